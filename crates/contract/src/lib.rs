@@ -1,0 +1,46 @@
+//! What a store offers and what a workload asks: the seam of the laboratory.
+//!
+//! M stores and N workloads meet here, so that nobody writes M x N programs:
+//!
+//! - a [`Workload`] declares a [`Plan`]: tables, and prepared operations as data behind typed handles
+//!   ([`Read`], [`Write`]); its [`Client`]s draw transactions and perform them on a [`Transaction`],
+//!   which can ask, take answers and write, but not commit;
+//! - a [`Target`] makes [`Session`]s, each of which turns the plan's operations into what the store
+//!   speaks, once, and answers in [`Rows`]; what it cannot do is data ([`Capabilities`]);
+//! - how a transaction ends is data too: committed, or a [`Stop`].
+//!
+//! Nothing here knows a store, a workload, threads or a terminal. [`conformance`] is the suite that
+//! every target must pass.
+
+#![allow(
+    async_fn_in_trait,
+    reason = "sessions never leave their thread, so no Send bound is missing"
+)]
+
+mod capabilities;
+pub mod conformance;
+mod fields;
+mod outcome;
+mod plan;
+mod rows;
+mod schema;
+mod session;
+mod target;
+mod transaction;
+mod value;
+mod workload;
+
+pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
+pub use fields::{Bytes, Exact, Field, Fields, Float, Int, Nullable, Text, Timestamp};
+pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
+pub use plan::{
+    Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Plan, Range, Read,
+    Scan, Set, Side, Write,
+};
+pub use rows::{Replies, Row, Rows};
+pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Table, TableId};
+pub use session::{Session, Shape};
+pub use target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult, Worker};
+pub use transaction::{Asked, Transaction};
+pub use value::{Decimal, Kind, Value};
+pub use workload::{Check, CheckOutcome, Client, Load, Unit, Workload};

@@ -1,0 +1,616 @@
+//! A plan: the tables of a workload and its prepared operations, as data behind typed handles.
+//!
+//! A target turns each operation into what it speaks, once, when a session connects. Parameters and
+//! answers stand in these orders:
+//!
+//! | operation | parameters | answer |
+//! |---|---|---|
+//! | get | key columns | the named columns, no row or one |
+//! | scan | equal columns, then `from`, then `to` (both inclusive), then the limit | the named columns, any number of rows |
+//! | join | as the scan of its left side | the named columns of both sides |
+//! | aggregate | as a scan without limit | one row of one column |
+//! | insert | all columns but a key given by the server | none |
+//! | update | key columns, then one value per set | none |
+//! | delete | key columns | none |
+
+use crate::capabilities::Capabilities;
+use crate::fields::Fields;
+use crate::schema::{Column, ColumnId, IndexId, KeyGivenBy, Table, TableId};
+use crate::value::Kind;
+use std::marker::PhantomData;
+
+/// An operation of a plan, by position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId(pub usize);
+
+/// Whether a read locks what it finds until the transaction ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// No.
+    None,
+    /// For update; on an optimistic store, a validated read.
+    Update,
+}
+
+/// The order of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Lowest key first.
+    Ascending,
+    /// Highest key first.
+    Descending,
+}
+
+/// What a scan walks over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The primary key.
+    Key,
+    /// A secondary index.
+    Index(IndexId),
+}
+
+/// Which part of the next key column, after the equal ones, a scan takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// All of it.
+    All,
+    /// From a parameter on, inclusive.
+    From,
+    /// From a parameter to a parameter, both inclusive.
+    Between,
+}
+
+/// How many rows a scan answers at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// All.
+    None,
+    /// That many.
+    Fixed(u64),
+    /// As many as the last parameter, an integer, says.
+    Asked,
+}
+
+/// An access path: a table, a key or index, and the part of it that parameters choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// The table.
+    pub table: TableId,
+    /// What is walked over.
+    pub by: By,
+    /// How many leading columns are fixed by parameters.
+    pub equal: usize,
+    /// Which part of the next column.
+    pub range: Range,
+}
+
+/// How an update changes a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// To the parameter.
+    To,
+    /// By the parameter, which is added.
+    Add,
+}
+
+/// What an aggregate computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregate {
+    /// The number of rows.
+    Count,
+    /// The number of distinct values of a column.
+    CountDistinct(ColumnId),
+    /// The sum of a column; null over no rows.
+    Sum(ColumnId),
+    /// The least value of a column; null over no rows.
+    Min(ColumnId),
+    /// The greatest value of a column; null over no rows.
+    Max(ColumnId),
+}
+
+/// A side of a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The side that the path walks over.
+    Left,
+    /// The side that is looked up.
+    Right,
+}
+
+/// What an operation does; see the module's table for parameters and answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// One row by its whole primary key.
+    Get {
+        /// The table.
+        table: TableId,
+        /// The answered columns.
+        columns: Vec<ColumnId>,
+        /// Whether the row is locked.
+        lock: Lock,
+    },
+    /// Rows of an access path in its order.
+    Scan {
+        /// Which rows.
+        path: Path,
+        /// In which order.
+        order: Order,
+        /// How many at most.
+        limit: Limit,
+        /// The answered columns.
+        columns: Vec<ColumnId>,
+        /// Whether the rows are locked.
+        lock: Lock,
+    },
+    /// Rows of an access path, each with the rows of another table that match it.
+    Join {
+        /// The left rows.
+        path: Path,
+        /// The right table.
+        right: TableId,
+        /// Pairs of equal columns, left and right.
+        on: Vec<(ColumnId, ColumnId)>,
+        /// The answered columns.
+        columns: Vec<(Side, ColumnId)>,
+    },
+    /// One figure over the rows of an access path.
+    Aggregate {
+        /// Which rows.
+        path: Path,
+        /// What is computed.
+        function: Aggregate,
+    },
+    /// A new row.
+    Insert {
+        /// The table.
+        table: TableId,
+    },
+    /// A change of the row of that key, which must exist.
+    Update {
+        /// The table.
+        table: TableId,
+        /// The changed columns.
+        sets: Vec<(ColumnId, Set)>,
+    },
+    /// The end of the row of that key, which must exist.
+    Delete {
+        /// The table.
+        table: TableId,
+    },
+}
+
+/// A named operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name in records and messages: "insert row".
+    pub name: &'static str,
+    /// What it does.
+    pub action: Action,
+}
+
+/// A handle to an operation that answers rows: asked with `K`, answers rows of `R`.
+#[derive(Debug)]
+pub struct Read<K, R> {
+    pub(crate) id: OperationId,
+    types: PhantomData<fn(K) -> R>,
+}
+
+/// A handle to an operation that changes rows: given `K`.
+#[derive(Debug)]
+pub struct Write<K> {
+    pub(crate) id: OperationId,
+    types: PhantomData<fn(K)>,
+}
+
+/// A scan to be declared; see [`Plan::scan`].
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<'a> {
+    /// Which rows.
+    pub path: Path,
+    /// In which order.
+    pub order: Order,
+    /// How many at most.
+    pub limit: Limit,
+    /// The answered columns.
+    pub columns: &'a [&'a str],
+    /// Whether the rows are locked.
+    pub lock: Lock,
+}
+
+/// The tables and operations of a workload. Declaring panics on a bug in the workload: a column that
+/// is not there, a marker that does not fit its column.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    tables: Vec<Table>,
+    operations: Vec<Operation>,
+    /// True if independent operations may share a round trip; false sends one a round trip.
+    pub pipeline: bool,
+}
+
+impl Plan {
+    /// An empty plan, pipelined.
+    pub fn new() -> Plan {
+        Plan {
+            pipeline: true,
+            ..Plan::default()
+        }
+    }
+
+    /// Declares a table.
+    pub fn table(&mut self, table: Table) -> TableId {
+        let fresh = self.tables.iter().all(|other| other.name != table.name);
+        assert!(fresh, "table {} is declared twice", table.name);
+        self.tables.push(table);
+        TableId(self.tables.len() - 1)
+    }
+
+    /// Declares a read of one row by its primary key.
+    pub fn get<K: Fields, R: Fields>(
+        &mut self,
+        name: &'static str,
+        table: TableId,
+        columns: &[&str],
+        lock: Lock,
+    ) -> Read<K, R> {
+        let columns = self.tables[table.0].ids(columns);
+        assert!(
+            !self.tables[table.0].key.is_empty(),
+            "{name}: a get needs a primary key"
+        );
+        self.read(
+            name,
+            Action::Get {
+                table,
+                columns,
+                lock,
+            },
+        )
+    }
+
+    /// Declares a scan.
+    pub fn scan<K: Fields, R: Fields>(&mut self, name: &'static str, scan: Scan<'_>) -> Read<K, R> {
+        let Scan {
+            path,
+            order,
+            limit,
+            columns,
+            lock,
+        } = scan;
+        let columns = self.tables[path.table.0].ids(columns);
+        self.read(
+            name,
+            Action::Scan {
+                path,
+                order,
+                limit,
+                columns,
+                lock,
+            },
+        )
+    }
+
+    /// Declares a join of the path's rows with the rows of `right` where the pairs `on` are equal.
+    pub fn join<K: Fields, R: Fields>(
+        &mut self,
+        name: &'static str,
+        path: Path,
+        right: TableId,
+        on: &[(&str, &str)],
+        columns: &[(Side, &str)],
+    ) -> Read<K, R> {
+        let (left_table, right_table) = (&self.tables[path.table.0], &self.tables[right.0]);
+        let on = on
+            .iter()
+            .map(|(l, r)| (left_table.id(l), right_table.id(r)))
+            .collect();
+        let columns = columns
+            .iter()
+            .map(|(side, column)| match side {
+                Side::Left => (*side, left_table.id(column)),
+                Side::Right => (*side, right_table.id(column)),
+            })
+            .collect();
+        self.read(
+            name,
+            Action::Join {
+                path,
+                right,
+                on,
+                columns,
+            },
+        )
+    }
+
+    /// Declares an aggregate.
+    pub fn aggregate<K: Fields, R: Fields>(
+        &mut self,
+        name: &'static str,
+        path: Path,
+        function: Aggregate,
+    ) -> Read<K, R> {
+        self.read(name, Action::Aggregate { path, function })
+    }
+
+    /// Declares an insert.
+    pub fn insert<K: Fields>(&mut self, name: &'static str, table: TableId) -> Write<K> {
+        self.write(name, Action::Insert { table })
+    }
+
+    /// Declares an update by primary key.
+    pub fn update<K: Fields>(
+        &mut self,
+        name: &'static str,
+        table: TableId,
+        sets: &[(&str, Set)],
+    ) -> Write<K> {
+        let sets = sets
+            .iter()
+            .map(|(column, set)| (self.tables[table.0].id(column), *set))
+            .collect();
+        self.write(name, Action::Update { table, sets })
+    }
+
+    /// Declares a delete by primary key.
+    pub fn delete<K: Fields>(&mut self, name: &'static str, table: TableId) -> Write<K> {
+        self.write(name, Action::Delete { table })
+    }
+
+    /// The tables, in order of declaration.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The operations, in order of declaration.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// One operation.
+    pub fn operation(&self, id: OperationId) -> &Operation {
+        &self.operations[id.0]
+    }
+
+    /// The columns that an access path walks over, in order.
+    pub fn path_columns(&self, path: &Path) -> &[ColumnId] {
+        let table = &self.tables[path.table.0];
+        match path.by {
+            By::Key => &table.key,
+            By::Index(index) => &table.indexes[index.0].columns,
+        }
+    }
+
+    /// Why a target of those capabilities cannot run this plan; none if it can.
+    pub fn refusal(&self, can: &Capabilities) -> Option<String> {
+        let by_server = |table: &Table| table.key_given_by == KeyGivenBy::Server;
+        if !can.keys_by_server && self.tables.iter().any(by_server) {
+            return Some("it cannot count up a table's key".to_owned());
+        }
+        if !can.indexes && self.tables.iter().any(|table| !table.indexes.is_empty()) {
+            return Some("it has no secondary indexes".to_owned());
+        }
+        self.operations.iter().find_map(|operation| {
+            let lacks = match operation.action {
+                Action::Scan { .. } if !can.scans => "cannot scan",
+                Action::Join { .. } if !can.joins => "cannot join",
+                Action::Aggregate { .. } if !can.aggregates => "cannot aggregate",
+                _ => return None,
+            };
+            Some(format!(
+                "it {lacks}, which operation \"{}\" needs",
+                operation.name
+            ))
+        })
+    }
+
+    fn read<K: Fields, R: Fields>(&mut self, name: &'static str, action: Action) -> Read<K, R> {
+        assert_fits::<K>(name, "parameters", &self.parameters(&action));
+        assert_fits::<R>(name, "answer", &self.answer(&action));
+        Read {
+            id: self.add(name, action),
+            types: PhantomData,
+        }
+    }
+
+    fn write<K: Fields>(&mut self, name: &'static str, action: Action) -> Write<K> {
+        assert_fits::<K>(name, "parameters", &self.parameters(&action));
+        Write {
+            id: self.add(name, action),
+            types: PhantomData,
+        }
+    }
+
+    fn add(&mut self, name: &'static str, action: Action) -> OperationId {
+        self.operations.push(Operation { name, action });
+        OperationId(self.operations.len() - 1)
+    }
+
+    /// Kind and nullability of each parameter of an action.
+    pub fn parameters(&self, action: &Action) -> Vec<(Kind, bool)> {
+        match action {
+            Action::Get { table, .. } | Action::Delete { table } => self.of_key(*table),
+            Action::Scan { path, limit, .. } => {
+                let mut parameters = self.of_path(path);
+                parameters.extend((*limit == Limit::Asked).then_some((Kind::Int, false)));
+                parameters
+            }
+            Action::Join { path, .. } | Action::Aggregate { path, .. } => self.of_path(path),
+            Action::Insert { table } => {
+                let columns = self.tables[table.0].inserted();
+                columns
+                    .iter()
+                    .map(|column| self.of_column(*table, *column))
+                    .collect()
+            }
+            Action::Update { table, sets } => {
+                let mut parameters = self.of_key(*table);
+                parameters.extend(
+                    sets.iter()
+                        .map(|(column, _)| self.of_column(*table, *column)),
+                );
+                parameters
+            }
+        }
+    }
+
+    /// Kind and nullability of each column of an action's answer; empty for a write.
+    pub fn answer(&self, action: &Action) -> Vec<(Kind, bool)> {
+        match action {
+            Action::Get { table, columns, .. } => columns
+                .iter()
+                .map(|column| self.of_column(*table, *column))
+                .collect(),
+            Action::Scan { path, columns, .. } => columns
+                .iter()
+                .map(|column| self.of_column(path.table, *column))
+                .collect(),
+            Action::Join {
+                path,
+                right,
+                columns,
+                ..
+            } => columns
+                .iter()
+                .map(|(side, column)| match side {
+                    Side::Left => self.of_column(path.table, *column),
+                    Side::Right => self.of_column(*right, *column),
+                })
+                .collect(),
+            Action::Aggregate { path, function } => vec![match function {
+                Aggregate::Count | Aggregate::CountDistinct(_) => (Kind::Int, false),
+                Aggregate::Sum(column) | Aggregate::Min(column) | Aggregate::Max(column) => {
+                    (self.of_column(path.table, *column).0, true)
+                }
+            }],
+            Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+        }
+    }
+
+    fn of_column(&self, table: TableId, column: ColumnId) -> (Kind, bool) {
+        let Column { kind, nullable, .. } = self.tables[table.0].columns[column.0];
+        (kind, nullable)
+    }
+
+    fn of_key(&self, table: TableId) -> Vec<(Kind, bool)> {
+        let key = &self.tables[table.0].key;
+        assert!(
+            !key.is_empty(),
+            "table {} has no primary key",
+            self.tables[table.0].name
+        );
+        key.iter()
+            .map(|column| self.of_column(table, *column))
+            .collect()
+    }
+
+    fn of_path(&self, path: &Path) -> Vec<(Kind, bool)> {
+        let columns = self.path_columns(path);
+        let ends = match path.range {
+            Range::All => 0,
+            Range::From => 1,
+            Range::Between => 2,
+        };
+        let fixed = columns[..path.equal]
+            .iter()
+            .map(|column| self.of_column(path.table, *column));
+        let ranged = (0..ends).map(|_| self.of_column(path.table, columns[path.equal]));
+        fixed.chain(ranged).collect()
+    }
+}
+
+fn assert_fits<F: Fields>(name: &str, what: &str, wanted: &[(Kind, bool)]) {
+    assert_eq!(F::COUNT, wanted.len(), "{name}: number of {what}");
+    for (index, (kind, nullable)) in wanted.iter().enumerate() {
+        let fits = F::fits(index, *kind, *nullable);
+        assert!(fits, "{name}: {what}, position {index}, must fit {kind:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Aggregate, By, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Set, Write};
+    use crate::capabilities::Capabilities;
+    use crate::fields::{Int, Nullable, Text};
+    use crate::schema::{Table, TableId};
+    use crate::value::Kind;
+
+    fn accounts(plan: &mut Plan) -> TableId {
+        plan.table(
+            Table::new("accounts")
+                .column("branch", Kind::Int)
+                .column("number", Kind::Int)
+                .column("balance", Kind::Int)
+                .nullable()
+                .text("owner", 20)
+                .key(&["branch", "number"]),
+        )
+    }
+
+    fn of_branch(table: TableId) -> Path {
+        Path {
+            table,
+            by: By::Key,
+            equal: 1,
+            range: Range::From,
+        }
+    }
+
+    #[test]
+    fn markers_that_fit_are_taken() {
+        let mut plan = Plan::new();
+        let table = accounts(&mut plan);
+        let _: Read<(Int, Int), (Text, Nullable<Int>)> =
+            plan.get("get", table, &["owner", "balance"], Lock::Update);
+        let _: Write<(Int, Int, Nullable<Int>)> =
+            plan.update("pay", table, &[("balance", Set::Add)]);
+        let _: Read<(Int, Int, Int), (Int,)> = plan.scan(
+            "scan",
+            Scan {
+                path: of_branch(table),
+                order: Order::Descending,
+                limit: Limit::Asked,
+                columns: &["number"],
+                lock: Lock::None,
+            },
+        );
+        let count: Read<(Int, Int), (Int,)> =
+            plan.aggregate("count", of_branch(table), Aggregate::Count);
+        assert_eq!((plan.operations().len(), count.id.0), (4, 3));
+    }
+
+    fn panics(declare: impl Fn(&mut Plan, TableId) + std::panic::RefUnwindSafe) -> bool {
+        let declared = std::panic::catch_unwind(|| {
+            let mut plan = Plan::new();
+            let table = accounts(&mut plan);
+            declare(&mut plan, table);
+        });
+        declared.is_err()
+    }
+
+    #[test]
+    fn markers_that_do_not_fit_are_refused_when_declared() {
+        assert!(panics(|plan, table| {
+            let _: Read<(Int, Text), (Text,)> = plan.get("key", table, &["owner"], Lock::None);
+        }));
+        assert!(panics(|plan, table| {
+            let _: Read<(Int, Int), (Int,)> = plan.get("row", table, &["owner"], Lock::None);
+        }));
+        assert!(panics(|plan, table| {
+            let _: Read<(Int, Int), (Int,)> = plan.get("null", table, &["balance"], Lock::None);
+        }));
+        assert!(panics(|plan, table| {
+            let _: Write<(Int,)> = plan.insert("width", table);
+        }));
+    }
+
+    #[test]
+    fn what_a_store_lacks_is_said_with_the_operation_that_needs_it() {
+        let mut plan = Plan::new();
+        let table = accounts(&mut plan);
+        assert_eq!(plan.refusal(&Capabilities::least()), None);
+        let _: Read<(Int, Int), (Int,)> =
+            plan.aggregate("count rows", of_branch(table), Aggregate::Count);
+        let refusal = plan.refusal(&Capabilities::least());
+        assert!(refusal.is_some_and(|why| why.contains("aggregate") && why.contains("count rows")));
+    }
+}

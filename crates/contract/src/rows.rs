@@ -1,0 +1,225 @@
+//! Answers: rows as flat cells and flat bytes, reused from one transaction to the next.
+//!
+//! Invariants:
+//! 1. `cells.len()` is a multiple of `width` (or zero rows).
+//! 2. A text or bytes cell names a range inside `bytes`; text ranges are UTF-8 (they were pushed as
+//!    `&str`).
+//! 3. Clearing keeps the memory, so that the steady state allocates nothing.
+
+use crate::value::{Decimal, Value};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+enum Cell {
+    Null,
+    Int(i64),
+    Float(f64),
+    Decimal(Decimal),
+    Text { start: u32, end: u32 },
+    Bytes { start: u32, end: u32 },
+    Timestamp(i64),
+}
+
+/// Rows of one width.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    cells: Vec<Cell>,
+    bytes: Vec<u8>,
+    width: usize,
+}
+
+impl Rows {
+    /// No rows, of that many columns.
+    pub fn new(width: usize) -> Rows {
+        Rows {
+            width,
+            ..Rows::default()
+        }
+    }
+
+    /// Forgets all rows and sets the width, keeping the memory.
+    pub fn reset(&mut self, width: usize) {
+        self.cells.clear();
+        self.bytes.clear();
+        self.width = width;
+    }
+
+    /// Adds the next cell; a row is whole after `width` cells.
+    pub fn push(&mut self, value: Value<'_>) {
+        let cell = match value {
+            Value::Null => Cell::Null,
+            Value::Int(value) => Cell::Int(value),
+            Value::Float(value) => Cell::Float(value),
+            Value::Decimal(value) => Cell::Decimal(value),
+            Value::Timestamp(value) => Cell::Timestamp(value),
+            Value::Text(text) => {
+                let (start, end) = self.keep(text.as_bytes());
+                Cell::Text { start, end }
+            }
+            Value::Bytes(bytes) => {
+                let (start, end) = self.keep(bytes);
+                Cell::Bytes { start, end }
+            }
+        };
+        self.cells.push(cell);
+    }
+
+    /// Adds a whole row; panics if its width differs (a bug in a target or a loader).
+    pub fn push_row(&mut self, row: &[Value<'_>]) {
+        assert_eq!(
+            row.len(),
+            self.width,
+            "a row has as many cells as its rows are wide"
+        );
+        for value in row {
+            self.push(*value);
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> (u32, u32) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        let end = u32::try_from(self.bytes.len()).expect("one answer holds less than 4 GiB");
+        (start as u32, end)
+    }
+
+    /// Columns in a row.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whole rows.
+    pub fn len(&self) -> usize {
+        self.cells.len().checked_div(self.width).unwrap_or(0)
+    }
+
+    /// True if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Row `index`; panics beyond the end.
+    pub fn row(&self, index: usize) -> Row<'_> {
+        let start = index * self.width;
+        Row {
+            cells: &self.cells[start..start + self.width],
+            bytes: &self.bytes,
+        }
+    }
+
+    /// All rows, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.len()).map(|index| self.row(index))
+    }
+}
+
+/// One row, lent.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    cells: &'a [Cell],
+    bytes: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    /// Columns.
+    pub fn width(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The value of column `index`; panics beyond the width.
+    pub fn value(&self, index: usize) -> Value<'a> {
+        match self.cells[index] {
+            Cell::Null => Value::Null,
+            Cell::Int(value) => Value::Int(value),
+            Cell::Float(value) => Value::Float(value),
+            Cell::Decimal(value) => Value::Decimal(value),
+            Cell::Timestamp(value) => Value::Timestamp(value),
+            Cell::Bytes { start, end } => Value::Bytes(&self.bytes[start as usize..end as usize]),
+            Cell::Text { start, end } => {
+                let bytes = &self.bytes[start as usize..end as usize];
+                Value::Text(str::from_utf8(bytes).expect("by invariant 2 it was pushed as text"))
+            }
+        }
+    }
+
+    /// All values, in order.
+    pub fn values(self) -> impl ExactSizeIterator<Item = Value<'a>> {
+        (0..self.cells.len()).map(move |index| self.value(index))
+    }
+}
+
+/// The answers of an embedded store that wait to be received, oldest first, in reused memory.
+#[derive(Debug, Default)]
+pub struct Replies {
+    waiting: VecDeque<Rows>,
+    free: Vec<Rows>,
+    lent: Rows,
+}
+
+impl Replies {
+    /// Adds an empty answer of that width at the end, to be filled.
+    pub fn push(&mut self, width: usize) -> &mut Rows {
+        let mut rows = self.free.pop().unwrap_or_default();
+        rows.reset(width);
+        self.waiting.push_back(rows);
+        self.waiting.back_mut().expect("one was just pushed")
+    }
+
+    /// Lends the oldest answer until the next call; none if every answer was received.
+    pub fn receive(&mut self) -> Option<&Rows> {
+        let oldest = self.waiting.pop_front()?;
+        let before = std::mem::replace(&mut self.lent, oldest);
+        self.free.push(before);
+        Some(&self.lent)
+    }
+
+    /// Forgets all answers, as an abort does.
+    pub fn clear(&mut self) {
+        self.free.extend(self.waiting.drain(..));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Replies, Rows};
+    use crate::value::{Decimal, Value};
+
+    #[test]
+    fn cells_come_back_as_they_were_pushed() {
+        let row = [
+            Value::Null,
+            Value::Int(-7),
+            Value::Float(0.5),
+            Value::Decimal(Decimal {
+                units: 1234,
+                scale: 2,
+            }),
+            Value::Text("søk"),
+            Value::Bytes(&[0, 255]),
+            Value::Timestamp(1),
+        ];
+        let mut rows = Rows::new(row.len());
+        rows.push_row(&row);
+        rows.push_row(&row);
+        assert_eq!(rows.len(), 2);
+        assert!(rows.iter().all(|got| got.values().eq(row)));
+    }
+
+    #[test]
+    fn replies_are_received_in_the_order_they_were_asked() {
+        let mut replies = Replies::default();
+        replies.push(1).push(Value::Int(1));
+        replies.push(1).push(Value::Int(2));
+        assert_eq!(
+            replies.receive().map(|rows| rows.row(0).value(0)),
+            Some(Value::Int(1))
+        );
+        replies.push(1).push(Value::Int(3));
+        assert_eq!(
+            replies.receive().map(|rows| rows.row(0).value(0)),
+            Some(Value::Int(2))
+        );
+        replies.clear();
+        assert!(replies.receive().is_none());
+    }
+}

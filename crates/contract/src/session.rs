@@ -1,0 +1,60 @@
+//! A session: one client's connection to a store.
+//!
+//! Rules between runner and session:
+//! 1. A transaction is `begin`, any number of `send` and `receive`, then `commit` or `abort`.
+//! 2. `send` never waits. An embedded store executes in it and keeps the answer; a network store
+//!    encodes into its buffer and flushes at the first `receive` that has no answer ready.
+//! 3. `receive` lends the answer of the oldest unanswered *read*; writes have no answer.
+//! 4. A write is a promise: that it failed, or changed no row, may show at `send`, at a later
+//!    `receive` or at `commit`, never after `commit` has succeeded. A row count of zero where the
+//!    operation names one row is a [`Statement`](crate::FailureKind::Statement) failure.
+//! 5. `commit` succeeds only when the store has acknowledged the commit itself. After an error of
+//!    `send`, `receive` or `commit` the runner calls `abort`, and the session must be usable again.
+//! 6. A session dropped in mid-transaction must leave no transaction open in the store.
+//! 7. Sessions are made and used on one worker's thread: no `Send` bound anywhere.
+
+use crate::outcome::{Failure, FailureKind, Stop};
+use crate::plan::OperationId;
+use crate::rows::Rows;
+use crate::schema::TableId;
+use crate::value::Value;
+
+/// What a transaction will do; remembered by `begin`, so that the store can choose how to start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// One operation and nothing else.
+    Single,
+    /// Several operations, none of which writes.
+    ReadOnly,
+    /// Several operations that may write.
+    Several,
+}
+
+/// One client's connection.
+pub trait Session {
+    /// Starts a transaction; sent with the first operation.
+    fn begin(&mut self, shape: Shape);
+
+    /// Sends one operation of the plan. Parameters stand in the order that the operation documents.
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop>;
+
+    /// Lends the answer of the oldest unanswered read, until the next call.
+    async fn receive(&mut self) -> Result<&Rows, Stop>;
+
+    /// Commits; reports also every write that was not yet answered.
+    async fn commit(&mut self) -> Result<(), Stop>;
+
+    /// Undoes the transaction; a connection that this leaves unusable says so at the next `send`.
+    async fn abort(&mut self);
+
+    /// Loads a batch of whole rows by the store's bulk path, committed when it returns. Needs
+    /// [`Capabilities::loads`](crate::Capabilities::loads).
+    async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+        let what = format!(
+            "this target has no bulk path for {} rows of table {}",
+            batch.len(),
+            table.0
+        );
+        Err(Failure::new(FailureKind::Limit, what).into())
+    }
+}

@@ -1,0 +1,66 @@
+//! Values: what a row's column or an operation's parameter can hold.
+
+/// The kind of a column or parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A signed 64-bit integer.
+    Int,
+    /// A 64-bit floating point number.
+    Float,
+    /// An exact number: an integer of units of `10^-scale`.
+    Decimal {
+        /// Digits after the point.
+        scale: u8,
+    },
+    /// UTF-8 text.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// Microseconds since 1970-01-01 UTC.
+    Timestamp,
+}
+
+/// An exact number: `units * 10^-scale`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    /// The number without its point.
+    pub units: i64,
+    /// Digits after the point.
+    pub scale: u8,
+}
+
+/// One value, borrowed from whoever holds its bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// SQL's null.
+    Null,
+    /// See [`Kind::Int`].
+    Int(i64),
+    /// See [`Kind::Float`].
+    Float(f64),
+    /// See [`Kind::Decimal`].
+    Decimal(Decimal),
+    /// See [`Kind::Text`].
+    Text(&'a str),
+    /// See [`Kind::Bytes`].
+    Bytes(&'a [u8]),
+    /// See [`Kind::Timestamp`].
+    Timestamp(i64),
+}
+
+impl Value<'_> {
+    /// Its kind; null has none.
+    pub fn kind(&self) -> Option<Kind> {
+        match self {
+            Value::Null => None,
+            Value::Int(_) => Some(Kind::Int),
+            Value::Float(_) => Some(Kind::Float),
+            Value::Decimal(decimal) => Some(Kind::Decimal {
+                scale: decimal.scale,
+            }),
+            Value::Text(_) => Some(Kind::Text),
+            Value::Bytes(_) => Some(Kind::Bytes),
+            Value::Timestamp(_) => Some(Kind::Timestamp),
+        }
+    }
+}

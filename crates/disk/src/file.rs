@@ -1,0 +1,137 @@
+//! The seam to storage: what every disk, real, counting or simulated, offers.
+//!
+//! Rules for callers:
+//! 1. Offsets are explicit; a file has no position, so handles may be shared between threads.
+//! 2. `write_at` writes all bytes or fails; after a failure the range's content is unknown.
+//! 3. What was written is stable only after a sync that *began* after the write returned, or at once
+//!    if the file was opened with [`WriteSync::Data`] or [`WriteSync::Full`].
+//! 4. A file's name is stable only after [`Disk::sync_directory`] of its folder.
+//! 5. A failed sync is final for what it covered: the caller must not retry it and believe the
+//!    second answer (pages may have been marked clean). Close and recover.
+//! 6. With [`OpenOptions::direct`], buffers, offsets and lengths are multiples of 512 bytes at least,
+//!    of the device's block size in general: use an aligned buffer of 4 KiB multiples.
+
+use crate::Result;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+/// What a handle may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    Read,
+    /// Read and write.
+    ReadWrite,
+}
+
+/// What to do when the file is there, or is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Create {
+    /// The file must exist.
+    Never,
+    /// Make it if it does not exist.
+    IfMissing,
+    /// It must not exist.
+    New,
+}
+
+/// Whether each write is itself a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteSync {
+    /// No: the caller syncs.
+    No,
+    /// `O_DSYNC`: data, and the metadata needed to read it back, are stable when the write returns.
+    Data,
+    /// `O_SYNC`: data and all metadata are stable when the write returns.
+    Full,
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenOptions {
+    /// Read, or read and write.
+    pub access: Access,
+    /// Whether to make the file.
+    pub create: Create,
+    /// Past the kernel's page cache (`O_DIRECT`); see rule 6.
+    pub direct: bool,
+    /// Whether each write is itself a sync.
+    pub write_sync: WriteSync,
+}
+
+impl OpenOptions {
+    /// An existing file, for reading.
+    pub const READ: OpenOptions = OpenOptions {
+        access: Access::Read,
+        create: Create::Never,
+        direct: false,
+        write_sync: WriteSync::No,
+    };
+
+    /// A file for reading and writing, made if missing, buffered, not synced by itself.
+    pub const READ_WRITE: OpenOptions = OpenOptions {
+        access: Access::ReadWrite,
+        create: Create::IfMissing,
+        direct: false,
+        write_sync: WriteSync::No,
+    };
+}
+
+/// A place that holds files.
+pub trait Disk: Clone + Debug + Send + Sync + 'static {
+    /// An open file of this disk.
+    type File: File;
+
+    /// Opens a file.
+    fn open(&self, path: &Path, options: OpenOptions) -> Result<Self::File>;
+
+    /// Makes a directory; its parents must exist. Not stable until the parent is synced.
+    fn create_directory(&self, path: &Path) -> Result<()>;
+
+    /// Removes a file's name. Not stable until the directory is synced.
+    fn remove(&self, path: &Path) -> Result<()>;
+
+    /// Gives a file another name in the same file system, replacing what was there.
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// The names in a directory, sorted.
+    fn list(&self, directory: &Path) -> Result<Vec<PathBuf>>;
+
+    /// Makes the names in a directory stable.
+    fn sync_directory(&self, directory: &Path) -> Result<()>;
+}
+
+/// An open file.
+pub trait File: Debug + Send + Sync + 'static {
+    /// Reads up to `buffer.len()` bytes; fewer only at the end of the file. Returns how many.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize>;
+
+    /// Writes all of `bytes`, growing the file if it must.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()>;
+
+    /// Makes what was written stable, with the metadata needed to read it back (`fdatasync`).
+    fn sync_data(&self) -> Result<()>;
+
+    /// Makes what was written and all metadata stable (`fsync`).
+    fn sync_all(&self) -> Result<()>;
+
+    /// The length in bytes.
+    fn len(&self) -> Result<u64>;
+
+    /// True if the file holds no bytes.
+    fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Cuts or grows the file to `bytes`; new bytes read as zero and may need metadata at first write.
+    fn set_len(&self, bytes: u64) -> Result<()>;
+
+    /// Grows the file to at least `bytes` with blocks that are allocated *and written with zeros*, so
+    /// that later overwrites change no metadata. Not stable until synced; the one place where a full
+    /// disk may show and be retried.
+    fn preallocate(&self, bytes: u64) -> Result<()>;
+
+    /// Takes the file's exclusive lock until the handle drops, or fails with
+    /// [`Error::Locked`](crate::Error::Locked) at once; a second handle of one process is refused too.
+    fn try_lock(&self) -> Result<()>;
+}
