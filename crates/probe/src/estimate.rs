@@ -1,0 +1,101 @@
+//! What a plan costs, told before it runs: time, bytes written, space.
+//!
+//! How fast the disk is is not known before, so the bytes are those of a fast one, by assumptions that
+//! are published with the estimate; a slower disk writes less in the same time.
+
+use crate::plan::{LAP_BYTES, LINE_BYTES, OVERWRITE_BYTES};
+use crate::{Direction, Plan, Step};
+use syncline_metering::Nanos;
+use syncline_metering::clock::SECOND;
+
+/// What a plan costs, told before it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Seconds if every cell is steady at once.
+    pub shortest_s: f64,
+    /// Seconds if none ever is.
+    pub longest_s: f64,
+    /// Bytes written in the shortest time by a disk of [`ASSUMED_SYNCS_PER_S`] and
+    /// [`ASSUMED_BYTES_PER_S`]; a slower disk writes less.
+    pub bytes_written: u64,
+    /// The largest space that is taken at one time in one directory, in bytes.
+    pub space_bytes: u64,
+}
+
+/// The syncs a second with one outstanding that an estimate assumes.
+pub const ASSUMED_SYNCS_PER_S: f64 = 10_000.0;
+
+/// The bytes a second that an estimate assumes as the disk's limit.
+pub const ASSUMED_BYTES_PER_S: f64 = 1.5e9;
+
+impl Plan {
+    /// What it costs to run in that many directories.
+    pub fn estimate(&self, directories: usize) -> Estimate {
+        let sum = |cost: fn(&Step) -> f64| self.steps.iter().map(cost).sum::<f64>();
+        let count = directories as f64;
+        let preparation_s = 0.5 + 0.01 * self.steps.len() as f64;
+        let file_bytes = OVERWRITE_BYTES as f64;
+        let written = sum(bytes_written) + file_bytes;
+        let transfers = self
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Sequential { .. }));
+        let read_file_bytes = if transfers { self.read_file_bytes } else { 0 };
+        Estimate {
+            shortest_s: (sum(|step| seconds(shortest_ns(step))) + preparation_s) * count,
+            longest_s: (sum(|step| seconds(longest_ns(step))) + preparation_s) * count,
+            bytes_written: (written * count) as u64,
+            space_bytes: OVERWRITE_BYTES + 2 * LAP_BYTES + read_file_bytes,
+        }
+    }
+}
+
+/// The shortest time that a step takes.
+pub(crate) fn shortest_ns(step: &Step) -> Nanos {
+    match step {
+        Step::Sync(step) => step.span.min_ns,
+        Step::Idle { span_ns }
+        | Step::Line1 { span_ns, .. }
+        | Step::LineMax { span_ns, .. }
+        | Step::PlainWrite { span_ns }
+        | Step::Sequential { span_ns, .. }
+        | Step::RandomReads { span_ns, .. } => *span_ns,
+    }
+}
+
+fn longest_ns(step: &Step) -> Nanos {
+    match step {
+        Step::Sync(step) => step.span.max_ns,
+        other => shortest_ns(other),
+    }
+}
+
+fn bytes_written(step: &Step) -> f64 {
+    let line = |outstanding: usize| LINE_BYTES as f64 * merged_rate(outstanding);
+    let rate = match step {
+        Step::Sync(step) => step.write_bytes as f64 * merged_rate(step.outstanding),
+        Step::Line1 { .. } => line(1),
+        Step::LineMax { outstanding, .. } => line(outstanding.unwrap_or(16)),
+        Step::PlainWrite { .. } => line(2),
+        Step::Sequential {
+            direction: Direction::Write,
+            ..
+        } => ASSUMED_BYTES_PER_S,
+        Step::Idle { .. }
+        | Step::RandomReads { .. }
+        | Step::Sequential {
+            direction: Direction::Read,
+            ..
+        } => 0.0,
+    };
+    rate.min(ASSUMED_BYTES_PER_S) * seconds(shortest_ns(step))
+}
+
+/// Concurrent syncs are merged: sixteen outstanding reach about five times the rate of one.
+fn merged_rate(outstanding: usize) -> f64 {
+    ASSUMED_SYNCS_PER_S * (outstanding as f64).powf(0.6)
+}
+
+fn seconds(span_ns: Nanos) -> f64 {
+    span_ns as f64 / SECOND as f64
+}

@@ -1,0 +1,331 @@
+//! Workers that repeat an operation, each with one outstanding, while one thread watches windows.
+//!
+//! 1. Each operation is timed alone; a worker looks at the end flag between operations only, so every
+//!    worker that began has at least one latency.
+//! 2. The elapsed time runs from the common start until the last worker's last completion, and until
+//!    the watcher saw the time over: nothing is counted outside it, and it is never shorter than asked.
+//! 3. The watcher sleeps until a window's edge and divides by the time really passed.
+
+use super::latency::histogram;
+use super::windows::Windows;
+use crate::plan::Span;
+use hdrhistogram::Histogram;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, Thread};
+use std::time::Duration;
+use syncline_disk::Result;
+use syncline_metering::{Nanos, clock};
+
+/// What one worker repeats.
+pub(crate) trait Work: Send {
+    /// Does it once; false if there is nothing left to do, and nothing was done.
+    fn once(&mut self) -> Result<bool>;
+}
+
+/// What a crew did so far; several laps add to one.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// Operations completed.
+    pub(crate) operations: u64,
+    /// The time they took.
+    pub(crate) elapsed_ns: Nanos,
+    /// Their latencies.
+    pub(crate) histogram: Histogram<u64>,
+    /// Their rates over time.
+    pub(crate) windows: Windows,
+    span: Span,
+}
+
+/// The first few stop checks happen at least so often.
+const LONGEST_SLEEP_NS: Nanos = 100_000_000;
+
+/// A counter on a cache line of its own, so that workers do not slow each other.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Counter(AtomicU64);
+
+struct Shared<'a> {
+    start: Barrier,
+    end: AtomicBool,
+    stop: &'a AtomicBool,
+    counters: Vec<Counter>,
+    working: AtomicUsize,
+    watcher: Thread,
+}
+
+struct Worked {
+    histogram: Histogram<u64>,
+    first_ns: Nanos,
+    last_ns: Nanos,
+    outcome: Result<()>,
+}
+
+impl Tally {
+    /// Nothing done yet of that span.
+    pub(crate) fn new(span: Span) -> Tally {
+        let windows = Windows::new(span.window_ns);
+        Tally {
+            operations: 0,
+            elapsed_ns: 0,
+            histogram: histogram(),
+            windows,
+            span,
+        }
+    }
+
+    /// True if it ran its time, and longer until its windows agree or its longest time is over.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.is_complete_at(self.elapsed_ns)
+    }
+
+    /// Lets the workers go on until the span is complete, a worker has nothing left to do or fails,
+    /// or `stop` is set. Returns the first failure after having counted what was done.
+    pub(crate) fn work<W: Work>(&mut self, workers: Vec<W>, stop: &AtomicBool) -> Result<()> {
+        let shared = Shared {
+            start: Barrier::new(workers.len() + 1),
+            end: AtomicBool::new(false),
+            stop,
+            counters: workers.iter().map(|_| Counter::default()).collect(),
+            working: AtomicUsize::new(workers.len()),
+            watcher: thread::current(),
+        };
+        let (end_ns, worked) = thread::scope(|scope| {
+            let threads: Vec<_> = workers
+                .into_iter()
+                .zip(&shared.counters)
+                .map(|(worker, counter)| scope.spawn(|| shared.worker(worker, counter)))
+                .collect();
+            shared.start.wait();
+            let end_ns = self.watch(&shared);
+            let worked = threads.into_iter().map(|thread| match thread.join() {
+                Ok(worked) => worked,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            (end_ns, worked.collect::<Vec<_>>())
+        });
+        self.add(worked, end_ns)
+    }
+
+    fn add(&mut self, worked: Vec<Worked>, watched_end_ns: Option<Nanos>) -> Result<()> {
+        let mut outcome = Ok(());
+        // The watcher may have been woken later than the workers, so the first of them sets the start.
+        let start_ns = worked
+            .iter()
+            .map(|worker| worker.first_ns)
+            .min()
+            .unwrap_or(0);
+        let mut end_ns = watched_end_ns.unwrap_or(start_ns);
+        for worker in worked {
+            self.operations += worker.histogram.len();
+            self.histogram
+                .add(&worker.histogram)
+                .expect("both have the same bounds");
+            end_ns = end_ns.max(worker.last_ns);
+            outcome = outcome.and(worker.outcome);
+        }
+        self.elapsed_ns += end_ns - start_ns;
+        outcome
+    }
+
+    /// Returns when it saw the span complete, if that was what ended it.
+    fn watch(&mut self, shared: &Shared<'_>) -> Option<Nanos> {
+        let start_ns = clock::now();
+        let (mut seen, mut seen_ns) = (shared.count(), start_ns);
+        let end_ns = loop {
+            let now = clock::now();
+            let elapsed_ns = self.elapsed_ns + (now - start_ns);
+            let count = shared.count();
+            self.windows.add(count - seen, now - seen_ns);
+            (seen, seen_ns) = (count, now);
+            let idle = shared.working.load(Ordering::Acquire) == 0;
+            if idle || shared.stop.load(Ordering::Relaxed) {
+                break None;
+            }
+            if self.is_complete_at(elapsed_ns) {
+                break Some(now);
+            }
+            let until_edge = self.windows.remaining_ns();
+            let until_min = self.span.min_ns.saturating_sub(elapsed_ns);
+            let rest_ns = if until_min > 0 {
+                until_edge.min(until_min)
+            } else {
+                until_edge
+            };
+            thread::park_timeout(Duration::from_nanos(rest_ns.clamp(1, LONGEST_SLEEP_NS)));
+        };
+        shared.end.store(true, Ordering::Relaxed);
+        end_ns
+    }
+
+    fn is_complete_at(&self, elapsed_ns: Nanos) -> bool {
+        let long_enough = elapsed_ns >= self.span.min_ns;
+        let fixed = self.span.min_ns == self.span.max_ns;
+        long_enough && (fixed || elapsed_ns >= self.span.max_ns || self.windows.steady())
+    }
+}
+
+impl Shared<'_> {
+    /// The operations that all workers have completed.
+    fn count(&self) -> u64 {
+        self.counters
+            .iter()
+            .map(|counter| counter.0.load(Ordering::Relaxed))
+            .sum()
+    }
+
+    fn worker<W: Work>(&self, mut worker: W, counter: &Counter) -> Worked {
+        let mut histogram = histogram();
+        self.start.wait();
+        let first_ns = clock::now();
+        let mut last_ns = first_ns;
+        let outcome = self.repeat(&mut worker, counter, &mut histogram, &mut last_ns);
+        if outcome.is_err() {
+            self.end.store(true, Ordering::Relaxed);
+        }
+        if self.working.fetch_sub(1, Ordering::Release) == 1 {
+            self.watcher.unpark();
+        }
+        Worked {
+            histogram,
+            first_ns,
+            last_ns,
+            outcome,
+        }
+    }
+
+    fn repeat<W: Work>(
+        &self,
+        worker: &mut W,
+        counter: &Counter,
+        histogram: &mut Histogram<u64>,
+        last_ns: &mut Nanos,
+    ) -> Result<()> {
+        let mut count = 0;
+        while !self.end.load(Ordering::Relaxed) && !self.stop.load(Ordering::Relaxed) {
+            let begin_ns = clock::now();
+            if !worker.once()? {
+                break;
+            }
+            *last_ns = clock::now();
+            histogram.saturating_record((*last_ns - begin_ns).max(1));
+            count += 1;
+            counter.0.store(count, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tally, Work};
+    use crate::plan::Span;
+    use std::io;
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+    use syncline_disk::{Error, Result};
+
+    /// Sleeps a little, `left` times, then has nothing left or fails.
+    struct Sleeper {
+        left: u64,
+        fails: bool,
+    }
+
+    impl Work for Sleeper {
+        fn once(&mut self) -> Result<bool> {
+            if self.left == 0 && self.fails {
+                return Err(Error::io(
+                    "sync",
+                    Path::new("x"),
+                    io::ErrorKind::StorageFull.into(),
+                ));
+            }
+            if self.left == 0 {
+                return Ok(false);
+            }
+            self.left -= 1;
+            std::thread::sleep(Duration::from_micros(500));
+            Ok(true)
+        }
+    }
+
+    fn crew(count: usize, left: u64) -> Vec<Sleeper> {
+        (0..count).map(|_| Sleeper { left, fails: false }).collect()
+    }
+
+    fn span(min_ms: u64, max_ms: u64) -> Span {
+        Span {
+            min_ns: min_ms * 1_000_000,
+            max_ns: max_ms * 1_000_000,
+            window_ns: 10_000_000,
+        }
+    }
+
+    #[test]
+    fn it_runs_its_time_and_counts_everything() {
+        let mut tally = Tally::new(span(50, 50));
+        tally
+            .work(crew(3, u64::MAX), &AtomicBool::new(false))
+            .unwrap();
+        assert!(tally.is_complete() && tally.elapsed_ns >= 50_000_000);
+        assert_eq!(tally.operations, tally.histogram.len());
+        assert!(tally.operations >= 3);
+        let windows = tally.windows.into_rates();
+        assert!((1..=6).contains(&windows.len()), "{windows:?}");
+    }
+
+    #[test]
+    fn laps_add_up() {
+        let mut tally = Tally::new(span(40, 40));
+        let mut laps = 0;
+        while !tally.is_complete() {
+            tally.work(crew(2, 5), &AtomicBool::new(false)).unwrap();
+            laps += 1;
+        }
+        assert!(laps > 1);
+        let full_laps = laps - 1;
+        assert!(
+            (full_laps * 10..=laps * 10).contains(&tally.operations),
+            "the last may be cut"
+        );
+    }
+
+    #[test]
+    fn a_stop_ends_it_early_and_an_unsteady_rate_at_its_longest() {
+        let mut tally = Tally::new(span(10_000, 10_000));
+        tally
+            .work(crew(1, u64::MAX), &AtomicBool::new(true))
+            .unwrap();
+        assert!(!tally.is_complete() && tally.elapsed_ns < 1_000_000_000);
+        let mut tally = Tally::new(Span {
+            window_ns: 40_000_000,
+            ..span(20, 60)
+        });
+        tally
+            .work(crew(1, u64::MAX), &AtomicBool::new(false))
+            .unwrap();
+        assert!(
+            tally.elapsed_ns >= 60_000_000,
+            "two windows are never steady"
+        );
+    }
+
+    #[test]
+    fn a_failure_ends_it_and_what_was_done_counts() {
+        let mut tally = Tally::new(span(10_000, 10_000));
+        let crew = vec![
+            Sleeper {
+                left: 3,
+                fails: true,
+            },
+            Sleeper {
+                left: u64::MAX,
+                fails: false,
+            },
+        ];
+        let error = tally.work(crew, &AtomicBool::new(false)).unwrap_err();
+        assert!(error.is_full());
+        assert!(tally.operations >= 3);
+    }
+}

@@ -1,0 +1,207 @@
+//! The temporary files of one directory, each in the state a cell asks for.
+//!
+//! 1. The written file holds 64 MiB of blocks that were allocated and written, and is stable.
+//! 2. The unwritten and the appended file are used from where the last cell ended, and made anew
+//!    when a worker finds no more room: removing a file may make a disk discard blocks while the next
+//!    cell is measured, so it is done seldom.
+//! 3. A new lap's allocation and length are stable before it is measured.
+//! 4. All files together take at most what the plan says, and less than half of the free space.
+
+use crate::plan::{LAP_BYTES, OVERWRITE_BYTES};
+use crate::scratch::Scratch;
+use crate::{FileState, Result};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use syncline_disk::{Disk, File, RealDisk, block_size};
+
+/// A lap is useful only if each of sixteen writers of 1 MiB gets to write.
+const SMALLEST_LAP_BYTES: u64 = 32 << 20;
+
+/// The temporary files of one directory.
+#[derive(Debug)]
+pub(crate) struct Files {
+    directory: PathBuf,
+    written: Scratch,
+    unwritten: Option<Lap>,
+    append: Option<Lap>,
+    lap_bytes: u64,
+    block_bytes: std::result::Result<u64, String>,
+    /// The file that the sequential write made, and its length.
+    pub(crate) transferred: Option<(Scratch, u64)>,
+    /// The largest that file may be.
+    pub(crate) transfer_bytes: u64,
+}
+
+/// Where the next write of a lap goes.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// The next free offset in bytes.
+    pub(crate) next: AtomicU64,
+    /// The end of the lap.
+    pub(crate) end: u64,
+}
+
+#[derive(Debug)]
+struct Lap {
+    scratch: Scratch,
+    claim: Claim,
+}
+
+impl Files {
+    /// Writes the file of written blocks. `free_bytes` is the room in the directory, if known;
+    /// `transfer_bytes` how large the file of the sequential write may be.
+    pub(crate) fn prepare(
+        directory: &Path,
+        free_bytes: Option<u64>,
+        transfer_bytes: u64,
+    ) -> Result<Files> {
+        let written = Scratch::create(directory)?;
+        written.file().preallocate(OVERWRITE_BYTES)?;
+        written.file().sync_all()?;
+        RealDisk.sync_directory(directory)?;
+        let block_bytes = block_size(written.path()).map_err(|error| error.to_string());
+        let room = free_bytes.unwrap_or(u64::MAX);
+        Ok(Files {
+            directory: directory.to_owned(),
+            written,
+            unwritten: None,
+            append: None,
+            lap_bytes: whole_megabytes(LAP_BYTES.min(room / 8)).max(SMALLEST_LAP_BYTES),
+            block_bytes,
+            transferred: None,
+            transfer_bytes: whole_megabytes(transfer_bytes.min(room / 4)),
+        })
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file of written blocks.
+    pub(crate) fn written(&self) -> &Scratch {
+        &self.written
+    }
+
+    /// The smallest direct write in bytes, or why there is none.
+    pub(crate) fn block_bytes(&self) -> std::result::Result<u64, &str> {
+        self.block_bytes.as_ref().copied().map_err(String::as_str)
+    }
+
+    /// A lap of unwritten blocks, or past the end of a file, with room for writes of that size.
+    pub(crate) fn lap(&mut self, state: FileState, write_bytes: usize) -> Result<(&Path, &Claim)> {
+        let Files {
+            directory,
+            unwritten,
+            append,
+            lap_bytes,
+            ..
+        } = self;
+        let (slot, grows) = match state {
+            FileState::Append => (append, true),
+            FileState::Unwritten => (unwritten, false),
+            FileState::Overwrite => unreachable!("written blocks do not run out"),
+        };
+        let used_up = slot.as_ref().is_some_and(|lap| !lap.has_room(write_bytes));
+        if used_up {
+            // Dropped before the next is made, so that only one takes space.
+            *slot = None;
+        }
+        let lap = match slot {
+            Some(lap) => lap,
+            empty => empty.insert(Lap::new(directory, *lap_bytes, grows)?),
+        };
+        lap.align(write_bytes, grows)?;
+        Ok((lap.scratch.path(), &lap.claim))
+    }
+}
+
+impl Lap {
+    fn new(directory: &Path, lap_bytes: u64, grows: bool) -> Result<Lap> {
+        let scratch = Scratch::create(directory)?;
+        if !grows {
+            scratch.file().allocate_unwritten(lap_bytes)?;
+        }
+        scratch.file().sync_all()?;
+        RealDisk.sync_directory(directory)?;
+        let claim = Claim {
+            next: AtomicU64::new(0),
+            end: lap_bytes,
+        };
+        Ok(Lap { scratch, claim })
+    }
+
+    /// True if sixteen writers could each write once more.
+    fn has_room(&self, write_bytes: usize) -> bool {
+        let next = self.next_aligned(write_bytes);
+        next + 16 * write_bytes as u64 <= self.claim.end
+    }
+
+    /// A whole multiple of the write and of 4 KiB behind what was used, which direct writes need.
+    /// Workers that found no room have claimed past the end.
+    fn next_aligned(&self, write_bytes: usize) -> u64 {
+        use std::sync::atomic::Ordering::Relaxed;
+        self.claim
+            .next
+            .load(Relaxed)
+            .next_multiple_of(write_bytes.max(4096) as u64)
+    }
+
+    fn align(&mut self, write_bytes: usize, grows: bool) -> Result<()> {
+        let next = self.next_aligned(write_bytes);
+        self.claim.next = AtomicU64::new(next);
+        if grows && self.scratch.file().len()? < next {
+            self.scratch.file().set_len(next)?;
+            self.scratch.file().sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+fn whole_megabytes(bytes: u64) -> u64 {
+    bytes >> 20 << 20
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Files;
+    use crate::FileState;
+    use std::os::unix::fs::MetadataExt;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn written_blocks_are_allocated_and_laps_are_renewed_when_used_up() {
+        let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
+        let mut files = Files::prepare(folder.path(), None, 1 << 30).unwrap();
+        let metadata = std::fs::metadata(files.written().path()).unwrap();
+        assert_eq!(
+            (metadata.len(), metadata.blocks() * 512 >= 64 << 20),
+            (64 << 20, true)
+        );
+
+        let (first, claim) = files.lap(FileState::Unwritten, 256).unwrap();
+        let first = first.to_owned();
+        assert_eq!(claim.next.load(Relaxed), 0);
+        claim.next.store(100, Relaxed);
+        let (same, claim) = files.lap(FileState::Unwritten, 8192).unwrap();
+        assert_eq!((same, claim.next.load(Relaxed)), (first.as_path(), 8192));
+        claim.next.store(claim.end - 8192, Relaxed);
+        let (other, claim) = files.lap(FileState::Unwritten, 8192).unwrap();
+        assert_ne!(other, first);
+        assert_eq!(claim.next.load(Relaxed), 0);
+        assert!(!first.exists());
+    }
+
+    #[test]
+    fn an_appended_file_ends_where_the_next_write_begins() {
+        let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
+        let mut files = Files::prepare(folder.path(), Some(1 << 30), 1 << 30).unwrap();
+        assert_eq!(files.transfer_bytes, 256 << 20);
+        let (path, claim) = files.lap(FileState::Append, 256).unwrap();
+        let path = path.to_owned();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+        claim.next.store(256, Relaxed);
+        files.lap(FileState::Append, 4096).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 4096);
+    }
+}

@@ -1,0 +1,297 @@
+//! One sync cell: writers of one method on one file, one sync outstanding each.
+
+use super::crew::{Tally, Work};
+use super::files::{Claim, Files};
+use super::latency::latency;
+use crate::counters::{DiskWatch, Spent};
+use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, Span};
+use crate::{FileState, Measured, Placement, PlainWrite, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_disk::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
+
+/// What a cell does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CellJob {
+    /// The method.
+    pub(crate) method: SyncMethod,
+    /// Bytes of one write.
+    pub(crate) write_bytes: usize,
+    /// The state of the blocks.
+    pub(crate) file_state: FileState,
+    /// Where the writes land.
+    pub(crate) placement: Placement,
+    /// How many writers.
+    pub(crate) outstanding: usize,
+    /// How long.
+    pub(crate) span: Span,
+}
+
+/// Runs the cell; `None` if it was stopped before its time.
+pub(crate) fn measure_cell(
+    files: &mut Files,
+    job: &CellJob,
+    watch: &DiskWatch,
+    stop: &AtomicBool,
+) -> Result<Option<Measured>> {
+    let mut tally = Tally::new(job.span);
+    let mut spent = Spent::default();
+    while !tally.is_complete() {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        lap(files, job, watch, stop, (&mut tally, &mut spent))?;
+    }
+    Ok(measured(tally, spent, watch, job.span))
+}
+
+/// 4 KiB direct writes without a sync, walking over written blocks.
+pub(crate) fn plain_writes(
+    files: &Files,
+    span: Span,
+    stop: &AtomicBool,
+) -> Result<Option<PlainWrite>> {
+    let file = files.written().open_direct()?;
+    let way = Way::Region {
+        start: 0,
+        bytes: OVERWRITE_BYTES,
+        next: 0,
+    };
+    let mut tally = Tally::new(span);
+    tally.work(
+        vec![PlainWriter {
+            file,
+            way,
+            buffer: filled(LINE_BYTES, 0),
+        }],
+        stop,
+    )?;
+    let rate_per_s = rate(tally.operations, tally.elapsed_ns);
+    let latency = latency(&tally.histogram).filter(|_| tally.is_complete());
+    Ok(latency.map(|latency| PlainWrite {
+        write_bytes: LINE_BYTES,
+        rate_per_s,
+        latency,
+    }))
+}
+
+/// Bytes that do not compress, the same for the same number.
+pub(crate) fn filled(bytes: usize, number: u64) -> AlignedBuffer {
+    let mut buffer = AlignedBuffer::zeroed(bytes);
+    fastrand::Rng::with_seed(number).fill(&mut buffer);
+    buffer
+}
+
+/// Things a second over a time that is never zero when something was done.
+pub(crate) fn rate(count: u64, elapsed_ns: u64) -> f64 {
+    count as f64 * 1e9 / elapsed_ns.max(1) as f64
+}
+
+fn lap(
+    files: &mut Files,
+    job: &CellJob,
+    watch: &DiskWatch,
+    stop: &AtomicBool,
+    (tally, spent): (&mut Tally, &mut Spent),
+) -> Result<()> {
+    let workers = workers(files, job)?;
+    let before_ns = tally.elapsed_ns;
+    let before = watch.read();
+    let outcome = tally.work(workers, stop);
+    spent.add(before, watch.read(), tally.elapsed_ns - before_ns);
+    Ok(outcome?)
+}
+
+fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
+    let (path, claim) = match job.file_state {
+        FileState::Overwrite => (files.written().path(), None),
+        state => {
+            let (path, claim) = files.lap(state, job.write_bytes)?;
+            (path, Some(claim))
+        }
+    };
+    let writer = |index: usize| {
+        let region_bytes = OVERWRITE_BYTES / job.outstanding as u64;
+        let way = match (claim, job.placement) {
+            (Some(claim), _) => Way::Claimed(claim),
+            (None, Placement::SameBlock) => Way::SameBlock,
+            (None, Placement::Walk) => Way::Region {
+                start: index as u64 * region_bytes,
+                bytes: region_bytes,
+                next: 0,
+            },
+        };
+        let durable = DurableWriter::open(path, job.method)?;
+        Ok(Writer {
+            durable,
+            way,
+            buffer: filled(job.write_bytes, index as u64),
+            count: 0,
+        })
+    };
+    (0..job.outstanding).map(writer).collect()
+}
+
+fn measured(tally: Tally, spent: Spent, watch: &DiskWatch, span: Span) -> Option<Measured> {
+    let per_sync = watch.per_sync(spent, tally.operations);
+    Some(Measured {
+        syncs: tally.operations,
+        elapsed_ns: tally.elapsed_ns,
+        rate_per_s: rate(tally.operations, tally.elapsed_ns),
+        latency: latency(&tally.histogram)?,
+        device_writes_per_sync: per_sync.writes,
+        device_bytes_per_sync: per_sync.written_bytes,
+        flushes_per_sync: per_sync.flushes,
+        steady: tally.windows.steady(),
+        windows: tally.windows.into_rates(),
+        window_ns: span.window_ns,
+    })
+}
+
+/// Where a writer's next write goes.
+enum Way<'a> {
+    /// Through its own part of the file, again and again.
+    Region { start: u64, bytes: u64, next: u64 },
+    /// To the file's first block.
+    SameBlock,
+    /// To the next place of a lap, shared with the other writers.
+    Claimed(&'a Claim),
+}
+
+impl Way<'_> {
+    /// The next offset; `None` if the lap is used up.
+    fn next(&mut self, write_bytes: u64) -> Option<u64> {
+        match self {
+            Way::SameBlock => Some(0),
+            Way::Region { start, bytes, next } => {
+                let offset = *start + *next;
+                let after = *next + write_bytes;
+                *next = if after + write_bytes > *bytes {
+                    0
+                } else {
+                    after
+                };
+                Some(offset)
+            }
+            Way::Claimed(claim) => {
+                let offset = claim.next.fetch_add(write_bytes, Ordering::Relaxed);
+                (offset + write_bytes <= claim.end).then_some(offset)
+            }
+        }
+    }
+}
+
+struct Writer<'a> {
+    durable: DurableWriter,
+    way: Way<'a>,
+    buffer: AlignedBuffer,
+    count: u64,
+}
+
+impl Work for Writer<'_> {
+    fn once(&mut self) -> syncline_disk::Result<bool> {
+        let Some(offset) = self.way.next(self.buffer.len() as u64) else {
+            return Ok(false);
+        };
+        // No two writes are alike, so that no layer below can leave one out.
+        self.count += 1;
+        self.buffer[..8].copy_from_slice(&self.count.to_le_bytes());
+        self.durable.write(&self.buffer, offset)?;
+        Ok(true)
+    }
+}
+
+struct PlainWriter<'a> {
+    file: RealFile,
+    way: Way<'a>,
+    buffer: AlignedBuffer,
+}
+
+impl Work for PlainWriter<'_> {
+    fn once(&mut self) -> syncline_disk::Result<bool> {
+        let Some(offset) = self.way.next(self.buffer.len() as u64) else {
+            return Ok(false);
+        };
+        self.file.write_at(&self.buffer, offset)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CellJob, Way, measure_cell, plain_writes};
+    use crate::counters::DiskWatch;
+    use crate::measure::Files;
+    use crate::plan::Span;
+    use crate::{FileState, Placement};
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+    use syncline_disk::SyncMethod;
+
+    const SHORT: Span = Span {
+        min_ns: 20_000_000,
+        max_ns: 20_000_000,
+        window_ns: 10_000_000,
+    };
+
+    #[test]
+    fn a_region_is_walked_in_whole_writes() {
+        let mut way = Way::Region {
+            start: 100,
+            bytes: 10,
+            next: 0,
+        };
+        let offsets: Vec<_> = (0..4).map(|_| way.next(4).unwrap()).collect();
+        assert_eq!(offsets, [100, 104, 100, 104]);
+    }
+
+    #[test]
+    fn every_state_and_number_outstanding_is_measured() {
+        let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
+        let mut files = Files::prepare(folder.path(), None, 0).unwrap();
+        let watch = DiskWatch::new(Path::new("/"), &[]);
+        for file_state in FileState::ALL {
+            for (outstanding, write_bytes) in [(1, 256), (4, 4096), (2, 1 << 20)] {
+                let placement = Placement::Walk;
+                let method = SyncMethod::Fdatasync;
+                let job = CellJob {
+                    method,
+                    write_bytes,
+                    file_state,
+                    placement,
+                    outstanding,
+                    span: SHORT,
+                };
+                let never = AtomicBool::new(false);
+                let measured = measure_cell(&mut files, &job, &watch, &never)
+                    .unwrap()
+                    .unwrap();
+                assert!(measured.syncs >= outstanding as u64);
+                assert!(measured.elapsed_ns >= 20_000_000);
+                assert!(measured.rate_per_s > 0.0 && measured.rate_per_s.is_finite());
+                assert!(measured.latency.p50 <= measured.latency.max);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stopped_cell_has_no_figures() {
+        let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
+        let mut files = Files::prepare(folder.path(), None, 0).unwrap();
+        let watch = DiskWatch::new(Path::new("/"), &[]);
+        let job = CellJob {
+            method: SyncMethod::Fsync,
+            write_bytes: 4096,
+            file_state: FileState::Overwrite,
+            placement: Placement::SameBlock,
+            outstanding: 1,
+            span: SHORT,
+        };
+        let stopped = measure_cell(&mut files, &job, &watch, &AtomicBool::new(true)).unwrap();
+        assert!(stopped.is_none());
+        assert!(
+            plain_writes(&files, SHORT, &AtomicBool::new(true))
+                .unwrap()
+                .is_none()
+        );
+    }
+}

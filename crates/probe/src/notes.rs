@@ -1,0 +1,107 @@
+//! What the figures themselves give a reader to know, one sentence each.
+
+use crate::{Cell, FileState, ReadCell};
+
+/// A file of at most that size may lie within a device's cache, in bytes.
+const SMALL_FILE_BYTES: u64 = 8 << 30;
+
+/// So many flushes for each sync of written blocks come from someone else too.
+const FOREIGN_FLUSHES: f64 = 1.2;
+
+/// The sentences for a result; `counting` if the disk's counters mean something.
+pub(crate) fn notes(cells: &[Cell], reads: &[ReadCell], counting: bool) -> Vec<String> {
+    let any_measured = cells.iter().any(|cell| cell.measured().is_some());
+    let counters = (counting && any_measured).then(|| {
+        "Device writes per sync are requests, among which the kernel also counts empty flushes."
+            .to_owned()
+    });
+    [small_file(reads), foreign_flushes(cells), counters]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn small_file(reads: &[ReadCell]) -> Option<String> {
+    let file_bytes = reads
+        .iter()
+        .filter(|read| read.outcome.is_ok())
+        .map(|read| read.file_bytes)
+        .max()?;
+    (file_bytes <= SMALL_FILE_BYTES).then(|| {
+        format!(
+            "Reads are spread over a file of {} MiB only, which a device's cache may hold and which \
+             lies on few tracks of a spinning disk.",
+            file_bytes >> 20
+        )
+    })
+}
+
+/// Under concurrency the kernel merges flushes, so more of them than syncs are not ours. With one
+/// outstanding a sync may need two, so nothing is said of it.
+fn foreign_flushes(cells: &[Cell]) -> Option<String> {
+    let merged = cells
+        .iter()
+        .filter(|cell| cell.outstanding > 1 && cell.file_state == FileState::Overwrite);
+    let flushes = merged.filter_map(|cell| cell.measured()?.flushes_per_sync.value());
+    let most = flushes
+        .reduce(f64::max)
+        .filter(|most| *most > FOREIGN_FLUSHES)?;
+    Some(format!(
+        "With several outstanding {most:.2} flushes per sync were counted, more than syncs: another \
+         program syncs to this disk, so the rates are lower than it allows."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::notes;
+    use crate::test_support::{cell, figures, latency};
+    use crate::{Counted, ReadCell, ReadMeasured};
+    use syncline_disk::SyncMethod;
+
+    fn read(file_bytes: u64) -> ReadCell {
+        let measured = ReadMeasured {
+            reads: 9,
+            elapsed_ns: 9,
+            rate_per_s: 1e9,
+            latency: latency(1),
+        };
+        ReadCell {
+            read_bytes: 4096,
+            depth: 1,
+            file_bytes,
+            outcome: Ok(measured),
+        }
+    }
+
+    #[test]
+    fn reads_over_a_small_file_are_told() {
+        assert!(notes(&[], &[read(1 << 30)], false)[0].contains("1024 MiB only"));
+        assert!(notes(&[], &[read(16 << 30)], false).is_empty());
+        let failed = ReadCell {
+            outcome: Err("no".to_owned()),
+            ..read(1 << 30)
+        };
+        assert!(notes(&[], &[failed], false).is_empty());
+    }
+
+    #[test]
+    fn more_flushes_than_syncs_under_concurrency_are_foreign() {
+        let with_flushes = |outstanding, flushes| {
+            let mut cell = cell(SyncMethod::Fdatasync, outstanding, 10_000.0);
+            figures(&mut cell).flushes_per_sync = Counted::PerSync(flushes);
+            notes(&[cell], &[], false)
+        };
+        assert!(with_flushes(4, 1.5)[0].contains("1.50 flushes per sync"));
+        assert!(with_flushes(4, 0.3).is_empty());
+        assert!(with_flushes(1, 2.0).is_empty());
+    }
+
+    #[test]
+    fn what_a_device_write_is_stands_beside_the_counts_only() {
+        let cells = [cell(SyncMethod::Fsync, 1, 100.0)];
+        assert!(notes(&cells, &[], true)[0].contains("empty flushes"));
+        assert!(notes(&cells, &[], false).is_empty());
+        assert!(notes(&[], &[], true).is_empty());
+    }
+}

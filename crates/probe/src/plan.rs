@@ -1,0 +1,381 @@
+//! What a probe will do, and in which order.
+//!
+//! 1. Steps stand in the order of their worth, so that a deadline or Ctrl-C costs the least.
+//! 2. A step may ask for the fastest honest method, known only when the methods were measured.
+//! 3. The line is always 4 KiB, walking over written blocks.
+//! 4. No cell's rate comes from less than its minimum time.
+
+use crate::{Direction, FileState, Placement, SyncLine};
+use syncline_disk::{Promise, SyncMethod};
+use syncline_metering::Nanos;
+use syncline_metering::clock::SECOND;
+
+/// The sizes of one write that are tried, in bytes.
+const WRITE_BYTES: [usize; 6] = [256, 4_096, 8_192, 16_384, 65_536, 1_048_576];
+
+/// The numbers of outstanding syncs that are tried.
+const OUTSTANDING: [usize; 4] = [1, 2, 4, 16];
+
+/// The size of one write of the line, in bytes.
+pub(crate) const LINE_BYTES: usize = 4_096;
+
+/// The size of the file of written blocks, in bytes.
+pub(crate) const OVERWRITE_BYTES: u64 = 64 << 20;
+
+/// The largest size of the files of unwritten blocks and of appending, in bytes.
+pub(crate) const LAP_BYTES: u64 = 256 << 20;
+
+/// The depths of the random reads.
+const READ_DEPTHS: [usize; 2] = [1, 32];
+
+/// A list of steps with its limits.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Which plan it is.
+    pub kind: PlanKind,
+    /// What is measured, in order.
+    pub steps: Vec<Step>,
+    /// Steps not begun by then, counted per directory, are not run.
+    pub deadline_ns: Option<Nanos>,
+    /// The largest file of the sequential write, over which the random reads are spread, in bytes.
+    pub read_file_bytes: u64,
+    /// The disk's speed of rotation where the user knows it, in turns a minute.
+    pub rpm: Option<u32>,
+}
+
+/// Which plan it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanKind {
+    /// Every method and the shape of the rest in bursts of 0.3 s.
+    Quick,
+    /// Every cell that exists, until steady.
+    Full,
+    /// The line again, to see whether the machine changed.
+    Brief,
+    /// Steps that the caller chose.
+    Custom,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Nothing is done while the disk's counters are watched.
+    Idle {
+        /// For how long.
+        span_ns: Nanos,
+    },
+    /// One sync cell.
+    Sync(SyncStep),
+    /// `line_1`, by the fastest method of the cells before unless one is named.
+    Line1 {
+        /// The method.
+        method: MethodChoice,
+        /// For how long; in windows of 1 s.
+        span_ns: Nanos,
+    },
+    /// `line_max` at the best number outstanding of the cells before unless one is named.
+    LineMax {
+        /// The method.
+        method: MethodChoice,
+        /// How many outstanding; `None` for the best cell's.
+        outstanding: Option<usize>,
+        /// For how long.
+        span_ns: Nanos,
+    },
+    /// 4 KiB direct writes without a sync.
+    PlainWrite {
+        /// For how long.
+        span_ns: Nanos,
+    },
+    /// 1 MiB direct transfers; the write makes the file that all reads use.
+    Sequential {
+        /// Read or write.
+        direction: Direction,
+        /// For how long.
+        span_ns: Nanos,
+    },
+    /// Random 4 KiB direct reads.
+    RandomReads {
+        /// How many readers wait at the same time.
+        depth: usize,
+        /// For how long.
+        span_ns: Nanos,
+    },
+}
+
+/// One sync cell of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SyncStep {
+    /// The method.
+    pub method: MethodChoice,
+    /// Bytes of one write.
+    pub write_bytes: usize,
+    /// The state of the blocks.
+    pub file_state: FileState,
+    /// Where the writes land.
+    pub placement: Placement,
+    /// How many syncs are outstanding.
+    pub outstanding: usize,
+    /// How long.
+    pub span: Span,
+}
+
+/// A method, or the one that turns out fastest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MethodChoice {
+    /// This one.
+    Named(SyncMethod),
+    /// The honest method with the highest rate at one outstanding; the fastest buffered one where
+    /// the write is too small for a direct method.
+    Fastest,
+}
+
+/// How long a cell runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// At least so long.
+    pub min_ns: Nanos,
+    /// At most so long, reached only while the last windows differ.
+    pub max_ns: Nanos,
+    /// The length of a window.
+    pub window_ns: Nanos,
+}
+
+impl Span {
+    /// 0.3 s in windows of 0.1 s.
+    pub fn burst() -> Span {
+        Span {
+            min_ns: 3 * SECOND / 10,
+            max_ns: 3 * SECOND / 10,
+            window_ns: SECOND / 10,
+        }
+    }
+
+    /// 3 to 30 s in windows of 0.5 s, until steady.
+    pub fn until_steady() -> Span {
+        Span {
+            min_ns: 3 * SECOND,
+            max_ns: 30 * SECOND,
+            window_ns: SECOND / 2,
+        }
+    }
+
+    /// Exactly so long, in windows of that length.
+    pub fn fixed(span_ns: Nanos, window_ns: Nanos) -> Span {
+        Span {
+            min_ns: span_ns,
+            max_ns: span_ns,
+            window_ns,
+        }
+    }
+}
+
+impl Plan {
+    /// About 15 s, at most 20 s a directory: the line first, then reads, sizes and file states.
+    pub fn quick() -> Plan {
+        let burst = |method, write_bytes, file_state, outstanding| {
+            Step::Sync(SyncStep {
+                method,
+                write_bytes,
+                file_state,
+                placement: Placement::Walk,
+                outstanding,
+                span: Span::burst(),
+            })
+        };
+        let mut steps = vec![Step::Idle {
+            span_ns: SECOND / 2,
+        }];
+        for method in SyncMethod::ALL {
+            steps.push(burst(
+                MethodChoice::Named(method),
+                LINE_BYTES,
+                FileState::Overwrite,
+                1,
+            ));
+        }
+        for outstanding in [2, 4, 16] {
+            steps.push(burst(
+                MethodChoice::Fastest,
+                LINE_BYTES,
+                FileState::Overwrite,
+                outstanding,
+            ));
+        }
+        steps.push(Step::Line1 {
+            method: MethodChoice::Fastest,
+            span_ns: 2 * SECOND,
+        });
+        let line_max_ns = SECOND;
+        let method = MethodChoice::Fastest;
+        steps.push(Step::LineMax {
+            method,
+            outstanding: None,
+            span_ns: line_max_ns,
+        });
+        steps.push(Step::PlainWrite {
+            span_ns: SECOND / 5,
+        });
+        steps.push(same_block(Span::burst()));
+        steps.extend(transfers(SECOND / 2, 3 * SECOND / 10));
+        for file_state in FileState::ALL {
+            for write_bytes in WRITE_BYTES {
+                if (file_state, write_bytes) != (FileState::Overwrite, LINE_BYTES) {
+                    steps.push(burst(MethodChoice::Fastest, write_bytes, file_state, 1));
+                }
+            }
+        }
+        Plan {
+            kind: PlanKind::Quick,
+            steps,
+            deadline_ns: Some(18 * SECOND),
+            read_file_bytes: 1 << 30,
+            rpm: None,
+        }
+    }
+
+    /// Every combination that exists, each until steady: hours.
+    pub fn full() -> Plan {
+        let mut steps = vec![Step::Idle {
+            span_ns: 3 * SECOND,
+        }];
+        // The line's own cells first, so that a stopped probe has a line.
+        let line_cell = |step: &SyncStep| {
+            step.write_bytes == LINE_BYTES && step.file_state == FileState::Overwrite
+        };
+        let (line_cells, others): (Vec<_>, Vec<_>) = every_combination().partition(line_cell);
+        steps.extend(line_cells.into_iter().map(Step::Sync));
+        steps.push(Step::Line1 {
+            method: MethodChoice::Fastest,
+            span_ns: 10 * SECOND,
+        });
+        let method = MethodChoice::Fastest;
+        steps.push(Step::LineMax {
+            method,
+            outstanding: None,
+            span_ns: 10 * SECOND,
+        });
+        steps.push(Step::PlainWrite {
+            span_ns: 3 * SECOND,
+        });
+        steps.push(same_block(Span::until_steady()));
+        steps.extend(transfers(20 * SECOND, 10 * SECOND));
+        steps.extend(others.into_iter().map(Step::Sync));
+        Plan {
+            kind: PlanKind::Full,
+            steps,
+            deadline_ns: None,
+            read_file_bytes: 16 << 30,
+            rpm: None,
+        }
+    }
+
+    /// About 3 s: the line of a probe before, again, by the same method and number outstanding.
+    pub fn brief(before: &SyncLine) -> Plan {
+        let method = MethodChoice::Named(before.method);
+        let mut steps = vec![Step::Line1 {
+            method,
+            span_ns: 2 * SECOND,
+        }];
+        if let Some(outstanding) = before.line_max_outstanding {
+            let outstanding = Some(outstanding);
+            steps.push(Step::LineMax {
+                method,
+                outstanding,
+                span_ns: SECOND,
+            });
+        }
+        Plan {
+            kind: PlanKind::Brief,
+            steps,
+            deadline_ns: Some(6 * SECOND),
+            read_file_bytes: 0,
+            rpm: None,
+        }
+    }
+
+    /// The caller's own steps, without a deadline.
+    pub fn custom(steps: Vec<Step>) -> Plan {
+        let kind = PlanKind::Custom;
+        Plan {
+            kind,
+            steps,
+            deadline_ns: None,
+            read_file_bytes: 1 << 30,
+            rpm: None,
+        }
+    }
+
+    /// "steady" if cells ran until their windows agreed, else "burst".
+    pub fn label(&self) -> &'static str {
+        if self.kind == PlanKind::Full {
+            "steady"
+        } else {
+            "burst"
+        }
+    }
+}
+
+/// Why a combination cannot exist on blocks of that size, before asking the disk; `None` if it can.
+pub(crate) fn impossible(
+    method: SyncMethod,
+    write_bytes: usize,
+    block_bytes: u64,
+) -> Option<String> {
+    let whole = block_bytes > 0 && (write_bytes as u64).is_multiple_of(block_bytes);
+    (method.is_direct() && !whole).then(|| {
+        format!("a direct write of {write_bytes} bytes is not a whole number of {block_bytes}-byte blocks")
+    })
+}
+
+/// True if the method may stand for the sync line.
+pub(crate) fn is_honest(method: SyncMethod) -> bool {
+    method.promise() != Promise::NotDurable
+}
+
+fn every_combination() -> impl Iterator<Item = SyncStep> {
+    FileState::ALL.into_iter().flat_map(|file_state| {
+        SyncMethod::ALL.into_iter().flat_map(move |method| {
+            WRITE_BYTES.into_iter().flat_map(move |write_bytes| {
+                OUTSTANDING.into_iter().map(move |outstanding| SyncStep {
+                    method: MethodChoice::Named(method),
+                    write_bytes,
+                    file_state,
+                    placement: Placement::Walk,
+                    outstanding,
+                    span: Span::until_steady(),
+                })
+            })
+        })
+    })
+}
+
+/// 8 KiB, always the same block, by fdatasync: what `pg_test_fsync` does, and what a turn of a known
+/// disk is compared with.
+fn same_block(span: Span) -> Step {
+    Step::Sync(SyncStep {
+        method: MethodChoice::Named(SyncMethod::Fdatasync),
+        write_bytes: 8_192,
+        file_state: FileState::Overwrite,
+        placement: Placement::SameBlock,
+        outstanding: 1,
+        span,
+    })
+}
+
+fn transfers(sequential_ns: Nanos, random_ns: Nanos) -> Vec<Step> {
+    let sequential = |direction| Step::Sequential {
+        direction,
+        span_ns: sequential_ns,
+    };
+    let mut steps = vec![sequential(Direction::Write), sequential(Direction::Read)];
+    steps.extend(READ_DEPTHS.map(|depth| Step::RandomReads {
+        depth,
+        span_ns: random_ns,
+    }));
+    steps
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+//! The probe of several directories, interleaved step by step.
+//!
+//! Each directory takes its turn at every step, so that a slow minute of the machine falls on all of
+//! them alike. Nothing is printed: an [`Observer`] is told what is being done.
+
+use crate::directory::DirectoryProbe;
+use crate::estimate::shortest_ns;
+use crate::plan::LINE_BYTES;
+use crate::{Error, FileState, MethodChoice, Placement, Plan, ProbeResult, Result, Step};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_metering::Nanos;
+
+/// Who is told how far a probe is.
+pub trait Observer {
+    /// A step begins.
+    fn step(&mut self, progress: &Progress<'_>);
+}
+
+/// Where a probe is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// The directory whose turn it is.
+    pub directory: &'a Path,
+    /// Which step this is, counted from 1 over all directories.
+    pub step: usize,
+    /// How many there are, over all directories.
+    pub steps: usize,
+    /// What is measured, in a few words.
+    pub what: String,
+    /// The shortest time that is left, this step included.
+    pub remaining_ns: Nanos,
+}
+
+/// Nobody is told.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn step(&mut self, _: &Progress<'_>) {}
+}
+
+/// Probes the directories by the plan until it is done or `stop` is set; then what was measured is
+/// still returned. Fails only if a directory is absent or is none, before anything is written.
+pub fn probe(
+    directories: &[PathBuf],
+    plan: &Plan,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Vec<ProbeResult>> {
+    let directories = resolve_all(directories)?;
+    let mut probes: Vec<_> = directories
+        .into_iter()
+        .map(|directory| DirectoryProbe::begin(directory, plan, stop))
+        .collect();
+    let steps = plan.steps.len();
+    let count = probes.len();
+    let mut done = 0;
+    for (index, step) in plan.steps.iter().enumerate() {
+        for (turn, probe) in probes.iter_mut().enumerate() {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if probe.is_over() {
+                continue;
+            }
+            let later: Nanos = plan.steps[index + 1..].iter().map(shortest_ns).sum();
+            let this_round = shortest_ns(step) * (count - turn) as Nanos;
+            observer.step(&Progress {
+                directory: probe.directory(),
+                step: index * count + turn + 1,
+                steps: steps * count,
+                what: in_words(step),
+                remaining_ns: later * count as Nanos + this_round,
+            });
+            probe.step(step);
+        }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        done = index + 1;
+    }
+    let stopped = (done < steps).then_some((done, steps));
+    Ok(probes
+        .into_iter()
+        .map(|probe| probe.finish(stopped))
+        .collect())
+}
+
+fn resolve_all(directories: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    if directories.is_empty() {
+        return Err(Error::NoDirectory);
+    }
+    let resolve = |path: &PathBuf| {
+        let failed = |source| Error::Directory {
+            path: path.clone(),
+            source,
+        };
+        let real = path.canonicalize().map_err(failed)?;
+        if !real.is_dir() {
+            return Err(Error::NotADirectory { path: path.clone() });
+        }
+        Ok(real)
+    };
+    directories.iter().map(resolve).collect()
+}
+
+fn in_words(step: &Step) -> String {
+    match step {
+        Step::Idle { .. } => "the disk at rest".to_owned(),
+        Step::Sync(step) => {
+            let method = match step.method {
+                MethodChoice::Named(method) => method.name(),
+                MethodChoice::Fastest => "fastest method",
+            };
+            let place = match step.placement {
+                Placement::Walk => step.file_state.name(),
+                Placement::SameBlock => Placement::SameBlock.name(),
+            };
+            format!(
+                "{method}, {} B, {place}, {} outstanding",
+                step.write_bytes, step.outstanding
+            )
+        }
+        Step::Line1 { .. } => format!("line_1: {LINE_BYTES} B, {}", FileState::Overwrite.name()),
+        Step::LineMax { .. } => {
+            format!("line_max: {LINE_BYTES} B, {}", FileState::Overwrite.name())
+        }
+        Step::PlainWrite { .. } => "direct writes without a sync".to_owned(),
+        Step::Sequential {
+            direction: crate::Direction::Read,
+            ..
+        } => "sequential read".to_owned(),
+        Step::Sequential {
+            direction: crate::Direction::Write,
+            ..
+        } => "sequential write".to_owned(),
+        Step::RandomReads { depth, .. } => format!("random reads, depth {depth}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "probe_tests.rs"]
+mod tests;
