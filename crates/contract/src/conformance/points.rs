@@ -1,0 +1,184 @@
+//! Cases about single rows by key: get, insert, update, delete, and what each refuses.
+
+use super::ground::Ground;
+use super::outcome::{Verdict, same};
+use super::scene::cents;
+use crate::session::{Session, Shape};
+use crate::target::Target;
+
+/// A get finds a row by its key, simple or compound, and no other.
+pub(super) fn get_hits_and_misses<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Several, async |tx| {
+            scene.plain(tx, 7, 70)?;
+            scene.fill(tx)
+        })
+        .await?;
+        let mut tx = seat.begin(Shape::ReadOnly);
+        let found = tx.read(&scene.get_whole, (7,)).await?;
+        same(found, (70,), "the row with key 7")?;
+        let missed = tx.read_if_any(&scene.get_whole, (8,)).await?;
+        same(missed, None, "the row with key 8, which nobody inserted,")?;
+        let part = tx.read(&scene.get_part, (2, -3)).await?;
+        same(
+            part,
+            ("green", 2, cents(2), 10),
+            "the part with key (2, -3)",
+        )?;
+        let missed = tx.read_if_any(&scene.get_part, (-3, 2)).await?;
+        same(
+            missed,
+            None,
+            "the part with key (-3, 2), which nobody inserted,",
+        )?;
+        seat.session.commit().await?;
+        Ok(())
+    })
+}
+
+/// A second row with a key that is there is refused, and the first stays as it was.
+pub(super) fn duplicate_key_is_refused<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+            .await?;
+        for shape in [Shape::Single, Shape::Several] {
+            let what = "a second insert of one key";
+            seat.is_refused(shape, scene.insert.id, what, async |tx| {
+                scene.plain(tx, 1, 2)
+            })
+            .await?;
+        }
+        let kept = seat.commits(Shape::Single, async |tx| {
+            tx.read(&scene.get_whole, (1,)).await
+        });
+        same(
+            kept.await?,
+            (1,),
+            "the first row of a key that was inserted twice",
+        )
+    })
+}
+
+/// An update sets and adds, to and from null, and touches only its row and columns.
+pub(super) fn update_sets_and_adds<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Several, async |tx| {
+            scene.plain(tx, 1, 10)?;
+            scene.plain(tx, 2, 20)
+        })
+        .await?;
+        seat.commits(Shape::Several, async |tx| {
+            tx.write(&scene.set, (1, -5, Some("set"), Some(3)))?;
+            tx.write(&scene.add, (1, -4, 0.25, cents(-130)))?;
+            tx.write(&scene.add_amount, (1, Some(4)))
+        })
+        .await?;
+        let set = (
+            1,
+            -9,
+            0.75,
+            cents(-30),
+            "plain",
+            &b"plain"[..],
+            0,
+            Some("set"),
+            Some(7),
+        );
+        let mut tx = seat.begin(Shape::Single);
+        same(tx.read(&scene.get, (1,)).await?, set, "the updated row")?;
+        seat.session.commit().await?;
+        seat.commits(Shape::Several, async |tx| {
+            tx.write(&scene.set, (1, 1, None, None))?;
+            tx.write(&scene.add_amount, (1, Some(4)))
+        })
+        .await?;
+        let nulled = (
+            1,
+            1,
+            0.75,
+            cents(-30),
+            "plain",
+            &b"plain"[..],
+            0,
+            None,
+            None,
+        );
+        let mut tx = seat.begin(Shape::ReadOnly);
+        let what = "the row set to null, to which an addition changes nothing,";
+        same(tx.read(&scene.get, (1,)).await?, nulled, what)?;
+        same(
+            tx.read(&scene.get_whole, (2,)).await?,
+            (20,),
+            "the row beside the updated one",
+        )?;
+        seat.session.commit().await?;
+        Ok(())
+    })
+}
+
+/// An update or delete of a row that is not there is refused, also behind other writes.
+pub(super) fn absent_rows_are_refused<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+            .await?;
+        for shape in [Shape::Single, Shape::Several] {
+            let (update, delete) = (scene.set_whole.id, scene.delete.id);
+            seat.is_refused(
+                shape,
+                update,
+                "an update of a row that is not there",
+                async |tx| tx.write(&scene.set_whole, (9, 9)),
+            )
+            .await?;
+            seat.is_refused(
+                shape,
+                delete,
+                "a delete of a row that is not there",
+                async |tx| tx.write(&scene.delete, (9,)),
+            )
+            .await?;
+        }
+        let what = "an update of a row deleted before";
+        seat.is_refused(Shape::Several, scene.set_whole.id, what, async |tx| {
+            tx.write(&scene.delete, (1,))?;
+            tx.write(&scene.set_whole, (1, 2))
+        })
+        .await
+    })
+}
+
+/// A deleted row is gone, and its key is free.
+pub(super) fn delete_frees_the_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Several, async |tx| scene.plain(tx, 1, 1))
+            .await?;
+        seat.commits(Shape::Single, async |tx| tx.write(&scene.delete, (1,)))
+            .await?;
+        let gone = seat
+            .commits(Shape::Single, async |tx| {
+                tx.read_if_any(&scene.get_whole, (1,)).await
+            })
+            .await?;
+        same(gone, None, "a deleted row")?;
+        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 2))
+            .await?;
+        let again = seat.commits(Shape::Single, async |tx| {
+            tx.read(&scene.get_whole, (1,)).await
+        });
+        same(
+            again.await?,
+            (2,),
+            "a row inserted again after its deletion",
+        )
+    })
+}

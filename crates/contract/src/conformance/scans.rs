@@ -1,0 +1,194 @@
+//! Cases about scans: order, ranges, limits, by primary key and by secondary index.
+
+use super::ground::{Ground, Seat};
+use super::outcome::{Verdict, Wrong, same};
+use crate::fields::{Fields, Int};
+use crate::outcome::Stop;
+use crate::plan::Read;
+use crate::session::{Session, Shape};
+use crate::target::Target;
+
+const DECLARED: &str = "the scene declares what the case needs";
+
+/// A client on a store that holds the scene's parts.
+pub(super) async fn filled<T: Target>(ground: &Ground<'_, T>) -> Result<Seat<T::Session>, Wrong> {
+    let mut seat = ground.client().await?;
+    seat.commits(Shape::Several, async |tx| ground.scene.fill(tx))
+        .await?;
+    Ok(seat)
+}
+
+/// The numbers that a read of one column answers.
+pub(super) async fn numbers<S: Session, K: Fields>(
+    seat: &mut Seat<S>,
+    read: &Read<K, (Int,)>,
+    given: K::Of<'_>,
+) -> Result<Vec<i64>, Stop> {
+    seat.commits(Shape::Single, async |tx| {
+        tx.ask(read, given)?;
+        tx.answers(read)
+            .await?
+            .map(|row| row.map(|(number,)| number))
+            .collect()
+    })
+    .await
+}
+
+/// The pairs of numbers that a read of two columns answers.
+async fn pairs<S: Session, K: Fields>(
+    seat: &mut Seat<S>,
+    read: &Read<K, (Int, Int)>,
+    given: K::Of<'_>,
+) -> Result<Vec<(i64, i64)>, Stop> {
+    seat.commits(Shape::Single, async |tx| {
+        tx.ask(read, given)?;
+        tx.answers(read).await?.collect()
+    })
+    .await
+}
+
+/// Scans by key take their part of the rows in their order.
+pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scans = ground.scene.scans.as_ref().expect(DECLARED);
+    ground.run(async {
+        let mut seat = filled(ground).await?;
+        let s = &mut seat;
+        same(
+            numbers(s, &scans.of_box, (2,)).await?,
+            [-20, -3, 4, 10],
+            "a scan of box 2",
+        )?;
+        same(
+            numbers(s, &scans.of_box, (3,)).await?,
+            [0; 0],
+            "a scan of the empty box",
+        )?;
+        let from = numbers(s, &scans.from_asked, (2, -3, 2)).await?;
+        same(from, [-3, 4], "a scan of box 2 from -3, two rows,")?;
+        let from = numbers(s, &scans.from_asked, (2, -19, 100)).await?;
+        same(
+            from,
+            [-3, 4, 10],
+            "a scan of box 2 from -19, a hundred rows,",
+        )?;
+        let none = numbers(s, &scans.from_asked, (2, -20, 0)).await?;
+        same(none, [0; 0], "a scan of box 2 that asks for no row")?;
+        let between = numbers(s, &scans.between_backwards_two, (2, -20, 4)).await?;
+        same(
+            between,
+            [4, -3],
+            "a scan of box 2 between -20 and 4, backwards, two rows,",
+        )?;
+        let between = numbers(s, &scans.between_backwards_two, (2, 5, 9)).await?;
+        same(between, [0; 0], "a scan between keys that hold no row")?;
+        let all = [(1, 1), (1, 2), (1, 3), (2, -20), (2, -3), (2, 4), (2, 10)];
+        same(pairs(s, &scans.all, ()).await?, all, "a scan of all parts")?;
+        let from = pairs(s, &scans.from_box, (2,)).await?;
+        same(
+            from,
+            [(2, 10), (2, 4), (2, -3), (2, -20)],
+            "a scan from box 2 on, backwards,",
+        )?;
+        let backwards: Vec<_> = seat
+            .commits(Shape::Single, async |tx| {
+                tx.ask(&scans.of_box_backwards, (1,))?;
+                let rows = tx.answers(&scans.of_box_backwards).await?;
+                rows.map(|row| row.map(|(number, colour)| (number, colour.to_owned())))
+                    .collect()
+            })
+            .await?;
+        let wanted = [(3, "red"), (2, "blue"), (1, "red")].map(|(n, c)| (n, c.to_owned()));
+        same(backwards, wanted, "a scan of box 1 backwards")?;
+        let mut tx = seat.begin(Shape::Single);
+        let exactly = tx.read(&scans.exactly, (1, 2)).await?;
+        same(exactly, ("blue",), "a scan by a whole key")?;
+        seat.session.commit().await?;
+        Ok(())
+    })
+}
+
+/// A table without a key takes equal rows and a scan answers every one.
+pub(super) fn without_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scans = ground.scene.scans.as_ref().expect(DECLARED);
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        for event in [(1, 5), (1, 5), (2, -5)] {
+            seat.commits(Shape::Single, async |tx| {
+                tx.write(&scans.insert_event, event)
+            })
+            .await?;
+        }
+        let mut events = pairs(&mut seat, &scans.events, ()).await?;
+        events.sort_unstable();
+        same(
+            events,
+            [(1, 5), (1, 5), (2, -5)],
+            "a scan of a table without a key",
+        )
+    })
+}
+
+/// Scans by index take rows in the index's order, and follow every change of a row.
+pub(super) fn by_index<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    let indexed = scene.indexed.as_ref().expect(DECLARED);
+    ground.run(async {
+        let mut seat = filled(ground).await?;
+        let red = pairs(&mut seat, &indexed.of_colour, ("red",)).await?;
+        same(
+            red,
+            [(2, -20), (2, 4), (1, 1), (1, 3)],
+            "a scan of the red parts by stock",
+        )?;
+        let stock = numbers(&mut seat, &indexed.of_colour_from_backwards, ("red", 3)).await?;
+        same(
+            stock,
+            [7, 5, 3],
+            "a scan of the red parts from stock 3, backwards,",
+        )?;
+        let code = pairs(&mut seat, &indexed.of_code, (10,)).await?;
+        same(code, [(2, -3)], "a scan by a unique index")?;
+        let codes = numbers(&mut seat, &indexed.codes_between, (-7, 100)).await?;
+        same(
+            codes,
+            [-7, 9, 10, 100],
+            "a scan of a unique index between -7 and 100",
+        )?;
+        seat.commits(Shape::Several, async |tx| {
+            tx.write(&scene.set_colour, (1, 1, "blue"))?;
+            tx.write(&scene.delete_part, (2, 4))
+        })
+        .await?;
+        let red = pairs(&mut seat, &indexed.of_colour, ("red",)).await?;
+        same(
+            red,
+            [(2, -20), (1, 3)],
+            "a scan of the red parts after an update and a delete",
+        )?;
+        let blue = pairs(&mut seat, &indexed.of_colour, ("blue",)).await?;
+        same(
+            blue,
+            [(1, 2), (2, 10), (1, 1)],
+            "a scan of the blue parts after an update",
+        )
+    })
+}
+
+/// A second row with a key of a unique index is refused; with one of another index it is not.
+pub(super) fn unique_index_refuses<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = filled(ground).await?;
+        let price = super::scene::cents(1);
+        let what = "a second insert of one key of a unique index";
+        seat.is_refused(Shape::Several, scene.insert_part.id, what, async |tx| {
+            tx.write(&scene.insert_part, (3, 1, "red", 5, price, 100))
+        })
+        .await?;
+        seat.commits(Shape::Single, async |tx| {
+            tx.write(&scene.insert_part, (3, 1, "red", 5, price, 103))
+        })
+        .await?;
+        Ok(())
+    })
+}

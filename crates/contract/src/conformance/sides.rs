@@ -1,0 +1,137 @@
+//! Cases about two clients at once: what one may see of the other, and who gives way.
+
+use super::block_on::pass;
+use super::ground::{Ground, Seat};
+use super::outcome::{Verdict, Wrong, holds, same};
+use super::scene::Scene;
+use crate::outcome::Stop;
+use crate::session::{Session, Shape};
+use crate::target::Target;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use syncline_metering::clock;
+
+/// How long one client keeps its transaction open for the other, at most.
+const PATIENCE_NS: u64 = 2 * clock::SECOND;
+
+/// Additions that each of two clients makes.
+const ADDITIONS: i64 = 50;
+
+/// Tries after which a client that always conflicts counts as starved.
+const TRIES_MAX: u32 = 100_000;
+
+/// Lets others run until something holds or patience ends.
+async fn until(holds: impl Fn() -> bool) {
+    let end = clock::now() + PATIENCE_NS;
+    while !holds() && clock::now() < end {
+        let_others_run().await;
+    }
+}
+
+/// Lets the other client go on, be it on this thread or on another.
+async fn let_others_run() {
+    std::thread::yield_now();
+    pass().await;
+}
+
+/// Nobody sees another's uncommitted rows; waiting or giving way is allowed.
+pub(super) fn uncommitted_is_hidden<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 1))
+            .await?;
+        Ok::<(), Wrong>(())
+    })?;
+    let (written, looked) = (AtomicBool::new(false), AtomicBool::new(false));
+    let hold = async |ground: &Ground<'_, T>| {
+        let mut seat = ground.client().await?;
+        let mut tx = seat.begin(Shape::Several);
+        scene.plain(&mut tx, 2, 2)?;
+        tx.write(&scene.set_whole, (1, 100))?;
+        // A pipelining store has sent nothing before an answer is asked for.
+        same(
+            tx.read(&scene.get_whole, (1,)).await?,
+            (100,),
+            "a row updated in the transaction",
+        )?;
+        written.store(true, Ordering::Release);
+        until(|| looked.load(Ordering::Acquire)).await;
+        seat.session.abort().await;
+        Ok(())
+    };
+    let look = async |ground: &Ground<'_, T>| {
+        let mut seat = ground.client().await?;
+        until(|| written.load(Ordering::Acquire)).await;
+        let seen = seat
+            .commits(Shape::ReadOnly, async |tx| {
+                tx.ask(&scene.get_whole, (1,))?;
+                tx.ask(&scene.get_whole, (2,))?;
+                let (whole,) = tx.answer(&scene.get_whole).await?;
+                Ok((whole, tx.answer_if_any(&scene.get_whole).await?))
+            })
+            .await;
+        looked.store(true, Ordering::Release);
+        match seen {
+            Err(Stop::Conflict(_)) => Ok(()),
+            seen => same(
+                seen?,
+                (1, None),
+                "what another client sees of an open transaction",
+            ),
+        }
+    };
+    ground.side_by_side(hold, look).map(|_| ())
+}
+
+/// Two clients that read, add and write one row lose no addition: each is made once or conflicts.
+pub(super) fn no_update_is_lost<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        seat.commits(Shape::Single, async |tx| scene.plain(tx, 1, 0))
+            .await?;
+        Ok::<(), Wrong>(())
+    })?;
+    let ready = AtomicUsize::new(0);
+    let add = async |ground: &Ground<'_, T>| {
+        let mut seat = ground.client().await?;
+        ready.fetch_add(1, Ordering::AcqRel);
+        until(|| ready.load(Ordering::Acquire) == 2).await;
+        for _ in 0..ADDITIONS {
+            add_one(&mut seat, scene).await?;
+        }
+        Ok(())
+    };
+    ground.side_by_side(add, add)?;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        let total = seat.commits(Shape::Single, async |tx| {
+            tx.read(&scene.get_whole, (1,)).await
+        });
+        same(
+            total.await?,
+            (2 * ADDITIONS,),
+            "the sum of two clients' additions",
+        )
+    })
+}
+
+/// Adds one, trying again after each conflict.
+async fn add_one<S: Session>(seat: &mut Seat<S>, scene: &Scene) -> Verdict {
+    for _ in 0..TRIES_MAX {
+        let added = seat
+            .commits(Shape::Several, async |tx| {
+                let (whole,) = tx.read(&scene.get_whole_for_update, (1,)).await?;
+                let_others_run().await;
+                tx.write(&scene.set_whole, (1, whole + 1))
+            })
+            .await;
+        match added {
+            Err(Stop::Conflict(_)) => let_others_run().await,
+            added => return Ok(added?),
+        }
+    }
+    holds(false, || {
+        format!("an addition conflicted {TRIES_MAX} times in a row")
+    })
+}

@@ -1,0 +1,229 @@
+//! The suite: which case needs what, and the running of one.
+
+use super::block_on::block_on;
+use super::ground::Ground;
+use super::outcome::{Conformance, Finding, Verdict, Wrong};
+use super::scene::Scene;
+use super::{figures, kinds, life, points, scans, sides, transactions};
+use crate::capabilities::{Capabilities, Isolation};
+use crate::target::Target;
+
+/// Runs every case that the target claims to pass, each on a store freshly made by `make`, created
+/// before the case and removed after it.
+pub fn conforms<T: Target>(make: impl Fn() -> T) -> Conformance {
+    let mut suite = Suite {
+        can: make().capabilities(),
+        make,
+        outcome: Conformance::default(),
+    };
+    suite.values_and_rows();
+    suite.walks();
+    suite.transactions();
+    suite.life();
+    suite.outcome
+}
+
+struct Suite<M> {
+    make: M,
+    can: Capabilities,
+    outcome: Conformance,
+}
+
+/// An ability that a case needs: whether it is claimed, and how it is called.
+type Need = (bool, &'static str);
+
+impl<T: Target, M: Fn() -> T> Suite<M> {
+    fn values_and_rows(&mut self) {
+        let rows = (self.can.keeps_rows, "it keeps no rows");
+        self.case("answers have the declared kinds", &[], kinds::are_declared);
+        self.case("values come back as written", &[rows], kinds::come_back);
+        self.case("get hits and misses", &[rows], points::get_hits_and_misses);
+        self.case(
+            "a duplicate key is refused",
+            &[rows],
+            points::duplicate_key_is_refused,
+        );
+        self.case(
+            "update sets and adds",
+            &[rows],
+            points::update_sets_and_adds,
+        );
+        self.case(
+            "absent rows are refused",
+            &[rows],
+            points::absent_rows_are_refused,
+        );
+        self.case(
+            "delete frees the key",
+            &[rows],
+            points::delete_frees_the_key,
+        );
+    }
+
+    fn walks(&mut self) {
+        let rows = (self.can.keeps_rows, "it keeps no rows");
+        let scanning = (self.can.scans, "it cannot scan");
+        let indexes = (self.can.indexes, "it has no secondary indexes");
+        let joins = (self.can.joins, "it cannot join");
+        let aggregates = (self.can.aggregates, "it cannot aggregate");
+        self.case("scans by key", &[rows, scanning], scans::by_key);
+        self.case(
+            "a table without a key",
+            &[rows, scanning],
+            scans::without_key,
+        );
+        self.case(
+            "scans by index",
+            &[rows, scanning, indexes],
+            scans::by_index,
+        );
+        self.case(
+            "a unique index refuses",
+            &[rows, indexes],
+            scans::unique_index_refuses,
+        );
+        self.case("joins", &[rows, joins], figures::joins);
+        self.case("aggregates", &[rows, aggregates], figures::aggregates);
+        self.case(
+            "aggregates over no rows",
+            &[rows, aggregates],
+            figures::over_no_rows,
+        );
+    }
+
+    fn transactions(&mut self) {
+        use transactions as of;
+        let rows = (self.can.keeps_rows, "it keeps no rows");
+        let aborts = (self.can.aborts, "its aborts undo nothing");
+        let indexes = (
+            self.can.indexes && self.can.scans,
+            "it cannot scan by index",
+        );
+        self.case(
+            "answers keep the order of asking",
+            &[rows, aborts],
+            of::answers_keep_order,
+        );
+        self.case(
+            "own writes are read",
+            &[rows, aborts],
+            of::own_writes_are_read,
+        );
+        self.case("abort undoes", &[rows, aborts], of::abort_undoes);
+        let entries = "abort undoes index entries";
+        self.case(
+            entries,
+            &[rows, aborts, indexes],
+            of::abort_undoes_index_entries,
+        );
+        self.case(
+            "the session survives errors",
+            &[rows, aborts],
+            of::session_survives_errors,
+        );
+        self.case("a commit is visible", &[rows], of::commit_is_visible);
+        let dropped = "a dropped session leaves nothing";
+        self.case(dropped, &[rows, aborts], of::dropped_session_leaves_nothing);
+        let isolated = (
+            self.can.keeps_rows && self.is_isolated(),
+            "it claims no isolation",
+        );
+        self.case(
+            "uncommitted rows are hidden",
+            &[isolated, aborts],
+            sides::uncommitted_is_hidden,
+        );
+        self.case(
+            "no update is lost",
+            &[isolated, aborts],
+            sides::no_update_is_lost,
+        );
+    }
+
+    fn life(&mut self) {
+        let rows = (self.can.keeps_rows, "it keeps no rows");
+        let loads = (self.can.loads, "it has no bulk path");
+        let keys = (self.can.keys_by_server, "it cannot count up a key");
+        let scanning = (self.can.scans, "it cannot scan");
+        self.case("evidence is given", &[], life::evidence_is_given);
+        self.case("batches are loaded", &[rows, loads], life::loads);
+        let given = "keys given by the store are distinct";
+        self.case(
+            given,
+            &[rows, keys, scanning],
+            life::given_keys_are_distinct,
+        );
+        let clear = "keys given by the store keep clear of loaded ones";
+        self.case(
+            clear,
+            &[rows, keys, loads],
+            life::given_keys_keep_clear_of_loaded,
+        );
+        self.case(
+            "remove and create again",
+            &[rows],
+            life::remove_and_create_again,
+        );
+        self.removes_nothing();
+    }
+
+    fn case(&mut self, name: &'static str, needs: &[Need], case: fn(&Ground<'_, T>) -> Verdict) {
+        if let Some((_, lacking)) = needs.iter().find(|(claimed, _)| !claimed) {
+            self.outcome.skipped.push((name, lacking));
+            return;
+        }
+        self.outcome.tested.push(name);
+        let target = (self.make)();
+        let ran = on_fresh_ground(&target, &self.can, case);
+        let removed = block_on(&(), target.remove());
+        self.find(name, ran);
+        self.find(
+            name,
+            removed.map_err(|failure| Wrong(format!("removing failed: {failure}"))),
+        );
+    }
+
+    /// What was never created can be removed: nothing happens.
+    fn removes_nothing(&mut self) {
+        let name = "remove without create";
+        self.outcome.tested.push(name);
+        let removed = block_on(&(), (self.make)().remove());
+        self.find(name, removed.map_err(Wrong::from));
+    }
+
+    fn find(&mut self, case: &'static str, verdict: Verdict) {
+        if let Err(Wrong(what)) = verdict {
+            self.outcome.findings.push(Finding { case, what });
+        }
+    }
+
+    fn is_isolated(&self) -> bool {
+        let claimed = |ground: &Ground<'_, T>| {
+            let evidence = ground.run(ground.target.evidence())?;
+            if evidence.isolation == Isolation::NoneClaimed {
+                return Err(Wrong(String::new()));
+            }
+            Ok(())
+        };
+        let target = (self.make)();
+        let isolated = on_fresh_ground(&target, &self.can, claimed).is_ok();
+        // Whether it could be removed is found by the cases.
+        drop(block_on(&(), target.remove()));
+        isolated
+    }
+}
+
+fn on_fresh_ground<T: Target>(
+    target: &T,
+    can: &Capabilities,
+    case: impl FnOnce(&Ground<'_, T>) -> Verdict,
+) -> Verdict {
+    let scene = &Scene::new(can);
+    block_on(&(), target.create(&scene.plan))?;
+    let worker = &target.worker()?;
+    case(&Ground {
+        target,
+        worker,
+        scene,
+    })
+}
