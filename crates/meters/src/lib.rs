@@ -1,0 +1,19 @@
+//! Collectors that read processes, the machine and its disks from outside.
+//!
+//! Nothing here slows what it reads unless its documentation says so, and nothing is reported as zero
+//! that was not measured: every refusal is a reason in words.
+
+mod block;
+mod files;
+mod list;
+mod machine;
+mod perf_event;
+mod proc;
+mod sync_calls;
+mod tracepoint;
+
+pub use block::{BlockCounts, Place};
+pub use list::{Listing, list};
+pub use machine::Machine;
+pub use proc::{Pressure, ProcessUse, SystemTimes};
+pub use sync_calls::{SYNCS_SOURCE, SYSTEM_CALLS_SOURCE, SyncCounter, SyncCounts, Watched};

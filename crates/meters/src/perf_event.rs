@@ -1,0 +1,85 @@
+//! One counter of the kernel: how often a task and its future children pass a tracepoint.
+
+#![allow(
+    unsafe_code,
+    reason = "opening and filtering a perf event have no safe interface"
+)]
+
+use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_TYPE_TRACEPOINT, perf_event_attr};
+use perf_event_open_sys::{ioctls, perf_event_open};
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Error, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// A running counter of one task (a thread, by the kernel's word) and of what it starts from now on.
+#[derive(Debug)]
+pub(crate) struct PerfEvent {
+    file: File,
+}
+
+impl PerfEvent {
+    /// Counts the passes of `task` through a tracepoint, of those that match the filter if there is
+    /// one. A task number of 0 is the calling thread.
+    pub(crate) fn open(tracepoint: u64, task: i32, filter: Option<&str>) -> Result<Self, Error> {
+        let mut attributes = perf_event_attr {
+            type_: PERF_TYPE_TRACEPOINT,
+            size: u32::try_from(size_of::<perf_event_attr>()).map_err(Error::other)?,
+            config: tracepoint,
+            ..perf_event_attr::default()
+        };
+        attributes.set_inherit(1);
+        // Not before the filter is set: until then everything would be counted.
+        attributes.set_disabled(1);
+        let (any_cpu, no_group) = (-1, -1);
+        let flags = PERF_FLAG_FD_CLOEXEC.into();
+        // SAFETY: the attributes outlive the call and say their own size; the kernel keeps no pointer.
+        let raw = unsafe { perf_event_open(&raw mut attributes, task, any_cpu, no_group, flags) };
+        if raw < 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given this descriptor to us and nobody else knows it.
+        let file = unsafe { File::from_raw_fd(raw) };
+        let event = PerfEvent { file };
+        if let Some(filter) = filter {
+            event.filter(filter)?;
+        }
+        event.enable()?;
+        Ok(event)
+    }
+
+    fn enable(&self) -> Result<(), Error> {
+        // SAFETY: the call takes a number and no pointer.
+        let answer = unsafe { ioctls::ENABLE(self.file.as_raw_fd(), 0) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    fn filter(&self, filter: &str) -> Result<(), Error> {
+        let mut text = CString::new(filter)?.into_bytes_with_nul();
+        let raw = self.file.as_raw_fd();
+        // SAFETY: the text ends with a zero and outlives the call, which only reads it.
+        let answer = unsafe { ioctls::SET_FILTER(raw, text.as_mut_ptr().cast()) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// The count so far, of the task and of everything that it has started since.
+    pub(crate) fn read(&self) -> Result<u64, Error> {
+        let mut count = [0; 8];
+        (&self.file).read_exact(&mut count)?;
+        Ok(native(count))
+    }
+}
+
+#[allow(
+    clippy::host_endian_bytes,
+    reason = "the kernel writes counts in the machine's own byte order"
+)]
+fn native(bytes: [u8; 8]) -> u64 {
+    u64::from_ne_bytes(bytes)
+}

@@ -1,0 +1,99 @@
+//! What is refused before a store is touched, and how many workers a run has.
+
+use crate::error::Error;
+use crate::plan::RunPlan;
+use std::time::Duration;
+use syncline_contract::{Capabilities, ClientModel, Target, Workload};
+
+/// The shortest interval: below it, sampling would be felt.
+const INTERVAL_MIN: Duration = Duration::from_millis(10);
+
+/// The number of workers, if target, workload and plan fit one another.
+pub(crate) fn admit<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+) -> Result<usize, Error> {
+    sane(plan).map_err(Error::Plan)?;
+    let can = target.capabilities();
+    let lacks = lacks(&can, workload, plan);
+    let workers = workers(&can, plan);
+    match (lacks, workers) {
+        (None, Ok(workers)) => Ok(workers),
+        (Some(why), _) | (None, Err(why)) => Err(Error::Refused {
+            target: target.name(),
+            workload: workload.name().to_owned(),
+            why,
+        }),
+    }
+}
+
+fn sane(plan: &RunPlan) -> Result<(), String> {
+    let refuse = |why: &str| Err(why.to_owned());
+    if plan.clients == 0 {
+        return refuse("--clients: a run needs at least one client");
+    }
+    if plan.workers == Some(0) {
+        return refuse("--workers: a run needs at least one worker");
+    }
+    if plan.duration.is_none() && plan.transactions.is_none() {
+        return refuse("a run needs an end: give --duration, --transactions or both");
+    }
+    if plan.duration == Some(Duration::ZERO) {
+        return refuse("--duration: a span of no length measures nothing");
+    }
+    if plan.transactions == Some(0) {
+        return refuse("--transactions: a run of no transactions measures nothing");
+    }
+    if plan.interval < INTERVAL_MIN {
+        return refuse("--interval: an interval lasts at least 10 ms");
+    }
+    if let Some(rate) = plan.arrival.rate_per_s()
+        && !(rate.is_finite() && rate > 0.0)
+    {
+        return refuse("--rate: arrivals a second are a number above zero");
+    }
+    Ok(())
+}
+
+fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Option<String> {
+    if let Some(most) = can.clients_max
+        && plan.clients > most
+    {
+        let asked = plan.clients;
+        return Some(format!(
+            "it takes at most {most} clients and --clients is {asked}"
+        ));
+    }
+    let loads = workload.loads().iter().any(|load| load.rows > 0);
+    if loads && can.keeps_rows && !can.loads {
+        return Some("it cannot load rows, which the workload starts from".to_owned());
+    }
+    workload.plan().refusal(can)
+}
+
+fn workers(can: &Capabilities, plan: &RunPlan) -> Result<usize, String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = can.workers_max.unwrap_or(usize::MAX);
+    if let Some(asked) = plan.workers
+        && asked > most
+    {
+        return Err(format!(
+            "it takes at most {most} workers and --workers is {asked}"
+        ));
+    }
+    match (can.client_model, plan.workers) {
+        (ClientModel::Threads, Some(asked)) if asked != plan.clients => Err(format!(
+            "it blocks its caller, so {} clients need as many workers and --workers is {asked}",
+            plan.clients
+        )),
+        (ClientModel::Threads, _) if plan.clients > most => Err(format!(
+            "it takes at most {most} workers, one a client, and --clients is {}",
+            plan.clients
+        )),
+        (ClientModel::Threads, _) => Ok(plan.clients),
+        (ClientModel::Futures | ClientModel::Queue, asked) => {
+            Ok(asked.unwrap_or(cores).min(most).min(plan.clients))
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The schedule of an open loop: absolute times, none of which is ever skipped.
+//!
+//! A client that is free takes the next arrival and sleeps until it is due, or starts at once if it is
+//! overdue; so a backlog needs no queue. At the start of the measured span the schedule begins anew:
+//! what the warm-up left behind is nobody's.
+//!
+//! `offered = started + abandoned` over the arrivals that were due in the measured span: what was taken
+//! and not started is given back.
+
+use crate::plan::Arrival;
+use crate::result::Arrivals;
+use syncline_metering::{Nanos, clock};
+
+/// The distance between arrivals.
+#[derive(Clone, Copy, Debug)]
+enum Gap {
+    Fixed { gap_ns: f64 },
+    Poisson { mean_ns: f64 },
+}
+
+/// When the phases of a run begin and end, in time of the one clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// The clients start.
+    pub start: Nanos,
+    /// The measured span begins.
+    pub measure: Nanos,
+    /// The measured span ends, whatever else may end it before.
+    pub deadline: Nanos,
+}
+
+/// An arrival that a client has taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// When it is or was due.
+    pub due: Nanos,
+    /// True if it was due before a client was free.
+    pub late: bool,
+}
+
+/// The arrivals of one group of clients.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    gap: Gap,
+    random: fastrand::Rng,
+    times: Times,
+    /// The next arrival, in fractions of a nanosecond so that no error adds up.
+    next: f64,
+    offset_ns: f64,
+    rebased: bool,
+    started: u64,
+    late: u64,
+    given_back: u64,
+}
+
+impl Schedule {
+    /// The share of group `group` of `groups` in the arrivals of a plan; none in a closed loop. Groups
+    /// at fixed rate take turns.
+    pub(crate) fn new(
+        arrival: Arrival,
+        group: usize,
+        groups: usize,
+        seed: u64,
+        times: Times,
+    ) -> Option<Schedule> {
+        let rate_per_s = arrival.rate_per_s()?;
+        let all_ns = clock::SECOND as f64 / rate_per_s;
+        let of_group_ns = all_ns * groups as f64;
+        let gap = match arrival {
+            Arrival::Poisson { .. } => Gap::Poisson {
+                mean_ns: of_group_ns,
+            },
+            Arrival::Closed | Arrival::Fixed { .. } => Gap::Fixed {
+                gap_ns: of_group_ns,
+            },
+        };
+        let mut schedule = Schedule {
+            gap,
+            random: fastrand::Rng::with_seed(
+                seed ^ (group as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15),
+            ),
+            times,
+            next: 0.0,
+            offset_ns: all_ns * group as f64,
+            rebased: times.measure == times.start,
+            started: 0,
+            late: 0,
+            given_back: 0,
+        };
+        schedule.begin(times.start);
+        Some(schedule)
+    }
+
+    /// Takes the next arrival; none if it is due at or after the end of the measured span.
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<Taken> {
+        if !self.rebased && (now >= self.times.measure || self.due() >= self.times.measure) {
+            self.rebased = true;
+            self.begin(self.times.measure);
+        }
+        let due = self.due();
+        if due >= self.times.deadline {
+            return None;
+        }
+        self.advance();
+        Some(Taken {
+            due,
+            late: due < now,
+        })
+    }
+
+    /// A taken arrival starts now.
+    pub(crate) fn started(&mut self, taken: Taken) {
+        if taken.due >= self.times.measure {
+            self.started += 1;
+            self.late += u64::from(taken.late);
+        }
+    }
+
+    /// A taken arrival will not start.
+    pub(crate) fn give_back(&mut self, taken: Taken, until: Nanos) {
+        let offered = taken.due >= self.times.measure && taken.due < until;
+        self.given_back += u64::from(offered);
+    }
+
+    /// Counts the arrivals of the measured span, which ended at `until`; the schedule is used up.
+    pub(crate) fn finish(mut self, until: Nanos) -> Arrivals {
+        let until = until.min(self.times.deadline);
+        let mut untaken = 0;
+        if !self.rebased {
+            self.begin(self.times.measure);
+        }
+        while self.due() < until {
+            untaken += 1;
+            self.advance();
+        }
+        let abandoned = untaken + self.given_back;
+        Arrivals {
+            offered: self.started + abandoned,
+            started: self.started,
+            late: self.late,
+            abandoned,
+        }
+    }
+
+    fn due(&self) -> Nanos {
+        self.next as Nanos
+    }
+
+    fn begin(&mut self, at: Nanos) {
+        self.next = at as f64
+            + match self.gap {
+                Gap::Fixed { .. } => self.offset_ns,
+                Gap::Poisson { mean_ns } => exponential(&mut self.random, mean_ns),
+            };
+    }
+
+    fn advance(&mut self) {
+        self.next += match self.gap {
+            Gap::Fixed { gap_ns } => gap_ns,
+            Gap::Poisson { mean_ns } => exponential(&mut self.random, mean_ns),
+        };
+    }
+}
+
+/// Exponentially distributed, by inversion; `1 - f64()` is never zero.
+fn exponential(random: &mut fastrand::Rng, mean: f64) -> f64 {
+    -mean * (1.0 - random.f64()).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Schedule, Taken, Times};
+    use crate::plan::Arrival;
+
+    const TIMES: Times = Times {
+        start: 1_000_000,
+        measure: 2_000_000,
+        deadline: 3_000_000,
+    };
+
+    fn fixed(group: usize, groups: usize) -> Schedule {
+        let arrival = Arrival::Fixed {
+            rate_per_s: 10_000.0,
+        };
+        Schedule::new(arrival, group, groups, 1, TIMES).unwrap()
+    }
+
+    fn dues(schedule: &mut Schedule, now: u64) -> Vec<u64> {
+        std::iter::from_fn(|| schedule.take(now).map(|taken| taken.due)).collect()
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_schedule() {
+        assert!(Schedule::new(Arrival::Closed, 0, 1, 1, TIMES).is_none());
+    }
+
+    #[test]
+    fn groups_at_fixed_rate_take_turns_and_none_is_skipped() {
+        let mut all: Vec<u64> = (0..3)
+            .flat_map(|group| dues(&mut fixed(group, 3), 0))
+            .collect();
+        all.sort_unstable();
+        let wanted: Vec<u64> = (0..20).map(|number| 1_000_000 + number * 100_000).collect();
+        assert_eq!(all, wanted);
+    }
+
+    #[test]
+    fn what_the_warm_up_left_behind_is_dropped_when_the_measured_span_begins() {
+        let mut schedule = fixed(0, 1);
+        assert_eq!(
+            schedule.take(1_950_000),
+            Some(Taken {
+                due: 1_000_000,
+                late: true
+            })
+        );
+        assert_eq!(
+            schedule.take(2_000_000),
+            Some(Taken {
+                due: 2_000_000,
+                late: false
+            })
+        );
+        assert_eq!(
+            schedule.take(2_150_000),
+            Some(Taken {
+                due: 2_100_000,
+                late: true
+            })
+        );
+    }
+
+    #[test]
+    fn offered_is_started_plus_abandoned() {
+        let mut schedule = fixed(0, 1);
+        for _ in 0..3 {
+            let taken = schedule.take(2_050_000).unwrap();
+            schedule.started(taken);
+        }
+        let taken = schedule.take(2_350_000).unwrap();
+        schedule.give_back(taken, 2_500_000);
+        let arrivals = schedule.finish(2_500_000);
+        assert_eq!((arrivals.offered, arrivals.started), (5, 3));
+        assert_eq!((arrivals.late, arrivals.abandoned), (1, 2));
+    }
+
+    #[test]
+    fn an_untouched_schedule_offers_all_of_the_measured_span_and_nothing_of_the_warm_up() {
+        let arrivals = fixed(0, 1).finish(u64::MAX);
+        assert_eq!((arrivals.offered, arrivals.abandoned), (10, 10));
+    }
+
+    #[test]
+    fn warm_up_arrivals_count_nowhere() {
+        let mut schedule = fixed(0, 1);
+        let taken = schedule.take(1_000_000).unwrap();
+        schedule.started(taken);
+        assert_eq!(schedule.finish(2_000_000).offered, 0);
+    }
+
+    #[test]
+    fn poisson_gaps_have_the_asked_mean_and_its_spread() {
+        let times = Times {
+            start: 0,
+            measure: 0,
+            deadline: 10_000_000_000,
+        };
+        let arrival = Arrival::Poisson {
+            rate_per_s: 100_000.0,
+        };
+        let mut schedule = Schedule::new(arrival, 0, 1, 7, times).unwrap();
+        let dues = dues(&mut schedule, 0);
+        assert!((990_000..1_010_000).contains(&dues.len()), "{}", dues.len());
+        let gaps: Vec<f64> = dues
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]) as f64)
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+        let spread = variance.sqrt() / mean;
+        assert!(
+            (0.98..1.02).contains(&spread),
+            "an exponential's spread is its mean: {spread}"
+        );
+        let again = Schedule::new(arrival, 0, 1, 7, times)
+            .unwrap()
+            .take(0)
+            .unwrap()
+            .due;
+        assert_eq!(again, dues[0], "equal seeds give equal arrivals");
+    }
+}

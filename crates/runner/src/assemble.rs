@@ -1,0 +1,164 @@
+//! From what workers and meters left behind to a result.
+
+use crate::fairness::fairness;
+use crate::measure::{Measured, Why};
+use crate::meter::{Meter, distribution};
+use crate::per_commit::{per_commit, workers_cpu_ns};
+use crate::result::{OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult};
+use crate::sampler::Sampler;
+use crate::saturation::{SaturationFigures, saturation};
+use crate::warning::Warning;
+use crate::warning_rules::warnings;
+use syncline_contract::{Check, Failure, StoreProcess, Workload};
+use syncline_metering::clock;
+
+/// The result, with the checks made after it.
+pub(crate) fn assemble<W: Workload>(
+    head: RunHead,
+    workload: &W,
+    measured: Measured<W>,
+    sampler: &Sampler,
+    checks: Vec<Check>,
+    more: Vec<Warning>,
+) -> RunResult {
+    let operations = head.plan.operations;
+    let meter = merged(workload, operations, &measured);
+    let mut outcomes = Outcomes::default();
+    for kind in &meter.kinds {
+        outcomes.merge(&kind.outcomes);
+    }
+    outcomes.assert_sum();
+    let seconds = measured.span_ns as f64 / clock::SECOND as f64;
+    let ended = measured.ended_in_whole as f64;
+    let mut result = RunResult {
+        measured_ns: measured.span_ns,
+        outcomes,
+        throughput_per_s: outcomes.committed as f64 / seconds,
+        arrivals: measured.arrivals,
+        transactions: transactions(workload, &meter),
+        operations: if operations {
+            operation_rows(workload, &meter)
+        } else {
+            Vec::new()
+        },
+        per_commit: per_commit(&measured, sampler),
+        client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
+        saturation: saturation(figures(&head, &measured, sampler, &meter)),
+        fairness: fairness(&measured.reports),
+        intervals: measured.intervals,
+        checks,
+        warnings: Vec::new(),
+        stopped_by: stop_reason(workload, measured.stopped_by),
+        reconnects: meter.reconnects,
+        head,
+    };
+    result.warnings = warnings(&result);
+    result.warnings.extend(more);
+    result
+}
+
+fn merged<W: Workload>(workload: &W, operations: bool, measured: &Measured<W>) -> Meter {
+    let timed = if operations {
+        workload.plan().operations().len()
+    } else {
+        0
+    };
+    let mut all = Meter::new(workload.transactions().len(), timed);
+    for report in &measured.reports {
+        all.merge(&report.meter);
+    }
+    all
+}
+
+fn transactions<W: Workload>(workload: &W, meter: &Meter) -> Vec<TransactionResult> {
+    let kinds = workload.transactions().iter().zip(&meter.kinds);
+    kinds
+        .map(|(name, kind)| TransactionResult {
+            name: (*name).to_owned(),
+            outcomes: kind.outcomes,
+            service_ns: distribution(&kind.service),
+            response_ns: distribution(&kind.response),
+        })
+        .collect()
+}
+
+fn operation_rows<W: Workload>(workload: &W, meter: &Meter) -> Vec<OperationResult> {
+    let plan = workload.plan();
+    let rows = plan.operations().iter().zip(&meter.operations);
+    rows.map(|(operation, times)| OperationResult {
+        name: operation.name.to_owned(),
+        pipelined: plan.pipeline,
+        service_ns: distribution(times),
+    })
+    .collect()
+}
+
+fn figures<W: Workload>(
+    head: &RunHead,
+    measured: &Measured<W>,
+    sampler: &Sampler,
+    meter: &Meter,
+) -> SaturationFigures {
+    let (before, now) = &measured.span;
+    let machine = sampler.between(before, now);
+    let seconds = now.at.saturating_sub(before.at) as f64 / clock::SECOND as f64;
+    let a_second = |count: u64| (seconds > 0.0).then(|| count as f64 / seconds);
+    let wall_ns: u64 = measured.reports.iter().map(|report| report.wall_ns).sum();
+    let cpu_ns = workers_cpu_ns(measured);
+    let disk = before.block.zip(now.block);
+    let syncs_per_s = now
+        .calls_since(before)
+        .and_then(|calls| a_second(calls.syncs));
+    SaturationFigures {
+        workers_busy: share(cpu_ns, wall_ns as f64),
+        laboratory_share: match sampler.process() {
+            // Whatever a client of another process does is the laboratory's and its library's work.
+            StoreProcess::Other(_) | StoreProcess::Unknown => Some(1.0),
+            StoreProcess::Ours => head
+                .plan
+                .laboratory_cpu_ns
+                .and_then(|ns| share(ns * measured.ended_in_whole as f64, cpu_ns)),
+        },
+        machine_busy: machine.busy,
+        conflict_share: share(meter.conflicts as f64, meter.tries as f64),
+        line_share: head
+            .plan
+            .line_max_per_s
+            .zip(syncs_per_s)
+            .filter(|(line, _)| *line > 0.0)
+            .map(|(line, syncs)| syncs / line),
+        device_busy: machine.device_busy,
+        syncs_per_s,
+        flushes_per_s: disk
+            .and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?))
+            .and_then(a_second),
+        read_share: disk.and_then(|(before, now)| {
+            let reads = now.reads.saturating_sub(before.reads) as f64;
+            let writes = now.writes.saturating_sub(before.writes) as f64;
+            share(reads, reads + writes)
+        }),
+        round_trip_share: None,
+    }
+}
+
+/// A part of a whole, 0 to 1; none without a whole.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).clamp(0.0, 1.0))
+}
+
+fn stop_reason<W: Workload>(workload: &W, why: Why) -> StopReason {
+    match why {
+        Why::Duration => StopReason::Duration,
+        Why::Transactions => StopReason::Transactions,
+        Why::Asked => StopReason::Asked,
+        Why::Failure(Failure {
+            kind,
+            operation,
+            what,
+        }) => StopReason::Failure {
+            kind,
+            operation: operation.map(|id| workload.plan().operation(id).name.to_owned()),
+            what,
+        },
+    }
+}

@@ -1,0 +1,282 @@
+//! One client: draws, begins, performs, commits, retries, and tells how it ended.
+//!
+//! A drawn transaction is told its ending exactly once. What is under way when the future is dropped
+//! stands in `Slot::open`, which outlives the future.
+//!
+//! The clock is read once a transaction: the end of one is the start of the next, as long as nobody
+//! else ran in between; after a turn was given to others it is read again.
+
+use crate::arrival::{Schedule, Taken, Times};
+use crate::control::Control;
+use crate::executor::{Timers, yield_now};
+use crate::live::Live;
+use crate::meter::{End, Meter, Span};
+use std::cell::RefCell;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use syncline_contract::{
+    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Transaction,
+};
+use syncline_metering::{Nanos, clock};
+
+/// A client gives the others a turn after that many transactions that never had to wait.
+const TURN: u32 = 16;
+/// The first pause before a lost connection is made again; it doubles up to the longest.
+const PAUSE_NS: Nanos = 10_000_000;
+const PAUSE_NS_MAX: Nanos = clock::SECOND;
+/// A client that cannot connect for that long ends the run.
+const HOPELESS_NS: Nanos = 30 * clock::SECOND;
+
+/// What a worker's clients share.
+pub(crate) struct Desk<'r, T: Target> {
+    pub target: &'r T,
+    pub part: &'r T::Worker,
+    pub plan: &'r Plan,
+    pub retries: u32,
+    pub operations: bool,
+    pub times: Times,
+    pub control: &'r Control,
+    pub live: &'r Live,
+    pub schedule: Option<&'r Mutex<Schedule>>,
+    pub meter: RefCell<Meter>,
+    pub timers: Timers,
+}
+
+/// A client and what must outlive its future.
+#[derive(Debug)]
+pub(crate) struct Slot<C> {
+    pub number: usize,
+    pub client: C,
+    /// The drawn transaction that has not been told its ending.
+    pub open: Option<Open>,
+    /// Commits in the measured span.
+    pub commits: u64,
+}
+
+/// A transaction under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Open {
+    kind: usize,
+    measured: bool,
+    span: Span,
+}
+
+impl<C: Client> Slot<C> {
+    /// Ends what was under way when the future was dropped: its outcome is not known.
+    pub(crate) fn close(&mut self, meter: &mut Meter, live: &Live) {
+        if let Some(open) = self.open.take() {
+            let span = Span {
+                ended: clock::now(),
+                ..open.span
+            };
+            meter.ended(open.kind, open.measured, End::Unknown, 1, span, live);
+            self.client.ended(open.kind, Ending::Unknown);
+        }
+    }
+}
+
+/// What became of a drawn transaction, and how many tries it took.
+struct Attempt {
+    end: End,
+    tries: u32,
+    failure: Option<Box<Failure>>,
+}
+
+/// Runs a client until the run ends, or its store fails for good.
+pub(crate) async fn client_loop<T: Target, C: Client>(
+    slot: &mut Slot<C>,
+    mut session: T::Session,
+    desk: &Desk<'_, T>,
+) {
+    let mut asked = Asked::new(desk.operations);
+    let mut turn = 0;
+    let mut now = clock::now();
+    while !desk.control.ending() {
+        let due = match desk.schedule {
+            None if now >= desk.times.deadline => break,
+            None => now,
+            Some(schedule) => {
+                let Some(taken) = next_arrival(schedule, now, desk).await else {
+                    break;
+                };
+                now = now.max(clock::now());
+                taken.due
+            }
+        };
+        let measured = due >= desk.times.measure;
+        if measured && !desk.control.take_one() {
+            break;
+        }
+        let kind = slot.client.draw();
+        let mut span = Span {
+            due,
+            started: now,
+            ended: now,
+        };
+        slot.open = Some(Open {
+            kind,
+            measured,
+            span,
+        });
+        if measured {
+            desk.meter.borrow_mut().started(kind);
+        }
+        let attempt = attempt(&mut slot.client, kind, &mut session, &mut asked, desk).await;
+        now = clock::now();
+        span.ended = now;
+        finish(slot, kind, measured, &attempt, span, desk);
+        if let Some(failure) = attempt.failure {
+            if failure.kind.stops_run() {
+                desk.control.fail(*failure);
+                break;
+            }
+            drop(session);
+            session = match reconnect(desk).await {
+                Some(session) => session,
+                None => break,
+            };
+            now = clock::now();
+        }
+        turn += 1;
+        if turn == TURN {
+            turn = 0;
+            yield_now().await;
+            now = clock::now();
+        }
+    }
+}
+
+#[inline]
+fn finish<T: Target, C: Client>(
+    slot: &mut Slot<C>,
+    kind: usize,
+    measured: bool,
+    attempt: &Attempt,
+    span: Span,
+    desk: &Desk<'_, T>,
+) {
+    let (end, tries) = (attempt.end, attempt.tries);
+    let mut meter = desk.meter.borrow_mut();
+    meter.ended(kind, measured, end, tries, span, desk.live);
+    slot.commits += u64::from(measured && end == End::Committed);
+    slot.open = None;
+    slot.client.ended(kind, end.told());
+}
+
+impl End {
+    /// What the client is told.
+    fn told(self) -> Ending {
+        match self {
+            End::Committed => Ending::Committed,
+            End::Aborted | End::Conflicted(_) | End::Failed(_) => Ending::Undone,
+            End::Unknown => Ending::Unknown,
+        }
+    }
+}
+
+/// Tries a drawn transaction as often as the plan allows.
+#[inline]
+async fn attempt<T: Target, C: Client>(
+    client: &mut C,
+    kind: usize,
+    session: &mut T::Session,
+    asked: &mut Asked,
+    desk: &Desk<'_, T>,
+) -> Attempt {
+    let mut tries = 1;
+    loop {
+        let Err(stop) = once(client, kind, session, asked, desk).await else {
+            return Attempt {
+                end: End::Committed,
+                tries,
+                failure: None,
+            };
+        };
+        session.abort().await;
+        let (end, failure) = match stop {
+            Stop::Abort => (End::Aborted, None),
+            Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
+            Stop::Unknown(failure) => (End::Unknown, Some(failure)),
+            Stop::Conflict(cause) => {
+                desk.meter.borrow_mut().conflicts += 1;
+                if tries <= desk.retries {
+                    tries += 1;
+                    // Whoever was in the way may be a client of this very worker.
+                    yield_now().await;
+                    continue;
+                }
+                (End::Conflicted(cause), None)
+            }
+        };
+        return Attempt {
+            end,
+            tries,
+            failure,
+        };
+    }
+}
+
+/// One try.
+#[inline]
+async fn once<T: Target, C: Client>(
+    client: &mut C,
+    kind: usize,
+    session: &mut T::Session,
+    asked: &mut Asked,
+    desk: &Desk<'_, T>,
+) -> Result<(), Stop> {
+    asked.clear();
+    session.begin(client.shape(kind));
+    let mut transaction = Transaction::new(session, asked);
+    let performed = client.perform(kind, &mut transaction).await;
+    let ended = match performed {
+        Ok(()) => session.commit().await,
+        Err(stop) => Err(stop),
+    };
+    if desk.operations {
+        desk.meter.borrow_mut().operations(asked.times());
+    }
+    ended
+}
+
+/// Waits for the next arrival; none if the run ends first.
+async fn next_arrival<T: Target>(
+    schedule: &Mutex<Schedule>,
+    now: Nanos,
+    desk: &Desk<'_, T>,
+) -> Option<Taken> {
+    let taken = lock(schedule).take(now)?;
+    if taken.due > now {
+        desk.timers.sleep_until(taken.due).await;
+    }
+    if desk.control.ending() {
+        lock(schedule).give_back(taken, clock::now());
+        return None;
+    }
+    lock(schedule).started(taken);
+    Some(taken)
+}
+
+fn lock(schedule: &Mutex<Schedule>) -> MutexGuard<'_, Schedule> {
+    schedule.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a lost connection again, with growing pauses; none if the run ends first.
+async fn reconnect<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
+    let hopeless = clock::now() + HOPELESS_NS;
+    let mut pause_ns = PAUSE_NS;
+    while !desk.control.ending() {
+        let now = clock::now();
+        desk.timers.sleep_until(now + pause_ns).await;
+        match desk.target.connect(desk.plan, desk.part).await {
+            Ok(session) => {
+                desk.meter.borrow_mut().reconnects += 1;
+                return Some(session);
+            }
+            Err(failure) if failure.kind == FailureKind::Connection && now < hopeless => {
+                pause_ns = (pause_ns * 2).min(PAUSE_NS_MAX);
+            }
+            Err(failure) => desk.control.fail(failure),
+        }
+    }
+    None
+}

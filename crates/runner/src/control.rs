@@ -1,0 +1,183 @@
+//! What coordinator and workers share: the gate before the start, the signal to end, the first failure,
+//! the budget of transactions.
+
+use crate::arrival::{Schedule, Times};
+use crate::executor::{Phase, Signal};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::Thread;
+use syncline_contract::Failure;
+use syncline_metering::Nanos;
+
+/// What workers learn when the gate opens.
+#[derive(Debug)]
+pub(crate) struct Start {
+    /// The phases.
+    pub times: Times,
+    /// The arrivals of an open loop, by group; a worker takes from group `number % groups`.
+    pub schedules: Vec<Mutex<Schedule>>,
+}
+
+#[derive(Debug, Default)]
+struct Crew {
+    connected: usize,
+    threads: Vec<Thread>,
+    failure: Option<Failure>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Control {
+    signal: Signal,
+    crew: Mutex<Crew>,
+    changed: Condvar,
+    start: OnceLock<Start>,
+    coordinator: Thread,
+    workers: usize,
+    left: AtomicUsize,
+    budget: Option<u64>,
+    taken: AtomicU64,
+}
+
+impl Control {
+    /// For a coordinator on the calling thread.
+    pub(crate) fn new(workers: usize, budget: Option<u64>) -> Control {
+        Control {
+            signal: Signal::default(),
+            crew: Mutex::default(),
+            changed: Condvar::new(),
+            start: OnceLock::new(),
+            coordinator: std::thread::current(),
+            workers,
+            left: AtomicUsize::new(0),
+            budget,
+            taken: AtomicU64::new(0),
+        }
+    }
+
+    /// The phase, as executors look at it.
+    pub(crate) fn signal(&self) -> &Signal {
+        &self.signal
+    }
+
+    /// True if no transaction shall start any more.
+    #[inline]
+    pub(crate) fn ending(&self) -> bool {
+        self.signal.phase() != Phase::Running
+    }
+
+    /// Takes one transaction of the measured span out of the budget; false if none is left. Taking the
+    /// last one ends the run, so that nobody waits for arrivals that will not be served.
+    #[inline]
+    pub(crate) fn take_one(&self) -> bool {
+        let Some(budget) = self.budget else {
+            return true;
+        };
+        let taken = self.taken.fetch_add(1, Ordering::Relaxed);
+        if taken + 1 == budget {
+            self.advance(Phase::Ending);
+        }
+        taken < budget
+    }
+
+    /// True if the whole budget was taken.
+    pub(crate) fn budget_taken(&self) -> bool {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.budget.is_some_and(|budget| taken >= budget)
+    }
+
+    /// Ends the run for a failure; the first one is kept.
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.crew().failure.get_or_insert(failure);
+        self.advance(Phase::Ending);
+    }
+
+    /// The failure that ended the run.
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        self.crew().failure.take()
+    }
+
+    /// Goes to a phase and wakes everyone who may be waiting.
+    pub(crate) fn advance(&self, phase: Phase) {
+        self.signal.advance(phase);
+        for thread in &self.crew().threads {
+            thread.unpark();
+        }
+        self.changed.notify_all();
+        self.coordinator.unpark();
+    }
+
+    /// A worker has connected its clients: waits until the gate opens; none if the run ends instead.
+    pub(crate) fn wait_for_start(&self) -> Option<&Start> {
+        let mut crew = self.crew();
+        crew.connected += 1;
+        self.coordinator.unpark();
+        while self.start.get().is_none() && !self.ending() {
+            crew = self
+                .changed
+                .wait(crew)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(crew);
+        self.start.get().filter(|_| !self.ending())
+    }
+
+    /// True if every worker waits at the gate.
+    pub(crate) fn all_connected(&self) -> bool {
+        self.crew().connected == self.workers
+    }
+
+    /// Opens the gate.
+    pub(crate) fn open(&self, start: Start) {
+        let crew = self.crew();
+        assert!(self.start.set(start).is_ok(), "the gate opens once");
+        drop(crew);
+        self.changed.notify_all();
+    }
+
+    /// Gives up the schedules.
+    pub(crate) fn into_start(self) -> Option<Start> {
+        self.start.into_inner()
+    }
+
+    /// True if every worker has left.
+    pub(crate) fn all_left(&self) -> bool {
+        self.left.load(Ordering::Acquire) == self.workers
+    }
+
+    /// True if any worker has left: before the gate opens, that is one too many.
+    pub(crate) fn any_left(&self) -> bool {
+        self.left.load(Ordering::Acquire) > 0
+    }
+
+    /// Registers the calling worker until what is returned is dropped, by a panic too.
+    pub(crate) fn enter(&self) -> Presence<'_> {
+        self.crew().threads.push(std::thread::current());
+        Presence { control: self }
+    }
+
+    /// Waits up to that long for something to happen.
+    pub(crate) fn rest(wait_ns: Nanos) {
+        std::thread::park_timeout(std::time::Duration::from_nanos(wait_ns));
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker at work.
+#[derive(Debug)]
+pub(crate) struct Presence<'c> {
+    control: &'c Control,
+}
+
+impl Drop for Presence<'_> {
+    fn drop(&mut self) {
+        self.control.left.fetch_add(1, Ordering::Release);
+        if std::thread::panicking() {
+            self.control.advance(Phase::Ending);
+        }
+        self.control.coordinator.unpark();
+    }
+}

@@ -1,0 +1,65 @@
+//! Why a run has no result. What a store does during a run is a result, not an error.
+
+use std::any::Any;
+use syncline_contract::Failure;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The plan makes no sense.
+    #[error("{0}")]
+    Plan(String),
+    /// The store cannot do what the workload or the plan needs; nothing was touched.
+    #[error("{target} cannot run {workload}: {why}")]
+    Refused {
+        /// The store.
+        target: String,
+        /// The workload.
+        workload: String,
+        /// What it lacks.
+        why: String,
+    },
+    /// The store failed before anything was measured.
+    #[error("{target} failed while {doing}: {source}")]
+    Target {
+        /// The store.
+        target: String,
+        /// The phase.
+        doing: &'static str,
+        /// What the store said.
+        source: Failure,
+    },
+    /// It was asked to stop before anything was measured.
+    #[error("stopped while {doing}, before anything was measured")]
+    Stopped {
+        /// The phase.
+        doing: &'static str,
+    },
+    /// The operating system refused a thread or a processor.
+    #[error("{what}: {source}")]
+    System {
+        /// What was asked of it.
+        what: String,
+        /// Its answer.
+        source: std::io::Error,
+    },
+    /// A bug in a target, a workload or the runner.
+    #[error("a worker panicked, which is a bug in a target, a workload or this program: {what}")]
+    Panicked {
+        /// What it said.
+        what: String,
+    },
+}
+
+impl Error {
+    /// From what a panicked thread left behind.
+    pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Error {
+        let what = payload
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()))
+            .unwrap_or_else(|| "it said nothing".to_owned());
+        Error::Panicked { what }
+    }
+}

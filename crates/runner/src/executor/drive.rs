@@ -1,0 +1,124 @@
+//! The pass loop, and how the thread waits when nothing is ready.
+
+use super::pinned::Pinned;
+use super::signal::{Phase, Signal};
+use super::timers::Timers;
+use super::wake::{Driving, Shared, Task};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
+use syncline_contract::Worker;
+use syncline_metering::{Nanos, clock};
+
+/// A parked thread wakes this much before a sleeper is due and spins from there: what a wake from a
+/// park may cost on a virtual machine.
+const SPIN_NS: Nanos = 60_000;
+
+/// Futures and what drives them. Futures that are not finished are dropped with it.
+pub(crate) struct Executor<'t, F> {
+    futures: Pinned<F>,
+    tasks: Vec<(Arc<Task>, Waker)>,
+    shared: Arc<Shared>,
+    timers: &'t Timers,
+    unfinished: usize,
+    spun_ns: Nanos,
+}
+
+impl<'t, F: Future<Output = ()>> Executor<'t, F> {
+    /// For futures that sleep by `timers`; to be driven on the calling thread.
+    pub(crate) fn new(futures: impl IntoIterator<Item = F>, timers: &'t Timers) -> Self {
+        let futures = Pinned::new(futures);
+        let shared = Shared::new(futures.len());
+        let tasks = (0..futures.len())
+            .map(|index| {
+                let task = Task::new(index, shared.clone());
+                let waker = Waker::from(task.clone());
+                (task, waker)
+            })
+            .collect();
+        Executor {
+            unfinished: futures.len(),
+            futures,
+            tasks,
+            shared,
+            timers,
+            spun_ns: 0,
+        }
+    }
+
+    /// Drives until every future has finished or the signal says to leave.
+    pub(crate) fn drive(&mut self, part: &impl Worker, signal: &Signal) {
+        let _driving = Driving::start(&self.shared, self.futures.len());
+        for (_, waker) in &self.tasks {
+            waker.wake_by_ref();
+        }
+        let mut running = Vec::with_capacity(self.futures.len());
+        while self.unfinished > 0 {
+            let phase = signal.phase();
+            if phase == Phase::Cut {
+                break;
+            }
+            self.wake_sleepers(phase);
+            Driving::take_ready(&self.shared, &mut running);
+            if running.is_empty() {
+                self.wait(signal);
+            } else {
+                part.pass_started();
+                self.pass(&mut running);
+                part.pass_ended();
+            }
+        }
+    }
+
+    /// Nanoseconds spent spinning until a sleeper was due: processor time that is nobody's work.
+    pub(crate) fn spun_ns(&self) -> Nanos {
+        self.spun_ns
+    }
+
+    fn pass(&mut self, running: &mut Vec<usize>) {
+        for index in running.drain(..) {
+            let (task, waker) = &self.tasks[index];
+            task.taken();
+            let finished = self.futures.poll(index, &mut Context::from_waker(waker));
+            self.unfinished -= usize::from(finished);
+        }
+    }
+
+    fn wake_sleepers(&self, phase: Phase) {
+        if phase != Phase::Running {
+            self.timers.end();
+        } else if self.timers.next_due().is_some() {
+            self.timers.wake_due(clock::now());
+        }
+    }
+
+    /// Parks until a wake or until shortly before the next sleeper is due; spins from there. A wake
+    /// that came after the queues were looked at has left the thread a token, so the park returns.
+    fn wait(&mut self, signal: &Signal) {
+        let Some(due) = self.timers.next_due() else {
+            std::thread::park();
+            return;
+        };
+        let now = clock::now();
+        let left = due.saturating_sub(now);
+        if left > SPIN_NS {
+            std::thread::park_timeout(Duration::from_nanos(left - SPIN_NS));
+            return;
+        }
+        let mut until = now;
+        while until < due && !self.shared.any() && signal.phase() == Phase::Running {
+            std::hint::spin_loop();
+            until = clock::now();
+        }
+        self.spun_ns += until - now;
+    }
+}
+
+/// Runs one future to its end on the calling thread, with the worker's own part told of each pass.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>, part: &impl Worker) -> T {
+    let mut output = None;
+    let timers = Timers::default();
+    let keep = async { output = Some(future.await) };
+    Executor::new([keep], &timers).drive(part, &Signal::default());
+    output.expect("a drive that nobody cuts ends when its future has finished")
+}

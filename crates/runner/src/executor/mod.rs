@@ -1,0 +1,26 @@
+//! One thread that drives many clients, each of which is a future.
+//!
+//! A *pass* runs every ready client once, as far as it goes, between the `pass_started` and
+//! `pass_ended` of the worker's own part; then what was woken meanwhile is ready for the next pass.
+//! When nothing is ready the thread parks until a wake from another thread, the next sleeper's time, or
+//! a change of the signal.
+//!
+//! 1. A wake is never lost: a task's `scheduled` flag is cleared before its poll, so that a wake during
+//!    or after the poll queues it again; `Shared::any` is set after the push and the owner unparked.
+//! 2. A task is in at most one queue, once: only who turned `scheduled` from false to true pushes it.
+//! 3. Futures never move after the first poll, and are dropped where they lie.
+//! 4. Nothing allocates once the queues have grown to the number of clients.
+
+mod drive;
+mod pinned;
+mod signal;
+#[cfg(test)]
+mod tests;
+mod timers;
+mod wake;
+mod yielding;
+
+pub(crate) use drive::{Executor, block_on};
+pub(crate) use signal::{Phase, Signal};
+pub(crate) use timers::Timers;
+pub(crate) use yielding::yield_now;

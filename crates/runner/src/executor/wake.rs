@@ -1,0 +1,160 @@
+//! Wakers: a queue of the owner thread's own, and a locked one for every other thread.
+//!
+//! A wake on the owner's thread goes into the owner's own queue wherever it comes from: a poll, the end
+//! of a pass, or anything else that runs there; the owner looks into it before it parks.
+
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Wake;
+use std::thread::Thread;
+
+/// Which executor, of all that ever were in this process.
+type ExecutorId = u64;
+
+/// What executors outside of any thread's driving have.
+const NONE: ExecutorId = 0;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(NONE + 1);
+
+struct Local {
+    driving: Cell<ExecutorId>,
+    ready: RefCell<Vec<usize>>,
+}
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local {
+            driving: Cell::new(NONE),
+            ready: RefCell::new(Vec::new()),
+        }
+    };
+}
+
+/// The part of an executor that other threads reach.
+pub(super) struct Shared {
+    id: ExecutorId,
+    woken: Mutex<Vec<usize>>,
+    any: AtomicBool,
+    owner: Thread,
+}
+
+impl Shared {
+    /// For an executor of the calling thread.
+    pub(super) fn new(clients: usize) -> Arc<Shared> {
+        Arc::new(Shared {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            woken: Mutex::new(Vec::with_capacity(clients)),
+            any: AtomicBool::new(false),
+            owner: std::thread::current(),
+        })
+    }
+
+    /// True if another thread has woken a task since the last [`Shared::collect`].
+    pub(super) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// Appends what other threads have woken.
+    fn collect(&self, ready: &mut Vec<usize>) {
+        if self.any() && self.any.swap(false, Ordering::SeqCst) {
+            let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+            ready.append(&mut woken);
+        }
+    }
+
+    fn push(&self, index: usize) {
+        self.woken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(index);
+        // After the push: whoever clears the flag then finds what was pushed.
+        if !self.any.swap(true, Ordering::SeqCst) {
+            self.owner.unpark();
+        }
+    }
+}
+
+/// One client's task, as its wakers know it.
+pub(super) struct Task {
+    index: usize,
+    scheduled: AtomicBool,
+    shared: Arc<Shared>,
+}
+
+impl Task {
+    /// A task that is in no queue.
+    pub(super) fn new(index: usize, shared: Arc<Shared>) -> Arc<Task> {
+        Arc::new(Task {
+            index,
+            scheduled: AtomicBool::new(false),
+            shared,
+        })
+    }
+
+    /// To be called right before the poll: from here on, a wake queues the task again. Reads and
+    /// writes, so that everything before a wake that found the flag set is visible to the poll.
+    pub(super) fn taken(&self) {
+        self.scheduled.swap(false, Ordering::AcqRel);
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Task>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Task>) {
+        if self.scheduled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let queued = LOCAL.try_with(|local| {
+            let own = local.driving.get() == self.shared.id;
+            if own {
+                local.ready.borrow_mut().push(self.index);
+            }
+            own
+        });
+        // A thread that is ending has no local queue any more, and so is not the owner.
+        if !queued.unwrap_or(false) {
+            self.shared.push(self.index);
+        }
+    }
+}
+
+/// Marks the calling thread as the one that drives an executor, until dropped.
+pub(super) struct Driving;
+
+impl Driving {
+    /// Panics if the thread drives one already: its clients would never run.
+    pub(super) fn start(shared: &Shared, clients: usize) -> Driving {
+        LOCAL.with(|local| {
+            assert!(
+                local.driving.get() == NONE,
+                "an executor is driven inside another one on the same thread"
+            );
+            local.driving.set(shared.id);
+            let mut ready = local.ready.borrow_mut();
+            ready.clear();
+            ready.reserve(clients);
+        });
+        Driving
+    }
+
+    /// Exchanges the empty `running` for everything that is ready.
+    pub(super) fn take_ready(shared: &Shared, running: &mut Vec<usize>) {
+        debug_assert!(running.is_empty(), "a pass takes all that was ready");
+        LOCAL.with(|local| {
+            let mut ready = local.ready.borrow_mut();
+            shared.collect(&mut ready);
+            std::mem::swap(&mut *ready, running);
+        });
+    }
+}
+
+impl Drop for Driving {
+    fn drop(&mut self) {
+        // The thread may be ending, and its queue with it.
+        if LOCAL.try_with(|local| local.driving.set(NONE)).is_err() {}
+    }
+}

@@ -1,0 +1,51 @@
+//! Load generation and accounting: one target, one workload, one plan, one result.
+
+mod admit;
+mod arrival;
+mod assemble;
+mod calibrate;
+mod client_loop;
+mod control;
+mod error;
+mod executor;
+mod fairness;
+mod live;
+mod load;
+mod measure;
+mod meter;
+mod observer;
+mod per_commit;
+mod pin;
+mod plan;
+mod repeat;
+mod result;
+mod run;
+mod sampler;
+mod saturation;
+mod warning;
+mod warning_rules;
+mod watch;
+mod worker;
+
+pub use calibrate::{Calibration, calibrate};
+pub use error::Error;
+pub use observer::{Event, Observer};
+pub use plan::{Arrival, RunPlan};
+pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat};
+pub use result::{
+    Arrivals, ClientFacts, Counted, Distribution, Fairness, Interval, MachineInterval,
+    OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
+    TransactionResult, WorkloadFacts,
+};
+pub use run::run;
+pub use saturation::{
+    BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, READS, ROUND_TRIP, Saturation,
+    SaturationFigures, THRESHOLDS, Threshold, saturation,
+};
+// What a result holds of the seam, for crates that show results and know no store.
+pub use syncline_contract::{
+    Cause, Check, CheckOutcome, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation,
+    LogPlace, Setting, StoreProcess, Unit,
+};
+pub use syncline_meters::{Machine, Place};
+pub use warning::Warning;

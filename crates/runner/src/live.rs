@@ -1,0 +1,188 @@
+//! A worker's counters, which the coordinating thread may read at any time.
+//!
+//! One writer each, the worker: it loads, adds and stores without a locked instruction, so counting
+//! costs what counting in plain memory costs. Readers see each counter exact, and several of them not
+//! of one instant. Everything that ended since the clients started is counted, warm-up included.
+//!
+//! Service times stand in buckets of 64 to a power of two: within 1.6 %.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_metering::Nanos;
+
+/// Buckets to a power of two, as a power of two.
+const DIGITS: u32 = 6;
+const LINEAR: u64 = 1 << DIGITS;
+/// Times of 2^42 ns (73 minutes) and more share the last bucket.
+const POWERS: u32 = 42;
+const BUCKETS: usize = ((POWERS - DIGITS + 1) as usize) << DIGITS;
+
+/// How a transaction ended, as far as intervals tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Committed,
+    Aborted,
+    Conflicted,
+    Failed,
+    Unknown,
+}
+
+const KINDS: usize = 5;
+
+/// One worker's counters. Aligned so that no two workers share a cache line.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Live {
+    ended: [AtomicU64; KINDS],
+    service: Box<[AtomicU64]>,
+}
+
+impl Live {
+    pub(crate) fn new() -> Live {
+        Live {
+            ended: Default::default(),
+            service: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// A commit with its service time. For the worker only.
+    #[inline]
+    pub(crate) fn committed(&self, service_ns: Nanos) {
+        add(&self.ended[Ended::Committed as usize]);
+        add(&self.service[bucket(service_ns)]);
+    }
+
+    /// Another end. For the worker only.
+    pub(crate) fn ended(&self, how: Ended) {
+        add(&self.ended[how as usize]);
+    }
+}
+
+/// Adds one, as the only writer.
+#[inline]
+fn add(counter: &AtomicU64) {
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+#[inline]
+fn bucket(time_ns: Nanos) -> usize {
+    if time_ns < LINEAR {
+        return time_ns as usize;
+    }
+    let power = time_ns.ilog2();
+    let within = (time_ns >> (power - DIGITS)) & (LINEAR - 1);
+    let bucket = (u64::from(power - DIGITS + 1) << DIGITS) + within;
+    (bucket as usize).min(BUCKETS - 1)
+}
+
+/// The longest time that falls into a bucket.
+fn longest_in(bucket: usize) -> Nanos {
+    let bucket = bucket as u64;
+    if bucket < LINEAR {
+        return bucket;
+    }
+    let shift = (bucket >> DIGITS) - 1;
+    let within = bucket & (LINEAR - 1);
+    ((LINEAR + within + 1) << shift) - 1
+}
+
+/// The sum of all workers' counters at one time.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    ended: [u64; KINDS],
+    service: Box<[u64]>,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Tally {
+        Tally {
+            ended: [0; KINDS],
+            service: vec![0; BUCKETS].into_boxed_slice(),
+        }
+    }
+
+    /// Reads the counters anew.
+    pub(crate) fn read(&mut self, workers: &[Live]) {
+        self.ended = [0; KINDS];
+        self.service.fill(0);
+        for worker in workers {
+            // The ends first: then no commit is without its time.
+            for (sum, counter) in self.ended.iter_mut().zip(&worker.ended) {
+                *sum += counter.load(Ordering::Relaxed);
+            }
+            for (sum, counter) in self.service.iter_mut().zip(&worker.service) {
+                *sum += counter.load(Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// How many ended so.
+    pub(crate) fn count(&self, how: Ended) -> u64 {
+        self.ended[how as usize]
+    }
+
+    /// How many ended.
+    pub(crate) fn all(&self) -> u64 {
+        self.ended.iter().sum()
+    }
+
+    /// The service time that a share of the commits since `before` did not exceed, within 1.6 %; none
+    /// without commits.
+    pub(crate) fn service_ns(&self, before: &Tally, share: f64) -> Option<Nanos> {
+        let between = || {
+            let pairs = self.service.iter().zip(&before.service);
+            pairs.map(|(now, then)| now.saturating_sub(*then))
+        };
+        let total: u64 = between().sum();
+        let wanted = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
+        let mut seen = 0;
+        let found = between().position(|count| {
+            seen += count;
+            count > 0 && seen >= wanted
+        });
+        found.map(longest_in)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUCKETS, Ended, Live, Tally, bucket, longest_in};
+
+    #[test]
+    fn buckets_follow_one_another_and_are_narrow() {
+        let mut before = None;
+        for number in 0..BUCKETS {
+            let longest = longest_in(number);
+            assert_eq!(bucket(longest), number);
+            if let Some(before) = before {
+                assert_eq!(bucket(before + 1), number);
+                assert!(longest - before <= 1 + before / 64);
+            }
+            before = Some(longest);
+        }
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn the_sum_of_workers_between_two_readings_gives_the_quantiles() {
+        let workers = [Live::new(), Live::new()];
+        let (mut before, mut now) = (Tally::new(), Tally::new());
+        workers[0].committed(1_000_000);
+        before.read(&workers);
+        assert_eq!(before.service_ns(&before, 0.5), None);
+        for time_ns in 1..=50 {
+            workers[0].committed(time_ns);
+            workers[1].committed(1_000 + time_ns);
+        }
+        workers[1].ended(Ended::Aborted);
+        now.read(&workers);
+        assert_eq!(
+            now.count(Ended::Committed) - before.count(Ended::Committed),
+            100
+        );
+        assert_eq!((now.count(Ended::Aborted), now.all()), (1, 102));
+        assert_eq!(now.service_ns(&before, 0.5), Some(50));
+        assert_eq!(now.service_ns(&before, 0.25), Some(25));
+        let longest = now.service_ns(&before, 1.0).unwrap();
+        assert!((1_050..=1_067).contains(&longest), "{longest}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Loading rows before a run, in parallel over sessions.
+
+use crate::error::Error;
+use crate::executor::block_on;
+use crate::observer::{Event, Observer};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind, Load, Rows, Session, Stop, Target, Workload};
+
+/// Rows a batch, each of which is one commit of the store's bulk path.
+const BATCH: u64 = 1_000;
+/// How often progress is told.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+struct Loading<'r, T, W> {
+    target: &'r T,
+    workload: &'r W,
+    stop: &'r AtomicBool,
+    loaded: AtomicU64,
+    failed: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+}
+
+/// Loads what the workload starts from. Tables are loaded one after another.
+pub(crate) fn load<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Result<(), Error> {
+    let loads = workload.loads();
+    let of: u64 = loads.iter().map(|load| load.rows).sum();
+    let can = target.capabilities();
+    if of == 0 || !can.keeps_rows {
+        return Ok(());
+    }
+    let loading = Loading {
+        target,
+        workload,
+        stop,
+        loaded: AtomicU64::new(0),
+        failed: AtomicBool::new(false),
+        failure: Mutex::new(None),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = can.workers_max.unwrap_or(cores);
+    let loaders = cores.min(most).min(can.clients_max.unwrap_or(cores)).max(1);
+    for load in &loads {
+        loading.table(load, loaders, of, observer)?;
+    }
+    Ok(())
+}
+
+impl<T: Target, W: Workload> Loading<'_, T, W> {
+    fn table(
+        &self,
+        load: &Load,
+        loaders: usize,
+        of: u64,
+        observer: &dyn Observer,
+    ) -> Result<(), Error> {
+        let next = AtomicU64::new(0);
+        let panicked = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..loaders)
+                .map(|_| scope.spawn(|| self.keep(self.batches(load, &next))))
+                .collect();
+            while threads.iter().any(|thread| !thread.is_finished()) {
+                let rows = self.loaded.load(Ordering::Relaxed);
+                observer.event(Event::Loading { rows, of });
+                std::thread::park_timeout(TELL_EVERY);
+            }
+            let joined: Vec<_> = threads.into_iter().map(ScopedJoinHandle::join).collect();
+            joined.into_iter().find_map(Result::err)
+        });
+        if let Some(panicked) = panicked {
+            return Err(Error::panicked(panicked.as_ref()));
+        }
+        let failure = self
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(source) = failure {
+            return Err(Error::Target {
+                target: self.target.name(),
+                doing: "rows were loaded",
+                source,
+            });
+        }
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped {
+                doing: "rows were loaded",
+            });
+        }
+        let rows = self.loaded.load(Ordering::Relaxed);
+        observer.event(Event::Loading { rows, of });
+        Ok(())
+    }
+
+    fn keep(&self, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            self.failed.store(true, Ordering::Relaxed);
+            let mut kept = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.get_or_insert(failure);
+        }
+    }
+
+    /// One loader: a session of its own, batch after batch.
+    fn batches(&self, load: &Load, next: &AtomicU64) -> Result<(), Failure> {
+        let part = self.target.worker()?;
+        let plan = self.workload.plan();
+        let width = plan.tables()[load.table.0].inserted().len();
+        let mut batch = Rows::new(width);
+        let mut session = block_on(self.target.connect(plan, &part), &part)?;
+        while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
+            let first = next.fetch_add(BATCH, Ordering::Relaxed);
+            if first >= load.rows {
+                break;
+            }
+            let end = (first + BATCH).min(load.rows);
+            batch.reset(width);
+            for number in first..end {
+                self.workload.load_row(load.table, number, &mut batch);
+            }
+            self.batch(load, &mut session, &part, &batch)?;
+            self.loaded.fetch_add(end - first, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// One batch, again as long as others are in its way.
+    fn batch(
+        &self,
+        load: &Load,
+        session: &mut T::Session,
+        part: &T::Worker,
+        batch: &Rows,
+    ) -> Result<(), Failure> {
+        while !self.stop.load(Ordering::Relaxed) {
+            let stop = match block_on(session.load(load.table, batch), part) {
+                Ok(()) => return Ok(()),
+                Err(stop) => stop,
+            };
+            block_on(session.abort(), part);
+            match stop {
+                Stop::Conflict(_) => {}
+                Stop::Failed(failure) | Stop::Unknown(failure) => return Err(*failure),
+                Stop::Abort => {
+                    let what = "the target aborted a load, which only a workload may";
+                    return Err(Failure::new(FailureKind::Statement, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! The coordinator: starts the workers, watches the run, gathers what they leave behind.
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::executor::Phase;
+use crate::live::{Ended, Live, Tally};
+use crate::observer::Observer;
+use crate::plan::RunPlan;
+use crate::result::{Arrivals, Interval};
+use crate::sampler::{Reading, Sampler};
+use crate::watch::Watched;
+use crate::worker::{Post, Report};
+use std::any::Any;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::thread::ScopedJoinHandle;
+use syncline_contract::{Failure, Target, Workload};
+use syncline_metering::Nanos;
+
+/// What the measured span left behind.
+pub(crate) struct Measured<W: Workload> {
+    pub reports: Vec<Report<W>>,
+    pub arrivals: Option<Arrivals>,
+    pub span_ns: Nanos,
+    pub intervals: Vec<Interval>,
+    /// Readings at the start and the end of the measured span, and what ended between them.
+    pub span: (Reading, Reading),
+    pub commits_in_span: u64,
+    /// Readings at the start of the clients and when the last had left, and what ended between.
+    pub whole: (Reading, Reading),
+    pub commits_in_whole: u64,
+    pub ended_in_whole: u64,
+    /// Processor time of the coordinating thread in `whole`.
+    pub coordinator_cpu_ns: Nanos,
+    /// Flushes a nanosecond of the idle store, if they were watched.
+    pub idle_flushes_per_ns: Option<f64>,
+    pub stopped_by: Why,
+}
+
+/// What ended a run.
+pub(crate) enum Why {
+    Duration,
+    Transactions,
+    Asked,
+    Failure(Failure),
+}
+
+/// The parts of a run that are there before its workers.
+pub(crate) struct Crew<'r, T, W> {
+    pub target: &'r T,
+    pub workload: &'r W,
+    pub plan: &'r RunPlan,
+    pub workers: usize,
+    pub sampler: &'r Sampler,
+    pub stop: &'r AtomicBool,
+    pub observer: &'r dyn Observer,
+}
+
+type Handle<'s, W> = ScopedJoinHandle<'s, Result<Option<Report<W>>, Error>>;
+
+impl<T: Target, W: Workload> Crew<'_, T, W> {
+    /// Runs the clients from connecting to the end of the drain.
+    pub(crate) fn measure(&self) -> Result<Measured<W>, Error> {
+        let control = Control::new(self.workers, self.plan.transactions);
+        let live: Vec<Live> = (0..self.workers).map(|_| Live::new()).collect();
+        let (watched, joined) = std::thread::scope(|scope| {
+            let spawned: Result<Vec<Handle<'_, W>>, Error> = live
+                .iter()
+                .enumerate()
+                .map(|(number, live)| {
+                    let post = self.post(number, &control, live);
+                    let thread = std::thread::Builder::new().name(format!("worker {number}"));
+                    let spawned = thread.spawn_scoped(scope, move || post.work());
+                    spawned.map_err(|source| self.no_thread(number, source))
+                })
+                .collect();
+            let watched = spawned.map(|handles| (self.watch(&control, &live), handles));
+            // Whatever came of it, nobody may wait for ever.
+            control.advance(Phase::Cut);
+            let (watched, handles) = watched?;
+            let joined = handles.into_iter().map(ScopedJoinHandle::join);
+            Ok((watched, joined.collect()))
+        })?;
+        let reports = gather(joined)?;
+        match (watched, control.take_failure()) {
+            (Some(watched), failure) => self.settle(control, &live, reports, watched, failure),
+            (None, Some(source)) => Err(self.target_failed("its clients were connected", source)),
+            (None, None) => Err(Error::Stopped {
+                doing: "clients were connected",
+            }),
+        }
+    }
+
+    fn no_thread(&self, number: usize, source: std::io::Error) -> Error {
+        let what = format!("thread {} of {} was refused", number + 1, self.workers);
+        Error::System { what, source }
+    }
+
+    fn post<'p>(&'p self, number: usize, control: &'p Control, live: &'p Live) -> Post<'p, T, W> {
+        Post {
+            number,
+            workers: self.workers,
+            target: self.target,
+            workload: self.workload,
+            plan: self.plan,
+            control,
+            live,
+        }
+    }
+
+    fn settle(
+        &self,
+        control: Control,
+        live: &[Live],
+        reports: Vec<Report<W>>,
+        watched: Watched,
+        failure: Option<Failure>,
+    ) -> Result<Measured<W>, Error> {
+        let times = watched.times;
+        let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
+        let stopped_by = match failure {
+            Some(failure) => Why::Failure(failure),
+            None if watched.asked => Why::Asked,
+            None if control.budget_taken() => Why::Transactions,
+            None => Why::Duration,
+        };
+        let ended = match stopped_by {
+            Why::Transactions => last_ended.unwrap_or(watched.ended),
+            Why::Duration | Why::Asked | Why::Failure(_) => watched.ended,
+        };
+        let span_ns = ended.saturating_sub(times.measure);
+        let Some(span) = watched.span.filter(|_| span_ns > 0) else {
+            return Err(match stopped_by {
+                Why::Failure(source) => self.target_failed("it warmed up", source),
+                _ => Error::Stopped {
+                    doing: "it warmed up",
+                },
+            });
+        };
+        let mut tally = Tally::new();
+        tally.read(live);
+        Ok(Measured {
+            reports,
+            arrivals: arrivals(control, ended),
+            span_ns,
+            intervals: watched.intervals,
+            span: span.readings,
+            commits_in_span: span.commits,
+            whole: (watched.first, self.sampler.read()),
+            commits_in_whole: tally.count(Ended::Committed),
+            ended_in_whole: tally.all(),
+            coordinator_cpu_ns: watched.coordinator_cpu_ns,
+            idle_flushes_per_ns: watched.idle_flushes_per_ns,
+            stopped_by,
+        })
+    }
+
+    fn target_failed(&self, doing: &'static str, source: Failure) -> Error {
+        Error::Target {
+            target: self.target.name(),
+            doing,
+            source,
+        }
+    }
+}
+
+type Joined<W> = Result<Result<Option<Report<W>>, Error>, Box<dyn Any + Send>>;
+
+/// The reports of those who started; the first panic or refusal otherwise.
+fn gather<W: Workload>(joined: Vec<Joined<W>>) -> Result<Vec<Report<W>>, Error> {
+    let mut reports = Vec::with_capacity(joined.len());
+    for one in joined {
+        match one {
+            Ok(Ok(report)) => reports.extend(report),
+            Ok(Err(error)) => return Err(error),
+            Err(panicked) => return Err(Error::panicked(panicked.as_ref())),
+        }
+    }
+    Ok(reports)
+}
+
+fn arrivals(control: Control, ended: Nanos) -> Option<Arrivals> {
+    let schedules = control.into_start()?.schedules;
+    let all = schedules.into_iter().map(|schedule| {
+        let schedule = schedule
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        schedule.finish(ended)
+    });
+    all.reduce(|sum, one| Arrivals {
+        offered: sum.offered + one.offered,
+        started: sum.started + one.started,
+        late: sum.late + one.late,
+        abandoned: sum.abandoned + one.abandoned,
+    })
+}

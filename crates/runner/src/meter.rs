@@ -1,0 +1,288 @@
+//! A worker's own accounting, merged with the others' when the run has ended.
+//!
+//! Invariant, asserted when it is given up: of each type, as many transactions ended as were started.
+
+use crate::live::{Ended, Live};
+use crate::result::{Distribution, Outcomes};
+use hdrhistogram::Histogram;
+use syncline_contract::{Cause, FailureKind, OperationId};
+use syncline_metering::{Nanos, clock};
+
+/// Times up to an hour to three digits; longer ones count as an hour.
+const LONGEST_NS: u64 = 3_600 * clock::SECOND;
+const DIGITS: u8 = 3;
+
+/// How a drawn transaction ended, after the last retry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Committed,
+    Aborted,
+    Conflicted(Cause),
+    Failed(FailureKind),
+    Unknown,
+}
+
+impl End {
+    fn as_live(self) -> Ended {
+        match self {
+            End::Committed => Ended::Committed,
+            End::Aborted => Ended::Aborted,
+            End::Conflicted(_) => Ended::Conflicted,
+            End::Failed(_) => Ended::Failed,
+            End::Unknown => Ended::Unknown,
+        }
+    }
+}
+
+/// When a transaction was due, when its first try started, when it ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub due: Nanos,
+    pub started: Nanos,
+    pub ended: Nanos,
+}
+
+/// One transaction type of one worker.
+#[derive(Debug)]
+pub(crate) struct KindMeter {
+    pub outcomes: Outcomes,
+    pub service: Histogram<u64>,
+    pub response: Histogram<u64>,
+}
+
+/// One worker's accounting.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    pub kinds: Vec<KindMeter>,
+    pub operations: Vec<Histogram<u64>>,
+    /// Every try and every conflict, warm-up included.
+    pub tries: u64,
+    pub conflicts: u64,
+    pub reconnects: u64,
+    /// When the last transaction of the measured span ended.
+    pub last_ended: Nanos,
+}
+
+impl Meter {
+    /// For that many transaction types and timed operations.
+    pub(crate) fn new(kinds: usize, operations: usize) -> Meter {
+        let kind = |_| KindMeter {
+            outcomes: Outcomes::default(),
+            service: histogram(),
+            response: histogram(),
+        };
+        Meter {
+            kinds: (0..kinds).map(kind).collect(),
+            operations: (0..operations).map(|_| histogram()).collect(),
+            tries: 0,
+            conflicts: 0,
+            reconnects: 0,
+            last_ended: 0,
+        }
+    }
+
+    /// A transaction of the measured span starts.
+    #[inline]
+    pub(crate) fn started(&mut self, kind: usize) {
+        self.kinds[kind].outcomes.attempted += 1;
+    }
+
+    /// A transaction ended; only those of the measured span are kept here, all are counted in `live`.
+    #[inline]
+    pub(crate) fn ended(
+        &mut self,
+        kind: usize,
+        measured: bool,
+        end: End,
+        tries: u32,
+        span: Span,
+        live: &Live,
+    ) {
+        self.tries += u64::from(tries);
+        let service_ns = span.ended.saturating_sub(span.started);
+        if end == End::Committed {
+            live.committed(service_ns);
+        } else {
+            live.ended(end.as_live());
+        }
+        if measured {
+            self.last_ended = span.ended;
+            let meter = &mut self.kinds[kind];
+            let retries = u64::from(tries.saturating_sub(1));
+            meter.outcomes.retries += retries;
+            meter.outcomes.count(end);
+            if end == End::Committed {
+                meter.outcomes.committed_after_retry += u64::from(retries > 0);
+                meter.service.saturating_record(service_ns);
+                let response_ns = span.ended.saturating_sub(span.due);
+                meter.response.saturating_record(response_ns);
+            }
+        }
+    }
+
+    /// The operations that were answered in a try.
+    pub(crate) fn operations(&mut self, times: &[(OperationId, Nanos)]) {
+        for (operation, time_ns) in times {
+            self.operations[operation.0].saturating_record(*time_ns);
+        }
+    }
+
+    /// Adds another worker's accounting.
+    pub(crate) fn merge(&mut self, other: &Meter) {
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            theirs.outcomes.assert_sum();
+            mine.outcomes.merge(&theirs.outcomes);
+            add(&mut mine.service, &theirs.service);
+            add(&mut mine.response, &theirs.response);
+        }
+        for (mine, theirs) in self.operations.iter_mut().zip(&other.operations) {
+            add(mine, theirs);
+        }
+        self.tries += other.tries;
+        self.conflicts += other.conflicts;
+        self.reconnects += other.reconnects;
+        self.last_ended = self.last_ended.max(other.last_ended);
+    }
+}
+
+impl Outcomes {
+    fn count(&mut self, end: End) {
+        match end {
+            End::Committed => self.committed += 1,
+            End::Aborted => self.aborted += 1,
+            End::Conflicted(cause) => self.conflicted[cause as usize] += 1,
+            End::Failed(kind) => self.failed[kind as usize] += 1,
+            End::Unknown => self.unfinished += 1,
+        }
+    }
+
+    /// Adds others.
+    pub(crate) fn merge(&mut self, other: &Outcomes) {
+        self.attempted += other.attempted;
+        self.committed += other.committed;
+        self.aborted += other.aborted;
+        for (mine, theirs) in self.conflicted.iter_mut().zip(other.conflicted) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
+            *mine += theirs;
+        }
+        self.unfinished += other.unfinished;
+        self.retries += other.retries;
+        self.committed_after_retry += other.committed_after_retry;
+    }
+
+    /// Transactions that conflicted, of every cause.
+    pub fn conflicted_all(&self) -> u64 {
+        self.conflicted.iter().sum()
+    }
+
+    /// Transactions that failed, of every kind.
+    pub fn failed_all(&self) -> u64 {
+        self.failed.iter().sum()
+    }
+
+    /// Panics unless as many ended as were started.
+    pub(crate) fn assert_sum(&self) {
+        let ended = self.committed
+            + self.aborted
+            + self.conflicted_all()
+            + self.failed_all()
+            + self.unfinished;
+        assert!(
+            self.attempted == ended,
+            "every started transaction has one outcome, but here is {self:?}"
+        );
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid")
+}
+
+fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
+    mine.add(theirs).expect("histograms here have equal bounds");
+}
+
+/// The figures of a histogram; none if it is empty.
+pub(crate) fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
+    let at = |quantile| histogram.value_at_quantile(quantile);
+    (!histogram.is_empty()).then(|| Distribution {
+        count: histogram.len(),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: histogram.max(),
+        mean: histogram.mean(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, Meter, Span, distribution};
+    use crate::live::{Ended, Live, Tally};
+    use syncline_contract::{Cause, FailureKind};
+
+    fn span(due: u64, started: u64, ended: u64) -> Span {
+        Span {
+            due,
+            started,
+            ended,
+        }
+    }
+
+    #[test]
+    fn every_end_is_counted_once_and_by_its_cause() {
+        let live = Live::new();
+        let mut meter = Meter::new(1, 0);
+        let mut ends = vec![End::Committed, End::Aborted, End::Unknown];
+        ends.extend(Cause::ALL.map(End::Conflicted));
+        ends.extend(FailureKind::ALL.map(End::Failed));
+        for end in &ends {
+            meter.started(0);
+            meter.ended(0, true, *end, 2, span(5, 10, 30), &live);
+        }
+        meter.ended(0, false, End::Committed, 1, span(5, 10, 30), &live);
+        let outcomes = meter.kinds[0].outcomes;
+        outcomes.assert_sum();
+        assert_eq!(outcomes.conflicted, [1; 3]);
+        assert_eq!(outcomes.failed, [1; 5]);
+        assert_eq!(outcomes.attempted, ends.len() as u64);
+        assert_eq!((outcomes.committed, outcomes.committed_after_retry), (1, 1));
+        let mut tally = Tally::new();
+        tally.read(&[live]);
+        assert_eq!(tally.count(Ended::Committed), 2, "the warm-up is live, too");
+        assert_eq!(
+            (tally.count(Ended::Conflicted), tally.count(Ended::Failed)),
+            (3, 5)
+        );
+    }
+
+    #[test]
+    fn service_starts_with_the_first_try_and_response_with_the_due_time() {
+        let live = Live::new();
+        let mut meter = Meter::new(1, 0);
+        meter.started(0);
+        meter.ended(0, true, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
+        let mut merged = Meter::new(1, 0);
+        merged.merge(&meter);
+        merged.merge(&meter);
+        let service = distribution(&merged.kinds[0].service).unwrap();
+        let response = distribution(&merged.kinds[0].response).unwrap();
+        assert_eq!((service.count, service.p50), (2, 1_000));
+        assert_eq!(
+            response.max, 4_001,
+            "three digits: the highest equivalent value"
+        );
+        assert_eq!(distribution(&Meter::new(1, 0).kinds[0].service), None);
+    }
+
+    #[test]
+    fn a_lost_transaction_is_a_bug() {
+        let mut meter = Meter::new(1, 0);
+        meter.started(0);
+        let merged = std::panic::catch_unwind(|| Meter::new(1, 0).merge(&meter));
+        assert!(merged.is_err());
+    }
+}

@@ -1,0 +1,196 @@
+//! What a commit cost, each figure with its source or the reason why there is none.
+//!
+//! Counts of the kernel and the disk are divided by the commits acknowledged between the same two
+//! readings, at the ends of the measured span. Processor time is divided by all commits from the start
+//! of the clients to the end of the drain, warm-up included: threads tell it when they end.
+
+use crate::measure::Measured;
+use crate::result::{Counted, PerCommit};
+use crate::sampler::Sampler;
+use syncline_contract::{StoreProcess, Workload};
+use syncline_meters::{BlockCounts, SYNCS_SOURCE, SYSTEM_CALLS_SOURCE};
+
+/// The share of flushes that may be others' where flushes stand in for syncs.
+const OTHERS: f64 = 0.1;
+
+/// Everything of [`PerCommit`].
+pub(crate) fn per_commit<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> PerCommit {
+    let commits = measured.commits_in_span as f64;
+    let (before, now) = &measured.span;
+    let calls = |pick: fn(&syncline_meters::SyncCounts) -> u64, source: &str| match (
+        sampler.calls_refusal(),
+        now.calls_since(before),
+    ) {
+        (Some(why), _) => Counted::unknown(why),
+        (None, Some(counts)) => by_commits(pick(&counts) as f64, commits, source.to_owned()),
+        (None, None) => Counted::unknown("the kernel did not answer for its counters"),
+    };
+    let syncs = calls(|counts| counts.syncs, SYNCS_SOURCE);
+    PerCommit {
+        syncs: if syncs.value.is_some() {
+            syncs
+        } else {
+            flushes_for_syncs(measured, sampler, &syncs.source)
+        },
+        synced_writes: Counted::unknown(
+            "system calls do not show whether a file was opened with O_SYNC or O_DSYNC",
+        ),
+        device_writes: disk(measured, sampler, "writes", |counts| Some(counts.writes)),
+        device_bytes: disk(measured, sampler, "bytes written", |counts| {
+            Some(counts.written_bytes)
+        }),
+        flushes: disk(measured, sampler, "flushes", |counts| counts.flushes),
+        system_calls: calls(|counts| counts.system_calls, SYSTEM_CALLS_SOURCE),
+        client_cpu_ns: client_cpu(measured, sampler),
+        target_cpu_ns: target_cpu(measured, sampler),
+        page_faults: match now.page_faults_since(before) {
+            Some(faults) => by_commits(
+                faults as f64,
+                commits,
+                "minor and major page faults of the store's process, from /proc".to_owned(),
+            ),
+            None => Counted::unknown("the store's process is not to be seen in /proc"),
+        },
+    }
+}
+
+fn by_commits(count: f64, commits: f64, source: String) -> Counted {
+    if commits > 0.0 {
+        Counted::known(count / commits, source)
+    } else {
+        Counted::unknown("nothing was committed")
+    }
+}
+
+fn disk<W: Workload>(
+    measured: &Measured<W>,
+    sampler: &Sampler,
+    what: &str,
+    pick: fn(&BlockCounts) -> Option<u64>,
+) -> Counted {
+    let place = match sampler.place() {
+        Ok(place) => place,
+        Err(why) => return Counted::unknown(why.clone()),
+    };
+    let (before, now) = &measured.span;
+    let device = &place.device;
+    let (Some(before), Some(now)) = (before.block, now.block) else {
+        return Counted::unknown(format!("the counters of {device} cannot be read"));
+    };
+    let Some((before, now)) = pick(&before).zip(pick(&now)) else {
+        return Counted::unknown(format!("the kernel counts no {what} of {device}"));
+    };
+    let source = format!("{what} of the whole disk {device}, whoever asked for them");
+    let count = now.saturating_sub(before) as f64;
+    by_commits(count, measured.commits_in_span as f64, source)
+}
+
+/// Where syncs cannot be counted, flushes tell only as long as nobody's flushes merge: one client.
+fn flushes_for_syncs<W: Workload>(
+    measured: &Measured<W>,
+    sampler: &Sampler,
+    refusal: &str,
+) -> Counted {
+    let (before, now) = &measured.span;
+    let flushes = before
+        .block
+        .zip(now.block)
+        .and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?));
+    let (Ok(place), Some(flushes), Some(idle_per_ns)) =
+        (sampler.place(), flushes, measured.idle_flushes_per_ns)
+    else {
+        return Counted::unknown(refusal);
+    };
+    let device = &place.device;
+    let idle = idle_per_ns * now.at.saturating_sub(before.at) as f64;
+    match own_flushes(flushes as f64, idle) {
+        Some(own) => {
+            let source = format!(
+                "flushes of the whole disk {device} less its idle rate, one commit outstanding; \
+                 syncs were not counted: {refusal}"
+            );
+            by_commits(own, measured.commits_in_span as f64, source)
+        }
+        None => Counted::unknown(format!(
+            "syncs were not counted: {refusal}; and flushes of {device} do not tell, since others \
+             flush that disk too"
+        )),
+    }
+}
+
+/// The store's own flushes of all; none if what others flush while the store is idle is more than a
+/// tenth: such a rate does not stay the same.
+fn own_flushes(all: f64, idle: f64) -> Option<f64> {
+    (idle <= all * OTHERS).then_some(all - idle)
+}
+
+fn client_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
+    let source = match sampler.process() {
+        StoreProcess::Ours => {
+            "processor time of the worker threads, which run the store's code too; warm-up included"
+        }
+        StoreProcess::Other(_) | StoreProcess::Unknown => {
+            "processor time of the worker threads; warm-up included"
+        }
+    };
+    let cpu_ns = workers_cpu_ns(measured);
+    by_commits(cpu_ns, measured.commits_in_whole as f64, source.to_owned())
+}
+
+fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
+    let (before, now) = &measured.whole;
+    let commits = measured.commits_in_whole as f64;
+    match sampler.process() {
+        StoreProcess::Unknown => Counted::unknown("the store's process is not on this machine"),
+        StoreProcess::Other(_) => match sampler.store_cpu_ns(before, now) {
+            Some(cpu_ns) => {
+                let source = "processor time of the store's process and its children, from /proc; \
+                     warm-up included";
+                by_commits(cpu_ns as f64, commits, source.to_owned())
+            }
+            None => Counted::unknown("the store's process is not to be seen in /proc"),
+        },
+        StoreProcess::Ours => match now.own_cpu_ns_since(before) {
+            Some(all_ns) => {
+                let spun_ns: u64 = measured.reports.iter().map(|report| report.spun_ns).sum();
+                let others = workers_cpu_ns(measured) + spun_ns as f64;
+                let others = others + measured.coordinator_cpu_ns as f64;
+                let source = "processor time of this process's threads that are not the \
+                     laboratory's; what the store does in its callers' threads stands in \
+                     client_cpu_ns; warm-up included";
+                let own = (all_ns as f64 - others).max(0.0);
+                by_commits(own, commits, source.to_owned())
+            }
+            None => Counted::unknown("this process is not to be seen in /proc"),
+        },
+    }
+}
+
+/// Processor time of all workers, spinning taken off.
+pub(crate) fn workers_cpu_ns<W: Workload>(measured: &Measured<W>) -> f64 {
+    let all: u64 = measured.reports.iter().map(|report| report.cpu_ns).sum();
+    all as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{by_commits, own_flushes};
+
+    #[test]
+    fn flushes_stand_in_for_syncs_only_on_a_disk_that_others_leave_alone() {
+        assert_eq!(own_flushes(1_000.0, 0.0), Some(1_000.0));
+        assert_eq!(own_flushes(1_000.0, 50.0), Some(950.0));
+        assert_eq!(own_flushes(1_000.0, 900.0), None);
+        assert_eq!(own_flushes(0.0, 0.0), Some(0.0));
+    }
+
+    #[test]
+    fn without_commits_nothing_is_known_of_one() {
+        let counted = by_commits(3.0, 0.0, "anything".to_owned());
+        assert_eq!(
+            (counted.value, counted.source.as_str()),
+            (None, "nothing was committed")
+        );
+        assert_eq!(by_commits(3.0, 2.0, String::new()).value, Some(1.5));
+    }
+}

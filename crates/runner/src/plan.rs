@@ -1,0 +1,99 @@
+//! What a run shall be: how many clients, how long, how they arrive, what is measured beside.
+
+use std::time::Duration;
+
+/// How transactions arrive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrival {
+    /// Closed loop: a client starts its next transaction when its last has ended.
+    Closed,
+    /// Open loop at equal distances, over all clients together.
+    Fixed {
+        /// Arrivals a second.
+        rate_per_s: f64,
+    },
+    /// Open loop at exponentially distributed distances, over all clients together.
+    Poisson {
+        /// Arrivals a second on average.
+        rate_per_s: f64,
+    },
+}
+
+impl Arrival {
+    /// The word in options and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Arrival::Closed => "closed",
+            Arrival::Fixed { .. } => "fixed",
+            Arrival::Poisson { .. } => "poisson",
+        }
+    }
+
+    /// Arrivals a second; none in a closed loop.
+    pub fn rate_per_s(self) -> Option<f64> {
+        match self {
+            Arrival::Closed => None,
+            Arrival::Fixed { rate_per_s } | Arrival::Poisson { rate_per_s } => Some(rate_per_s),
+        }
+    }
+}
+
+/// The plan of a run. At least one of `duration` and `transactions` is given; the first to be reached
+/// ends the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunPlan {
+    /// How many clients.
+    pub clients: usize,
+    /// How many worker threads drive them; none lets the client model decide: a thread a client for
+    /// stores that block, else a thread a core.
+    pub workers: Option<usize>,
+    /// How long is measured, warm-up and drain apart.
+    pub duration: Option<Duration>,
+    /// How many transactions are attempted and measured, exactly.
+    pub transactions: Option<u64>,
+    /// How long the clients run before anything is measured.
+    pub warm_up: Duration,
+    /// How long transactions under way may take to end after the measured span; then they are
+    /// abandoned and counted as unfinished.
+    pub drain: Duration,
+    /// How transactions arrive.
+    pub arrival: Arrival,
+    /// How often a conflicted transaction is tried again, with the same input.
+    pub retries: u32,
+    /// Equal seeds give equal clients and equal arrivals.
+    pub seed: u64,
+    /// The processors that workers are pinned to, in turn; empty pins none.
+    pub pin: Vec<usize>,
+    /// Whether each operation is timed too; costs two clock reads an operation.
+    pub operations: bool,
+    /// The length of an interval of `RunResult::intervals`.
+    pub interval: Duration,
+    /// What the laboratory itself costs a transaction, in nanoseconds of processor time, as
+    /// `calibrate` measured it; none if it was not measured.
+    pub laboratory_cpu_ns: Option<f64>,
+    /// The best rate of syncs that the probe reached in the log directory (`line_max`); none if it was
+    /// not probed.
+    pub line_max_per_s: Option<f64>,
+}
+
+impl Default for RunPlan {
+    /// One client in a closed loop for 30 s after 5 s of warm-up.
+    fn default() -> RunPlan {
+        RunPlan {
+            clients: 1,
+            workers: None,
+            duration: Some(Duration::from_secs(30)),
+            transactions: None,
+            warm_up: Duration::from_secs(5),
+            drain: Duration::from_secs(10),
+            arrival: Arrival::Closed,
+            retries: 0,
+            seed: 1,
+            pin: Vec::new(),
+            operations: false,
+            interval: Duration::from_secs(1),
+            laboratory_cpu_ns: None,
+            line_max_per_s: None,
+        }
+    }
+}

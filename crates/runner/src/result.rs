@@ -1,0 +1,318 @@
+//! What a run found: plain data, from which record, tables and charts are made.
+//!
+//! 1. A transaction belongs to the run if it started in the measured span (in an open loop: if it was
+//!    due in it); of those, `attempted = committed + aborted + conflicted + failed + unfinished`.
+//! 2. `throughput_per_s` is `committed` of those over the measured span. The drain adds no time.
+//! 3. Intervals count transactions by when they *ended*, whenever they started, so their sum differs
+//!    from the outcomes by what was under way at the two ends of the span.
+//! 4. Unknown is `None`, never zero.
+
+use crate::plan::RunPlan;
+use crate::saturation::Saturation;
+use crate::warning::Warning;
+use syncline_contract::{Check, ClientModel, Evidence, FailureKind, LogPlace, StoreProcess, Unit};
+use syncline_metering::Nanos;
+use syncline_meters::{Machine, Place};
+
+/// What was fixed before the first transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunHead {
+    /// Wall clock when the run began, nanoseconds since 1970.
+    pub began_wall_ns: Nanos,
+    /// The plan as asked for.
+    pub plan: RunPlan,
+    /// The store.
+    pub target: TargetFacts,
+    /// The load.
+    pub workload: WorkloadFacts,
+    /// How the clients run.
+    pub client: ClientFacts,
+    /// The machine.
+    pub machine: Machine,
+    /// The disk under the log directory, or why none is known.
+    pub device: Result<Place, String>,
+}
+
+/// The store as it described itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// The name in tables and records.
+    pub name: String,
+    /// What it said of itself after its tables were made.
+    pub evidence: Evidence,
+    /// Where its log goes.
+    pub log_place: LogPlace,
+    /// Whose system calls are counted as the store's.
+    pub process: StoreProcess,
+}
+
+/// The workload as it described itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkloadFacts {
+    /// Its name.
+    pub name: String,
+    /// A notice that stands in every row.
+    pub notice: Option<String>,
+    /// Its options, given or defaulted.
+    pub options: Vec<(String, String)>,
+    /// What a committed transaction is worth.
+    pub unit: Unit,
+}
+
+/// How the clients ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientFacts {
+    /// The client model.
+    pub model: ClientModel,
+    /// How many clients.
+    pub clients: usize,
+    /// How many worker threads drove them.
+    pub workers: usize,
+}
+
+/// Everything a run found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunResult {
+    /// What was fixed before.
+    pub head: RunHead,
+    /// The length of the measured span.
+    pub measured_ns: Nanos,
+    /// How the transactions of all types ended.
+    pub outcomes: Outcomes,
+    /// Committed transactions a second of the measured span.
+    pub throughput_per_s: f64,
+    /// The arrivals of an open loop.
+    pub arrivals: Option<Arrivals>,
+    /// A row per transaction type, in the workload's order.
+    pub transactions: Vec<TransactionResult>,
+    /// A row per operation of the plan, if operations were timed.
+    pub operations: Vec<OperationResult>,
+    /// What a commit cost.
+    pub per_commit: PerCommit,
+    /// The processor time a transaction cost its workers (the store's part included where the store is
+    /// a library), warm-up and drain included. The waiting loop of an open loop is taken off.
+    pub client_cpu_ns_per_transaction: Option<f64>,
+    /// What held the run back.
+    pub saturation: Saturation,
+    /// The measured span in intervals, all of the plan's length but the last.
+    pub intervals: Vec<Interval>,
+    /// How evenly clients were served.
+    pub fairness: Fairness,
+    /// The workload's checks.
+    pub checks: Vec<Check>,
+    /// What may spoil the figures.
+    pub warnings: Vec<Warning>,
+    /// What ended the run.
+    pub stopped_by: StopReason,
+    /// Connections that were lost and made again.
+    pub reconnects: u64,
+}
+
+/// What ended a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The duration was over.
+    Duration,
+    /// The number of transactions was reached.
+    Transactions,
+    /// It was asked to stop (Ctrl-C).
+    Asked,
+    /// The store failed in a way after which going on means nothing.
+    Failure {
+        /// What failed.
+        kind: FailureKind,
+        /// The operation under way, by its name in the plan.
+        operation: Option<String>,
+        /// The store's sentence.
+        what: String,
+    },
+}
+
+/// How transactions ended. The sum holds: see [`Outcomes::attempted`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Transactions started.
+    pub attempted: u64,
+    /// Acknowledged as committed.
+    pub committed: u64,
+    /// Undone by the workload's own rule.
+    pub aborted: u64,
+    /// Undone since others were in the way, after the last retry, by [`syncline_contract::Cause::ALL`].
+    pub conflicted: [u64; 3],
+    /// Failed, by [`FailureKind::ALL`].
+    pub failed: [u64; 5],
+    /// Under way when the run ended, or of unknown outcome.
+    pub unfinished: u64,
+    /// Further tries of conflicted transactions; not attempts.
+    pub retries: u64,
+    /// Committed transactions that needed more than one try.
+    pub committed_after_retry: u64,
+}
+
+/// The arrivals of an open loop that were due in the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Due: started plus abandoned.
+    pub offered: u64,
+    /// Started.
+    pub started: u64,
+    /// Started after they were due, since no client was free.
+    pub late: u64,
+    /// Due, but no client was free until the span ended.
+    pub abandoned: u64,
+}
+
+/// A distribution of times in nanoseconds, to three digits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distribution {
+    /// How many times.
+    pub count: u64,
+    /// Half were at most this.
+    pub p50: Nanos,
+    /// Nine of ten.
+    pub p90: Nanos,
+    /// 99 of 100.
+    pub p99: Nanos,
+    /// 999 of 1,000; means little under 10,000 times.
+    pub p999: Nanos,
+    /// The longest.
+    pub max: Nanos,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// One transaction type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransactionResult {
+    /// Its name.
+    pub name: String,
+    /// How its transactions ended.
+    pub outcomes: Outcomes,
+    /// From the start of the first try to the acknowledgement, committed transactions only; none
+    /// without any.
+    pub service_ns: Option<Distribution>,
+    /// From when it was due to the acknowledgement; in a closed loop that is the service time.
+    pub response_ns: Option<Distribution>,
+}
+
+/// One operation of the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OperationResult {
+    /// Its name.
+    pub name: String,
+    /// True if several may share a round trip, so that their times overlap.
+    pub pipelined: bool,
+    /// From sending to the answer, whatever became of the transaction; none if never asked.
+    pub service_ns: Option<Distribution>,
+}
+
+/// A figure that may not have been measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// The figure.
+    pub value: Option<f64>,
+    /// How it was measured and what it includes, or why it was not.
+    pub source: String,
+}
+
+impl Counted {
+    /// A measured figure; one that is no number is unknown.
+    pub fn known(value: f64, source: impl Into<String>) -> Counted {
+        let source = source.into();
+        let value = value.is_finite().then_some(value);
+        Counted { value, source }
+    }
+
+    /// A figure that was not measured, and why.
+    pub fn unknown(reason: impl Into<String>) -> Counted {
+        let source = reason.into();
+        Counted {
+            value: None,
+            source,
+        }
+    }
+}
+
+/// What a commit cost on average.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PerCommit {
+    /// Sync system calls of the store's process.
+    pub syncs: Counted,
+    /// Writes that are syncs themselves (`O_DSYNC`, `RWF_DSYNC`).
+    pub synced_writes: Counted,
+    /// Writes that the whole disk under the log completed.
+    pub device_writes: Counted,
+    /// Bytes of those.
+    pub device_bytes: Counted,
+    /// Flushes that the whole disk under the log completed.
+    pub flushes: Counted,
+    /// System calls of the store's process.
+    pub system_calls: Counted,
+    /// Processor time of the worker threads, nanoseconds.
+    pub client_cpu_ns: Counted,
+    /// Processor time of the store outside the worker threads, nanoseconds.
+    pub target_cpu_ns: Counted,
+    /// Page faults of the store's process.
+    pub page_faults: Counted,
+}
+
+/// One interval of the measured span.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interval {
+    /// Its start, nanoseconds from the start of the measured span.
+    pub start_ns: Nanos,
+    /// Its end, likewise.
+    pub end_ns: Nanos,
+    /// Commits acknowledged in it.
+    pub committed: u64,
+    /// Transactions that the workload's own rule undid in it.
+    pub aborted: u64,
+    /// Transactions that gave way to others in it.
+    pub conflicted: u64,
+    /// Transactions that failed in it.
+    pub failed: u64,
+    /// Transactions of unknown outcome in it.
+    pub unfinished: u64,
+    /// Service times of the commits in it, within 2 %: half were at most this; none without commits.
+    pub service_p50_ns: Option<Nanos>,
+    /// 99 of 100, within 2 %.
+    pub service_p99_ns: Option<Nanos>,
+    /// The longest, within 2 %.
+    pub service_max_ns: Option<Nanos>,
+    /// What the machine did meanwhile.
+    pub machine: MachineInterval,
+}
+
+/// What the machine did in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MachineInterval {
+    /// Share of all processors' time that the hypervisor gave to others, 0 to 1.
+    pub steal: Option<f64>,
+    /// Share of the time in which some task waited for a processor, 0 to 1.
+    pub pressure_cpu: Option<f64>,
+    /// Share of the time in which some task waited for I/O, 0 to 1.
+    pub pressure_io: Option<f64>,
+    /// Processors' worth of time used by processes that are neither this one nor the store's.
+    pub foreign_cpus: Option<f64>,
+    /// Share of all processors' time that was used by anyone, 0 to 1.
+    pub busy: Option<f64>,
+    /// Mean number of requests that the disk under the log had in flight.
+    pub queue_length: Option<f64>,
+    /// Share of the time in which that disk had any request in flight, 0 to 1.
+    pub device_busy: Option<f64>,
+    /// Page faults of the store's process.
+    pub page_faults: Option<u64>,
+}
+
+/// How evenly clients were served: commits of a client in the measured span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fairness {
+    /// The least of any client.
+    pub least: u64,
+    /// The median of the clients.
+    pub median: u64,
+    /// The most of any client.
+    pub most: u64,
+    /// Clients, by number, that committed nothing, or less than a tenth of the median.
+    pub starved: Vec<usize>,
+}

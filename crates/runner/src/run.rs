@@ -1,0 +1,232 @@
+//! One run: the whole life of a store, from its tables to their removal.
+//!
+//! Phases: refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
+//! happens after `create` was called, `remove` is called too.
+
+use crate::admit::admit;
+use crate::assemble::assemble;
+use crate::error::Error;
+use crate::executor::block_on;
+use crate::load::load;
+use crate::measure::{Crew, Measured};
+use crate::observer::{Event, Observer};
+use crate::plan::RunPlan;
+use crate::result::{ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
+use crate::sampler::Sampler;
+use crate::warning::Warning;
+use crate::worker::Report;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_contract::{
+    Check, CheckOutcome, Client, Evidence, Failure, LogPlace, Stop, Target, TargetResult, Workload,
+};
+use syncline_metering::clock;
+use syncline_meters::{Machine, Place};
+
+/// Runs a workload on a target. The target is private to the run: its tables are made first and
+/// removed last, on every path. A set `stop` ends the run with what was measured.
+///
+/// What the store does during the run is a result. An error means that nothing was measured, or that
+/// there is a bug.
+pub fn run<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+) -> Result<RunResult, Error> {
+    let workers = admit(target, workload, plan)?;
+    let life = Life {
+        target,
+        workload,
+        plan,
+        workers,
+        stop,
+        observer,
+    };
+    let removal = Removal {
+        target: Some(target),
+    };
+    let result = life.live();
+    observer.event(Event::Removing);
+    let removed = removal.now();
+    let mut result = result?;
+    if let Err(failure) = removed {
+        let why = failure.what;
+        result.warnings.push(Warning::NotRemoved { why });
+    }
+    observer.event(Event::Ended(&result));
+    Ok(result)
+}
+
+/// Removes what a target made: when asked, or when dropped, by a panic too.
+struct Removal<'r, T: Target> {
+    target: Option<&'r T>,
+}
+
+impl<T: Target> Removal<'_, T> {
+    fn now(mut self) -> TargetResult<()> {
+        self.target
+            .take()
+            .map_or(Ok(()), |target| block_on(target.remove(), &()))
+    }
+}
+
+impl<T: Target> Drop for Removal<'_, T> {
+    fn drop(&mut self) {
+        if let Some(target) = self.target.take()
+            && block_on(target.remove(), &()).is_err()
+        {
+            // Only a panic comes here, which is what is reported.
+        }
+    }
+}
+
+struct Life<'r, T, W> {
+    target: &'r T,
+    workload: &'r W,
+    plan: &'r RunPlan,
+    workers: usize,
+    stop: &'r AtomicBool,
+    observer: &'r dyn Observer,
+}
+
+impl<T: Target, W: Workload> Life<'_, T, W> {
+    fn live(&self) -> Result<RunResult, Error> {
+        let began_wall_ns = clock::wall();
+        self.observer.event(Event::Creating);
+        let created = block_on(self.target.create(self.workload.plan()), &());
+        created.map_err(|source| self.failed("its tables were made", source))?;
+        let evidence = block_on(self.target.evidence(), &());
+        let evidence =
+            evidence.map_err(|source| self.failed("its settings were read back", source))?;
+        // After `create`, which knows where the log is; before any worker, so that all are counted.
+        let sampler = Sampler::new(self.target.process(), self.place());
+        let head = self.head(began_wall_ns, evidence, &sampler);
+        self.go_on("its tables were made")?;
+        load(self.target, self.workload, self.stop, self.observer)?;
+        self.observer.event(Event::Started(&head));
+        let crew = Crew {
+            target: self.target,
+            workload: self.workload,
+            plan: self.plan,
+            workers: self.workers,
+            sampler: &sampler,
+            stop: self.stop,
+            observer: self.observer,
+        };
+        let mut measured = crew.measure()?;
+        self.observer.event(Event::Checking);
+        let (checks, warning) = self.check(&mut measured);
+        let more = warning.into_iter().collect();
+        Ok(assemble(
+            head,
+            self.workload,
+            measured,
+            &sampler,
+            checks,
+            more,
+        ))
+    }
+
+    fn go_on(&self, doing: &'static str) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped { doing });
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> Result<Place, String> {
+        match self.target.log_place() {
+            LogPlace::Directory(directory) => Place::of(&directory, Path::new("/")),
+            LogPlace::Nowhere(why) => Err(why),
+        }
+    }
+
+    fn head(&self, began_wall_ns: u64, evidence: Evidence, sampler: &Sampler) -> RunHead {
+        let options = self.workload.options().into_iter();
+        RunHead {
+            began_wall_ns,
+            plan: self.plan.clone(),
+            target: TargetFacts {
+                name: self.target.name(),
+                evidence,
+                log_place: self.target.log_place(),
+                process: self.target.process(),
+            },
+            workload: WorkloadFacts {
+                name: self.workload.name().to_owned(),
+                notice: self.workload.notice().map(str::to_owned),
+                options: options
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect(),
+                unit: self.workload.unit(),
+            },
+            client: ClientFacts {
+                model: self.target.capabilities().client_model,
+                clients: self.plan.clients,
+                workers: self.workers,
+            },
+            machine: Machine::read(Path::new("/")),
+            device: sampler.place().clone(),
+        }
+    }
+
+    /// The workload's checks, and why they were not made.
+    fn check(&self, measured: &mut Measured<W>) -> (Vec<Check>, Option<Warning>) {
+        if !self.target.capabilities().keeps_rows {
+            return (self.not_applicable("the target keeps no rows"), None);
+        }
+        let tallies = tallies(&mut measured.reports);
+        match self.look(tallies) {
+            Ok(checks) => (checks, None),
+            Err(failure) => {
+                let why = failure.what;
+                let checks = self.not_applicable(&format!("it could not be looked at: {why}"));
+                (checks, Some(Warning::ChecksNotMade { why }))
+            }
+        }
+    }
+
+    fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> TargetResult<Vec<Check>> {
+        let part = self.target.worker()?;
+        let session = self.target.connect(self.workload.plan(), &part);
+        let mut session = block_on(session, &part)?;
+        let checked = block_on(self.workload.check(tallies, &mut session), &part);
+        checked.map_err(|stop| match stop {
+            Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+            Stop::Abort | Stop::Conflict(_) => Failure::new(
+                syncline_contract::FailureKind::Statement,
+                "the checks conflicted with somebody else's transaction",
+            ),
+        })
+    }
+
+    fn not_applicable(&self, why: &str) -> Vec<Check> {
+        let names = self.workload.check_names().into_iter();
+        names
+            .map(|name| Check {
+                name: name.to_owned(),
+                outcome: CheckOutcome::NotApplicable(why.to_owned()),
+            })
+            .collect()
+    }
+
+    fn failed(&self, doing: &'static str, source: Failure) -> Error {
+        Error::Target {
+            target: self.target.name(),
+            doing,
+            source,
+        }
+    }
+}
+
+/// The tallies by client number; the reports keep everything else.
+fn tallies<W: Workload>(reports: &mut [Report<W>]) -> Vec<<W::Client as Client>::Tally> {
+    let clients = reports.iter_mut().flat_map(|report| &mut report.clients);
+    let mut tallies: Vec<_> = clients
+        .filter_map(|client| Some((client.number, client.tally.take()?)))
+        .collect();
+    tallies.sort_by_key(|(number, _)| *number);
+    tallies.into_iter().map(|(_, tally)| tally).collect()
+}

@@ -1,0 +1,152 @@
+//! Readings of machine, disk and processes, and what lies between two of them.
+
+use crate::result::MachineInterval;
+use std::path::Path;
+use syncline_contract::StoreProcess;
+use syncline_metering::{Nanos, clock};
+use syncline_meters::{
+    BlockCounts, Place, Pressure, ProcessUse, SyncCounter, SyncCounts, SystemTimes, Watched,
+};
+
+/// The meters of a run.
+pub(crate) struct Sampler {
+    process: StoreProcess,
+    place: Result<Place, String>,
+    calls: Result<SyncCounter, String>,
+}
+
+/// Everything that was read at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub at: Nanos,
+    system: Option<SystemTimes>,
+    pressure: Pressure,
+    own: Option<ProcessUse>,
+    store: Option<ProcessUse>,
+    pub block: Option<BlockCounts>,
+    pub calls: Option<SyncCounts>,
+}
+
+impl Sampler {
+    /// To be made before workers are started: only what a thread starts later is counted with it.
+    pub(crate) fn new(process: StoreProcess, place: Result<Place, String>) -> Sampler {
+        let calls = match process {
+            StoreProcess::Ours => SyncCounter::open(Watched::Ours),
+            StoreProcess::Other(pid) => SyncCounter::open(Watched::Other(pid)),
+            StoreProcess::Unknown => Err("the store's process is not on this machine".to_owned()),
+        };
+        Sampler {
+            process,
+            place,
+            calls,
+        }
+    }
+
+    /// The disk under the log, or why none is known.
+    pub(crate) fn place(&self) -> &Result<Place, String> {
+        &self.place
+    }
+
+    /// Why system calls are not counted; none if they are.
+    pub(crate) fn calls_refusal(&self) -> Option<&str> {
+        self.calls.as_ref().err().map(String::as_str)
+    }
+
+    /// Whose system calls are counted.
+    pub(crate) fn process(&self) -> StoreProcess {
+        self.process
+    }
+
+    /// Reads all meters.
+    pub(crate) fn read(&self) -> Reading {
+        let root = Path::new("/");
+        let own = ProcessUse::own();
+        let store = match self.process {
+            StoreProcess::Ours => own,
+            StoreProcess::Other(pid) => ProcessUse::tree(pid, root),
+            StoreProcess::Unknown => None,
+        };
+        let counter = self.calls.as_ref().ok();
+        Reading {
+            at: clock::now(),
+            system: SystemTimes::read(root),
+            pressure: Pressure::read(root),
+            own,
+            store,
+            block: self.place.as_ref().ok().and_then(Place::counts),
+            calls: counter.and_then(SyncCounter::read),
+        }
+    }
+
+    /// Processor time that the store has used since `before`, where it is a process of its own.
+    pub(crate) fn store_cpu_ns(&self, before: &Reading, now: &Reading) -> Option<Nanos> {
+        match self.process {
+            StoreProcess::Other(_) => {
+                let used = |reading: &Reading| reading.store.map(|store| store.cpu_ns);
+                Some(used(now)?.saturating_sub(used(before)?))
+            }
+            StoreProcess::Ours | StoreProcess::Unknown => None,
+        }
+    }
+
+    /// What the machine did from `before` to `now`.
+    pub(crate) fn between(&self, before: &Reading, now: &Reading) -> MachineInterval {
+        let span_ns = now.at.saturating_sub(before.at);
+        let of_span = |time_ns: Nanos| (span_ns > 0).then(|| time_ns as f64 / span_ns as f64);
+        let share = |now: Option<Nanos>, before: Option<Nanos>| {
+            let waited = of_span(now?.saturating_sub(before?))?;
+            Some(waited.min(1.0))
+        };
+        let disk = |pick: fn(&BlockCounts) -> u64| {
+            let ms = pick(&now.block?).saturating_sub(pick(&before.block?));
+            of_span(ms * 1_000_000)
+        };
+        let system = now.system.zip(before.system);
+        MachineInterval {
+            steal: system.and_then(|(now, before)| now.steal_share(&before)),
+            busy: system.and_then(|(now, before)| now.busy_share(&before)),
+            pressure_cpu: share(now.pressure.cpu_ns, before.pressure.cpu_ns),
+            pressure_io: share(now.pressure.io_ns, before.pressure.io_ns),
+            foreign_cpus: self.foreign_ns(before, now).and_then(of_span),
+            queue_length: disk(|counts| counts.weighted_ms),
+            device_busy: disk(|counts| counts.busy_ms).map(|busy| busy.min(1.0)),
+            page_faults: now.page_faults_since(before),
+        }
+    }
+
+    fn foreign_ns(&self, before: &Reading, now: &Reading) -> Option<Nanos> {
+        let busy_ns = now.system?.busy_ns.saturating_sub(before.system?.busy_ns);
+        let own_ns = now.own?.cpu_ns.saturating_sub(before.own?.cpu_ns);
+        let store_ns = match self.process {
+            StoreProcess::Other(_) => self.store_cpu_ns(before, now)?,
+            StoreProcess::Ours | StoreProcess::Unknown => 0,
+        };
+        Some(busy_ns.saturating_sub(own_ns + store_ns))
+    }
+}
+
+impl Reading {
+    /// Page faults of the store's process since `before`.
+    pub(crate) fn page_faults_since(&self, before: &Reading) -> Option<u64> {
+        Some(
+            self.store?
+                .page_faults
+                .saturating_sub(before.store?.page_faults),
+        )
+    }
+
+    /// Processor time of this process since `before`.
+    pub(crate) fn own_cpu_ns_since(&self, before: &Reading) -> Option<Nanos> {
+        Some(self.own?.cpu_ns.saturating_sub(before.own?.cpu_ns))
+    }
+
+    /// System calls since `before`.
+    pub(crate) fn calls_since(&self, before: &Reading) -> Option<SyncCounts> {
+        let (now, before) = (self.calls?, before.calls?);
+        Some(SyncCounts {
+            syncs: now.syncs.saturating_sub(before.syncs),
+            sync_file_ranges: now.sync_file_ranges.saturating_sub(before.sync_file_ranges),
+            system_calls: now.system_calls.saturating_sub(before.system_calls),
+        })
+    }
+}

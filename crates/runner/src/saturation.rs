@@ -1,0 +1,301 @@
+//! What held a run back, judged from figures and thresholds that stand in the result.
+//!
+//! Judged in this order, the first that applies: client-bound (the laboratory itself), lock-bound,
+//! sync-bound, read-bound, network-bound, CPU-bound, nothing saturated. A figure that was not measured
+//! supports no verdict.
+
+/// What held a run back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The laboratory's own work: the store can do more than this run shows.
+    Client,
+    /// All processors of the machine, or all threads that the store runs in, were busy.
+    Cpu,
+    /// Syncs of the log.
+    Sync,
+    /// Reads from the disk.
+    Read,
+    /// The round trip to the store.
+    Network,
+    /// Transactions in one another's way.
+    Lock,
+    /// Nothing that was measured; or the load asked for no more.
+    Nothing,
+}
+
+impl Bound {
+    /// The words in tables and records.
+    pub fn words(self) -> &'static str {
+        match self {
+            Bound::Client => "client-bound",
+            Bound::Cpu => "CPU-bound",
+            Bound::Sync => "sync-bound",
+            Bound::Read => "read-bound",
+            Bound::Network => "network-bound",
+            Bound::Lock => "lock-bound",
+            Bound::Nothing => "nothing saturated",
+        }
+    }
+}
+
+/// The figures that a verdict rests on; none where not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SaturationFigures {
+    /// Share of the workers' time spent running, 0 to 1; waiting loops are taken off.
+    pub workers_busy: Option<f64>,
+    /// Share of that running time that is the laboratory's own work, 0 to 1.
+    pub laboratory_share: Option<f64>,
+    /// Share of all processors' time that was used by anyone, 0 to 1.
+    pub machine_busy: Option<f64>,
+    /// Conflicted tries over all tries, 0 to 1.
+    pub conflict_share: Option<f64>,
+    /// Syncs a second over the best rate that the probe reached there, 0 and up.
+    pub line_share: Option<f64>,
+    /// Share of the time in which the log's disk had a request in flight, 0 to 1.
+    pub device_busy: Option<f64>,
+    /// Syncs of the store, a second.
+    pub syncs_per_s: Option<f64>,
+    /// Flushes that the log's disk completed, a second; a store without a sync count of its own.
+    pub flushes_per_s: Option<f64>,
+    /// Share of the disk's requests that were reads, 0 to 1.
+    pub read_share: Option<f64>,
+    /// The round trip to the store over the service time of a transaction, 0 to 1.
+    pub round_trip_share: Option<f64>,
+}
+
+/// One threshold of a verdict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Threshold {
+    /// The field of [`SaturationFigures`] it is held against.
+    pub figure: &'static str,
+    /// The least value at which that figure counts as saturated.
+    pub at_least: f64,
+}
+
+/// The share at which workers or processors count as busy.
+pub const BUSY: f64 = 0.9;
+/// The share of the workers' running time at which the laboratory is what is being measured.
+pub const LABORATORY: f64 = 0.5;
+/// The share of conflicted tries at which transactions are in one another's way.
+pub const CONFLICTS: f64 = 0.3;
+/// The share of the sync line at which syncs are the limit.
+pub const LINE: f64 = 0.7;
+/// The share of the time at which a disk counts as busy: then it is the largest part of what a lone
+/// client waits for.
+pub const DEVICE: f64 = 0.5;
+/// The share of requests at which a busy disk is busy reading.
+pub const READS: f64 = 0.5;
+/// The share of the service time at which the round trip is the limit.
+pub const ROUND_TRIP: f64 = 0.7;
+
+/// Every threshold, as the record prints them.
+pub const THRESHOLDS: [Threshold; 8] = [
+    Threshold {
+        figure: "workers_busy",
+        at_least: BUSY,
+    },
+    Threshold {
+        figure: "machine_busy",
+        at_least: BUSY,
+    },
+    Threshold {
+        figure: "laboratory_share",
+        at_least: LABORATORY,
+    },
+    Threshold {
+        figure: "conflict_share",
+        at_least: CONFLICTS,
+    },
+    Threshold {
+        figure: "line_share",
+        at_least: LINE,
+    },
+    Threshold {
+        figure: "device_busy",
+        at_least: DEVICE,
+    },
+    Threshold {
+        figure: "read_share",
+        at_least: READS,
+    },
+    Threshold {
+        figure: "round_trip_share",
+        at_least: ROUND_TRIP,
+    },
+];
+
+/// A verdict with what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saturation {
+    /// The verdict.
+    pub verdict: Bound,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The figures.
+    pub figures: SaturationFigures,
+    /// The thresholds they were held against.
+    pub thresholds: &'static [Threshold],
+}
+
+/// Judges figures. Pure: call it again when a figure becomes known later, such as the sync line.
+pub fn saturation(figures: SaturationFigures) -> Saturation {
+    let (verdict, reason) = judge(&figures);
+    Saturation {
+        verdict,
+        reason,
+        figures,
+        thresholds: &THRESHOLDS,
+    }
+}
+
+fn judge(figures: &SaturationFigures) -> (Bound, String) {
+    let workers_busy = reached(figures.workers_busy, BUSY);
+    if workers_busy && reached(figures.laboratory_share, LABORATORY) {
+        let share = percent(figures.laboratory_share);
+        return (
+            Bound::Client,
+            format!("the workers were busy and {share} of their work was the laboratory's own"),
+        );
+    }
+    if reached(figures.conflict_share, CONFLICTS) {
+        let share = percent(figures.conflict_share);
+        return (Bound::Lock, format!("{share} of the tries conflicted"));
+    }
+    if let Some(found) = disk(figures) {
+        return found;
+    }
+    if reached(figures.round_trip_share, ROUND_TRIP) {
+        let share = percent(figures.round_trip_share);
+        let reason = format!("the round trip to the store is {share} of the service time");
+        return (Bound::Network, reason);
+    }
+    if reached(figures.machine_busy, BUSY) {
+        let share = percent(figures.machine_busy);
+        let reason = format!("{share} of the processors' time was used");
+        return (Bound::Cpu, reason);
+    }
+    if workers_busy {
+        let share = percent(figures.workers_busy);
+        let reason = format!("the threads that the store runs in were busy {share} of the time");
+        return (Bound::Cpu, reason);
+    }
+    let reason = "no figure that was measured reached its threshold";
+    (Bound::Nothing, reason.to_owned())
+}
+
+fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
+    if reached(figures.line_share, LINE) {
+        let share = percent(figures.line_share);
+        let reason = format!("the store syncs at {share} of the sync line");
+        return Some((Bound::Sync, reason));
+    }
+    if !reached(figures.device_busy, DEVICE) {
+        return None;
+    }
+    let busy = percent(figures.device_busy);
+    if reached(figures.read_share, READS) {
+        let share = percent(figures.read_share);
+        let reason =
+            format!("the disk was busy {busy} of the time, {share} of requests were reads");
+        return Some((Bound::Read, reason));
+    }
+    let syncs = figures.syncs_per_s.or(figures.flushes_per_s)?;
+    (syncs > 0.0).then(|| {
+        let reason =
+            format!("the log's disk was busy {busy} of the time, {syncs:.0} syncs a second");
+        (Bound::Sync, reason)
+    })
+}
+
+fn reached(figure: Option<f64>, threshold: f64) -> bool {
+    figure.is_some_and(|value| value >= threshold)
+}
+
+fn percent(share: Option<f64>) -> String {
+    format!("{:.0} %", share.unwrap_or_default() * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bound, SaturationFigures, THRESHOLDS, saturation};
+
+    fn verdict(set: impl Fn(&mut SaturationFigures)) -> Bound {
+        let mut figures = SaturationFigures::default();
+        set(&mut figures);
+        saturation(figures).verdict
+    }
+
+    #[test]
+    fn nothing_measured_supports_no_verdict() {
+        assert_eq!(verdict(|_| ()), Bound::Nothing);
+    }
+
+    #[test]
+    fn busy_workers_are_the_client_only_where_the_work_is_the_laboratorys_own() {
+        let busy = |share: Option<f64>| {
+            verdict(|figures| {
+                figures.workers_busy = Some(0.97);
+                figures.laboratory_share = share;
+            })
+        };
+        assert_eq!(busy(Some(0.9)), Bound::Client);
+        assert_eq!(busy(Some(0.1)), Bound::Cpu);
+        assert_eq!(busy(None), Bound::Cpu);
+    }
+
+    #[test]
+    fn a_busy_disk_is_judged_by_what_it_does() {
+        let disk =
+            |read_share: Option<f64>, syncs_per_s: Option<f64>, flushes_per_s: Option<f64>| {
+                verdict(|figures| {
+                    figures.device_busy = Some(0.95);
+                    figures.read_share = read_share;
+                    figures.syncs_per_s = syncs_per_s;
+                    figures.flushes_per_s = flushes_per_s;
+                })
+            };
+        assert_eq!(disk(Some(0.01), Some(12_000.0), None), Bound::Sync);
+        assert_eq!(disk(Some(0.01), None, Some(12_000.0)), Bound::Sync);
+        assert_eq!(disk(Some(0.8), Some(12.0), None), Bound::Read);
+        assert_eq!(disk(Some(0.01), Some(0.0), Some(9.0)), Bound::Nothing);
+        assert_eq!(disk(None, None, None), Bound::Nothing);
+    }
+
+    #[test]
+    fn every_other_figure_has_its_verdict() {
+        assert_eq!(
+            verdict(|figures| figures.conflict_share = Some(0.3)),
+            Bound::Lock
+        );
+        assert_eq!(
+            verdict(|figures| figures.conflict_share = Some(0.29)),
+            Bound::Nothing
+        );
+        assert_eq!(
+            verdict(|figures| figures.line_share = Some(0.8)),
+            Bound::Sync
+        );
+        assert_eq!(
+            verdict(|figures| figures.round_trip_share = Some(0.8)),
+            Bound::Network
+        );
+        assert_eq!(
+            verdict(|figures| figures.machine_busy = Some(0.95)),
+            Bound::Cpu
+        );
+        assert_eq!(
+            verdict(|figures| figures.workers_busy = Some(0.95)),
+            Bound::Cpu
+        );
+    }
+
+    #[test]
+    fn thresholds_name_figures_that_exist() {
+        let known = format!("{:?}", SaturationFigures::default());
+        assert!(
+            THRESHOLDS
+                .iter()
+                .all(|threshold| known.contains(threshold.figure))
+        );
+    }
+}

@@ -1,0 +1,201 @@
+//! What may spoil a result, with advice. A warning never changes a figure.
+
+/// Something that may spoil a result.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Warning {
+    /// The processors change their frequency.
+    FrequencyScaling {
+        /// The governor in force.
+        governor: String,
+    },
+    /// The hypervisor gave processor time to others.
+    Steal {
+        /// Share of all processors' time, 0 to 1.
+        share: f64,
+    },
+    /// Other processes used the processors.
+    ForeignLoad {
+        /// Processors' worth of time.
+        cpus: f64,
+    },
+    /// Some clients were hardly served.
+    StarvedClients {
+        /// Which, by number.
+        clients: Vec<usize>,
+        /// Of how many.
+        of: usize,
+    },
+    /// Too few transactions for the 99.9th percentile.
+    FewSamples {
+        /// The transaction type.
+        transaction: String,
+        /// How many committed.
+        count: u64,
+    },
+    /// The warm-up was short for what is compared with other runs.
+    ShortWarmUp {
+        /// Its length in seconds.
+        seconds: f64,
+    },
+    /// The rate still changed while it was measured.
+    Drift {
+        /// Commits a second in the last third of the intervals over those in the first third.
+        ratio: f64,
+    },
+    /// The laboratory was built without optimization.
+    DebugBuild,
+    /// A transaction lasts so long that the measured span holds few of them after one another.
+    LongTransactions {
+        /// Half of the transactions lasted at most this, in seconds.
+        p50_s: f64,
+        /// The measured span in seconds.
+        measured_s: f64,
+    },
+    /// Transactions were abandoned when the drain was over, or their outcome is not known.
+    Unfinished {
+        /// How many.
+        count: u64,
+    },
+    /// More was offered than the clients could start.
+    Overload {
+        /// Arrivals for which no client was free.
+        abandoned: u64,
+        /// Arrivals offered.
+        offered: u64,
+    },
+    /// Connections were lost and made again.
+    Reconnected {
+        /// How often.
+        count: u64,
+    },
+    /// More worker threads than processors wait for one another.
+    TooManyWorkers {
+        /// Workers.
+        workers: usize,
+        /// Processors.
+        cores: usize,
+    },
+    /// The checks could not be made.
+    ChecksNotMade {
+        /// Why.
+        why: String,
+    },
+    /// What the run made could not be removed.
+    NotRemoved {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Warning {
+    /// A stable name in records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Warning::FrequencyScaling { .. } => "frequency_scaling",
+            Warning::Steal { .. } => "steal",
+            Warning::ForeignLoad { .. } => "foreign_load",
+            Warning::StarvedClients { .. } => "starved_clients",
+            Warning::FewSamples { .. } => "few_samples",
+            Warning::ShortWarmUp { .. } => "short_warm_up",
+            Warning::Drift { .. } => "drift",
+            Warning::DebugBuild => "debug_build",
+            Warning::LongTransactions { .. } => "long_transactions",
+            Warning::Unfinished { .. } => "unfinished",
+            Warning::Overload { .. } => "overload",
+            Warning::Reconnected { .. } => "reconnected",
+            Warning::TooManyWorkers { .. } => "too_many_workers",
+            Warning::ChecksNotMade { .. } => "checks_not_made",
+            Warning::NotRemoved { .. } => "not_removed",
+        }
+    }
+
+    /// What was seen: one sentence without a final period.
+    pub fn what(&self) -> String {
+        match self {
+            Warning::FrequencyScaling { governor } => {
+                format!("the processors change their frequency (governor {governor})")
+            }
+            Warning::Steal { share } => format!(
+                "the hypervisor gave {:.1} % of the processor time to others",
+                share * 100.0
+            ),
+            Warning::ForeignLoad { cpus } => {
+                format!("other processes used {cpus:.2} processors while this was measured")
+            }
+            Warning::StarvedClients { clients, of } => format!(
+                "{} of {of} clients committed less than a tenth of the median: {}",
+                clients.len(),
+                numbers(clients)
+            ),
+            Warning::FewSamples { transaction, count } => format!(
+                "{count} transactions of type {transaction} are too few for a 99.9th percentile"
+            ),
+            Warning::ShortWarmUp { seconds } => format!("the warm-up took only {seconds} s"),
+            Warning::Drift { ratio } => {
+                format!("the rate at the end of the run was {ratio:.2} times that at its start")
+            }
+            Warning::DebugBuild => "this program was built without optimization".to_owned(),
+            Warning::LongTransactions { p50_s, measured_s } => format!(
+                "half of the transactions lasted up to {p50_s:.3} s in a span of {measured_s:.3} s"
+            ),
+            Warning::Unfinished { count } => format!("{count} transactions have no known outcome"),
+            Warning::Overload { abandoned, offered } => {
+                format!("{abandoned} of {offered} arrivals found no free client before the end")
+            }
+            Warning::Reconnected { count } => format!("{count} connections were lost"),
+            Warning::TooManyWorkers { workers, cores } => {
+                format!("{workers} workers share {cores} processors")
+            }
+            Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
+            Warning::NotRemoved { why } => {
+                format!("what the run made in the store was not removed: {why}")
+            }
+        }
+    }
+
+    /// What to do about it: one sentence without a final period.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Warning::FrequencyScaling { .. } => {
+                "set the governor to performance: cpupower frequency-set -g performance"
+            }
+            Warning::Steal { .. } => {
+                "repeat when the host is quiet, or compare only runs that were interleaved"
+            }
+            Warning::ForeignLoad { .. } => {
+                "stop other programs, or compare only runs that were interleaved"
+            }
+            Warning::StarvedClients { .. } => {
+                "look at the store's waiting rule; percentiles show only those who were served"
+            }
+            Warning::FewSamples { .. } => "run longer, or read no further than the 99th percentile",
+            Warning::ShortWarmUp { .. } => "use --warm-up 5s or longer for figures to be kept",
+            Warning::Drift { .. } => "warm up longer and run longer, and look at the intervals",
+            Warning::DebugBuild => "build with --release",
+            Warning::LongTransactions { .. } => "run at least ten times as long",
+            Warning::Unfinished { .. } => {
+                "give a longer --drain, or look for what the store waits for"
+            }
+            Warning::Overload { .. } => {
+                "this is a measurement of overload; lower --rate to find what the store can do"
+            }
+            Warning::Reconnected { .. } => {
+                "look into the store's log for why it closed connections"
+            }
+            Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
+            Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",
+            Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",
+        }
+    }
+}
+
+/// The first few numbers of a list, and how many more there are.
+fn numbers(list: &[usize]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = list.iter().take(SHOWN).map(usize::to_string).collect();
+    let more = list.len().saturating_sub(SHOWN);
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

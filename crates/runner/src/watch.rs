@@ -1,0 +1,271 @@
+//! The coordinator's eyes: opens the gate, watches the clock, samples intervals, ends the span.
+//!
+//! Phases: connecting, warm-up, measured span, drain. The measured span ends at the deadline, when the
+//! transactions are used up, when it is asked to stop, or when the store fails for good.
+
+use crate::arrival::{Schedule, Times};
+use crate::control::{Control, Start};
+use crate::executor::Phase;
+use crate::live::{Ended, Live, Tally};
+use crate::measure::Crew;
+use crate::observer::Event;
+use crate::result::Interval;
+use crate::sampler::Reading;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use syncline_contract::{ClientModel, Target, Workload};
+use syncline_metering::{Nanos, clock};
+
+/// How often the coordinator looks whether it was asked to stop.
+const LOOK_NS: Nanos = 20_000_000;
+/// A last interval shorter than this share of the others is left out.
+const LAST_INTERVAL: f64 = 0.05;
+/// How long the idle rate of flushes is watched, where flushes stand in for syncs.
+const IDLE_NS: Nanos = 300_000_000;
+
+/// What the coordinator saw from the gate on.
+pub(crate) struct Watched {
+    pub times: Times,
+    /// Read when the clients started.
+    pub first: Reading,
+    /// Flushes a nanosecond of the idle store, if they were watched.
+    pub idle_flushes_per_ns: Option<f64>,
+    /// None if the run ended before it.
+    pub span: Option<Span>,
+    pub intervals: Vec<Interval>,
+    /// When the measured span ended, by the clock.
+    pub ended: Nanos,
+    /// True if it was asked to stop.
+    pub asked: bool,
+    /// When the last transaction of the budget was seen to be taken.
+    budget_taken: Option<Nanos>,
+    /// Processor time of the coordinating thread.
+    pub coordinator_cpu_ns: Nanos,
+}
+
+/// The measured span: readings at its two ends, and what was acknowledged between them.
+pub(crate) struct Span {
+    pub commits: u64,
+    pub readings: (Reading, Reading),
+}
+
+#[derive(Clone)]
+struct Mark {
+    reading: Reading,
+    tally: Tally,
+}
+
+impl Watched {
+    fn close_interval<T: Target, W: Workload>(
+        &mut self,
+        crew: &Crew<'_, T, W>,
+        last: &Mark,
+        now: &Mark,
+    ) {
+        let measure = self.times.measure;
+        let count = |how| now.tally.count(how) - last.tally.count(how);
+        let service_ns = |share| now.tally.service_ns(&last.tally, share);
+        let interval = Interval {
+            start_ns: last.reading.at.saturating_sub(measure),
+            end_ns: now.reading.at.saturating_sub(measure),
+            committed: count(Ended::Committed),
+            aborted: count(Ended::Aborted),
+            conflicted: count(Ended::Conflicted),
+            failed: count(Ended::Failed),
+            unfinished: count(Ended::Unknown),
+            service_p50_ns: service_ns(0.5),
+            service_p99_ns: service_ns(0.99),
+            service_max_ns: service_ns(1.0),
+            machine: crew.sampler.between(&last.reading, &now.reading),
+        };
+        crew.observer.event(Event::Interval(&interval));
+        self.intervals.push(interval);
+    }
+}
+
+impl<T: Target, W: Workload> Crew<'_, T, W> {
+    /// None if the run ended before its clients started.
+    pub(crate) fn watch(&self, control: &Control, live: &[Live]) -> Option<Watched> {
+        self.observer.event(Event::Connecting {
+            clients: self.plan.clients,
+        });
+        while !control.all_connected() {
+            if self.asked_to_stop() || control.ending() || control.any_left() {
+                return None;
+            }
+            Control::rest(LOOK_NS);
+        }
+        let idle_flushes_per_ns = self.watch_idle();
+        let first = self.sampler.read();
+        let cpu = clock::thread_cpu();
+        let times = self.times();
+        control.open(Start {
+            times,
+            schedules: self.schedules(times),
+        });
+        let mut watched = Watched {
+            times,
+            first,
+            idle_flushes_per_ns,
+            span: None,
+            intervals: Vec::new(),
+            ended: times.start,
+            asked: false,
+            budget_taken: None,
+            coordinator_cpu_ns: 0,
+        };
+        self.warm_up(control, &mut watched);
+        self.span(control, live, &mut watched);
+        self.drain(control, watched.budget_taken);
+        watched.coordinator_cpu_ns = clock::thread_cpu() - cpu;
+        Some(watched)
+    }
+
+    fn times(&self) -> Times {
+        let start = clock::now();
+        let measure = start + clock::nanos(self.plan.warm_up);
+        let duration = self.plan.duration.map_or(Nanos::MAX, clock::nanos);
+        Times {
+            start,
+            measure,
+            deadline: measure.saturating_add(duration),
+        }
+    }
+
+    /// Clients on threads of their own share one schedule, so that any free one takes the next
+    /// arrival; workers that drive many clients have one each and never wait for one another.
+    fn schedules(&self, times: Times) -> Vec<Mutex<Schedule>> {
+        let groups = match self.target.capabilities().client_model {
+            ClientModel::Threads => 1,
+            ClientModel::Futures | ClientModel::Queue => self.workers,
+        };
+        (0..groups)
+            .filter_map(|group| {
+                Schedule::new(self.plan.arrival, group, groups, self.plan.seed, times)
+            })
+            .map(Mutex::new)
+            .collect()
+    }
+
+    /// Flushes stand in for syncs only where one client works alone and syncs are not counted.
+    fn watch_idle(&self) -> Option<f64> {
+        let wanted = self.sampler.calls_refusal().is_some() && self.plan.clients == 1;
+        if !wanted {
+            return None;
+        }
+        let before = self.sampler.read();
+        before.block?.flushes?;
+        while clock::now() < before.at + IDLE_NS && !self.asked_to_stop() {
+            Control::rest(LOOK_NS);
+        }
+        let now = self.sampler.read();
+        let flushes = now.block?.flushes?.saturating_sub(before.block?.flushes?);
+        Some(flushes as f64 / (now.at - before.at) as f64)
+    }
+
+    fn warm_up(&self, control: &Control, watched: &mut Watched) {
+        let measure = watched.times.measure;
+        if measure > watched.times.start {
+            self.observer.event(Event::WarmingUp);
+        }
+        while clock::now() < measure && !self.over(control, watched) {
+            Control::rest(LOOK_NS.min(measure.saturating_sub(clock::now())));
+        }
+    }
+
+    fn span(&self, control: &Control, live: &[Live], watched: &mut Watched) {
+        let Times {
+            start,
+            measure,
+            deadline,
+        } = watched.times;
+        let interval_ns = clock::nanos(self.plan.interval);
+        let cold = measure == start;
+        let first = if cold {
+            watched.first
+        } else {
+            self.sampler.read()
+        };
+        let mut begun = Mark {
+            reading: first,
+            tally: Tally::new(),
+        };
+        if !cold {
+            begun.tally.read(live);
+        }
+        let commits_before = begun.tally.count(Ended::Committed);
+        self.observer.event(Event::Measuring);
+        let mut next = measure + interval_ns;
+        let mut last = begun.clone();
+        loop {
+            let over = self.over(control, watched);
+            let now = clock::now();
+            if over || now >= deadline {
+                break;
+            }
+            if now >= next {
+                next += interval_ns * ((now - next) / interval_ns + 1);
+                let mark = self.mark(live);
+                watched.close_interval(self, &last, &mark);
+                last = mark;
+            }
+            Control::rest(LOOK_NS.min(next.min(deadline).saturating_sub(now)));
+        }
+        let mark = self.mark(live);
+        watched.ended = clock::now().min(deadline);
+        let rest_ns = mark.reading.at.saturating_sub(last.reading.at);
+        if watched.intervals.is_empty() || rest_ns as f64 >= interval_ns as f64 * LAST_INTERVAL {
+            watched.close_interval(self, &last, &mark);
+        }
+        watched.span = Some(Span {
+            commits: mark.tally.count(Ended::Committed) - commits_before,
+            readings: (begun.reading, mark.reading),
+        });
+    }
+
+    fn mark(&self, live: &[Live]) -> Mark {
+        let mut tally = Tally::new();
+        tally.read(live);
+        Mark {
+            reading: self.sampler.read(),
+            tally,
+        }
+    }
+
+    /// Lets transactions under way end, for as long as the plan gives them.
+    fn drain(&self, control: &Control, since: Option<Nanos>) {
+        control.advance(Phase::Ending);
+        let until = self.drained(since.unwrap_or_else(clock::now));
+        if !control.all_left() {
+            self.observer.event(Event::Draining);
+        }
+        while !control.all_left() {
+            let now = clock::now();
+            if now >= until {
+                break;
+            }
+            Control::rest(until - now);
+        }
+    }
+
+    fn drained(&self, since: Nanos) -> Nanos {
+        since.saturating_add(clock::nanos(self.plan.drain))
+    }
+
+    fn over(&self, control: &Control, watched: &mut Watched) -> bool {
+        watched.asked |= self.asked_to_stop();
+        if watched.asked || control.all_left() {
+            return true;
+        }
+        if !control.budget_taken() {
+            return control.ending();
+        }
+        // The last transactions still belong to the span, as long as the drain allows.
+        let now = clock::now();
+        now >= self.drained(*watched.budget_taken.get_or_insert(now))
+    }
+
+    fn asked_to_stop(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

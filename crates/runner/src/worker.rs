@@ -1,0 +1,172 @@
+//! One worker: a thread with its part of the target, its clients and their accounting.
+
+use crate::client_loop::{Desk, Slot, client_loop};
+use crate::control::Control;
+use crate::error::Error;
+use crate::executor::{Executor, Timers};
+use crate::live::Live;
+use crate::meter::Meter;
+use crate::pin::{pin, precise_timers};
+use crate::plan::RunPlan;
+use std::cell::RefCell;
+use syncline_contract::{Client, Failure, Target, TargetResult, Workload};
+use syncline_metering::{Nanos, clock};
+
+/// What a worker needs.
+pub(crate) struct Post<'r, T, W> {
+    pub number: usize,
+    pub workers: usize,
+    pub target: &'r T,
+    pub workload: &'r W,
+    pub plan: &'r RunPlan,
+    pub control: &'r Control,
+    pub live: &'r Live,
+}
+
+/// What a worker leaves behind.
+pub(crate) struct Report<W: Workload> {
+    pub meter: Meter,
+    pub clients: Vec<ClientReport<<W::Client as Client>::Tally>>,
+    /// Processor time from the start to the end of the clients, spinning taken off.
+    pub cpu_ns: Nanos,
+    /// Processor time spent spinning until an arrival was due.
+    pub spun_ns: Nanos,
+    /// Wall clock of the same.
+    pub wall_ns: Nanos,
+}
+
+/// What a client leaves behind.
+pub(crate) struct ClientReport<T> {
+    pub number: usize,
+    pub commits: u64,
+    /// Taken by the checks.
+    pub tally: Option<T>,
+}
+
+impl<T: Target, W: Workload> Post<'_, T, W> {
+    /// The whole life of a worker, on its own thread; none if the run ended before the start.
+    pub(crate) fn work(&self) -> Result<Option<Report<W>>, Error> {
+        let _presence = self.control.enter();
+        if let Some(cpu) = self.cpu() {
+            pin(cpu)?;
+        }
+        let Some((part, sessions)) = self.connect() else {
+            return Ok(None);
+        };
+        let Some(start) = self.control.wait_for_start() else {
+            return Ok(None);
+        };
+        let schedule = self.number.checked_rem(start.schedules.len());
+        let schedule = schedule.map(|group| &start.schedules[group]);
+        if schedule.is_some() {
+            precise_timers();
+        }
+        let workload_plan = self.workload.plan();
+        let operations = if self.plan.operations {
+            workload_plan.operations().len()
+        } else {
+            0
+        };
+        let desk = Desk {
+            target: self.target,
+            part: &part,
+            plan: workload_plan,
+            retries: self.plan.retries,
+            operations: self.plan.operations,
+            times: start.times,
+            control: self.control,
+            live: self.live,
+            schedule,
+            meter: RefCell::new(Meter::new(self.workload.transactions().len(), operations)),
+            timers: Timers::default(),
+        };
+        Ok(Some(self.run(&desk, sessions)))
+    }
+
+    fn run(&self, desk: &Desk<'_, T>, sessions: Vec<T::Session>) -> Report<W> {
+        let mut slots: Vec<Slot<W::Client>> =
+            self.numbers().map(|number| self.slot(number)).collect();
+        let (wall, cpu) = (clock::now(), clock::thread_cpu());
+        let loops = slots
+            .iter_mut()
+            .zip(sessions)
+            .map(|(slot, session)| client_loop(slot, session, desk));
+        let mut executor = Executor::new(loops, &desk.timers);
+        executor.drive(desk.part, self.control.signal());
+        let spun_ns = executor.spun_ns();
+        // Sessions go first: what they leave open is undone before anyone looks at the store.
+        drop(executor);
+        let cpu_ns = (clock::thread_cpu() - cpu).saturating_sub(spun_ns);
+        let wall_ns = clock::now() - wall;
+        let mut meter = desk.meter.replace(Meter::new(0, 0));
+        for slot in &mut slots {
+            slot.close(&mut meter, self.live);
+        }
+        Report {
+            meter,
+            clients: slots.into_iter().map(report).collect(),
+            cpu_ns,
+            spun_ns,
+            wall_ns,
+        }
+    }
+
+    fn slot(&self, number: usize) -> Slot<W::Client> {
+        let clients = self.plan.clients;
+        Slot {
+            number,
+            client: self.workload.client(number, clients, self.plan.seed),
+            open: None,
+            commits: 0,
+        }
+    }
+
+    /// The worker's own part and a session a client; none if that failed or the run ended meanwhile.
+    fn connect(&self) -> Option<(T::Worker, Vec<T::Session>)> {
+        let part = self.or_fail(self.target.worker())?;
+        let mut sessions: Vec<Option<TargetResult<T::Session>>> =
+            self.numbers().map(|_| None).collect();
+        let timers = Timers::default();
+        let plan = self.workload.plan();
+        let connecting = sessions.iter_mut().map(|place| {
+            let part = &part;
+            async move {
+                if !self.control.ending() {
+                    *place = Some(self.target.connect(plan, part).await);
+                }
+            }
+        });
+        Executor::new(connecting, &timers).drive(&part, self.control.signal());
+        let sessions: TargetResult<Option<Vec<T::Session>>> =
+            sessions.into_iter().map(Option::transpose).collect();
+        let sessions = self.or_fail(sessions)??;
+        Some((part, sessions))
+    }
+
+    fn or_fail<X>(&self, result: Result<X, Failure>) -> Option<X> {
+        match result {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.control.fail(failure);
+                None
+            }
+        }
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        (self.number..self.plan.clients).step_by(self.workers)
+    }
+
+    fn cpu(&self) -> Option<usize> {
+        let place = self.number.checked_rem(self.plan.pin.len())?;
+        Some(self.plan.pin[place])
+    }
+}
+
+fn report<C: Client>(slot: Slot<C>) -> ClientReport<C::Tally> {
+    ClientReport {
+        number: slot.number,
+        commits: slot.commits,
+        tally: Some(slot.client.tally()),
+    }
+}

@@ -1,0 +1,138 @@
+//! Open loop: arrivals come by their schedule whatever the store does.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+
+mod support;
+
+use std::time::Duration;
+use support::{Answer, Store, go, plan};
+use syncline_runner::{Arrival, RunPlan, RunResult, StopReason, Warning};
+
+fn open(clients: usize, ms: u64, arrival: Arrival) -> RunPlan {
+    RunPlan {
+        arrival,
+        ..plan(clients, ms)
+    }
+}
+
+fn balanced(result: &RunResult) -> bool {
+    let arrivals = result.arrivals.unwrap();
+    arrivals.offered == arrivals.started + arrivals.abandoned
+        && arrivals.started == result.outcomes.attempted
+}
+
+#[test]
+fn a_closed_loop_has_no_arrivals() {
+    let result = go(&Store::always(Answer::Committed), &plan(1, 30)).unwrap();
+    assert_eq!(result.arrivals, None);
+}
+
+#[test]
+fn overload_is_measured_in_the_response_time_and_not_in_the_service_time() {
+    // One thread that needs 0.4 ms a transaction can do 2,500/s at best; 5,000/s are offered.
+    let store = Store::always(Answer::Busy(400_000)).blocking();
+    let mut plan = open(
+        1,
+        400,
+        Arrival::Fixed {
+            rate_per_s: 5_000.0,
+        },
+    );
+    plan.workers = None;
+    let result = go(&store, &plan).unwrap();
+    let arrivals = result.arrivals.unwrap();
+    assert_eq!(result.stopped_by, StopReason::Duration);
+    assert_eq!(arrivals.offered, 2_000, "none is ever skipped");
+    assert!(balanced(&result), "{arrivals:?}");
+    assert!(arrivals.abandoned >= 900, "{arrivals:?}");
+    assert!(arrivals.late * 10 >= arrivals.started * 9, "{arrivals:?}");
+    let service = result.transactions[0].service_ns.unwrap();
+    let response = result.transactions[0].response_ns.unwrap();
+    assert!(response.p50 > 20 * service.p50, "{response:?} {service:?}");
+    assert!(
+        response.max > 100_000_000,
+        "the queue grew to half the span: {response:?}"
+    );
+    let (abandoned, offered) = (arrivals.abandoned, arrivals.offered);
+    assert!(
+        result
+            .warnings
+            .contains(&Warning::Overload { abandoned, offered })
+    );
+}
+
+#[test]
+fn a_store_with_room_starts_every_arrival() {
+    let store = Store::always(Answer::ByTicket);
+    let result = go(
+        &store,
+        &open(
+            32,
+            300,
+            Arrival::Fixed {
+                rate_per_s: 1_000.0,
+            },
+        ),
+    )
+    .unwrap();
+    let arrivals = result.arrivals.unwrap();
+    assert_eq!(arrivals.offered, 300);
+    assert!(balanced(&result), "{arrivals:?}");
+}
+
+#[test]
+fn poisson_arrivals_are_equal_for_equal_seeds() {
+    let offered = |seed| {
+        let mut plan = open(
+            8,
+            200,
+            Arrival::Poisson {
+                rate_per_s: 5_000.0,
+            },
+        );
+        plan.seed = seed;
+        let result = go(&Store::always(Answer::Committed), &plan).unwrap();
+        assert!(balanced(&result));
+        result.arrivals.unwrap().offered
+    };
+    let mut counts: Vec<u64> = (0..4).map(offered).collect();
+    assert_eq!(offered(0), counts[0]);
+    // A thousand on average, and 32 of spread.
+    assert!(
+        counts.iter().all(|count| (800..1_200).contains(count)),
+        "{counts:?}"
+    );
+    counts.dedup();
+    assert!(counts.len() > 1, "other seeds give other arrivals");
+}
+
+#[test]
+fn the_schedule_begins_anew_after_the_warm_up() {
+    // Overloaded in the warm-up too: its backlog is not carried over.
+    let store = Store::always(Answer::Busy(2_000_000)).blocking();
+    let mut plan = open(
+        1,
+        100,
+        Arrival::Fixed {
+            rate_per_s: 5_000.0,
+        },
+    );
+    plan.workers = None;
+    plan.warm_up = Duration::from_millis(100);
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.arrivals.unwrap().offered, 500);
+    assert!(balanced(&result));
+    assert!(result.transactions[0].response_ns.unwrap().max < 1_000_000_000);
+}
+
+#[test]
+fn a_count_ends_an_open_loop_without_waiting_for_further_arrivals() {
+    let store = Store::always(Answer::Committed);
+    let mut plan = open(16, 1, Arrival::Fixed { rate_per_s: 100.0 });
+    plan.duration = None;
+    plan.transactions = Some(5);
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.outcomes.committed, 5);
+    assert_eq!(result.arrivals.unwrap().started, 5);
+    assert!(balanced(&result), "{:?}", result.arrivals);
+}

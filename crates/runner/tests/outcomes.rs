@@ -1,0 +1,245 @@
+//! Outcomes: every transaction has one, they sum, and the client is told each exactly once.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+
+mod support;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::{Answer, Keys, Store, counted, go, plan};
+use syncline_runner::{Cause, CheckOutcome, FailureKind, RunResult, StopReason, Warning, run};
+
+fn held(result: &RunResult) -> bool {
+    !result.checks.is_empty()
+        && result
+            .checks
+            .iter()
+            .all(|check| check.outcome == CheckOutcome::Held)
+}
+
+fn sum(result: &RunResult) -> u64 {
+    let outcomes = &result.outcomes;
+    let conflicted: u64 = outcomes.conflicted.iter().sum();
+    let failed: u64 = outcomes.failed.iter().sum();
+    outcomes.committed + outcomes.aborted + conflicted + failed + outcomes.unfinished
+}
+
+#[test]
+fn a_run_by_count_attempts_exactly_that_many() {
+    for answer in [Answer::Committed, Answer::ByTicket, Answer::ByPass] {
+        let store = Store::always(answer);
+        let result = go(&store, &counted(7, 1_000)).unwrap();
+        assert_eq!(result.stopped_by, StopReason::Transactions);
+        assert_eq!(
+            (result.outcomes.attempted, result.outcomes.committed),
+            (1_000, 1_000)
+        );
+        assert_eq!(sum(&result), 1_000);
+        assert_eq!(store.book.keys.lock().unwrap().len(), 1_000);
+        assert!(held(&result), "{:?}", result.checks);
+        assert!(result.throughput_per_s.is_finite() && result.throughput_per_s > 0.0);
+        let service = result.transactions[0].service_ns.unwrap();
+        let response = result.transactions[0].response_ns.unwrap();
+        assert_eq!((service.count, response.count), (1_000, 1_000));
+        assert_eq!((service.p50, service.max), (response.p50, response.max));
+        assert_eq!(store.removed(), 1);
+    }
+}
+
+#[test]
+fn warm_up_transactions_are_told_their_ending_and_counted_nowhere() {
+    let store = Store::always(Answer::ByTicket);
+    let mut plan = counted(5, 200);
+    plan.warm_up = Duration::from_millis(50);
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.outcomes.attempted, 200);
+    assert!(
+        store.book.keys.lock().unwrap().len() > 200,
+        "the warm-up committed too"
+    );
+    assert!(held(&result), "{:?}", result.checks);
+}
+
+#[test]
+fn a_run_by_time_ends_by_time_and_its_sums_hold() {
+    let store = Store::always(Answer::ByTicket);
+    let result = go(&store, &plan(100, 200)).unwrap();
+    assert_eq!(result.stopped_by, StopReason::Duration);
+    assert_eq!(result.measured_ns, 200_000_000);
+    assert_eq!(result.outcomes.attempted, sum(&result));
+    assert_eq!(result.outcomes.unfinished, 0, "the drain let everyone end");
+    assert!(result.outcomes.committed >= 100);
+    let rate = result.outcomes.committed as f64 / 0.2;
+    assert!((result.throughput_per_s - rate).abs() < 1e-6);
+    assert!(held(&result), "{:?}", result.checks);
+}
+
+#[test]
+fn conflicts_are_counted_by_cause_when_nobody_retries() {
+    let store = Store::new(|key, _| match key % 4 {
+        0 => Answer::Conflict(Cause::Deadlock),
+        1 => Answer::Conflict(Cause::Locked),
+        _ => Answer::Committed,
+    });
+    let result = go(&store, &counted(1, 400)).unwrap();
+    assert_eq!(result.outcomes.committed, 200);
+    assert_eq!(result.outcomes.conflicted, [100, 100, 0]);
+    assert_eq!((result.outcomes.retries, sum(&result)), (0, 400));
+    assert_eq!(store.book.aborts.load(Ordering::SeqCst), 200);
+    assert!(held(&result));
+}
+
+#[test]
+fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
+    // Each key conflicts twice; the third try takes a millisecond.
+    let store = Store::new(|_, tries| match tries {
+        1 | 2 => Answer::Conflict(Cause::Serialization),
+        _ => Answer::Busy(100_000),
+    });
+    let mut plan = counted(2, 20);
+    plan.retries = 2;
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(
+        (result.outcomes.committed, result.outcomes.retries),
+        (20, 40)
+    );
+    assert_eq!(result.outcomes.committed_after_retry, 20);
+    let mut tried = store.book.tried.lock().unwrap().clone();
+    tried.sort_unstable();
+    let thrice = tried.chunks(3).all(|tries| tries[0] == tries[2]);
+    assert!(thrice && tried.len() == 60, "{tried:?}");
+    assert!(result.transactions[0].service_ns.unwrap().p50 >= 99_000);
+    // One retry too few: all conflict.
+    let store = Store::new(|_, tries| match tries {
+        1 | 2 => Answer::Conflict(Cause::Serialization),
+        _ => Answer::Committed,
+    });
+    plan.retries = 1;
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(
+        (result.outcomes.committed, result.outcomes.retries),
+        (0, 20)
+    );
+    assert_eq!(result.outcomes.conflicted, [0, 0, 20]);
+    assert_eq!(result.transactions[0].service_ns, None);
+    assert!(result.throughput_per_s.abs() < f64::EPSILON);
+    assert!(held(&result));
+}
+
+#[test]
+fn the_workloads_own_aborts_are_not_errors() {
+    let store = Store::always(Answer::Committed);
+    let mut workload = Keys::new(&store);
+    workload.abort_every = Some(10);
+    let plan = counted(1, 1_000);
+    let result = run(&store, &workload, &plan, &AtomicBool::new(false), &()).unwrap();
+    assert_eq!(
+        (result.outcomes.aborted, result.outcomes.committed),
+        (100, 900)
+    );
+    assert!(held(&result));
+}
+
+#[test]
+fn what_never_ends_is_unfinished_after_the_drain() {
+    // Each client's third key never ends.
+    let store = Store::new(|key, _| match key % (1 << 32) {
+        2 => Answer::Never,
+        _ => Answer::ByTicket,
+    });
+    let mut plan = plan(9, 100);
+    plan.drain = Duration::from_millis(30);
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(
+        (result.outcomes.committed, result.outcomes.unfinished),
+        (18, 9)
+    );
+    assert_eq!(result.outcomes.attempted, 27);
+    assert!(held(&result), "{:?}", result.checks);
+    assert!(result.warnings.contains(&Warning::Unfinished { count: 9 }));
+    assert_eq!(
+        (
+            store.removed(),
+            store.book.sessions_open.load(Ordering::SeqCst)
+        ),
+        (1, 0)
+    );
+    // The same where only a count would end the run.
+    let mut plan = counted(9, 27);
+    plan.drain = Duration::from_millis(30);
+    let store = Store::new(|key, _| match key % (1 << 32) {
+        2 => Answer::Never,
+        _ => Answer::ByTicket,
+    });
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.outcomes.attempted, sum(&result));
+    assert!(held(&result), "{:?}", result.checks);
+}
+
+#[test]
+fn a_failed_statement_ends_the_run_and_is_named() {
+    let store = Store::new(|key, _| match key {
+        50 => Answer::Fails(FailureKind::Statement),
+        _ => Answer::ByTicket,
+    });
+    let result = go(&store, &plan(3, 60_000)).unwrap();
+    assert_eq!(
+        result.stopped_by,
+        StopReason::Failure {
+            kind: FailureKind::Statement,
+            operation: Some("insert key".to_owned()),
+            what: "key 50 does not fit".to_owned(),
+        }
+    );
+    assert_eq!(result.outcomes.failed, [0, 0, 0, 1, 0]);
+    assert!(result.outcomes.committed >= 50);
+    assert_eq!(result.outcomes.attempted, sum(&result));
+    assert!(held(&result), "{:?}", result.checks);
+    assert_eq!(store.removed(), 1);
+}
+
+#[test]
+fn every_failure_that_makes_going_on_senseless_ends_the_run() {
+    for kind in FailureKind::ALL.into_iter().filter(|kind| kind.stops_run()) {
+        let store = Store::new(move |key, _| match key {
+            5 => Answer::Fails(kind),
+            _ => Answer::Committed,
+        });
+        let result = go(&store, &plan(1, 60_000)).unwrap();
+        assert!(matches!(result.stopped_by, StopReason::Failure { kind: met, .. } if met == kind));
+    }
+}
+
+#[test]
+fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
+    let store = Store::new(|key, _| match key % 100 {
+        7 => Answer::Fails(FailureKind::Connection),
+        13 => Answer::Unknown,
+        _ => Answer::Committed,
+    });
+    let result = go(&store, &counted(2, 200)).unwrap();
+    let failed = result.outcomes.failed[FailureKind::Connection as usize];
+    assert_eq!(result.reconnects, failed + result.outcomes.unfinished);
+    assert!(failed >= 1 && result.outcomes.unfinished >= 1);
+    assert_eq!(sum(&result), 200);
+    assert!(held(&result), "{:?}", result.checks);
+    let count = result.reconnects;
+    assert!(result.warnings.contains(&Warning::Reconnected { count }));
+}
+
+#[test]
+fn operations_are_timed_only_where_asked() {
+    let mut plan = counted(2, 100);
+    let result = go(&Store::always(Answer::Committed), &plan).unwrap();
+    assert!(result.operations.is_empty());
+    plan.operations = true;
+    let result = go(&Store::always(Answer::Committed), &plan).unwrap();
+    let [operation] = &result.operations[..] else {
+        panic!("the plan has one operation");
+    };
+    assert_eq!(
+        (operation.name.as_str(), operation.pipelined),
+        ("insert key", true)
+    );
+    assert_eq!(operation.service_ns.unwrap().count, 100);
+}

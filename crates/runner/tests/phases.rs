@@ -1,0 +1,319 @@
+//! Phases: what is refused, what is removed, how a run is stopped, what is told.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use support::{Answer, Keys, Store, Watcher, counted, go, plan};
+use syncline_runner::{Arrival, CheckOutcome, Error, RunPlan, StopReason, Warning, run};
+
+#[test]
+fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
+    let refused = |change: fn(&mut RunPlan), word: &str| {
+        let store = Store::always(Answer::Committed);
+        let mut plan = plan(2, 50);
+        change(&mut plan);
+        let sentence = go(&store, &plan).unwrap_err().to_string();
+        assert!(sentence.contains(word), "{sentence}");
+        assert!(
+            !sentence.contains('\n') && !sentence.ends_with('.'),
+            "{sentence}"
+        );
+        assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
+    };
+    refused(|plan| plan.clients = 0, "--clients");
+    refused(|plan| plan.workers = Some(0), "--workers");
+    refused(|plan| plan.duration = None, "--duration");
+    refused(|plan| plan.duration = Some(Duration::ZERO), "--duration");
+    refused(|plan| plan.transactions = Some(0), "--transactions");
+    refused(|plan| plan.interval = Duration::ZERO, "--interval");
+    refused(
+        |plan| plan.arrival = Arrival::Fixed { rate_per_s: 0.0 },
+        "--rate",
+    );
+    refused(
+        |plan| {
+            plan.arrival = Arrival::Poisson {
+                rate_per_s: f64::NAN,
+            }
+        },
+        "--rate",
+    );
+}
+
+#[test]
+fn what_a_store_cannot_do_is_refused_before_it_is_touched() {
+    let refused = |change: fn(&mut Store), plan: &RunPlan, rows: u64, word: &str| {
+        let mut store = Store::always(Answer::Committed);
+        change(&mut store);
+        let mut workload = Keys::new(&store);
+        workload.rows = rows;
+        let error = run(&store, &workload, plan, &AtomicBool::new(false), &()).unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{error:?}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert_eq!(store.book.created.load(Ordering::SeqCst), 0);
+    };
+    let some = plan(4, 50);
+    refused(
+        |store| store.can.clients_max = Some(3),
+        &some,
+        0,
+        "at most 3 clients",
+    );
+    refused(
+        |store| store.can.workers_max = Some(1),
+        &some,
+        0,
+        "at most 1 workers",
+    );
+    refused(|store| store.can.loads = false, &some, 5, "cannot load");
+    let blocking: fn(&mut Store) =
+        |store| store.can.client_model = syncline_runner::ClientModel::Threads;
+    refused(blocking, &some, 0, "as many workers");
+}
+
+#[test]
+fn a_store_that_blocks_gets_a_thread_a_client() {
+    let store = Store::always(Answer::Busy(1_000)).blocking();
+    let mut plan = counted(6, 600);
+    plan.workers = None;
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(
+        (result.head.client.workers, result.head.client.clients),
+        (6, 6)
+    );
+    assert_eq!(result.outcomes.committed, 600);
+}
+
+#[test]
+fn the_store_is_removed_whatever_fails() {
+    for step in ["create", "evidence", "worker", "connect", "load"] {
+        let mut store = Store::broken(step);
+        store.can.loads = true;
+        let error = go(&store, &plan(3, 50));
+        if step == "load" {
+            continue;
+        }
+        let sentence = error.unwrap_err().to_string();
+        let expected = format!("{step} does not work today");
+        assert!(sentence.contains(&expected), "{sentence}");
+        assert_eq!(store.removed(), 1, "{step}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_removed_keeps_its_result_with_a_warning() {
+    let result = go(&Store::broken("remove"), &counted(1, 10)).unwrap();
+    let why = "remove does not work today".to_owned();
+    assert!(result.warnings.contains(&Warning::NotRemoved { why }));
+    assert_eq!(result.outcomes.committed, 10);
+}
+
+#[test]
+fn a_panic_of_one_worker_ends_the_run_with_its_words() {
+    let store = Store::new(|key, _| match key {
+        20 => Answer::Panics,
+        _ => Answer::ByTicket,
+    });
+    let error = go(&store, &plan(4, 60_000)).unwrap_err();
+    assert!(matches!(error, Error::Panicked { .. }), "{error:?}");
+    assert!(error.to_string().contains("fell over at key 20"), "{error}");
+    assert_eq!(store.removed(), 1);
+}
+
+#[test]
+fn a_stop_ends_the_run_with_what_was_measured() {
+    let store = Store::always(Answer::ByTicket);
+    let stop = AtomicBool::new(false);
+    let watcher = Watcher::new(|event| {
+        if event == "interval" {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let plan = plan(8, 600_000);
+    let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
+    assert_eq!(result.stopped_by, StopReason::Asked);
+    assert!(result.measured_ns > 0 && result.outcomes.committed > 0);
+    assert_eq!(result.checks[0].outcome, CheckOutcome::Held);
+    assert_eq!(store.removed(), 1);
+}
+
+#[test]
+fn a_stop_wakes_those_who_wait_for_an_arrival() {
+    let store = Store::always(Answer::Committed);
+    let stop = AtomicBool::new(false);
+    let watcher = Watcher::new(|event| {
+        if event == "interval" {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let mut plan = plan(3, 600_000);
+    plan.arrival = Arrival::Fixed { rate_per_s: 0.01 };
+    let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
+    let arrivals = result.arrivals.unwrap();
+    assert_eq!(arrivals.offered, arrivals.started + arrivals.abandoned);
+    assert!(arrivals.offered <= 2, "{arrivals:?}");
+}
+
+#[test]
+fn a_stop_before_the_measured_span_has_no_result() {
+    for at in ["creating", "connecting 2", "warming up"] {
+        let store = Store::always(Answer::ByTicket);
+        let stop = AtomicBool::new(false);
+        let watcher = Watcher::new(|event| {
+            if event == at {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        let mut plan = plan(2, 600_000);
+        plan.warm_up = Duration::from_mins(10);
+        let error = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap_err();
+        assert!(matches!(error, Error::Stopped { .. }), "{at}: {error:?}");
+        assert_eq!(store.removed(), 1, "{at}");
+    }
+}
+
+#[test]
+fn rows_are_loaded_once_each_before_the_clients_start() {
+    let store = Store::always(Answer::Committed);
+    let mut workload = Keys::new(&store);
+    workload.rows = 12_345;
+    let stop = AtomicBool::new(false);
+    let watcher = Watcher::new(|_| ());
+    run(&store, &workload, &counted(2, 10), &stop, &watcher).unwrap();
+    let loaded = store.book.loaded.lock().unwrap();
+    assert_eq!(loaded.len(), 12_345);
+    assert!(loaded.values().all(|times| *times == 1));
+    assert!(watcher.seen().contains(&"loading 12345/12345".to_owned()));
+}
+
+#[test]
+fn phases_are_told_in_order() {
+    let store = Store::always(Answer::Committed);
+    let watcher = Watcher::new(|_| ());
+    let mut plan = plan(2, 50);
+    plan.warm_up = Duration::from_millis(20);
+    let stop = AtomicBool::new(false);
+    let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
+    let mut seen = watcher.seen();
+    let intervals = seen.iter().filter(|event| *event == "interval").count();
+    assert_eq!(intervals, result.intervals.len());
+    seen.retain(|event| event != "interval" && event != "draining");
+    assert_eq!(
+        seen,
+        [
+            "creating",
+            "started scripted",
+            "connecting 2",
+            "warming up",
+            "measuring",
+            "checking",
+            "removing",
+            "ended"
+        ]
+    );
+}
+
+#[test]
+fn intervals_follow_one_another_and_hold_the_commits() {
+    let store = Store::always(Answer::ByTicket);
+    let mut plan = plan(10, 200);
+    plan.warm_up = Duration::from_millis(20);
+    let result = go(&store, &plan).unwrap();
+    assert!(!result.intervals.is_empty());
+    for pair in result.intervals.windows(2) {
+        assert_eq!(pair[0].end_ns, pair[1].start_ns);
+    }
+    for interval in &result.intervals {
+        assert!(interval.start_ns < interval.end_ns);
+        assert_eq!(interval.committed > 0, interval.service_p50_ns.is_some());
+        assert!(interval.service_p50_ns <= interval.service_p99_ns);
+        assert!(interval.service_p99_ns <= interval.service_max_ns);
+    }
+    let in_intervals: u64 = result
+        .intervals
+        .iter()
+        .map(|interval| interval.committed)
+        .sum();
+    // They differ by what was under way at the two ends: at most a transaction a client each.
+    let difference = in_intervals.abs_diff(result.outcomes.committed);
+    assert!(in_intervals > 0 && difference <= result.outcomes.committed / 2 + 20);
+}
+
+#[test]
+fn a_store_that_keeps_nothing_has_no_checks_to_apply() {
+    let mut store = Store::always(Answer::Committed);
+    store.can.keeps_rows = false;
+    let mut workload = Keys::new(&store);
+    workload.rows = 10;
+    let stop = AtomicBool::new(false);
+    let result = run(&store, &workload, &counted(1, 10), &stop, &()).unwrap();
+    assert_eq!(result.checks.len(), 1);
+    assert!(matches!(
+        result.checks[0].outcome,
+        CheckOutcome::NotApplicable(_)
+    ));
+    assert!(store.book.loaded.lock().unwrap().is_empty());
+}
+
+#[test]
+fn the_starved_are_named() {
+    // Client 1 conflicts for ever.
+    let store = Store::new(|key, _| match key >> 32 {
+        1 => Answer::Conflict(syncline_runner::Cause::Locked),
+        _ => Answer::Committed,
+    });
+    let result = go(&store, &counted(3, 3_000)).unwrap();
+    assert_eq!(result.fairness.starved, [1]);
+    assert_eq!(result.fairness.least, 0);
+    let clients = vec![1];
+    assert!(
+        result
+            .warnings
+            .contains(&Warning::StarvedClients { clients, of: 3 })
+    );
+}
+
+#[test]
+fn a_worker_can_be_pinned_and_a_processor_that_is_not_there_is_refused() {
+    let mut plan = counted(2, 100);
+    plan.pin = vec![0];
+    assert_eq!(
+        go(&Store::always(Answer::Committed), &plan)
+            .unwrap()
+            .outcomes
+            .committed,
+        100
+    );
+    plan.pin = vec![0, 1_000];
+    let store = Store::always(Answer::Committed);
+    let sentence = go(&store, &plan).unwrap_err().to_string();
+    assert!(sentence.contains("processor 1000"), "{sentence}");
+    assert_eq!(store.removed(), 1);
+}
+
+#[test]
+fn no_client_is_connected_twice_and_passes_are_told() {
+    let store = Store::always(Answer::ByPass);
+    let result = go(&store, &counted(50, 5_000)).unwrap();
+    assert_eq!(result.outcomes.committed, 5_000);
+    // Fifty clients and the session of the checks.
+    assert_eq!(store.book.sessions.load(Ordering::SeqCst), 51);
+    let passes = store.book.passes.load(Ordering::SeqCst);
+    assert!(
+        (100..10_000).contains(&passes),
+        "groups of clients share a pass: {passes}"
+    );
+    let numbers: BTreeSet<i64> = store
+        .book
+        .keys
+        .lock()
+        .unwrap()
+        .keys()
+        .map(|key| key >> 32)
+        .collect();
+    assert_eq!(numbers.len(), 50, "every client had its turn");
+}

@@ -1,0 +1,82 @@
+//! A store in memory that does as it is told, and a workload that keeps book over it.
+
+#![allow(dead_code, reason = "each test file uses its part of the support")]
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+
+mod store;
+mod workload;
+
+pub(crate) use store::{Answer, Store};
+pub(crate) use workload::Keys;
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use syncline_runner::{Error, Event, Observer, RunPlan, RunResult, run};
+
+/// A plan of a few clients over two workers that measures `ms` milliseconds without warm-up.
+pub(crate) fn plan(clients: usize, ms: u64) -> RunPlan {
+    RunPlan {
+        clients,
+        workers: Some(2),
+        duration: Some(Duration::from_millis(ms)),
+        warm_up: Duration::ZERO,
+        drain: Duration::from_secs(20),
+        interval: Duration::from_millis(20),
+        ..RunPlan::default()
+    }
+}
+
+/// The same, ended by a number of transactions alone.
+pub(crate) fn counted(clients: usize, transactions: u64) -> RunPlan {
+    RunPlan {
+        duration: None,
+        transactions: Some(transactions),
+        ..plan(clients, 1)
+    }
+}
+
+/// Runs keys on a store, told to nobody.
+pub(crate) fn go(store: &Store, plan: &RunPlan) -> Result<RunResult, Error> {
+    run(store, &Keys::new(store), plan, &AtomicBool::new(false), &())
+}
+
+/// Keeps the names of events, and does something at each.
+pub(crate) struct Watcher<F: Fn(&str)> {
+    pub(crate) seen: Mutex<Vec<String>>,
+    pub(crate) react: F,
+}
+
+impl<F: Fn(&str)> Watcher<F> {
+    pub(crate) fn new(react: F) -> Watcher<F> {
+        let seen = Mutex::default();
+        Watcher { seen, react }
+    }
+
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+impl<F: Fn(&str)> Observer for Watcher<F> {
+    fn event(&self, event: Event<'_>) {
+        let name = match event {
+            Event::Case {
+                name, repetition, ..
+            } => format!("case {name}{repetition}"),
+            Event::Creating => "creating".to_owned(),
+            Event::Loading { rows, of } => format!("loading {rows}/{of}"),
+            Event::Connecting { clients } => format!("connecting {clients}"),
+            Event::Started(head) => format!("started {}", head.target.name),
+            Event::WarmingUp => "warming up".to_owned(),
+            Event::Measuring => "measuring".to_owned(),
+            Event::Interval(_) => "interval".to_owned(),
+            Event::Draining => "draining".to_owned(),
+            Event::Checking => "checking".to_owned(),
+            Event::Removing => "removing".to_owned(),
+            Event::Ended(_) => "ended".to_owned(),
+        };
+        (self.react)(&name);
+        self.seen.lock().unwrap().push(name);
+    }
+}

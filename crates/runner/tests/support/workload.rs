@@ -1,0 +1,182 @@
+//! The workload: each transaction inserts a key of its own, and the check compares with the store.
+
+use super::store::{Book, Store};
+use std::sync::Arc;
+use syncline_contract::{
+    Check, CheckOutcome, Client, Ending, Int, Kind, Load, Plan, Rows, Session, Shape, Stop, Table,
+    TableId, Transaction, Value, Workload, Write,
+};
+
+/// Keys of client `number` start at `number * BY_CLIENT`.
+pub(crate) const BY_CLIENT: i64 = 1 << 32;
+
+/// The workload.
+pub(crate) struct Keys {
+    book: Arc<Book>,
+    plan: Plan,
+    /// Every so many transactions of a client are aborted by the workload's own rule.
+    pub(crate) abort_every: Option<i64>,
+    /// Rows to load.
+    pub(crate) rows: u64,
+}
+
+/// What a client knows in the end.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) drawn: i64,
+    pub(crate) committed: Vec<i64>,
+    pub(crate) undone: Vec<i64>,
+    pub(crate) unknown: Vec<i64>,
+}
+
+/// A client.
+pub(crate) struct KeysClient {
+    first: i64,
+    insert: (Write<(Int,)>, Option<i64>),
+    tally: Tally,
+    open: Option<i64>,
+}
+
+impl Keys {
+    pub(crate) fn new(store: &Store) -> Keys {
+        let mut plan = Plan::new();
+        declare(&mut plan);
+        Keys {
+            book: store.book.clone(),
+            plan,
+            abort_every: None,
+            rows: 0,
+        }
+    }
+}
+
+fn declare(plan: &mut Plan) -> Write<(Int,)> {
+    let table = Table::new("keys").column("key", Kind::Int).key(&["key"]);
+    let table = plan.table(table);
+    plan.insert("insert key", table)
+}
+
+impl Client for KeysClient {
+    type Tally = Tally;
+
+    fn draw(&mut self) -> usize {
+        assert!(
+            self.open.is_none(),
+            "a drawn transaction is told its ending"
+        );
+        self.open = Some(self.first + self.tally.drawn);
+        self.tally.drawn += 1;
+        0
+    }
+
+    fn shape(&self, _kind: usize) -> Shape {
+        Shape::Single
+    }
+
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let (insert, abort_every) = &self.insert;
+        let key = self.open.expect("a transaction was drawn");
+        transaction.write(insert, (key,))?;
+        match abort_every {
+            Some(every) if self.tally.drawn % every == 0 => Err(Stop::Abort),
+            _ => Ok(()),
+        }
+    }
+
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        let key = self.open.take().expect("an ending is told once");
+        match ending {
+            Ending::Committed => self.tally.committed.push(key),
+            Ending::Undone => self.tally.undone.push(key),
+            Ending::Unknown => self.tally.unknown.push(key),
+        }
+    }
+
+    fn tally(self) -> Tally {
+        assert!(
+            self.open.is_none(),
+            "every ending is told before the tally is taken"
+        );
+        self.tally
+    }
+}
+
+impl Workload for Keys {
+    type Client = KeysClient;
+
+    fn name(&self) -> &'static str {
+        "keys"
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![("abort_every", format!("{:?}", self.abort_every))]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["insert"]
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let table = TableId(0);
+        let rows = self.rows;
+        vec![Load { table, rows }]
+    }
+
+    fn load_row(&self, _table: TableId, number: u64, batch: &mut Rows) {
+        batch.push_row(&[Value::Int(-1 - number as i64)]);
+    }
+
+    fn client(&self, number: usize, clients: usize, _seed: u64) -> KeysClient {
+        assert!(number < clients);
+        // Handles are equal in every plan that was declared alike.
+        let insert = declare(&mut Plan::new());
+        KeysClient {
+            first: number as i64 * BY_CLIENT,
+            insert: (insert, self.abort_every),
+            tally: Tally::default(),
+            open: None,
+        }
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        _session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        let keys = self.book.keys.lock().unwrap();
+        let mut wrong: Vec<&i64> = Vec::new();
+        for tally in &tallies {
+            let held = |key: &i64| keys.get(key).copied().unwrap_or_default();
+            wrong.extend(tally.committed.iter().filter(|key| held(key) != 1));
+            wrong.extend(tally.undone.iter().filter(|key| held(key) != 0));
+            wrong.extend(tally.unknown.iter().filter(|key| held(key) > 1));
+        }
+        let known: usize = tallies.iter().map(|tally| tally.committed.len()).sum();
+        let unknown: usize = tallies.iter().map(|tally| tally.unknown.len()).sum();
+        let counts = (known..=known + unknown).contains(&keys.len());
+        let outcome = if wrong.is_empty() && counts {
+            CheckOutcome::Held
+        } else {
+            CheckOutcome::Violated(format!(
+                "{} rows, {known} known, wrong: {wrong:?}",
+                keys.len()
+            ))
+        };
+        Ok(vec![Check {
+            name: "keys are there once".to_owned(),
+            outcome,
+        }])
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        vec!["keys are there once"]
+    }
+}
