@@ -1,0 +1,77 @@
+//! What can be wrong with a target's URL, each in one sentence.
+
+use std::path::PathBuf;
+
+/// Why no target could be made of a URL.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No target has that name.
+    #[error("there is no target \"{name}\"; there are: {known}")]
+    UnknownTarget {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The text is not of the form of a URL of that target.
+    #[error("\"{url}\" is not a target: {why}; write {form}")]
+    Malformed {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+        /// The right form.
+        form: &'static str,
+    },
+    /// The target has no such option.
+    #[error("target {target} has no option \"{option}\"; it has: {known}")]
+    UnknownOption {
+        /// The target.
+        target: &'static str,
+        /// What was given.
+        option: String,
+        /// The options there are.
+        known: String,
+    },
+    /// An option has a value that it does not take.
+    #[error("option {option} of target {target} is \"{value}\"; it takes {takes}")]
+    BadValue {
+        /// The target.
+        target: &'static str,
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// What it takes, in words.
+        takes: &'static str,
+    },
+    /// An option was given twice.
+    #[error("option {option} of target {target} is given twice")]
+    Twice {
+        /// The target.
+        target: &'static str,
+        /// The option.
+        option: String,
+    },
+    /// Options that cannot hold together, or a word that the store cannot honour.
+    #[error("target {target} cannot honour {what}")]
+    NotHonoured {
+        /// The target.
+        target: &'static str,
+        /// Which, and why, in words.
+        what: String,
+    },
+    /// The directory in which the store would stand is not there.
+    #[error("directory {directory} does not exist; make it first or name another")]
+    DirectoryAbsent {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// The current directory cannot be found out.
+    #[error("the current directory cannot be read: {why}; name a path in the target")]
+    NoCurrentDirectory {
+        /// The operating system's words.
+        why: String,
+    },
+}

@@ -1,0 +1,17 @@
+//! The stores under test: one file or folder a store, one line a store in two tables.
+//!
+//! [`AnyTarget`] is every built-in store as one type; [`AnyTarget::open`] makes one of a URL, and
+//! [`listings`] says which URLs there are. Opening touches nothing: what a target makes, it makes in
+//! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
+
+mod any;
+mod error;
+pub mod null;
+pub mod sqlite;
+mod stores;
+mod url;
+
+pub use any::{AnySession, AnyTarget, AnyWorker};
+pub use error::Error;
+pub use stores::listings;
+pub use url::{Listing, OptionListing};

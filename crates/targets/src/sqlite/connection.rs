@@ -1,0 +1,81 @@
+//! Opening a connection, setting it, and reading back that it is set.
+
+use super::failure::outside;
+use super::settings::{Settings, Synchronous, Wait};
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// How long `wait=even` sleeps between two tries.
+const EVEN_WAIT_MS: u32 = 1;
+
+/// Opens a connection under those settings; fails if it does not say that they are in force.
+pub(super) fn open(path: &Path, settings: &Settings) -> TargetResult<Connection> {
+    let set = try_open(path, settings).map_err(|error| outside(&error, "open", path))?;
+    verify(&set, path, settings)?;
+    Ok(set)
+}
+
+fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
+    // Each connection stays on one thread, so SQLite need not guard it by a mutex.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags)?;
+    let timeout_ms = settings.busy_timeout_ms;
+    match settings.wait {
+        Wait::Sqlite => connection.busy_timeout(Duration::from_millis(timeout_ms.into()))?,
+        Wait::Even => connection.busy_handler(Some(move |tries: i32| {
+            let goes_on = (tries as u32).saturating_mul(EVEN_WAIT_MS) < timeout_ms;
+            if goes_on {
+                thread::sleep(Duration::from_millis(EVEN_WAIT_MS.into()));
+            }
+            goes_on
+        }))?,
+    }
+    // Before the journal mode, which writes the first page of a new database.
+    connection.pragma_update(None, "page_size", settings.page_bytes)?;
+    let journal = settings.journal.word();
+    connection.pragma_update_and_check(None, "journal_mode", journal, |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", settings.synchronous.number())?;
+    connection.pragma_update_and_check(
+        None,
+        "wal_autocheckpoint",
+        settings.checkpoint_pages,
+        |_| Ok(()),
+    )?;
+    if let Some(kib) = settings.cache_kib {
+        connection.pragma_update(None, "cache_size", -i64::from(kib))?;
+    }
+    Ok(connection)
+}
+
+/// The level that a connection says is in force.
+pub(super) fn synchronous_of(connection: &Connection) -> rusqlite::Result<Option<Synchronous>> {
+    let number = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+    Ok(Synchronous::from_number(number))
+}
+
+/// The journal mode that a connection says is in force, in SQLite's word.
+pub(super) fn journal_of(connection: &Connection) -> rusqlite::Result<String> {
+    connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
+}
+
+fn verify(connection: &Connection, path: &Path, settings: &Settings) -> TargetResult<()> {
+    let read = |error: &rusqlite::Error| outside(error, "read the settings of", path);
+    let synchronous = synchronous_of(connection).map_err(|error| read(&error))?;
+    let journal = journal_of(connection).map_err(|error| read(&error))?;
+    if synchronous == Some(settings.synchronous) && journal == settings.journal.word() {
+        return Ok(());
+    }
+    let what = format!(
+        "SQLite was asked for synchronous={} and journal_mode={} on {}, but says {} and {journal}",
+        settings.synchronous.name(),
+        settings.journal.word(),
+        path.display(),
+        synchronous.map_or("another level", Synchronous::name),
+    );
+    Err(Failure::new(FailureKind::Storage, what))
+}

@@ -1,0 +1,207 @@
+//! The files of a store: claimed before anything is written, refused if they are not ours, removed.
+//!
+//! Ours is a database whose header carries [`APPLICATION_ID`], or a private directory that did not
+//! exist before. Invariants:
+//! 1. Whoever holds the lock file's lock, and only he, makes or removes the files beside it.
+//! 2. A file that is there and not ours is neither opened by SQLite (which could roll back a journal
+//!    in it) nor changed.
+//! 3. What was not claimed is not removed.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// Marks a database as ours, at byte 68 of its header: the letters `SyLn`.
+pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"SyLn");
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const APPLICATION_ID_AT: usize = 68;
+
+/// What SQLite makes beside a database.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Where a store stands.
+#[derive(Debug)]
+pub(super) struct Place {
+    database: PathBuf,
+    /// The directory that is made for this store alone and goes with it.
+    private: Option<PathBuf>,
+    claimed: Mutex<Option<File>>,
+}
+
+impl Place {
+    /// At a path of the user's choice.
+    pub(super) fn at(database: PathBuf) -> Place {
+        Place {
+            database,
+            private: None,
+            claimed: Mutex::new(None),
+        }
+    }
+
+    /// In a private directory, to be made.
+    pub(super) fn private(directory: PathBuf) -> Place {
+        Place {
+            database: directory.join("store.db"),
+            private: Some(directory),
+            claimed: Mutex::new(None),
+        }
+    }
+
+    /// The database file.
+    pub(super) fn database(&self) -> &Path {
+        &self.database
+    }
+
+    /// The directory of the database and its log: with a private store, the one it is made in, which
+    /// stands before and after the run.
+    pub(super) fn directory(&self) -> PathBuf {
+        let inside = self.private.as_deref().unwrap_or(&self.database);
+        inside.parent().unwrap_or(Path::new("/")).to_owned()
+    }
+
+    /// Makes the place ours and empty, or says why not. Claiming again empties it again.
+    pub(super) fn claim(&self) -> TargetResult<()> {
+        let mut claimed = self.claimed();
+        if claimed.is_none() {
+            if let Some(directory) = &self.private {
+                fs::create_dir(directory).map_err(|error| failed("make", directory, &error))?;
+            }
+            *claimed = Some(self.lock().inspect_err(|_| self.undo_directory())?);
+        }
+        let emptied = self.refuse_foreign().and_then(|()| self.delete_store());
+        if emptied.is_err() {
+            // Nothing of ours stands here but the lock file and, if private, its directory.
+            let unlocked = delete(&self.lock_path());
+            self.undo_directory();
+            *claimed = None;
+            return emptied.and(unlocked);
+        }
+        Ok(())
+    }
+
+    /// Removes every file of a claimed place; without a claim, nothing.
+    pub(super) fn remove(&self) -> TargetResult<()> {
+        let mut claimed = self.claimed();
+        if claimed.is_none() {
+            return Ok(());
+        }
+        self.delete_store()?;
+        delete(&self.lock_path())?;
+        if let Some(directory) = &self.private {
+            fs::remove_dir(directory).map_err(|error| failed("remove", directory, &error))?;
+        }
+        *claimed = None;
+        Ok(())
+    }
+
+    fn claimed(&self) -> MutexGuard<'_, Option<File>> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_path(&self) -> PathBuf {
+        beside(&self.database, "-syncline-lock")
+    }
+
+    /// Takes the lock file's lock. Another run may remove the file between our opening and our
+    /// locking it; what we hold then is a lock on nothing, and we try again.
+    fn lock(&self) -> TargetResult<File> {
+        let path = self.lock_path();
+        let not = |error: &io::Error| failed("make", &path, error);
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.create(true).truncate(false).write(true).open(&path);
+            let file = file.map_err(|error| not(&error))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let what = format!("{} is in use by another run", self.database.display());
+                    return Err(Failure::new(FailureKind::Storage, what));
+                }
+                Err(TryLockError::Error(error)) => return Err(not(&error)),
+            }
+            let held = file.metadata().map_err(|error| not(&error))?;
+            if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino()) {
+                return Ok(file);
+            }
+        }
+    }
+
+    fn undo_directory(&self) {
+        if let Some(directory) = &self.private {
+            // It was made a moment ago and is empty; if someone put a file there, it stays.
+            drop(fs::remove_dir(directory));
+        }
+    }
+
+    fn refuse_foreign(&self) -> TargetResult<()> {
+        let path = &self.database;
+        let refused = |what: &str| {
+            let what = format!(
+                "{} {what}; name a path that is free, or remove it yourself",
+                path.display()
+            );
+            Err(Failure::new(FailureKind::Storage, what))
+        };
+        match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                match BESIDE.iter().find(|suffix| beside(path, suffix).exists()) {
+                    Some(suffix) => refused(&format!(
+                        "is not there, but {} is, which belongs to another database",
+                        beside(path, suffix).display()
+                    )),
+                    None => Ok(()),
+                }
+            }
+            Err(error) => Err(failed("look at", path, &error)),
+            Ok(about) if !about.is_file() => refused("is there and is not a file"),
+            Ok(_) if is_ours(path).map_err(|error| failed("read", path, &error))? => Ok(()),
+            Ok(_) => refused("is there and was not made by syncline"),
+        }
+    }
+
+    fn delete_store(&self) -> TargetResult<()> {
+        // The database goes last: while it stands, what lies beside it is known to be ours.
+        for suffix in BESIDE {
+            delete(&beside(&self.database, suffix))?;
+        }
+        delete(&self.database)
+    }
+}
+
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(suffix);
+    PathBuf::from(path)
+}
+
+fn delete(path: &Path) -> TargetResult<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(failed("remove", path, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_ours(path: &Path) -> io::Result<bool> {
+    let mut header = [0; APPLICATION_ID_AT + 4];
+    let read = File::open(path)?.read_exact(&mut header);
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+        read => read?,
+    }
+    let id = &header[APPLICATION_ID_AT..];
+    Ok(header.starts_with(MAGIC) && id == APPLICATION_ID.to_be_bytes())
+}
+
+fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::DiskFull,
+        _ => FailureKind::Storage,
+    };
+    Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
+}

@@ -1,0 +1,89 @@
+//! A client by threads: a connection of its own, on which every call blocks until it is done.
+
+use super::execute::{Connected, Control};
+use syncline_contract::{
+    Failure, FailureKind, OperationId, Replies, Rows, Session, Shape, Stop, TableId, Value,
+};
+
+/// A client's connection. Closing it undoes what is open.
+#[derive(Debug)]
+pub struct SqliteSession {
+    connected: Connected,
+    replies: Replies,
+    shape: Shape,
+    /// True from the first operation of a transaction to its end.
+    started: bool,
+}
+
+impl SqliteSession {
+    pub(super) fn new(connected: Connected) -> SqliteSession {
+        SqliteSession {
+            connected,
+            replies: Replies::default(),
+            shape: Shape::Single,
+            started: false,
+        }
+    }
+
+    #[inline]
+    fn start(&mut self) -> Result<(), Stop> {
+        match self.shape {
+            Shape::Single => {}
+            Shape::ReadOnly => self.connected.control(Control::Begin)?,
+            Shape::Several => self.connected.control(Control::BeginImmediate)?,
+        }
+        self.started = true;
+        Ok(())
+    }
+}
+
+impl Session for SqliteSession {
+    #[inline]
+    fn begin(&mut self, shape: Shape) {
+        self.shape = shape;
+        self.started = false;
+        self.replies.clear();
+    }
+
+    #[inline]
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        if !self.started {
+            self.start()?;
+        }
+        let whole = self.shape == Shape::Single;
+        self.connected
+            .run(operation, values, whole, &mut self.replies)
+    }
+
+    #[inline]
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        self.replies.receive().ok_or_else(nothing_asked)
+    }
+
+    #[inline]
+    async fn commit(&mut self) -> Result<(), Stop> {
+        if self.started && self.shape != Shape::Single {
+            self.connected.control(Control::Commit)?;
+        }
+        self.started = false;
+        Ok(())
+    }
+
+    async fn abort(&mut self) {
+        self.started = false;
+        self.replies.clear();
+        if !self.connected.is_autocommit() {
+            // If the rollback fails the transaction stays open, and the next one's BEGIN says so.
+            drop(self.connected.control(Control::Rollback));
+        }
+    }
+
+    async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+        self.connected.load(table, batch)
+    }
+}
+
+#[cold]
+pub(super) fn nothing_asked() -> Stop {
+    Failure::new(FailureKind::Statement, "no question waits for an answer").into()
+}

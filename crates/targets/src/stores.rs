@@ -1,0 +1,66 @@
+//! The table of stores: what a URL's first word opens, and what a listing shows.
+//!
+//! A new target is one line here and one in `any.rs`.
+
+use crate::any::AnyTarget;
+use crate::error::Error;
+use crate::null::Null;
+use crate::sqlite;
+use crate::url::{Given, Listing, Url};
+
+/// How one store is listed and opened.
+struct Store {
+    listing: &'static Listing,
+    open: fn(&Url) -> Result<AnyTarget, Error>,
+}
+
+const NULL: &Listing = &Listing {
+    name: "null",
+    what: "does nothing, at once: measures the laboratory itself",
+    form: "null",
+    options: &[],
+};
+
+const STORES: &[Store] = &[
+    Store {
+        listing: NULL,
+        open: open_null,
+    },
+    Store {
+        listing: sqlite::LISTING,
+        open: sqlite::open,
+    },
+];
+
+/// Every target there is.
+pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
+    STORES.iter().map(|store| store.listing)
+}
+
+impl AnyTarget {
+    /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
+    pub fn open(url: &str) -> Result<AnyTarget, Error> {
+        let url = Url::parse(url)?;
+        let store = STORES.iter().find(|store| store.listing.name == url.name);
+        let store = store.ok_or_else(|| {
+            let known: Vec<_> = listings().map(|listing| listing.name).collect();
+            Error::UnknownTarget {
+                name: url.name.clone(),
+                known: known.join(", "),
+            }
+        })?;
+        (store.open)(&url)
+    }
+}
+
+fn open_null(url: &Url) -> Result<AnyTarget, Error> {
+    Given::new(NULL, url)?;
+    if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
+        return Err(Error::Malformed {
+            url: url.text.clone(),
+            why: "the null target keeps nothing, so it has no path",
+            form: NULL.form,
+        });
+    }
+    Ok(AnyTarget::Null(Null))
+}

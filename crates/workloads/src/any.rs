@@ -1,0 +1,252 @@
+//! Every workload as one type, written by one macro, so that the program instantiates the runner
+//! once, and the table from which names, listings and construction come.
+//!
+//! A new workload is one line in the table at the foot of this file.
+
+use crate::error::Error;
+use crate::insert;
+use crate::options::{Given, OptionListing};
+use syncline_contract::{
+    Check, Client, Ending, Load, Plan, Rows, Session, Shape, Stop, TableId, Transaction, Unit,
+    Workload,
+};
+
+/// A workload as a listing shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub what: &'static str,
+    /// Its options.
+    pub options: &'static [OptionListing],
+}
+
+macro_rules! workloads {
+    ($($name:ident: $workload:ty, $options:ty, $what:literal;)*) => {
+        /// Every workload there is.
+        pub const LISTINGS: &[Listing] = &[$(Listing {
+            name: <$workload>::NAME,
+            what: $what,
+            options: <$options>::LISTING,
+        },)*];
+
+        /// One of the workloads.
+        #[derive(Debug)]
+        pub enum AnyWorkload {
+            $(#[doc = $what] $name($workload),)*
+        }
+
+        /// A client of one of the workloads.
+        #[derive(Debug)]
+        pub enum AnyClient {
+            $(#[doc = $what] $name(<$workload as Workload>::Client),)*
+        }
+
+        /// What one of those clients tells the checks.
+        #[derive(Debug)]
+        pub enum AnyTally {
+            $(#[doc = $what] $name(<<$workload as Workload>::Client as Client>::Tally),)*
+        }
+
+        impl AnyWorkload {
+            /// The workload of that name with those options, given as pairs of key and value.
+            pub fn parse(name: &str, pairs: &[(String, String)]) -> Result<AnyWorkload, Error> {
+                $(if name == <$workload>::NAME {
+                    let given = Given::new(<$workload>::NAME, <$options>::LISTING, pairs)?;
+                    let options = <$options>::parse(&given)?;
+                    return Ok(AnyWorkload::$name(<$workload>::new(options)));
+                })*
+                let known: Vec<_> = LISTINGS.iter().map(|listing| listing.name).collect();
+                Err(Error::UnknownWorkload { name: name.to_owned(), known: known.join(", ") })
+            }
+        }
+
+        impl Client for AnyClient {
+            type Tally = AnyTally;
+
+            #[inline]
+            fn draw(&mut self) -> usize {
+                match self { $(AnyClient::$name(client) => client.draw(),)* }
+            }
+
+            #[inline]
+            fn shape(&self, kind: usize) -> Shape {
+                match self { $(AnyClient::$name(client) => client.shape(kind),)* }
+            }
+
+            #[inline]
+            async fn perform<S: Session>(
+                &mut self,
+                kind: usize,
+                transaction: &mut Transaction<'_, S>,
+            ) -> Result<(), Stop> {
+                match self { $(AnyClient::$name(client) => client.perform(kind, transaction).await,)* }
+            }
+
+            #[inline]
+            fn ended(&mut self, kind: usize, ending: Ending) {
+                match self { $(AnyClient::$name(client) => client.ended(kind, ending),)* }
+            }
+
+            fn tally(self) -> AnyTally {
+                match self { $(AnyClient::$name(client) => AnyTally::$name(client.tally()),)* }
+            }
+        }
+
+        impl Workload for AnyWorkload {
+            type Client = AnyClient;
+
+            fn name(&self) -> &'static str {
+                match self { $(AnyWorkload::$name(workload) => workload.name(),)* }
+            }
+
+            fn notice(&self) -> Option<&'static str> {
+                match self { $(AnyWorkload::$name(workload) => workload.notice(),)* }
+            }
+
+            fn options(&self) -> Vec<(&'static str, String)> {
+                match self { $(AnyWorkload::$name(workload) => workload.options(),)* }
+            }
+
+            fn transactions(&self) -> &'static [&'static str] {
+                match self { $(AnyWorkload::$name(workload) => workload.transactions(),)* }
+            }
+
+            fn unit(&self) -> Unit {
+                match self { $(AnyWorkload::$name(workload) => workload.unit(),)* }
+            }
+
+            fn plan(&self) -> &Plan {
+                match self { $(AnyWorkload::$name(workload) => workload.plan(),)* }
+            }
+
+            fn loads(&self) -> Vec<Load> {
+                match self { $(AnyWorkload::$name(workload) => workload.loads(),)* }
+            }
+
+            fn load_row(&self, table: TableId, number: u64, batch: &mut Rows) {
+                match self {
+                    $(AnyWorkload::$name(workload) => workload.load_row(table, number, batch),)*
+                }
+            }
+
+            fn client(&self, number: usize, clients: usize, seed: u64) -> AnyClient {
+                match self {
+                    $(AnyWorkload::$name(workload) => {
+                        AnyClient::$name(workload.client(number, clients, seed))
+                    })*
+                }
+            }
+
+            async fn check<S: Session>(
+                &self,
+                tallies: Vec<AnyTally>,
+                session: &mut S,
+            ) -> Result<Vec<Check>, Stop> {
+                match self {
+                    $(AnyWorkload::$name(workload) => {
+                        let own = tallies.into_iter().filter_map(|tally| match tally {
+                            AnyTally::$name(tally) => Some(tally),
+                            #[allow(unreachable_patterns, reason = "while there is one workload")]
+                            _ => None,
+                        });
+                        workload.check(own.collect(), session).await
+                    })*
+                }
+            }
+
+            fn check_names(&self) -> Vec<&'static str> {
+                match self { $(AnyWorkload::$name(workload) => workload.check_names(),)* }
+            }
+        }
+    };
+}
+
+workloads! {
+    Insert: insert::Insert, insert::Options,
+        "prepared inserts of an integer key and a varchar(100), a commit every n";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnyWorkload, LISTINGS};
+    use syncline_contract::Workload;
+
+    fn parse(name: &str, options: &[(&str, &str)]) -> Result<AnyWorkload, String> {
+        let pairs = options
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let pairs: Vec<_> = pairs.collect();
+        AnyWorkload::parse(name, &pairs).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_come_back_as_given_or_defaulted() {
+        let workload = parse("insert", &[("keys", "random"), ("commit_every", "10")]).unwrap();
+        let options: Vec<_> = workload.options();
+        let again: Vec<_> = options
+            .iter()
+            .map(|(key, value)| (*key, value.as_str()))
+            .collect();
+        assert_eq!(
+            again,
+            [
+                ("commit_every", "10"),
+                ("keys", "random"),
+                ("check", "scan")
+            ]
+        );
+        assert_eq!(parse("insert", &again).unwrap().options(), options);
+        assert_eq!(workload.unit().per_transaction, 10);
+    }
+
+    #[test]
+    fn every_listed_default_is_the_default() {
+        for listing in LISTINGS {
+            let workload = parse(listing.name, &[]).unwrap();
+            let defaults: Vec<_> = listing
+                .options
+                .iter()
+                .map(|option| (option.name, option.default.to_owned()))
+                .collect();
+            assert_eq!(workload.options(), defaults);
+            assert_eq!(workload.name(), listing.name);
+        }
+    }
+
+    #[test]
+    fn bad_options_get_one_clear_sentence() {
+        for (name, options, said) in [
+            (
+                "incert",
+                &[][..],
+                "there is no workload \"incert\"; there are: insert",
+            ),
+            (
+                "insert",
+                &[("key", "random")],
+                "has no option \"key\"; it has: commit_every, keys",
+            ),
+            (
+                "insert",
+                &[("keys", "")],
+                "it takes ascending, random or server",
+            ),
+            ("insert", &[("commit_every", "0")], "from 1 to 1000000"),
+            (
+                "insert",
+                &[("commit_every", "1"), ("commit_every", "2")],
+                "given twice",
+            ),
+            (
+                "insert",
+                &[("keys", "server"), ("check", "get")],
+                "cannot combine keys=server",
+            ),
+        ] {
+            let error = parse(name, options).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The check: reads every row back and compares the set with what clients were told.
+//!
+//! A transaction of unknown outcome may be there or not, but whole. While checking, one bit a drawn
+//! row is held; rows themselves pass by a page at a time.
+
+use super::body::Body;
+use super::keys::{Keys, number_of, random_key};
+use super::schema::{CheckBy, Insert, Options, PAGE_ROWS, ReadBack};
+use super::transactions::Tally;
+use syncline_contract::{
+    Asked, Check, CheckOutcome, Int, Read, Session, Shape, Stop, Text, Transaction,
+};
+
+const PRESENT: &str = "every acknowledged row is there";
+const INTACT: &str = "every row is there once, with the bytes that were sent";
+const NOTHING_ELSE: &str = "no row is there that was neither acknowledged nor unfinished";
+const WHOLE: &str = "transactions of unknown outcome are there whole or not at all";
+
+/// The names of the checks.
+pub(super) fn names(options: &Options) -> Vec<&'static str> {
+    let mut names = vec![PRESENT, INTACT, NOTHING_ELSE];
+    names.extend((options.commit_every > 1).then_some(WHOLE));
+    names
+}
+
+/// Runs all of them.
+pub(super) async fn check<S: Session>(
+    insert: &Insert,
+    tallies: &[Tally],
+    session: &mut S,
+) -> Result<Vec<Check>, Stop> {
+    let mut found = Found::new(insert, tallies);
+    match &insert.read_back {
+        ReadBack::Page(page) => scan(page, &mut found, session).await?,
+        ReadBack::One(one) => get_each(one, &mut found, session).await?,
+    }
+    Ok(found.checks())
+}
+
+/// Walks over the whole table, each page in a transaction of its own.
+async fn scan<S: Session>(
+    page: &Read<(Int,), (Int, Text)>,
+    found: &mut Found<'_>,
+    session: &mut S,
+) -> Result<(), Stop> {
+    let (mut asked, mut from) = (Asked::new(false), i64::MIN);
+    loop {
+        session.begin(Shape::Single);
+        let mut transaction = Transaction::new(session, &mut asked);
+        transaction.ask(page, (from,))?;
+        let (mut rows, mut last) = (0, None);
+        for row in transaction.answers(page).await? {
+            let (key, text) = row?;
+            found.row(key, text, last);
+            (rows, last) = (rows + 1, Some(key));
+        }
+        session.commit().await?;
+        match last
+            .filter(|_| rows == PAGE_ROWS)
+            .and_then(|key| key.checked_add(1))
+        {
+            Some(next) => from = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Asks for each row that should or may be there.
+async fn get_each<S: Session>(
+    one: &Read<(Int,), (Int, Text)>,
+    found: &mut Found<'_>,
+    session: &mut S,
+) -> Result<(), Stop> {
+    let mut asked = Asked::new(false);
+    for index in 0..found.clients.len() {
+        for row in 0..found.clients[index].rows {
+            let key = found.key(index, row);
+            session.begin(Shape::Single);
+            let mut transaction = Transaction::new(session, &mut asked);
+            if let Some((key, text)) = transaction.read_if_any(one, (key,)).await? {
+                found.row(key, text, None);
+            }
+            session.commit().await?;
+        }
+    }
+    Ok(())
+}
+
+/// One client's rows: which should be there and which were found.
+#[derive(Debug)]
+struct OfClient<'a> {
+    tally: &'a Tally,
+    rows: u64,
+    seen: Vec<u64>,
+}
+
+impl OfClient<'_> {
+    fn is_seen(&self, row: u64) -> bool {
+        self.seen[(row / 64) as usize] & (1 << (row % 64)) != 0
+    }
+
+    /// Marks a row; false if it was marked before.
+    fn see(&mut self, row: u64) -> bool {
+        let fresh = !self.is_seen(row);
+        self.seen[(row / 64) as usize] |= 1 << (row % 64);
+        fresh
+    }
+}
+
+/// A count of something wrong, with the first instance in words.
+#[derive(Debug, Default)]
+struct Wrong {
+    count: u64,
+    first: Option<String>,
+}
+
+impl Wrong {
+    fn add(&mut self, what: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.first.is_none() {
+            self.first = Some(what());
+        }
+    }
+
+    fn check(self, name: &str) -> Check {
+        let outcome = match self.first {
+            None => CheckOutcome::Held,
+            Some(first) if self.count == 1 => CheckOutcome::Violated(first),
+            Some(first) => {
+                CheckOutcome::Violated(format!("{} rows; the first: {first}", self.count))
+            }
+        };
+        Check {
+            name: name.to_owned(),
+            outcome,
+        }
+    }
+}
+
+/// What was found so far.
+#[derive(Debug)]
+struct Found<'a> {
+    options: Options,
+    clients: Vec<OfClient<'a>>,
+    body: Body,
+    damaged: Wrong,
+    unasked: Wrong,
+}
+
+impl<'a> Found<'a> {
+    fn new(insert: &Insert, tallies: &'a [Tally]) -> Found<'a> {
+        let commit_every = insert.options.commit_every;
+        let mut clients: Vec<_> = tallies
+            .iter()
+            .map(|tally| {
+                let rows = tally.transactions * commit_every;
+                let seen = vec![0; rows.div_ceil(64) as usize];
+                OfClient { tally, rows, seen }
+            })
+            .collect();
+        clients.sort_by_key(|client| client.tally.client);
+        Found {
+            options: insert.options,
+            body: Body::new(tallies.first().map_or(0, |tally| tally.seed)),
+            clients,
+            damaged: Wrong::default(),
+            unasked: Wrong::default(),
+        }
+    }
+
+    /// The key of a client's row.
+    fn key(&self, index: usize, row: u64) -> i64 {
+        let tally = self.clients[index].tally;
+        let number = row * tally.clients + u64::from(tally.client);
+        match self.options.keys {
+            Keys::Random => random_key(number, tally.seed),
+            Keys::Ascending | Keys::Server => number as i64,
+        }
+    }
+
+    /// Takes a row that the store holds; `before` is the key of the row before it in a scan.
+    fn row(&mut self, key: i64, text: &str, before: Option<i64>) {
+        if before.is_some_and(|before| before >= key) {
+            self.damaged
+                .add(|| format!("key {key} is answered twice or out of order"));
+            return;
+        }
+        let said = self.body.read(text);
+        let Some((client, row)) = self.by_key(key, said) else {
+            self.stranger(key, said);
+            return;
+        };
+        if said != Some((client, row)) {
+            self.damaged.add(|| {
+                format!("key {key}, row {row} of client {client}, holds other bytes than were sent")
+            });
+        }
+        let index = self
+            .clients
+            .binary_search_by_key(&client, |of| of.tally.client);
+        let of_client = index.ok().map(|index| &mut self.clients[index]);
+        match of_client.filter(|of| row < of.rows) {
+            Some(of) => {
+                if !of.see(row) {
+                    self.damaged.add(|| {
+                        format!("row {row} of client {client} is there twice, again at key {key}")
+                    });
+                }
+            }
+            None => self.unasked.add(|| {
+                format!("key {key}, row {row} of client {client}, which never sent it to its end")
+            }),
+        }
+    }
+
+    /// Whose row it is: by its key where clients choose keys, else by what its text says.
+    fn by_key(&self, key: i64, said: Option<(u32, u64)>) -> Option<(u32, u64)> {
+        let (clients, seed) = self
+            .clients
+            .first()
+            .map(|of| (of.tally.clients, of.tally.seed))?;
+        let number = match self.options.keys {
+            Keys::Server => return said,
+            Keys::Ascending => u64::try_from(key).ok()?,
+            Keys::Random => number_of(key, seed)?,
+        };
+        Some(((number % clients) as u32, number / clients))
+    }
+
+    /// A row that nobody can have sent.
+    fn stranger(&mut self, key: i64, said: Option<(u32, u64)>) {
+        if self.options.keys == Keys::Server && said.is_none() {
+            self.damaged
+                .add(|| format!("key {key} holds bytes that nobody sent"));
+        } else {
+            self.unasked
+                .add(|| format!("key {key} is none that a client had"));
+        }
+    }
+
+    fn checks(self) -> Vec<Check> {
+        let (mut missing, mut torn) = (Wrong::default(), Wrong::default());
+        for of in &self.clients {
+            of_one_client(of, self.options.commit_every, &mut missing, &mut torn);
+        }
+        let nothing_else = match self.options.check {
+            CheckBy::Scan => self.unasked.check(NOTHING_ELSE),
+            CheckBy::Get => Check {
+                name: NOTHING_ELSE.to_owned(),
+                outcome: CheckOutcome::NotApplicable(
+                    "rows were read by key (check=get), which finds only what it looks for"
+                        .to_owned(),
+                ),
+            },
+        };
+        let mut checks = vec![
+            missing.check(PRESENT),
+            self.damaged.check(INTACT),
+            nothing_else,
+        ];
+        if self.options.commit_every > 1 {
+            checks.push(torn.check(WHOLE));
+        }
+        checks
+    }
+}
+
+/// Which acknowledged rows of a client are missing, and which unknown transactions are there in part.
+fn of_one_client(of: &OfClient<'_>, commit_every: u64, missing: &mut Wrong, torn: &mut Wrong) {
+    let client = of.tally.client;
+    for transaction in 0..of.tally.transactions {
+        let rows = transaction * commit_every..(transaction + 1) * commit_every;
+        if of.tally.unknown.binary_search(&transaction).is_ok() {
+            let seen = rows.clone().filter(|row| of.is_seen(*row)).count() as u64;
+            if seen != 0 && seen != commit_every {
+                torn.add(|| {
+                    format!(
+                        "{seen} of {commit_every} rows from row {} of client {client} on",
+                        rows.start
+                    )
+                });
+            }
+        } else {
+            for row in rows.filter(|row| !of.is_seen(*row)) {
+                missing
+                    .add(|| format!("row {row} of client {client} was acknowledged and is gone"));
+            }
+        }
+    }
+}

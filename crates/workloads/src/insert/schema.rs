@@ -1,0 +1,225 @@
+//! The workload itself: its options, its one table and its operations.
+
+use super::body::BODY_BYTES;
+use super::check;
+use super::keys::Keys;
+use super::transactions::{InsertClient, Tally};
+use crate::error::Error;
+use crate::options::{Given, OptionListing};
+use std::sync::Arc;
+use syncline_contract::{
+    By, Check, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Session, Stop, Table,
+    TableId, Text, Unit, Workload, Write,
+};
+
+/// Rows that the check reads at a time.
+pub(super) const PAGE_ROWS: u64 = 1_000;
+
+/// How the check reads the rows back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckBy {
+    /// A scan of the whole table, which also finds what should not be there.
+    Scan,
+    /// A get of every acknowledged row, for stores that cannot scan.
+    Get,
+}
+
+impl CheckBy {
+    /// Every way.
+    pub const ALL: [CheckBy; 2] = [CheckBy::Scan, CheckBy::Get];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckBy::Scan => "scan",
+            CheckBy::Get => "get",
+        }
+    }
+}
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How many inserts a transaction holds; at least 1.
+    pub commit_every: u64,
+    /// Who chooses keys.
+    pub keys: Keys,
+    /// How the rows are read back.
+    pub check: CheckBy,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            commit_every: 1,
+            keys: Keys::Ascending,
+            check: CheckBy::Scan,
+        }
+    }
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = &[
+        OptionListing {
+            name: "commit_every",
+            takes: "a whole number from 1 to 1000000",
+            default: "1",
+            meaning: "inserts in a transaction",
+        },
+        OptionListing {
+            name: "keys",
+            takes: "ascending, random or server",
+            default: "ascending",
+            meaning: "who chooses keys: the clients in order, the clients spread evenly, the store",
+        },
+        OptionListing {
+            name: "check",
+            takes: "scan or get",
+            default: "scan",
+            meaning: "how the rows are read back after the run; get is for stores that cannot scan",
+        },
+    ];
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let defaults = Options::default();
+        let commit_every = given.number("commit_every", 1..=1_000_000)?;
+        let keys = given.word("keys", &Keys::ALL, Keys::word)?;
+        let check = given.word("check", &CheckBy::ALL, CheckBy::word)?;
+        let options = Options {
+            commit_every: commit_every.unwrap_or(defaults.commit_every),
+            keys: keys.unwrap_or(defaults.keys),
+            check: check.unwrap_or(defaults.check),
+        };
+        if options.keys == Keys::Server && options.check == CheckBy::Get {
+            let what =
+                "keys=server with check=get, since only a scan finds keys that the store chose";
+            return Err(Error::Excluded {
+                workload: Insert::NAME,
+                what,
+            });
+        }
+        Ok(options)
+    }
+}
+
+/// How a row is inserted, by who chooses its key.
+#[derive(Debug)]
+pub(super) enum InsertRow {
+    Ascending(Write<(Int, Text)>),
+    Random(Write<(Int, Text)>),
+    ByServer(Write<(Text,)>),
+}
+
+/// How rows are read back.
+#[derive(Debug)]
+pub(super) enum ReadBack {
+    /// Up to [`PAGE_ROWS`] rows from a key on.
+    Page(Read<(Int,), (Int, Text)>),
+    /// One row.
+    One(Read<(Int,), (Int, Text)>),
+}
+
+/// The insert workload.
+#[derive(Debug)]
+pub struct Insert {
+    pub(super) options: Options,
+    plan: Plan,
+    /// Shared with the clients, which outlive no run but borrow nothing.
+    pub(super) new_row: Arc<InsertRow>,
+    pub(super) read_back: ReadBack,
+}
+
+impl Insert {
+    /// Its name.
+    pub const NAME: &'static str = "insert";
+
+    /// With those options.
+    pub fn new(options: Options) -> Insert {
+        let mut plan = Plan::new();
+        let columns = Table::new("inserts")
+            .column("id", Kind::Int)
+            .text("body", BODY_BYTES as u32);
+        let table = plan.table(match options.keys {
+            Keys::Ascending | Keys::Random => columns.key(&["id"]),
+            Keys::Server => columns.key_by_server("id"),
+        });
+        let new_row = match options.keys {
+            Keys::Ascending => InsertRow::Ascending(plan.insert("insert row", table)),
+            Keys::Random => InsertRow::Random(plan.insert("insert row", table)),
+            Keys::Server => InsertRow::ByServer(plan.insert("insert row", table)),
+        };
+        let read_back = match options.check {
+            CheckBy::Scan => ReadBack::Page(plan.scan("read rows from key", page(table))),
+            CheckBy::Get => ReadBack::One(plan.get("read row", table, &["id", "body"], Lock::None)),
+        };
+        Insert {
+            options,
+            plan,
+            new_row: Arc::new(new_row),
+            read_back,
+        }
+    }
+}
+
+fn page(table: TableId) -> Scan<'static> {
+    Scan {
+        path: Path {
+            table,
+            by: By::Key,
+            equal: 0,
+            range: Range::From,
+        },
+        order: Order::Ascending,
+        limit: Limit::Fixed(PAGE_ROWS),
+        columns: &["id", "body"],
+        lock: Lock::None,
+    }
+}
+
+impl Workload for Insert {
+    type Client = InsertClient;
+
+    fn name(&self) -> &'static str {
+        Insert::NAME
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("commit_every", self.options.commit_every.to_string()),
+            ("keys", self.options.keys.word().to_owned()),
+            ("check", self.options.check.word().to_owned()),
+        ]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["insert"]
+    }
+
+    fn unit(&self) -> Unit {
+        Unit {
+            name: "inserts",
+            per_transaction: self.options.commit_every,
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn client(&self, number: usize, clients: usize, seed: u64) -> InsertClient {
+        InsertClient::new(self, number, clients, seed)
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names(&self.options)
+    }
+}

@@ -1,0 +1,106 @@
+//! The one transaction, "insert", and the client that performs it.
+//!
+//! A client remembers a counter and the transactions whose outcome nobody knows, never its rows.
+
+use super::body::Body;
+use super::keys::random_key;
+use super::schema::{Insert, InsertRow};
+use std::sync::Arc;
+use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+
+/// What the check needs to know of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// Its number.
+    pub client: u32,
+    /// How many clients there were.
+    pub clients: u64,
+    /// The seed of keys and bodies.
+    pub seed: u64,
+    /// Transactions that were acknowledged or are of unknown outcome: those numbered below this.
+    pub transactions: u64,
+    /// The numbers of those of unknown outcome, ascending.
+    pub unknown: Vec<u64>,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct InsertClient {
+    insert: Arc<InsertRow>,
+    commit_every: u64,
+    tally: Tally,
+    body: Body,
+}
+
+impl InsertClient {
+    pub(super) fn new(insert: &Insert, number: usize, clients: usize, seed: u64) -> InsertClient {
+        InsertClient {
+            insert: Arc::clone(&insert.new_row),
+            commit_every: insert.options.commit_every,
+            tally: Tally {
+                client: u32::try_from(number).expect("clients are counted in 32 bits"),
+                clients: clients as u64,
+                seed,
+                transactions: 0,
+                unknown: Vec::new(),
+            },
+            body: Body::new(seed),
+        }
+    }
+}
+
+impl Client for InsertClient {
+    type Tally = Tally;
+
+    #[inline]
+    fn draw(&mut self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn shape(&self, _kind: usize) -> Shape {
+        if self.commit_every == 1 {
+            Shape::Single
+        } else {
+            Shape::Several
+        }
+    }
+
+    #[inline]
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let first = self.tally.transactions * self.commit_every;
+        for row in first..first + self.commit_every {
+            let text = self.body.write(self.tally.client, row);
+            let number = row * self.tally.clients + u64::from(self.tally.client);
+            match &*self.insert {
+                InsertRow::Ascending(insert) => transaction.write(insert, (number as i64, text))?,
+                InsertRow::Random(insert) => {
+                    transaction.write(insert, (random_key(number, self.tally.seed), text))?;
+                }
+                InsertRow::ByServer(insert) => transaction.write(insert, (text,))?,
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        match ending {
+            Ending::Committed => self.tally.transactions += 1,
+            // Nothing of it remains, so its numbers are free for the next draw.
+            Ending::Undone => {}
+            Ending::Unknown => {
+                self.tally.unknown.push(self.tally.transactions);
+                self.tally.transactions += 1;
+            }
+        }
+    }
+
+    fn tally(self) -> Tally {
+        self.tally
+    }
+}
