@@ -1,0 +1,97 @@
+//! Why a record could not be written, read or compared.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure, as one sentence that says what, where and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The record's file could not be made.
+    #[error("cannot make the record {path}: {source}; name another folder, or make room there")]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// A line could not be written; no half of it remains.
+    #[error("cannot write to the record {path}: {source}; what it held before is whole")]
+    Append {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// The file or folder could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// Nothing is in it.
+    #[error("{path} is empty: its run ended before anything was written")]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is something else.
+    #[error("{path} is not a record of this program: it does not open with its format")]
+    NotARecord {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It was written by a later version.
+    #[error(
+        "{path} is a record of format version {version}, and this program reads up to {newest}: \
+         read it with the program that wrote it, or a newer one"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+        /// The newest version that can be read.
+        newest: u64,
+    },
+    /// A line is not what it must be.
+    #[error("{path} is damaged in line {line}: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file holds several records where one was asked for.
+    #[error("{path} holds {count} records, and one is wanted: name a file that holds one")]
+    Several {
+        /// The file.
+        path: PathBuf,
+        /// How many it holds.
+        count: usize,
+    },
+    /// Two records that cannot be compared as they are.
+    #[error("these two are not alike: {differences}; compare them anyway with --unequal")]
+    NotAlike {
+        /// In what they differ.
+        differences: String,
+    },
+    /// Two records of different kinds.
+    #[error("a run cannot be compared with a probe: name two records of one kind")]
+    NotComparable,
+    /// A record without the figures a comparison needs.
+    #[error("{id} cannot be compared: {why}")]
+    NothingToCompare {
+        /// The record.
+        id: String,
+        /// What is missing.
+        why: String,
+    },
+}

@@ -1,0 +1,128 @@
+//! What a record's own figures say against its promise of durability.
+//!
+//! Two rules, both from counted figures, never from a rate alone:
+//!
+//! 1. The rate rule: one client with one outstanding commit whose every 1 s window for 5 s lies above
+//!    1.2 times the best window of `line_1` before and after.
+//! 2. The count rule: at most as many commits can share a sync as there are clients, since each has
+//!    one under way. More commits per counted sync than that were acknowledged without one.
+//!
+//! A store that never promised to sync is not accused: the finding is then a warning.
+
+use crate::record::{Interval, RunRecord, Warning};
+use crate::units;
+use syncline_probe::faster_than_line;
+
+/// How far above the number of clients the commits per sync must lie: counters are read a moment
+/// apart from the outcomes.
+const COUNT_MARGIN: f64 = 1.1;
+
+/// A window may be this much shorter than a second and still count as one.
+const WINDOW_S: f64 = 0.95;
+
+/// Something a record's figures say against it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The sentence.
+    pub sentence: String,
+    /// What to do.
+    pub advice: String,
+    /// True if the store promised `data` or `full`, so that a promise failed.
+    pub fails: bool,
+}
+
+/// Everything the figures of a run say against it.
+pub fn findings(run: &RunRecord) -> Vec<Finding> {
+    rate_finding(run)
+        .into_iter()
+        .chain(count_finding(run))
+        .collect()
+}
+
+/// The rate rule, applied to a record.
+pub fn rate_finding(run: &RunRecord) -> Option<Finding> {
+    let line = &run.end.sync_line;
+    let outstanding = usize::try_from(run.head.plan.clients).unwrap_or(usize::MAX);
+    let windows = windows_1s(&run.intervals);
+    let found = faster_than_line(outstanding, &windows, &line.before, &line.after)?;
+    let per_s = |rate| units::rate(rate);
+    Some(Finding {
+        sentence: format!(
+            "faster than any sync this tool could make here: one client committed at {} or more \
+             for 5 s, and the best second of line_1 is {}",
+            per_s(found.slowest_window_per_s),
+            per_s(found.best_line_window_per_s)
+        ),
+        advice: "look at its settings".to_owned(),
+        fails: run.head.target.syncs(),
+    })
+}
+
+/// The count rule, applied to a record.
+pub fn count_finding(run: &RunRecord) -> Option<Finding> {
+    let syncs = run.end.per_commit.syncs.value?;
+    let clients = run.head.plan.clients as f64;
+    let too_few = |per_commit: f64| per_commit * clients * COUNT_MARGIN < 1.0;
+    // Some stores sync by synchronous writes or io_uring, which are no sync calls; then the disk's
+    // flushes speak, and where nobody counted those nothing can be said.
+    let flushes_too_few = run.end.per_commit.flushes.value.is_some_and(too_few);
+    let synced_writes = run.end.per_commit.synced_writes.value.unwrap_or(0.0);
+    if run.end.outcomes.committed == 0 || !too_few(syncs + synced_writes) || !flushes_too_few {
+        return None;
+    }
+    let share = if syncs > 0.0 {
+        format!("{} commits share one sync", units::figure(1.0 / syncs))
+    } else {
+        "no sync was counted".to_owned()
+    };
+    Some(Finding {
+        sentence: format!(
+            "{share}, and with {} at most {} can: commits were acknowledged before any sync",
+            plural(run.head.plan.clients, "client"),
+            run.head.plan.clients
+        ),
+        advice: "look at its settings".to_owned(),
+        fails: run.head.target.syncs(),
+    })
+}
+
+/// Puts what was found into the record: the verdict of the sync line, and warnings.
+pub(crate) fn note_findings(run: &mut RunRecord) {
+    run.end.sync_line.verdict = rate_finding(run).map(|finding| finding.sentence);
+    for finding in findings(run) {
+        run.end.warnings.push(Warning {
+            name: "durability".to_owned(),
+            what: finding.sentence,
+            advice: finding.advice,
+        });
+    }
+}
+
+/// "1 client", "8 clients".
+pub(crate) fn plural(count: u64, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+/// Rates of consecutive windows of about a second. Shorter intervals are put together; what is left
+/// of a repetition shorter than a window is no window. Repetitions follow one another: slices of an
+/// interleaved series are all of the same load.
+fn windows_1s(intervals: &[Interval]) -> Vec<f64> {
+    let mut windows = Vec::new();
+    let (mut repetition, mut committed, mut seconds) = (0, 0, 0.0);
+    for interval in intervals {
+        if interval.repetition != repetition {
+            (repetition, committed, seconds) = (interval.repetition, 0, 0.0);
+        }
+        committed += interval.committed;
+        seconds += interval.seconds();
+        if seconds >= WINDOW_S {
+            windows.push(committed as f64 / seconds);
+            (committed, seconds) = (0, 0.0);
+        }
+    }
+    windows
+}

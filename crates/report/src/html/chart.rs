@@ -1,0 +1,269 @@
+//! Draws a chart as SVG text: frame, ticks, grid, series with lines, marks and ranges.
+//!
+//! Colours are stand-ins (`#A1000n` for series n, `#B10000` for the grid, `#B20000` for reference
+//! lines) that the page's style sheet replaces, so that one drawing fits light and dark.
+
+use super::axis::Axis;
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::prelude::*;
+use std::ops::Range;
+
+/// How many series have a colour and a mark of their own.
+pub(super) const STYLES: usize = 6;
+
+/// A chart to draw.
+#[derive(Clone, Debug)]
+pub(super) struct Chart {
+    /// What it shows, for those who cannot see it.
+    pub(super) title: String,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series>,
+    /// Width and height in pixels of the drawing's own measure.
+    pub(super) size: (u32, u32),
+    /// Room for the figures of the y axis.
+    pub(super) left: u32,
+    /// Words beside the right edge, each at a figure of the y axis.
+    pub(super) notes: Vec<(f64, String)>,
+}
+
+/// One series.
+#[derive(Clone, Debug)]
+pub(super) struct Series {
+    /// Which colour and mark.
+    pub(super) style: usize,
+    pub(super) shape: Shape,
+    /// In figures, not yet in the axis' measure.
+    pub(super) points: Vec<(f64, f64)>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A line with a mark at each point.
+    Marked,
+    /// A line alone.
+    Plain,
+    /// A dashed line of reference.
+    Reference,
+    /// Marks alone.
+    Marks,
+    /// A thick line alone, for a range.
+    Thick,
+}
+
+type Error = Box<dyn std::error::Error>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// The drawing as an SVG element.
+pub(super) fn draw(chart: &Chart) -> String {
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, chart.size).into_drawing_area();
+        draw_on(chart, &area).expect("drawing into memory has nothing to fail on");
+    }
+    // A drawing scales with the page and says what it is.
+    let (width, height) = chart.size;
+    let opening = format!("<svg width=\"{width}\" height=\"{height}\" ");
+    let title = chart
+        .title
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;");
+    text.replacen(
+        &opening,
+        &format!("<svg role=\"img\" aria-label=\"{title}\" "),
+        1,
+    )
+}
+
+fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<(), Error> {
+    let mut context = ChartBuilder::on(area)
+        .margin_top(10)
+        .margin_right(if chart.notes.is_empty() { 22 } else { 132 })
+        .x_label_area_size(46)
+        .y_label_area_size(chart.left)
+        .build_cartesian_2d(Scale::of(&chart.x), Scale::of(&chart.y))?;
+    let text_of = |axis: &Axis| {
+        let ticks: Vec<(f64, String)> = axis
+            .ticks
+            .iter()
+            .map(|tick| (axis.place(tick.at), tick.text.clone()))
+            .collect();
+        move |place: &f64| {
+            let near = ticks.iter().find(|(at, _)| (at - place).abs() < 1e-9);
+            near.map_or_else(String::new, |(_, text)| text.clone())
+        }
+    };
+    context
+        .configure_mesh()
+        .axis_style(GRID.stroke_width(1))
+        .set_all_tick_mark_size(4)
+        .bold_line_style(GRID.stroke_width(1))
+        .light_line_style(TRANSPARENT)
+        .label_style(("sans-serif", 15))
+        .axis_desc_style(("sans-serif", 15))
+        .x_desc(&chart.x.title)
+        .y_desc(&chart.y.title)
+        .x_label_formatter(&text_of(&chart.x))
+        .y_label_formatter(&text_of(&chart.y))
+        .x_labels(chart.x.ticks.len().max(1))
+        .y_labels(chart.y.ticks.len().max(1))
+        .draw()?;
+    for series in &chart.series {
+        let color = color(series.style);
+        let points: Vec<(f64, f64)> = series
+            .points
+            .iter()
+            .map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)))
+            .collect();
+        match series.shape {
+            Shape::Reference => {
+                let line = REFERENCE.stroke_width(2);
+                context.draw_series(DashedLineSeries::new(points, 7, 5, line))?;
+            }
+            Shape::Plain | Shape::Marked => {
+                let line = color.stroke_width(2);
+                context.draw_series(LineSeries::new(points.clone(), line))?;
+            }
+            Shape::Thick => {
+                context.draw_series(LineSeries::new(points.clone(), color.stroke_width(5)))?;
+            }
+            Shape::Marks => {}
+        }
+        if matches!(series.shape, Shape::Marked | Shape::Marks) {
+            let points = series
+                .points
+                .iter()
+                .map(|(x, y)| (chart.x.place(*x), chart.y.place(*y)));
+            draw_marks(&mut context, series.style, points)?;
+        }
+    }
+    let at_edge: Vec<(i32, &str)> = chart
+        .notes
+        .iter()
+        .map(|(y, text)| {
+            let (_, pixel) = context.backend_coord(&(0.0, chart.y.place(*y)));
+            (pixel, text.as_str())
+        })
+        .collect();
+    let edge = chart.size.0 as i32 - 126;
+    for (pixel, text) in apart(at_edge) {
+        area.draw(&Text::new(
+            text.to_owned(),
+            (edge, pixel - 8),
+            ("sans-serif", 15),
+        ))?;
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// Notes from top to bottom, moved down where two would lie over one another.
+fn apart(mut notes: Vec<(i32, &str)>) -> Vec<(i32, &str)> {
+    const HEIGHT: i32 = 17;
+    notes.sort_by_key(|(pixel, _)| *pixel);
+    for index in 1..notes.len() {
+        notes[index].0 = notes[index].0.max(notes[index - 1].0 + HEIGHT);
+    }
+    notes
+}
+
+fn draw_marks(
+    context: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Scale, Scale>>,
+    style: usize,
+    points: impl Iterator<Item = (f64, f64)>,
+) -> Result<(), Error> {
+    let color = color(style);
+    match style % STYLES {
+        0 => context.draw_series(points.map(|at| Circle::new(at, 5, color.filled())))?,
+        1 => {
+            return finish(
+                context
+                    .draw_series(points.map(|at| EmptyElement::at(at) + square(4, color.filled()))),
+            );
+        }
+        2 => {
+            return finish(
+                context.draw_series(points.map(|at| TriangleMarker::new(at, 7, color.filled()))),
+            );
+        }
+        3 => {
+            return finish(
+                context.draw_series(points.map(|at| Cross::new(at, 5, color.stroke_width(2)))),
+            );
+        }
+        4 => context.draw_series(points.map(|at| Circle::new(at, 5, color.stroke_width(2))))?,
+        _ => {
+            return finish(context.draw_series(
+                points.map(|at| EmptyElement::at(at) + square(4, color.stroke_width(2))),
+            ));
+        }
+    };
+    Ok(())
+}
+
+fn finish<T, E: std::error::Error + 'static>(drawn: Result<T, E>) -> Result<(), Error> {
+    drawn.map(drop).map_err(Error::from)
+}
+
+fn square(half: i32, style: ShapeStyle) -> Rectangle<(i32, i32)> {
+    Rectangle::new([(-half, -half), (half, half)], style)
+}
+
+const GRID: RGBColor = RGBColor(0xB1, 0, 0);
+const REFERENCE: RGBColor = RGBColor(0xB2, 0, 0);
+
+fn color(style: usize) -> RGBColor {
+    RGBColor(0xA1, 0, (style % STYLES) as u8)
+}
+
+/// An axis in its own measure, with the grid at its ticks and nowhere else.
+#[derive(Clone)]
+struct Scale {
+    range: Range<f64>,
+    ticks: Vec<f64>,
+}
+
+impl Scale {
+    fn of(axis: &Axis) -> Scale {
+        Scale {
+            range: axis.place(axis.least)..axis.place(axis.most),
+            ticks: axis.ticks.iter().map(|tick| axis.place(tick.at)).collect(),
+        }
+    }
+}
+
+impl Ranged for Scale {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let part = (value - self.range.start) / (self.range.end - self.range.start);
+        let place = f64::from(limit.0) + part * f64::from(limit.1 - limit.0);
+        place.round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+/// The mark of a style, for legends, as an SVG element.
+pub(super) fn mark(style: usize) -> String {
+    let inner = match style % STYLES {
+        0 => "<circle cx=\"8\" cy=\"8\" r=\"5\"/>",
+        1 => "<rect x=\"4\" y=\"4\" width=\"8\" height=\"8\"/>",
+        2 => "<path d=\"M8 2 L13 12 L3 12 Z\"/>",
+        3 => "<path d=\"M3 3 L13 13 M13 3 L3 13\" class=\"open\"/>",
+        4 => "<circle cx=\"8\" cy=\"8\" r=\"5\" class=\"open\"/>",
+        _ => "<rect x=\"4\" y=\"4\" width=\"8\" height=\"8\" class=\"open\"/>",
+    };
+    let style = style % STYLES;
+    format!("<svg class=\"mark s{style}\" viewBox=\"0 0 16 16\" aria-hidden=\"true\">{inner}</svg>")
+}

@@ -1,0 +1,15 @@
+//! The report as one HTML page: self-contained, offline, light and dark, without scripts.
+//!
+//! Charts are SVG inside the page. What a chart shows stands in a table or in the records too, and no
+//! meaning hangs on colour alone: every series has a mark of its own. The records themselves are
+//! embedded as JSON, so the page can be read by programs and shown again.
+
+mod axis;
+mod chart;
+mod charts;
+mod details;
+mod page;
+mod rows;
+mod stores;
+
+pub use page::report;

@@ -1,0 +1,201 @@
+//! The page as a whole.
+
+use super::chart::mark;
+use super::charts::{self, DISTRIBUTION_STYLES};
+use super::stores::Stores;
+use super::{details, rows};
+use crate::record::{ProbeRecord, Record, RunRecord, json};
+use crate::survey::Survey;
+use crate::units;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The report of any records: a part a directory that was probed, then runs that belong to none.
+pub fn report(records: &[Record]) -> String {
+    let surveys = Survey::all(records);
+    let loose: Vec<&RunRecord> = records
+        .iter()
+        .filter_map(Record::as_run)
+        .filter(|run| !held(&surveys, run))
+        .collect();
+    let title = title(&surveys, &loose);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { main {
+                header {
+                    h1 { (title) }
+                    @if let Some(first) = records.first() { p.when { (origin(first)) } }
+                }
+                @for survey in &surveys { (part(survey)) }
+                @if !loose.is_empty() { (other_runs(&loose)) }
+                h2 { "Every record" }
+                (details::records(records))
+                script #records type="application/json" { (PreEscaped(embedded(records))) }
+                footer { p {
+                    "The records are embedded in this page as JSON (the element “records”). "
+                    "Times are service times unless named otherwise; a rate counts committed "
+                    "transactions only."
+                } }
+            } }
+        }
+    };
+    page.into_string()
+}
+
+fn title(surveys: &[Survey<'_>], loose: &[&RunRecord]) -> String {
+    match (surveys, loose) {
+        ([], []) => "Syncline: no records".to_owned(),
+        ([], [one]) => format!("Syncline: {}", one.title()),
+        ([], several) => format!("Syncline: {} runs", several.len()),
+        ([one], _) if one.runs.is_empty() => {
+            format!("Syncline probe: {}", one.probe.body.directory)
+        }
+        ([one], _) => format!("Syncline survey: {}", one.probe.body.directory),
+        (several, _) => format!("Syncline survey: {} directories", several.len()),
+    }
+}
+
+fn held(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
+    surveys
+        .iter()
+        .any(|survey| survey.runs.iter().any(|known| std::ptr::eq(*known, run)))
+}
+
+/// When, by which version, on which machine.
+fn origin(record: &Record) -> String {
+    let machine = match record {
+        Record::Run(run) => &run.head.machine,
+        Record::Probe(probe) => &probe.body.machine,
+    };
+    let identity = record.identity();
+    let when = identity.started.replace('T', " ").replace('Z', " UTC");
+    format!(
+        "{when}, syncline {}, {}",
+        identity.syncline,
+        machine.in_words()
+    )
+}
+
+fn part(survey: &Survey<'_>) -> Markup {
+    let stores = Stores::of(survey);
+    html! {
+        section {
+            (cards(survey))
+            ol.sentences { @for sentence in survey.sentences() { li { (sentence) } } }
+            (details::warnings(survey))
+            @if let Some(chart) = charts::throughput(survey, &stores) {
+                h2 { "Throughput by clients, against what the directory can sync" }
+                figure { (stores.legend(true)) (PreEscaped(chart)) figcaption {
+                    "Both axes are logarithmic. Above line_max, several commits must share a sync."
+                } }
+                h2 { "Every store and number of clients" }
+                (rows::table(survey))
+                (multiples("Percentiles of service time", &stores,
+                    &charts::percentiles(survey, &stores)))
+                (multiples("Throughput over time", &stores, &charts::over_time(survey, &stores)))
+            }
+            (probe(survey.probe))
+        }
+    }
+}
+
+fn cards(survey: &Survey<'_>) -> Markup {
+    let line = survey.line();
+    let best = survey.best();
+    html! {
+        div.cards {
+            (card("line_1", &units::or_unknown(line.line_1, units::rate), "one sync outstanding"))
+            (card("line_max", &units::or_unknown(line.line_max, units::rate),
+                &line.line_max_outstanding.map_or_else(
+                    || "several syncs outstanding".to_owned(),
+                    |count| format!("{count} syncs outstanding"))))
+            @for run in best.iter().take(2) {
+                (card(&run.head.target.name, &units::rate(run.end.throughput_per_s),
+                    &format!("commits, {} clients; durability {}", run.head.plan.clients,
+                        run.head.target.durability_with_evidence())))
+            }
+        }
+    }
+}
+
+fn card(name: &str, figure: &str, about: &str) -> Markup {
+    html! { div.card { div.name { (name) } div.figure { (figure) } div.about { (about) } } }
+}
+
+fn multiples(heading: &str, stores: &Stores, charts: &[(u64, String)]) -> Markup {
+    html! {
+        h2 { (heading) }
+        (stores.legend(false))
+        div.multiples {
+            @for (clients, chart) in charts {
+                figure {
+                    h3 { (clients) @if *clients == 1 { " client" } @else { " clients" } }
+                    (PreEscaped(chart))
+                }
+            }
+        }
+    }
+}
+
+fn probe(probe: &ProbeRecord) -> Markup {
+    html! {
+        @if let Some(chart) = charts::distributions(probe) {
+            h2 { "What one sync takes here" }
+            figure {
+                ul.legend {
+                    @for (style, name) in DISTRIBUTION_STYLES.into_iter().zip(["p50", "p99", "max"]) {
+                        li { (PreEscaped(mark(style))) (name) }
+                    }
+                    li { span.bar {} "from p50 to p99.9" }
+                }
+                (PreEscaped(chart))
+                figcaption { "One sync outstanding unless said otherwise; " (probe.body.label) "." }
+            }
+        }
+        @if let Some(chart) = charts::line_over_time(probe) {
+            h2 { "The sync line over time" }
+            figure { (PreEscaped(chart)) figcaption {
+                "The lower curve has one sync outstanding, the upper as many as reached line_max."
+            } }
+        }
+        h2 { "What lies under the directory" }
+        @for verdict in &probe.body.verdicts {
+            p.verdict { b { (verdict.word) } ": " (verdict.subject) ": " (verdict.reason)
+                @if let Some(remedy) = &verdict.remedy { pre { (remedy) } } }
+        }
+        @for note in &probe.body.notes { p.note { (note) } }
+        @if let Some(reason) = &probe.body.cut_short { p.warning { "cut short: " (reason) } }
+        (details::device(probe))
+    }
+}
+
+fn other_runs(runs: &[&RunRecord]) -> Markup {
+    html! {
+        h2 { "Runs" }
+        div.scroll { table {
+            thead { tr { th { "run" } th { "commits/s" } th { "p50" } th { "p99" }
+                th { "durability" } } }
+            tbody { @for run in runs { tr {
+                td.text { (run.title()) }
+                td { b { (units::count(run.end.throughput_per_s)) } }
+                td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p50))) }
+                td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p99))) }
+                td.text { (run.head.target.durability_with_evidence()) }
+            } } }
+        } }
+    }
+}
+
+/// The records as JSON that cannot end the element it stands in.
+fn embedded(records: &[Record]) -> String {
+    json(records).replace('<', "\\u003c")
+}

@@ -1,0 +1,94 @@
+//! The survey's table in HTML.
+
+use crate::record::{Latency, RunRecord};
+use crate::survey::{Group, RungOutcome, Survey};
+use crate::units;
+use maud::{Markup, html};
+
+const COLUMNS: usize = 9;
+
+/// One body of rows a store, each with what its durability rests on.
+pub(super) fn table(survey: &Survey<'_>) -> Markup {
+    html! {
+        div.scroll { table {
+            thead { tr {
+                @for heading in ["clients", "commits/s", "from to", "× line_1", "× line_max",
+                    "commits per sync", "p50", "p99", "at its limit"] {
+                    th { (heading) }
+                }
+            } }
+            @for group in survey.groups() { (body(&group, survey)) }
+        } }
+    }
+}
+
+fn body(group: &Group<'_>, survey: &Survey<'_>) -> Markup {
+    html! {
+        tbody {
+            tr.group { th colspan=(COLUMNS) { (heading(group)) } }
+            @for rung in &group.rungs {
+                @match rung.outcome {
+                    RungOutcome::Ran(run) => (row(run, survey)),
+                    RungOutcome::NotRun(reason) => tr.notrun {
+                        td { (rung.clients) }
+                        td.text colspan=(COLUMNS - 1) { "not run: " (reason) }
+                    },
+                }
+            }
+        }
+    }
+}
+
+fn heading(group: &Group<'_>) -> Markup {
+    let Some(run) = group.example else {
+        return html! { (group.target) ", " (group.durability) " (not run, nothing read back)" };
+    };
+    let target = &run.head.target;
+    html! {
+        b { (target.name) } " " (target.version.as_deref().unwrap_or("")) ", " (group.model)
+        ", isolation " (target.isolation.as_deref().unwrap_or(units::UNKNOWN))
+        span.evidence { "durability " (target.durability_with_evidence()) }
+        @if let Some(notice) = &run.head.workload.notice { span.evidence { (notice) } }
+    }
+}
+
+fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
+    let rate = run.end.throughput_per_s;
+    let line = survey.line();
+    let part = |line: Option<f64>| {
+        units::or_unknown(line.filter(|line| *line > 0.0), |line| {
+            units::figure(rate / line)
+        })
+    };
+    let time =
+        |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
+    let range = run.end.throughput_range.as_ref().map_or_else(
+        || "one run".to_owned(),
+        |range| {
+            format!(
+                "{} to {}",
+                units::count(range.least),
+                units::count(range.most)
+            )
+        },
+    );
+    let limit = run.end.saturation.as_ref();
+    html! {
+        tr {
+            td { (run.head.plan.clients) }
+            td { b { (units::count(rate)) } }
+            td { (range) }
+            td { (part(line.line_1)) }
+            td { (part(line.line_max)) }
+            td title=(run.end.per_commit.syncs.source) {
+                (units::or_unknown(run.end.per_commit.commits_per_sync(), units::figure))
+            }
+            td { (time(|times| times.p50)) }
+            td { (time(|times| times.p99)) }
+            td.text title=(limit.map_or("", |found| found.reason.as_str())) {
+                (limit.map_or(units::UNKNOWN, |found| found.verdict.as_str()))
+                @if run.end.cut_short.is_some() { ", cut short" }
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Which store has which colour and mark, the same in every chart of the page.
+
+use super::chart::{STYLES, mark};
+use crate::record::RunRecord;
+use crate::survey::Survey;
+use maud::{Markup, PreEscaped, html};
+
+/// The stores of a survey in the order of its groups.
+#[derive(Debug)]
+pub(super) struct Stores {
+    names: Vec<String>,
+}
+
+impl Stores {
+    /// The stores that ran.
+    pub(super) fn of(survey: &Survey<'_>) -> Stores {
+        let mut names = Vec::new();
+        for run in &survey.runs {
+            if !names.contains(&name(run)) {
+                names.push(name(run));
+            }
+        }
+        Stores { names }
+    }
+
+    /// The style of a run's store. Beyond the styles there are, they repeat; the table tells all.
+    pub(super) fn style(&self, run: &RunRecord) -> usize {
+        self.names
+            .iter()
+            .position(|known| *known == name(run))
+            .unwrap_or(0)
+            % STYLES
+    }
+
+    /// Marks and names, and dashes for the lines if they are drawn.
+    pub(super) fn legend(&self, with_lines: bool) -> Markup {
+        html! {
+            ul.legend {
+                @for (style, name) in self.names.iter().enumerate() {
+                    li { (PreEscaped(mark(style))) (name) }
+                }
+                @if with_lines {
+                    li { span.dash {} "what the directory can sync" }
+                }
+            }
+        }
+    }
+}
+
+/// "sqlite, threads, data".
+fn name(run: &RunRecord) -> String {
+    let target = &run.head.target;
+    let durability = target.durability.as_deref().unwrap_or("unknown");
+    format!("{}, {}, {durability}", target.name, run.client_model())
+}

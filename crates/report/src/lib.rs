@@ -1,0 +1,21 @@
+//! The run record and every view of it.
+//!
+//! The record comes first: what was measured is written down as it happens, in a versioned format
+//! ([`record`]), and terminal tables ([`table`]), the survey ([`survey`]), comparisons ([`compare`])
+//! and the HTML report ([`html`]) are drawn from records alone. So everything that was ever shown can
+//! be shown again, and by other programs.
+//!
+//! This room makes texts and files; it prints nothing and measures nothing.
+
+pub mod compare;
+mod error;
+mod finding;
+pub mod html;
+pub mod record;
+pub mod stats;
+pub mod survey;
+pub mod table;
+pub mod units;
+
+pub use error::{Error, Result};
+pub use finding::{Finding, count_finding, findings, rate_finding};

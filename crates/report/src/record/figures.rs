@@ -1,0 +1,282 @@
+//! What a run counted and timed.
+//!
+//! 1. `attempted` is the sum of the other five outcomes; the reader refuses a record where it is not.
+//! 2. Rates count committed transactions only.
+//! 3. Service time runs from the start of the first try, response time from the moment at which the
+//!    transaction was due; in a closed loop that is the same moment.
+
+use super::described::described;
+use std::collections::BTreeMap;
+
+described! {
+    /// How the transactions of the measured phase ended.
+    pub struct Outcomes {
+        /// All that were started: the sum of the other five.
+        pub attempted: u64,
+        /// Acknowledged as committed; only these are throughput.
+        pub committed: u64,
+        /// Ended by the workload's own rule; expected, not an error.
+        pub aborted: u64,
+        /// Given up because of other transactions, after the retries of the plan.
+        pub conflicted: u64,
+        /// Failed.
+        pub failed: u64,
+        /// Not known how they ended: the run was over first, or the store could not say.
+        pub unfinished: u64,
+        /// Conflicts by cause: `locked`, `deadlock`, `serialization`.
+        pub conflict_causes: BTreeMap<String, u64>,
+        /// Failures by cause: `connection`, `disk_full`, `storage`, `statement`, `limit`.
+        pub failure_causes: BTreeMap<String, u64>,
+        /// Tries beyond the first, whatever came of them; not attempts.
+        pub retries: u64,
+        /// Committed transactions that needed more than one try.
+        pub committed_after_retry: u64,
+    }
+
+    /// What the schedule of an open loop asked for and what became of it.
+    pub struct Arrivals {
+        /// Transactions due in the measured phase.
+        pub offered: u64,
+        /// Of these, started.
+        pub started: u64,
+        /// Of these, started later than due because every client was busy.
+        pub late: u64,
+        /// Due, but never started: the run was over first.
+        pub abandoned: u64,
+    }
+
+    /// A distribution of times in nanoseconds.
+    pub struct Latency {
+        /// Half were no longer.
+        pub p50: u64,
+        /// 90 % were no longer.
+        pub p90: u64,
+        /// 99 % were no longer.
+        pub p99: u64,
+        /// 99.9 % were no longer.
+        pub p999: u64,
+        /// The longest.
+        pub max: u64,
+        /// The arithmetic mean.
+        pub mean: f64,
+    }
+
+    /// The figures of one kind of transaction.
+    pub struct TransactionFigures {
+        /// The workload's name for it.
+        pub name: String,
+        /// Committed ones.
+        pub count: u64,
+        /// How its transactions ended.
+        pub outcomes: Outcomes,
+        /// From the start of the first try to the acknowledgement; null if none committed.
+        pub service_ns: Option<Latency>,
+        /// From the moment it was due to the acknowledgement; null if none committed.
+        pub response_ns: Option<Latency>,
+    }
+
+    /// The figures of one prepared operation.
+    pub struct OperationFigures {
+        /// The workload's name for it.
+        pub name: String,
+        /// Answered ones.
+        pub count: u64,
+        /// From sending to the answer; null if none was answered.
+        pub service_ns: Option<Latency>,
+        /// True if it was sent with others before their answers, so that times overlap.
+        pub pipelined: bool,
+    }
+
+    /// The least and the most.
+    pub struct Range {
+        /// The least.
+        pub least: f64,
+        /// The most.
+        pub most: f64,
+    }
+
+    /// One measured phase of the same setting.
+    pub struct Repetition {
+        /// When its measured phase began, nanoseconds since 1970.
+        pub started_wall_ns: u64,
+        /// How long its measured phase took.
+        pub measured_ns: u64,
+        /// How its transactions ended.
+        pub outcomes: Outcomes,
+        /// Committed transactions per second.
+        pub throughput_per_s: f64,
+        /// Figures by kind of transaction.
+        pub transactions: Vec<TransactionFigures>,
+        /// Commits per sync; null where syncs were not counted.
+        pub commits_per_sync: Option<f64>,
+    }
+
+    /// A figure per commit, and where it comes from.
+    pub struct Counted {
+        /// The figure; null where it was not measured.
+        pub value: Option<f64>,
+        /// What counted it, or why nothing did.
+        pub source: String,
+    }
+
+    /// What one commit cost, averaged over the measured phase.
+    pub struct PerCommit {
+        /// Sync system calls (fsync, fdatasync, msync, `sync_file_range`).
+        pub syncs: Counted,
+        /// Writes that are synchronous by themselves (`O_DSYNC`, `RWF_DSYNC`).
+        pub synced_writes: Counted,
+        /// Writes that reached the disk below.
+        pub device_writes: Counted,
+        /// Bytes that reached the disk below.
+        pub device_bytes: Counted,
+        /// Cache flushes that reached the disk below.
+        pub flushes: Counted,
+        /// System calls of the process under test.
+        pub system_calls: Counted,
+        /// Processor time of the load generator, nanoseconds.
+        pub client_cpu_ns: Counted,
+        /// Processor time of the store, nanoseconds.
+        pub target_cpu_ns: Counted,
+        /// Page faults of the process under test.
+        pub page_faults: Counted,
+    }
+}
+
+impl Outcomes {
+    /// Nothing attempted.
+    pub fn none() -> Outcomes {
+        Outcomes {
+            attempted: 0,
+            committed: 0,
+            aborted: 0,
+            conflicted: 0,
+            failed: 0,
+            unfinished: 0,
+            conflict_causes: BTreeMap::new(),
+            failure_causes: BTreeMap::new(),
+            retries: 0,
+            committed_after_retry: 0,
+        }
+    }
+
+    /// True if the five ends add up to what was attempted.
+    pub fn adds_up(&self) -> bool {
+        let ends = [
+            self.committed,
+            self.aborted,
+            self.conflicted,
+            self.failed,
+            self.unfinished,
+        ];
+        ends.iter()
+            .try_fold(0_u64, |sum, end| sum.checked_add(*end))
+            == Some(self.attempted)
+    }
+
+    /// Adds another measured phase.
+    pub fn add(&mut self, other: &Outcomes) {
+        self.attempted += other.attempted;
+        self.committed += other.committed;
+        self.aborted += other.aborted;
+        self.conflicted += other.conflicted;
+        self.failed += other.failed;
+        self.unfinished += other.unfinished;
+        self.retries += other.retries;
+        self.committed_after_retry += other.committed_after_retry;
+        for (cause, count) in &other.conflict_causes {
+            *self.conflict_causes.entry(cause.clone()).or_default() += count;
+        }
+        for (cause, count) in &other.failure_causes {
+            *self.failure_causes.entry(cause.clone()).or_default() += count;
+        }
+    }
+}
+
+impl Counted {
+    /// No figure, and why.
+    pub fn unknown(reason: impl Into<String>) -> Counted {
+        Counted {
+            value: None,
+            source: reason.into(),
+        }
+    }
+
+    /// A figure and what counted it; one that is not finite is none.
+    pub fn by(value: Option<f64>, source: impl Into<String>) -> Counted {
+        Counted {
+            value: value.filter(|value| value.is_finite()),
+            source: source.into(),
+        }
+    }
+}
+
+impl PerCommit {
+    /// Nothing counted, for one reason.
+    pub fn unknown(reason: &str) -> PerCommit {
+        let none = || Counted::unknown(reason);
+        PerCommit {
+            syncs: none(),
+            synced_writes: none(),
+            device_writes: none(),
+            device_bytes: none(),
+            flushes: none(),
+            system_calls: none(),
+            client_cpu_ns: none(),
+            target_cpu_ns: none(),
+            page_faults: none(),
+        }
+    }
+
+    /// Commits that share a sync; `None` where syncs were not counted or there were none.
+    pub fn commits_per_sync(&self) -> Option<f64> {
+        let ratio = 1.0 / self.syncs.value?;
+        ratio.is_finite().then_some(ratio)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counted, Outcomes, PerCommit};
+
+    #[test]
+    fn outcomes_add_up_or_do_not() {
+        let mut outcomes = Outcomes::none();
+        assert!(outcomes.adds_up());
+        outcomes.committed = 3;
+        assert!(!outcomes.adds_up());
+        outcomes.attempted = 3;
+        assert!(outcomes.adds_up());
+        outcomes.failed = u64::MAX;
+        assert!(!outcomes.adds_up());
+    }
+
+    #[test]
+    fn phases_are_summed_with_their_causes() {
+        let mut sum = Outcomes::none();
+        let mut phase = Outcomes {
+            attempted: 5,
+            committed: 3,
+            conflicted: 2,
+            ..Outcomes::none()
+        };
+        phase.conflict_causes.insert("locked".to_owned(), 2);
+        sum.add(&phase);
+        sum.add(&phase);
+        assert_eq!(
+            (sum.attempted, sum.committed, sum.conflict_causes["locked"]),
+            (10, 6, 4)
+        );
+        assert!(sum.adds_up());
+    }
+
+    #[test]
+    fn commits_per_sync_is_unknown_without_syncs() {
+        let mut per_commit = PerCommit::unknown("tracing is not allowed");
+        assert_eq!(per_commit.commits_per_sync(), None);
+        per_commit.syncs = Counted::by(Some(0.0), "perf event");
+        assert_eq!(per_commit.commits_per_sync(), None);
+        per_commit.syncs = Counted::by(Some(0.25), "perf event");
+        assert_eq!(per_commit.commits_per_sync(), Some(4.0));
+        assert_eq!(Counted::by(Some(f64::NAN), "perf event").value, None);
+    }
+}

@@ -1,0 +1,516 @@
+//! From what the runner found to the record of a run.
+//!
+//! Several repetitions of one setting make one record: outcomes are summed, the throughput is the
+//! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
+//! repetition in the middle, so that its figures belong together.
+
+use super::figures::{
+    Arrivals, Counted, Latency, OperationFigures, Outcomes, PerCommit, Range, Repetition,
+    TransactionFigures,
+};
+use super::identity::Identity;
+use super::interval::Interval;
+use super::judgement::{Check, Fairness, Saturation, Warning};
+use super::place::{Device, Machine, SyncLine};
+use super::run::{RunEnd, RunHead, RunRecord};
+use super::setting::{Client, Plan, Setting, Target, Workload};
+use crate::stats;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use syncline_runner::{self as runner, Cause, CheckOutcome, FailureKind, LogPlace, StopReason};
+
+/// What a record needs and the runner does not know.
+#[derive(Clone, Debug)]
+pub struct RunGiven {
+    /// The record's identity.
+    pub identity: Identity,
+    /// The URL the target was opened by, without a password.
+    pub url: Option<String>,
+    /// The host's name.
+    pub host: Option<String>,
+    /// How many measured phases there were to be.
+    pub repeat: u64,
+    /// True if repetitions of several settings took turns.
+    pub interleave: bool,
+    /// What the log directory can durably complete.
+    pub sync_line: SyncLine,
+}
+
+/// The head of a record, as soon as the runner has started.
+pub fn head_from_run(head: &runner::RunHead, given: &RunGiven) -> RunHead {
+    RunHead {
+        plan: plan(&head.plan, head.client.clients, given),
+        workload: workload(&head.workload, head.plan.seed),
+        target: target(&head.target, given.url.clone()),
+        machine: Machine {
+            host: given.host.clone(),
+            ..machine_from(&head.machine)
+        },
+    }
+}
+
+/// One interval of a repetition, counted from 1.
+pub fn interval_from_run(interval: &runner::Interval, repetition: u64) -> Interval {
+    Interval {
+        repetition,
+        start_ns: interval.start_ns,
+        end_ns: interval.end_ns,
+        committed: interval.committed,
+        aborted: interval.aborted,
+        conflicted: interval.conflicted,
+        failed: interval.failed,
+        unfinished: interval.unfinished,
+        service_p50_ns: interval.service_p50_ns,
+        service_p99_ns: interval.service_p99_ns,
+        service_max_ns: interval.service_max_ns,
+        steal: finite(interval.machine.steal),
+        foreign_cpus: finite(interval.machine.foreign_cpus),
+        busy: finite(interval.machine.busy),
+        pressure_cpu: finite(interval.machine.pressure_cpu),
+        pressure_io: finite(interval.machine.pressure_io),
+        queue_length: finite(interval.machine.queue_length),
+        device_busy: finite(interval.machine.device_busy),
+        page_faults: interval.machine.page_faults,
+    }
+}
+
+/// The record of the repetitions of one setting; at least one.
+pub fn from_run(runs: &[runner::RunResult], given: &RunGiven) -> RunRecord {
+    assert!(!runs.is_empty(), "a record needs at least one repetition");
+    let middle = &runs[middle_of(runs)];
+    let intervals: Vec<Interval> = runs
+        .iter()
+        .zip(1..)
+        .flat_map(|(run, repetition)| {
+            run.intervals
+                .iter()
+                .map(move |interval| interval_from_run(interval, repetition))
+        })
+        .collect();
+    let mut head = head_from_run(&middle.head, given);
+    head.machine = measured_machine(head.machine, &intervals);
+    let end = end_of(runs, middle, given, &intervals);
+    let mut record = RunRecord {
+        identity: given.identity.clone(),
+        head,
+        end,
+        intervals,
+    };
+    crate::finding::note_findings(&mut record);
+    record
+}
+
+/// The machine in the record's words.
+pub fn machine_from(machine: &runner::Machine) -> Machine {
+    Machine {
+        cpu: machine.cpu_model.clone(),
+        cores: Some(machine.cores as u64),
+        smt: machine.smt,
+        governor: machine.governor.clone(),
+        memory_bytes: machine.memory_bytes,
+        kernel: machine.kernel.clone(),
+        hypervisor: machine.hypervisor.clone(),
+        ..Machine::unknown()
+    }
+}
+
+fn end_of(
+    runs: &[runner::RunResult],
+    middle: &runner::RunResult,
+    given: &RunGiven,
+    intervals: &[Interval],
+) -> RunEnd {
+    let mut summed = Outcomes::none();
+    for run in runs {
+        summed.add(&outcomes(&run.outcomes));
+    }
+    let rates: Vec<f64> = runs.iter().map(|run| run.throughput_per_s).collect();
+    RunEnd {
+        stopped_by: runs
+            .last()
+            .map(|run| stopped_by(&run.stopped_by).to_owned()),
+        cut_short: cut_short(runs, given.repeat),
+        measured_ns: runs.iter().map(|run| run.measured_ns).sum(),
+        outcomes: summed,
+        throughput_per_s: stats::median(&rates).unwrap_or(0.0),
+        throughput_range: (runs.len() > 1)
+            .then(|| stats::range(&rates))
+            .flatten()
+            .map(|range| Range {
+                least: range.least,
+                most: range.most,
+            }),
+        repetitions: runs.iter().map(repetition).collect(),
+        arrivals: arrivals(runs),
+        transactions: transactions(middle),
+        operations: middle
+            .head
+            .plan
+            .operations
+            .then(|| middle.operations.iter().map(operation).collect()),
+        per_commit: per_commit(runs),
+        sync_line: given.sync_line.clone(),
+        client: Some(Client {
+            model: middle.head.client.model.word().to_owned(),
+            workers: middle.head.client.workers as u64,
+            cpu_ns_per_transaction: finite(middle.client_cpu_ns_per_transaction),
+        }),
+        saturation: Some(saturation(&middle.saturation)),
+        device: device(&middle.head, intervals),
+        fairness: Some(fairness(&middle.fairness)),
+        cost: None,
+        reconnects: runs.iter().map(|run| run.reconnects).sum(),
+        checks: checks(runs),
+        warnings: warnings(runs),
+    }
+}
+
+/// The repetition whose throughput is the median, or the lower of the middle two.
+fn middle_of(runs: &[runner::RunResult]) -> usize {
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by(|a, b| {
+        runs[*a]
+            .throughput_per_s
+            .total_cmp(&runs[*b].throughput_per_s)
+    });
+    order[(runs.len() - 1) / 2]
+}
+
+fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> Plan {
+    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Plan {
+        clients: clients as u64,
+        workers: plan.workers.map(|workers| workers as u64),
+        duration_ns: plan.duration.map(nanos),
+        transactions: plan.transactions,
+        warm_up_ns: nanos(plan.warm_up),
+        drain_ns: nanos(plan.drain),
+        arrival: plan.arrival.word().to_owned(),
+        rate_per_s: finite(plan.arrival.rate_per_s()),
+        retries: u64::from(plan.retries),
+        seed: plan.seed,
+        pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
+        operations: plan.operations,
+        interval_ns: nanos(plan.interval),
+        repeat: given.repeat,
+        interleave: given.interleave,
+    }
+}
+
+fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
+    Workload {
+        name: facts.name.clone(),
+        options: facts.options.iter().cloned().collect(),
+        seed,
+        unit: facts.unit.name.to_owned(),
+        unit_per_transaction: facts.unit.per_transaction,
+        notice: facts.notice.clone(),
+    }
+}
+
+fn target(facts: &runner::TargetFacts, url: Option<String>) -> Target {
+    let evidence = &facts.evidence;
+    let (log_directory, log_reason) = match &facts.log_place {
+        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
+        LogPlace::Nowhere(reason) => (None, Some(reason.clone())),
+    };
+    Target {
+        name: facts.name.clone(),
+        url,
+        product: Some(evidence.product.clone()),
+        version: Some(evidence.version.clone()),
+        durability: Some(evidence.durability.word().to_owned()),
+        evidence: Some(evidence.durability_evidence.clone()),
+        isolation: Some(evidence.isolation.words().to_owned()),
+        settings: evidence
+            .settings
+            .iter()
+            .map(|setting| Setting {
+                name: setting.name.clone(),
+                value: setting.value.clone(),
+                said_by: setting.said_by.clone(),
+            })
+            .collect(),
+        log_directory,
+        log_reason,
+    }
+}
+
+fn measured_machine(machine: Machine, intervals: &[Interval]) -> Machine {
+    Machine {
+        steal: mean(intervals, |interval| interval.steal),
+        foreign_cpus: mean(intervals, |interval| interval.foreign_cpus),
+        pressure_cpu: mean(intervals, |interval| interval.pressure_cpu),
+        pressure_io: mean(intervals, |interval| interval.pressure_io),
+        ..machine
+    }
+}
+
+fn device(head: &runner::RunHead, intervals: &[Interval]) -> Device {
+    match &head.device {
+        Ok(place) => Device {
+            name: Some(place.device.clone()),
+            model: place.model.clone(),
+            queue_length: mean(intervals, |interval| interval.queue_length),
+            reason: None,
+        },
+        Err(reason) => Device {
+            name: None,
+            model: None,
+            queue_length: None,
+            reason: Some(reason.clone()),
+        },
+    }
+}
+
+/// The mean over the intervals that know the figure, weighted by their length.
+fn mean(intervals: &[Interval], figure: impl Fn(&Interval) -> Option<f64>) -> Option<f64> {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for interval in intervals {
+        if let Some(value) = figure(interval) {
+            sum += value * interval.seconds();
+            seconds += interval.seconds();
+        }
+    }
+    finite(Some(sum / seconds))
+}
+
+fn outcomes(found: &runner::Outcomes) -> Outcomes {
+    let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {
+        let named = names
+            .into_iter()
+            .map(str::to_owned)
+            .zip(counts.iter().copied());
+        named.filter(|(_, count)| *count > 0).collect()
+    };
+    Outcomes {
+        attempted: found.attempted,
+        committed: found.committed,
+        aborted: found.aborted,
+        conflicted: found.conflicted.iter().sum(),
+        failed: found.failed.iter().sum(),
+        unfinished: found.unfinished,
+        conflict_causes: causes(
+            &found.conflicted,
+            Cause::ALL.iter().map(|cause| cause.name()).collect(),
+        ),
+        failure_causes: causes(
+            &found.failed,
+            FailureKind::ALL.iter().map(|kind| kind.name()).collect(),
+        ),
+        retries: found.retries,
+        committed_after_retry: found.committed_after_retry,
+    }
+}
+
+fn repetition(run: &runner::RunResult) -> Repetition {
+    Repetition {
+        started_wall_ns: run.head.began_wall_ns,
+        measured_ns: run.measured_ns,
+        outcomes: outcomes(&run.outcomes),
+        throughput_per_s: run.throughput_per_s,
+        transactions: transactions(run),
+        commits_per_sync: run
+            .per_commit
+            .syncs
+            .value
+            .and_then(|syncs| finite(Some(1.0 / syncs))),
+    }
+}
+
+fn transactions(run: &runner::RunResult) -> Vec<TransactionFigures> {
+    run.transactions
+        .iter()
+        .map(|one| TransactionFigures {
+            name: one.name.clone(),
+            count: one.outcomes.committed,
+            outcomes: outcomes(&one.outcomes),
+            service_ns: one.service_ns.as_ref().map(latency),
+            response_ns: one.response_ns.as_ref().map(latency),
+        })
+        .collect()
+}
+
+fn operation(one: &runner::OperationResult) -> OperationFigures {
+    OperationFigures {
+        name: one.name.clone(),
+        count: one.service_ns.map_or(0, |times| times.count),
+        service_ns: one.service_ns.as_ref().map(latency),
+        pipelined: one.pipelined,
+    }
+}
+
+fn latency(times: &runner::Distribution) -> Latency {
+    Latency {
+        p50: times.p50,
+        p90: times.p90,
+        p99: times.p99,
+        p999: times.p999,
+        max: times.max,
+        mean: times.mean,
+    }
+}
+
+fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
+    runs.iter()
+        .filter_map(|run| run.arrivals)
+        .fold(None, |sum, one| {
+            let sum = sum.unwrap_or(Arrivals {
+                offered: 0,
+                started: 0,
+                late: 0,
+                abandoned: 0,
+            });
+            Some(Arrivals {
+                offered: sum.offered + one.offered,
+                started: sum.started + one.started,
+                late: sum.late + one.late,
+                abandoned: sum.abandoned + one.abandoned,
+            })
+        })
+}
+
+fn per_commit(runs: &[runner::RunResult]) -> PerCommit {
+    let of = |pick: fn(&runner::PerCommit) -> &runner::Counted| median_count(runs, pick);
+    PerCommit {
+        syncs: of(|per| &per.syncs),
+        synced_writes: of(|per| &per.synced_writes),
+        device_writes: of(|per| &per.device_writes),
+        device_bytes: of(|per| &per.device_bytes),
+        flushes: of(|per| &per.flushes),
+        system_calls: of(|per| &per.system_calls),
+        client_cpu_ns: of(|per| &per.client_cpu_ns),
+        target_cpu_ns: of(|per| &per.target_cpu_ns),
+        page_faults: of(|per| &per.page_faults),
+    }
+}
+
+/// The median over the repetitions that counted; the first reason if none did.
+fn median_count(
+    runs: &[runner::RunResult],
+    pick: fn(&runner::PerCommit) -> &runner::Counted,
+) -> Counted {
+    let counts: Vec<_> = runs.iter().map(|run| pick(&run.per_commit)).collect();
+    let values: Vec<f64> = counts.iter().filter_map(|count| count.value).collect();
+    let known = counts
+        .iter()
+        .find(|count| count.value.is_some())
+        .or(counts.first());
+    Counted::by(
+        stats::median(&values),
+        known.map_or_else(|| "not counted".to_owned(), |count| count.source.clone()),
+    )
+}
+
+fn saturation(found: &runner::Saturation) -> Saturation {
+    let figures = &found.figures;
+    let named = [
+        ("workers_busy", figures.workers_busy),
+        ("laboratory_share", figures.laboratory_share),
+        ("machine_busy", figures.machine_busy),
+        ("conflict_share", figures.conflict_share),
+        ("line_share", figures.line_share),
+        ("device_busy", figures.device_busy),
+        ("syncs_per_s", figures.syncs_per_s),
+        ("flushes_per_s", figures.flushes_per_s),
+        ("read_share", figures.read_share),
+        ("round_trip_share", figures.round_trip_share),
+    ];
+    Saturation {
+        verdict: found.verdict.words().to_owned(),
+        reason: found.reason.clone(),
+        figures: named
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), finite(value)))
+            .collect(),
+        thresholds: found
+            .thresholds
+            .iter()
+            .map(|threshold| (threshold.figure.to_owned(), threshold.at_least))
+            .collect(),
+    }
+}
+
+fn fairness(found: &runner::Fairness) -> Fairness {
+    Fairness {
+        least: found.least,
+        median: found.median,
+        most: found.most,
+        starved: found.starved.iter().map(|client| *client as u64).collect(),
+    }
+}
+
+/// Each check once; of several repetitions the worst outcome stands.
+fn checks(runs: &[runner::RunResult]) -> Vec<Check> {
+    let mut checks: Vec<Check> = Vec::new();
+    for check in runs.iter().flat_map(|run| &run.checks) {
+        let (outcome, detail) = match &check.outcome {
+            CheckOutcome::Held => ("held", None),
+            CheckOutcome::Violated(found) => ("violated", Some(found.clone())),
+            CheckOutcome::NotApplicable(why) => ("not applicable", Some(why.clone())),
+        };
+        let one = Check {
+            name: check.name.clone(),
+            outcome: outcome.to_owned(),
+            detail,
+        };
+        match checks.iter_mut().find(|known| known.name == one.name) {
+            None => checks.push(one),
+            Some(known) if badness(&one.outcome) > badness(&known.outcome) => *known = one,
+            Some(_) => {}
+        }
+    }
+    checks
+}
+
+fn badness(outcome: &str) -> u8 {
+    match outcome {
+        "held" => 0,
+        "not applicable" => 1,
+        _ => 2,
+    }
+}
+
+/// Each sentence once.
+fn warnings(runs: &[runner::RunResult]) -> Vec<Warning> {
+    let mut warnings: Vec<Warning> = Vec::new();
+    for warning in runs.iter().flat_map(|run| &run.warnings) {
+        let one = Warning {
+            name: warning.name().to_owned(),
+            what: warning.what(),
+            advice: warning.advice().to_owned(),
+        };
+        if !warnings.contains(&one) {
+            warnings.push(one);
+        }
+    }
+    warnings
+}
+
+fn stopped_by(reason: &StopReason) -> &'static str {
+    match reason {
+        StopReason::Duration => "duration",
+        StopReason::Transactions => "transactions",
+        StopReason::Asked => "asked to stop",
+        StopReason::Failure { .. } => "failure",
+    }
+}
+
+fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
+    let failure = runs.iter().find_map(|run| match &run.stopped_by {
+        StopReason::Failure {
+            operation: Some(operation),
+            what,
+            ..
+        } => Some(format!("the store failed in {operation}: {what}")),
+        StopReason::Failure { what, .. } => Some(format!("the store failed: {what}")),
+        StopReason::Asked => Some("it was asked to stop".to_owned()),
+        StopReason::Duration | StopReason::Transactions => None,
+    });
+    let missing = (runs.len() as u64) < repeat;
+    failure.or_else(|| missing.then(|| format!("{} of {repeat} repetitions ran", runs.len())))
+}
+
+fn finite(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite())
+}

@@ -1,0 +1,80 @@
+//! The figures of one interval of a run: a line of the file, written as it happens.
+
+use super::described::described;
+use super::figures::Outcomes;
+
+described! {
+    /// One interval of the measured phase.
+    pub struct Interval {
+        /// Which repetition it belongs to, from 1.
+        pub repetition: u64,
+        /// Its begin, nanoseconds after the begin of the repetition's measured phase.
+        pub start_ns: u64,
+        /// Its end, likewise.
+        pub end_ns: u64,
+        /// Commits acknowledged in it, whenever they started.
+        pub committed: u64,
+        /// Transactions that the workload's own rule ended in it.
+        pub aborted: u64,
+        /// Transactions that gave way to others in it.
+        pub conflicted: u64,
+        /// Transactions that failed in it.
+        pub failed: u64,
+        /// Transactions of unknown outcome in it.
+        pub unfinished: u64,
+        /// Half of its service times were no longer; null if none committed.
+        pub service_p50_ns: Option<u64>,
+        /// 99 % of its service times were no longer; null if none committed.
+        pub service_p99_ns: Option<u64>,
+        /// The longest of its service times; null if none committed.
+        pub service_max_ns: Option<u64>,
+        /// Processor time taken by the hypervisor, as a part of all; null if unknown.
+        pub steal: Option<f64>,
+        /// Processors' worth of time used by other processes; null if unknown.
+        pub foreign_cpus: Option<f64>,
+        /// Processor time used by anyone, as a part of all; null if unknown.
+        pub busy: Option<f64>,
+        /// Part of the time in which somebody waited for a processor; null if unknown.
+        pub pressure_cpu: Option<f64>,
+        /// Part of the time in which somebody waited for input or output; null if unknown.
+        pub pressure_io: Option<f64>,
+        /// Requests in flight at the device, averaged; null if not counted.
+        pub queue_length: Option<f64>,
+        /// Part of the time in which the device had any request in flight; null if not counted.
+        pub device_busy: Option<f64>,
+        /// Page faults of the process under test; null if not counted.
+        pub page_faults: Option<u64>,
+    }
+}
+
+impl Interval {
+    /// Its length in seconds; at least a nanosecond, so that a rate over it is finite.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns).max(1) as f64 / 1e9
+    }
+
+    /// The outcomes that ended in it, without their causes.
+    pub fn outcomes(&self) -> Outcomes {
+        let ends = [
+            self.committed,
+            self.aborted,
+            self.conflicted,
+            self.failed,
+            self.unfinished,
+        ];
+        Outcomes {
+            attempted: ends.iter().sum(),
+            committed: self.committed,
+            aborted: self.aborted,
+            conflicted: self.conflicted,
+            failed: self.failed,
+            unfinished: self.unfinished,
+            ..Outcomes::none()
+        }
+    }
+
+    /// Committed transactions per second.
+    pub fn throughput_per_s(&self) -> f64 {
+        self.committed as f64 / self.seconds()
+    }
+}

@@ -1,0 +1,85 @@
+//! The lines of a record's file.
+//!
+//! Each line is one JSON object whose first field `line` says what it is:
+//!
+//! 1. `head`, always the first: identity, plan, workload, target, machine. Written before the load.
+//! 2. `interval`, any number, in order, each written when it is over.
+//! 3. `end`, at most one and the last: the whole record but the intervals, the head's fields again,
+//!    with what was learnt since.
+//!
+//! A probe's file has a head (its identity and directory) and an end. Every line is written whole
+//! with its newline in one call; a file that does not end in a newline was torn in its last line.
+
+use super::identity::Identity;
+use super::interval::Interval;
+use super::probe::ProbeRecord;
+use super::run::{RunEnd, RunHead, RunRecord};
+use serde::Serialize;
+
+/// A line on its way to the file.
+#[derive(Serialize)]
+#[serde(tag = "line", rename_all = "lowercase")]
+pub(super) enum Line<'a> {
+    /// A run's first.
+    #[serde(rename = "head")]
+    RunHead(Both<'a, Identity, RunHead>),
+    /// A probe's first.
+    #[serde(rename = "head")]
+    ProbeHead(ProbeHead<'a>),
+    /// One interval.
+    Interval(&'a Interval),
+    /// A run's last.
+    #[serde(rename = "end")]
+    RunEnd(RunWithoutIntervals<'a>),
+    /// A probe's last.
+    #[serde(rename = "end")]
+    ProbeEnd(&'a ProbeRecord),
+}
+
+/// Two objects side by side.
+#[derive(Serialize)]
+pub(super) struct Both<'a, A, B> {
+    #[serde(flatten)]
+    pub(super) first: &'a A,
+    #[serde(flatten)]
+    pub(super) second: &'a B,
+}
+
+/// What is known of a probe before it begins.
+#[derive(Serialize)]
+pub(super) struct ProbeHead<'a> {
+    #[serde(flatten)]
+    pub(super) identity: &'a Identity,
+    pub(super) directory: &'a str,
+}
+
+/// A run's record but its intervals, which have lines of their own.
+#[derive(Serialize)]
+pub(super) struct RunWithoutIntervals<'a> {
+    #[serde(flatten)]
+    identity: &'a Identity,
+    #[serde(flatten)]
+    head: &'a RunHead,
+    #[serde(flatten)]
+    end: &'a RunEnd,
+}
+
+impl<'a> RunWithoutIntervals<'a> {
+    pub(super) fn of(record: &'a RunRecord) -> RunWithoutIntervals<'a> {
+        RunWithoutIntervals {
+            identity: &record.identity,
+            head: &record.head,
+            end: &record.end,
+        }
+    }
+}
+
+impl Line<'_> {
+    /// The line with its newline.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes =
+            serde_json::to_vec(self).expect("records hold text keys and plain values only");
+        bytes.push(b'\n');
+        bytes
+    }
+}

@@ -1,0 +1,254 @@
+//! Reads a record back: its own file, or what `--json` printed.
+//!
+//! 1. A file of lines that ends without a newline was torn in its last line; that line is dropped,
+//!    and the record says that it was cut short.
+//! 2. A file without an end was cut short too; its figures are the sums of its intervals.
+//! 3. Anything else that is not as it must be is refused with the line and the reason: a wrong
+//!    figure is worse than none.
+
+use super::identity::{FORMAT_NAME, FORMAT_VERSION, Identity};
+use super::interval::Interval;
+use super::probe::ProbeRecord;
+use super::run::{RunEnd, RunHead, RunRecord};
+use super::whole::Record;
+use crate::{Error, Result};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+/// Reads the one record of a file.
+pub fn read(path: &Path) -> Result<Record> {
+    let mut records = read_all(path)?;
+    match records.len() {
+        1 => Ok(records.remove(0)),
+        count => Err(Error::Several {
+            path: path.to_owned(),
+            count,
+        }),
+    }
+}
+
+/// Reads every record of a file: one of a record's own file, any number of an array.
+pub fn read_all(path: &Path) -> Result<Vec<Record>> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    // A device such as /dev/zero has no end to read to.
+    if std::fs::metadata(path)
+        .map_err(failed)?
+        .file_type()
+        .is_char_device()
+    {
+        return Err(Error::NotARecord {
+            path: path.to_owned(),
+        });
+    }
+    Source { path }.records(&std::fs::read(path).map_err(failed)?)
+}
+
+/// A record file of a folder.
+#[derive(Debug)]
+pub struct Listed {
+    /// The file.
+    pub path: PathBuf,
+    /// Its record, or why it cannot be read.
+    pub record: Result<Record>,
+}
+
+/// Every record file of a folder, oldest first; files that cannot be read are listed with the reason.
+pub fn list(folder: &Path) -> Result<Vec<Listed>> {
+    let failed = |source| Error::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "jsonl")
+        {
+            paths.push(path);
+        }
+    }
+    // Names open with the time.
+    paths.sort();
+    Ok(paths
+        .into_iter()
+        .map(|path| Listed {
+            record: read(&path),
+            path,
+        })
+        .collect())
+}
+
+/// Where the bytes come from, for error sentences.
+struct Source<'a> {
+    path: &'a Path,
+}
+
+impl Source<'_> {
+    fn records(&self, bytes: &[u8]) -> Result<Vec<Record>> {
+        // A crash of the machine can leave zeros where the last line should be.
+        let end = bytes
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .map_or(0, |last| last + 1);
+        let bytes = &bytes[..end];
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(Error::Empty {
+                path: self.path.to_owned(),
+            });
+        }
+        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
+            // A torn last line may end within a character.
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        });
+        match serde_json::from_str(text) {
+            Ok(Value::Array(values)) if !values.is_empty() => {
+                values.into_iter().map(|value| self.folded(value)).collect()
+            }
+            Ok(value) if value.get("line").is_none() => Ok(vec![self.folded(value)?]),
+            _ => Ok(vec![self.lines(text)?]),
+        }
+    }
+
+    /// A record that was folded into one object before.
+    fn folded(&self, value: Value) -> Result<Record> {
+        self.check_format(&value)?;
+        self.check_figures(match value["kind"].as_str() {
+            Some("run") => Record::Run(Box::new(self.typed(1, value)?)),
+            Some("probe") => Record::Probe(Box::new(self.typed(1, value)?)),
+            _ => return Err(self.damaged(1, "its kind is neither run nor probe")),
+        })
+    }
+
+    fn lines(&self, text: &str) -> Result<Record> {
+        let torn = !text.ends_with('\n');
+        let mut lines: Vec<&str> = text.lines().collect();
+        let mut cut_short = None;
+        // The last line may be whole but for its newline; then it counts.
+        if torn
+            && lines
+                .last()
+                .is_some_and(|last| serde_json::from_str::<Value>(last).is_err())
+        {
+            lines.pop();
+            cut_short = Some("its last line was torn, and is left out");
+        }
+        let mut values = Vec::with_capacity(lines.len());
+        for (index, line) in lines.iter().enumerate() {
+            match serde_json::from_str::<Value>(line) {
+                Ok(value) => values.push(value),
+                Err(_) if index == 0 => return Err(self.not_a_record()),
+                Err(error) => return Err(self.damaged(index + 1, &format!("{error}"))),
+            }
+        }
+        let Some(head) = values.first().filter(|head| head["line"] == "head") else {
+            return Err(self.not_a_record());
+        };
+        self.check_format(head)?;
+        match head["kind"].as_str() {
+            Some("run") => self.run(values, cut_short),
+            Some("probe") => self.probe(values),
+            _ => Err(self.damaged(1, "its kind is neither run nor probe")),
+        }
+    }
+
+    fn run(&self, values: Vec<Value>, torn: Option<&str>) -> Result<Record> {
+        let count = values.len();
+        let mut intervals = Vec::new();
+        let mut head = None;
+        let mut end = None;
+        for (index, value) in values.into_iter().enumerate() {
+            let line = index + 1;
+            match value["line"].as_str() {
+                Some("head") if line == 1 => head = Some(self.opening(line, value)?),
+                Some("interval") => intervals.push(self.typed::<Interval>(line, value)?),
+                Some("end") if line == count => {
+                    head = Some(self.opening(line, value.clone())?);
+                    end = Some(self.typed::<RunEnd>(line, value)?);
+                }
+                _ => return Err(self.damaged(line, "it is no line of a run in this place")),
+            }
+        }
+        let (identity, head) = head.ok_or_else(|| self.not_a_record())?;
+        let end = end.unwrap_or_else(|| {
+            let reason = torn.unwrap_or("it has no end: the program was stopped, or still runs");
+            RunEnd::from_intervals(&intervals, &format!("the record was cut short: {reason}"))
+        });
+        self.check_figures(Record::Run(Box::new(RunRecord {
+            identity,
+            head,
+            end,
+            intervals,
+        })))
+    }
+
+    fn opening(&self, line: usize, value: Value) -> Result<(Identity, RunHead)> {
+        Ok((self.typed(line, value.clone())?, self.typed(line, value)?))
+    }
+
+    fn probe(&self, mut values: Vec<Value>) -> Result<Record> {
+        let count = values.len();
+        match values.pop() {
+            Some(end) if count == 2 && end["line"] == "end" => {
+                Ok(Record::Probe(Box::new(self.typed::<ProbeRecord>(2, end)?)))
+            }
+            Some(_) if count == 1 => Err(self.damaged(
+                2,
+                "the probe was cut short before its figures were written; probe again",
+            )),
+            _ => Err(self.damaged(count, "it is no line of a probe in this place")),
+        }
+    }
+
+    fn check_format(&self, value: &Value) -> Result<()> {
+        let format = &value["format"];
+        if format["name"] != FORMAT_NAME {
+            return Err(self.not_a_record());
+        }
+        match format["version"].as_u64() {
+            Some(version) if version > FORMAT_VERSION => Err(Error::Newer {
+                path: self.path.to_owned(),
+                version,
+                newest: FORMAT_VERSION,
+            }),
+            Some(1..) => Ok(()),
+            _ => Err(self.damaged(1, "its format has no version")),
+        }
+    }
+
+    fn check_figures(&self, record: Record) -> Result<Record> {
+        let adds_up = |run: &RunRecord| {
+            run.end.outcomes.adds_up()
+                && run.end.repetitions.iter().all(|one| one.outcomes.adds_up())
+        };
+        match &record {
+            Record::Run(run) if !adds_up(run) => {
+                Err(self.damaged(run.intervals.len() + 2, "its outcomes do not add up"))
+            }
+            _ => Ok(record),
+        }
+    }
+
+    fn typed<T: DeserializeOwned>(&self, line: usize, value: Value) -> Result<T> {
+        serde_json::from_value(value).map_err(|error| self.damaged(line, &format!("{error}")))
+    }
+
+    fn damaged(&self, line: usize, what: &str) -> Error {
+        Error::Damaged {
+            path: self.path.to_owned(),
+            line,
+            what: what.to_owned(),
+        }
+    }
+
+    fn not_a_record(&self) -> Error {
+        Error::NotARecord {
+            path: self.path.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The JSON schema of a folded record, made from the record's own declarations.
+//!
+//! It is published as `docs/record.schema.json`; a test holds the file to this function, and real
+//! records to the file. Fields that are not named are allowed, since a later program of the same
+//! format version may add some.
+
+use super::described::Described;
+use super::identity::{FORMAT_NAME, FORMAT_VERSION};
+use super::probe::ProbeRecord;
+use super::run::RunRecord;
+use serde_json::{Map, Value, json};
+
+/// The schema of what `--json` prints: a record, or an array of records.
+pub fn schema() -> Value {
+    let mut parts = Map::new();
+    let run = RunRecord::schema(&mut parts);
+    let probe = ProbeRecord::schema(&mut parts);
+    parts["Format"]["properties"]["name"]["const"] = json!(FORMAT_NAME);
+    parts["Format"]["properties"]["version"]["const"] = json!(FORMAT_VERSION);
+    parts["RunRecord"]["properties"]["kind"]["const"] = json!("run");
+    parts["ProbeRecord"]["properties"]["kind"]["const"] = json!("probe");
+    for (part, field, words) in WORDS {
+        let property = &mut parts[*part]["properties"][*field];
+        let kind = match property.get_mut("anyOf") {
+            // The word, where the other choice is null.
+            Some(choices) => &mut choices[0],
+            None => property,
+        };
+        kind["enum"] = json!(words);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Syncline record, version 1",
+        "description": "What the program measured: one record, or an array of records.",
+        "oneOf": [
+            { "$ref": "#/$defs/Record" },
+            { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/Record" } },
+        ],
+        "$defs": with_record(parts, &run, &probe),
+    })
+}
+
+/// Fields that hold one of a few words.
+const WORDS: &[(&str, &str, &[&str])] = &[
+    ("Plan", "arrival", &["closed", "fixed", "poisson"]),
+    ("Target", "durability", &["none", "os", "data", "full"]),
+    ("Client", "model", &["threads", "futures", "queue"]),
+    ("Check", "outcome", &["held", "violated", "not applicable"]),
+    (
+        "RunRecord",
+        "stopped_by",
+        &["duration", "transactions", "asked to stop", "failure"],
+    ),
+    ("Layer", "standing", &["passes on", "not known", "breaks"]),
+    (
+        "Cell",
+        "file_state",
+        &["overwrite", "unwritten extents", "append"],
+    ),
+    ("Cell", "placement", &["walk", "same block"]),
+    ("SequentialCell", "direction", &["read", "write"]),
+    (
+        "ProbeDevice",
+        "write_cache",
+        &["write back", "write through", "unknown"],
+    ),
+    ("ProbeRecord", "label", &["burst", "steady"]),
+    (
+        "Verdict",
+        "word",
+        &[
+            "not durable",
+            "implausible",
+            "consistent with flushing",
+            "unknown",
+        ],
+    ),
+    (
+        "Saturation",
+        "verdict",
+        &[
+            "client-bound",
+            "CPU-bound",
+            "sync-bound",
+            "read-bound",
+            "network-bound",
+            "lock-bound",
+            "nothing saturated",
+        ],
+    ),
+];
+
+fn with_record(mut parts: Map<String, Value>, run: &Value, probe: &Value) -> Value {
+    let record = json!({ "description": "A run or a probe.", "oneOf": [run, probe] });
+    parts.insert("Record".to_owned(), record);
+    Value::Object(parts)
+}

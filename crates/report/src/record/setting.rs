@@ -1,0 +1,165 @@
+//! What was run: plan, target and workload.
+
+use super::described::described;
+use std::collections::BTreeMap;
+
+described! {
+    /// How the load was asked for; enough to do it again.
+    pub struct Plan {
+        /// Clients, each with at most one transaction under way.
+        pub clients: u64,
+        /// Worker threads that were asked for; null if left to the target.
+        pub workers: Option<u64>,
+        /// Length of the measured phase; null if only the count ends it.
+        pub duration_ns: Option<u64>,
+        /// Transactions after which the measured phase ends; null if only the time ends it.
+        pub transactions: Option<u64>,
+        /// Load before the measured phase that is not counted.
+        pub warm_up_ns: u64,
+        /// How long transactions under way may take to end after the measured phase.
+        pub drain_ns: u64,
+        /// "closed", "fixed" or "poisson".
+        pub arrival: String,
+        /// Arrivals per second; null in a closed loop.
+        pub rate_per_s: Option<f64>,
+        /// Tries after the first, with the same input.
+        pub retries: u64,
+        /// The seed of every random choice.
+        pub seed: u64,
+        /// The processors that workers are pinned to; empty if none.
+        pub pin: Vec<u64>,
+        /// True if operations were timed one by one.
+        pub operations: bool,
+        /// Length of an interval.
+        pub interval_ns: u64,
+        /// How many measured phases there were to be.
+        pub repeat: u64,
+        /// True if repetitions of several settings took turns.
+        pub interleave: bool,
+    }
+
+    /// One setting in force, and who says so.
+    pub struct Setting {
+        /// The store's own name for it.
+        pub name: String,
+        /// Its value as the store prints it.
+        pub value: String,
+        /// How it was read back.
+        pub said_by: String,
+    }
+
+    /// The store under test, in its own words.
+    pub struct Target {
+        /// The name in tables.
+        pub name: String,
+        /// The URL it was opened by, without a password; null for a target of another program.
+        pub url: Option<String>,
+        /// The product; null if it was never reached.
+        pub product: Option<String>,
+        /// Its version; null if it was never reached.
+        pub version: Option<String>,
+        /// "none", "os", "data" or "full", read back from the store; null if it was never reached.
+        pub durability: Option<String>,
+        /// What the durability word rests on.
+        pub evidence: Option<String>,
+        /// The isolation in force; null if it was never reached.
+        pub isolation: Option<String>,
+        /// Settings that bear on speed or safety.
+        pub settings: Vec<Setting>,
+        /// The directory its log goes to; null if it keeps none on this machine, or was never reached.
+        pub log_directory: Option<String>,
+        /// Why there is no log directory; null if there is one.
+        pub log_reason: Option<String>,
+    }
+
+    /// What was asked of the store.
+    pub struct Workload {
+        /// Its name.
+        pub name: String,
+        /// Its options, by name.
+        pub options: BTreeMap<String, String>,
+        /// The seed of its random choices.
+        pub seed: u64,
+        /// What one committed transaction holds: "inserts", "transactions".
+        pub unit: String,
+        /// How many of them.
+        pub unit_per_transaction: u64,
+        /// What must be said wherever its figures stand; null if nothing.
+        pub notice: Option<String>,
+    }
+
+    /// The load generator.
+    pub struct Client {
+        /// "threads", "futures" or "queue".
+        pub model: String,
+        /// Worker threads that ran.
+        pub workers: u64,
+        /// Processor time of the load generator per committed transaction; null where it cannot be
+        /// told apart from the store's, or was not measured.
+        pub cpu_ns_per_transaction: Option<f64>,
+    }
+}
+
+impl Target {
+    /// A target that has not been asked anything yet.
+    pub fn unasked(name: &str, url: Option<&str>) -> Target {
+        Target {
+            name: name.to_owned(),
+            url: url.map(str::to_owned),
+            product: None,
+            version: None,
+            durability: None,
+            evidence: None,
+            isolation: None,
+            settings: Vec::new(),
+            log_directory: None,
+            log_reason: Some("the store was not asked".to_owned()),
+        }
+    }
+
+    /// The durability and the level of its evidence; never one without the other.
+    pub fn durability_with_evidence(&self) -> String {
+        let tested = "power loss not tested";
+        match (self.durability.as_deref(), self.evidence.as_deref()) {
+            (None, _) => "unknown (the store was not asked)".to_owned(),
+            (Some(word @ ("none" | "os")), Some(evidence)) => format!("{word} ({evidence})"),
+            (Some(word @ ("none" | "os")), None) => format!("{word} (not read back)"),
+            (Some(word), Some(evidence)) => format!("{word} ({evidence}; {tested})"),
+            (Some(word), None) => format!("{word} (not read back; {tested})"),
+        }
+    }
+
+    /// True if a commit is asked to wait for a sync.
+    pub fn syncs(&self) -> bool {
+        matches!(self.durability.as_deref(), Some("data" | "full"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+
+    #[test]
+    fn durability_is_never_said_without_its_evidence() {
+        let mut target = Target::unasked("sqlite", None);
+        assert_eq!(
+            target.durability_with_evidence(),
+            "unknown (the store was not asked)"
+        );
+        target.durability = Some("data".to_owned());
+        assert_eq!(
+            target.durability_with_evidence(),
+            "data (not read back; power loss not tested)"
+        );
+        target.evidence = Some("synchronous=FULL read back".to_owned());
+        assert_eq!(
+            target.durability_with_evidence(),
+            "data (synchronous=FULL read back; power loss not tested)"
+        );
+        target.durability = Some("os".to_owned());
+        assert_eq!(
+            target.durability_with_evidence(),
+            "os (synchronous=FULL read back)"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! A record of either kind, and its JSON.
+
+use super::identity::Identity;
+use super::probe::ProbeRecord;
+use super::run::RunRecord;
+use serde::Serialize;
+use serde_json::Value;
+
+/// A record of either kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Record {
+    /// Of a run.
+    Run(Box<RunRecord>),
+    /// Of a probe.
+    Probe(Box<ProbeRecord>),
+}
+
+impl Record {
+    /// What it opens with.
+    pub fn identity(&self) -> &Identity {
+        match self {
+            Record::Run(run) => &run.identity,
+            Record::Probe(probe) => &probe.identity,
+        }
+    }
+
+    /// The run, if it is one.
+    pub fn as_run(&self) -> Option<&RunRecord> {
+        match self {
+            Record::Run(run) => Some(run),
+            Record::Probe(_) => None,
+        }
+    }
+
+    /// The probe, if it is one.
+    pub fn as_probe(&self) -> Option<&ProbeRecord> {
+        match self {
+            Record::Run(_) => None,
+            Record::Probe(probe) => Some(probe),
+        }
+    }
+
+    /// Folded into one JSON object.
+    pub fn to_value(&self) -> Value {
+        serde_json::to_value(self).expect("records hold text keys and plain values only")
+    }
+}
+
+impl From<RunRecord> for Record {
+    fn from(run: RunRecord) -> Record {
+        Record::Run(Box::new(run))
+    }
+}
+
+impl From<ProbeRecord> for Record {
+    fn from(probe: ProbeRecord) -> Record {
+        Record::Probe(Box::new(probe))
+    }
+}
+
+/// What `--json` prints: one object for one record, an array for several, as indented text without a
+/// final newline.
+pub fn json(records: &[Record]) -> String {
+    let text = match records {
+        [one] => serde_json::to_string_pretty(one),
+        several => serde_json::to_string_pretty(several),
+    };
+    text.expect("records hold text keys and plain values only")
+}

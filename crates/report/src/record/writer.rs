@@ -1,0 +1,212 @@
+//! Writes a record's file as the run goes on, so that a crash loses at most one interval.
+//!
+//! States: open (head written) → open (each interval) → finished (end written). A line that could
+//! not be written whole is taken back, so that the file never holds a half line that this program
+//! wrote; should even that fail, the reader drops it.
+
+use super::identity::Identity;
+use super::interval::Interval;
+use super::line::{Both, Line, ProbeHead, RunWithoutIntervals};
+use super::probe::ProbeRecord;
+use super::run::{RunHead, RunRecord};
+use super::time;
+use crate::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The folder for records, unless another is named.
+pub const RUNS_FOLDER: &str = "syncline-runs";
+
+/// A record's file, open for further lines.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    /// Bytes of whole lines.
+    length: u64,
+}
+
+impl Writer {
+    /// Makes the file of a run in `folder`, which is made too if it is missing, and writes its head.
+    pub fn create_run(folder: &Path, identity: &Identity, head: &RunHead) -> Result<Writer> {
+        let clients = head.plan.clients;
+        let subject = format!("{}-{}-{clients}c", head.workload.name, head.target.name);
+        let line = Line::RunHead(Both {
+            first: identity,
+            second: head,
+        });
+        Writer::create(folder, &file_name(identity, &subject), &line)
+    }
+
+    /// Makes the file of a probe of `directory` in `folder` and writes its head.
+    pub fn create_probe(folder: &Path, identity: &Identity, directory: &str) -> Result<Writer> {
+        let line = Line::ProbeHead(ProbeHead {
+            identity,
+            directory,
+        });
+        Writer::create(folder, &file_name(identity, "probe"), &line)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends an interval that is over.
+    pub fn interval(&mut self, interval: &Interval) -> Result<()> {
+        self.append(&Line::Interval(interval))
+    }
+
+    /// Writes the end of a run and gives the file's path. The record's intervals are not written
+    /// again: they have lines of their own.
+    pub fn finish_run(mut self, record: &RunRecord) -> Result<PathBuf> {
+        self.append(&Line::RunEnd(RunWithoutIntervals::of(record)))?;
+        Ok(self.path)
+    }
+
+    /// Writes the end of a probe and gives the file's path.
+    pub fn finish_probe(mut self, record: &ProbeRecord) -> Result<PathBuf> {
+        self.append(&Line::ProbeEnd(record))?;
+        Ok(self.path)
+    }
+
+    /// Takes the file away, for a run that never began.
+    pub fn discard(self) -> Result<()> {
+        std::fs::remove_file(&self.path).map_err(|source| Error::Append {
+            path: self.path,
+            source,
+        })
+    }
+
+    fn create(folder: &Path, name: &str, head: &Line<'_>) -> Result<Writer> {
+        let path = folder.join(name);
+        let made = std::fs::create_dir_all(folder)
+            .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path));
+        let file = made.map_err(|source| Error::Create {
+            path: path.clone(),
+            source,
+        })?;
+        let mut writer = Writer {
+            path,
+            file,
+            length: 0,
+        };
+        if let Err(error) = writer.append(head) {
+            // An empty record helps nobody; if it cannot be removed, the reader names it as empty.
+            return Err(match (std::fs::remove_file(&writer.path), error) {
+                (Ok(()), Error::Append { path, source }) => Error::Create { path, source },
+                (_, error) => error,
+            });
+        }
+        Ok(writer)
+    }
+
+    fn append(&mut self, line: &Line<'_>) -> Result<()> {
+        let bytes = line.to_bytes();
+        append_whole(&mut self.file, self.length, &bytes).map_err(|source| Error::Append {
+            path: self.path.clone(),
+            source,
+        })?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Something that can be written at its end and shortened.
+trait Tape: Write {
+    fn shorten(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl Tape for File {
+    fn shorten(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+/// Appends all bytes to a tape of that length, or none of them.
+fn append_whole(tape: &mut impl Tape, length: u64, bytes: &[u8]) -> io::Result<()> {
+    // The first error says why; that the half line could not be taken back either adds nothing,
+    // since the reader leaves it out.
+    tape.write_all(bytes)
+        .inspect_err(|_| drop(tape.shorten(length)))
+}
+
+/// "2026-11-20T0915Z-insert-sqlite-8c-k3f9a.jsonl".
+fn file_name(identity: &Identity, subject: &str) -> String {
+    let stamp = time::file_stamp(identity.started_wall_ns);
+    format!("{stamp}-{}-{}.jsonl", plain(subject), identity.id)
+}
+
+/// Letters, digits and single hyphens only, so that the name needs no quotes in a shell.
+fn plain(text: &str) -> String {
+    let words = text.split(|sign: char| !sign.is_ascii_alphanumeric());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-")
+        .to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tape, append_whole, file_name, plain};
+    use crate::record::Identity;
+    use std::io::{self, Write};
+
+    /// A disk of a few bytes.
+    struct SmallDisk {
+        bytes: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for SmallDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.room - self.bytes.len() {
+                0 => Err(io::ErrorKind::StorageFull.into()),
+                free => {
+                    let part = &bytes[..free.min(bytes.len())];
+                    self.bytes.extend_from_slice(part);
+                    Ok(part.len())
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Tape for SmallDisk {
+        fn shorten(&mut self, length: u64) -> io::Result<()> {
+            self.bytes.truncate(usize::try_from(length).unwrap());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_that_found_no_room_leaves_nothing_and_the_next_may_find_some() {
+        let mut disk = SmallDisk {
+            bytes: b"head\n".to_vec(),
+            room: 9,
+        };
+        let error = append_whole(&mut disk, 5, b"interval\n").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(disk.bytes, b"head\n");
+        disk.room = 20;
+        append_whole(&mut disk, 5, b"interval\n").unwrap();
+        assert_eq!(disk.bytes, b"head\ninterval\n");
+    }
+
+    #[test]
+    fn names_need_no_quotes_and_sort_by_time() {
+        let identity = Identity::new("run", 1_795_166_100_000_000_000, 1);
+        let name = file_name(&identity, "insert-engine (log only)-8c");
+        let expected = format!(
+            "2026-11-20T0915Z-insert-engine-log-only-8c-{}.jsonl",
+            identity.id
+        );
+        assert_eq!(name, expected);
+        assert_eq!(plain("../../x y"), "x-y");
+    }
+}

@@ -1,0 +1,124 @@
+//! The three plain sentences under a survey.
+
+use super::compose::Survey;
+use crate::finding::plural;
+use crate::record::{RunRecord, SyncLine};
+use crate::units;
+
+/// What this directory can durably complete.
+pub(super) fn directory(survey: &Survey<'_>) -> String {
+    let body = &survey.probe.body;
+    let line = survey.line();
+    let Some(line_1) = line.line_1 else {
+        let reason = line.reason.as_deref().unwrap_or("no sync was measured");
+        return format!(
+            "What {} can durably complete is unknown: {reason}.",
+            body.directory
+        );
+    };
+    let method = line.method.as_deref().unwrap_or("an unnamed method");
+    let size = units::size(line.write_bytes.unwrap_or(4_096) as f64);
+    let verdict = survey.probe.verdict().map_or_else(
+        || "no verdict was reached".to_owned(),
+        |verdict| format!("verdict: {}: {}", verdict.word, full_stop(&verdict.reason)),
+    );
+    let most = match (line.line_max, line.line_max_outstanding) {
+        (Some(rate), Some(outstanding)) => {
+            format!(
+                " and {} syncs/s with {outstanding} outstanding",
+                units::count(rate)
+            )
+        }
+        (Some(rate), None) => format!(
+            " and {} syncs/s with several outstanding",
+            units::count(rate)
+        ),
+        (None, _) => String::new(),
+    };
+    format!(
+        "{} can durably complete {} syncs/s one at a time{most} ({size}, {method}, {}); {verdict}.",
+        body.directory,
+        units::count(line_1),
+        body.label,
+    )
+}
+
+/// What the stores reach of it.
+pub(super) fn stores(survey: &Survey<'_>) -> String {
+    let best = survey.best();
+    if best.is_empty() {
+        return "No store that waits for a sync was run here, so nothing is placed on the line."
+            .to_owned();
+    }
+    let line = survey.line();
+    let parts: Vec<String> = best.iter().map(|run| reached(run, line)).collect();
+    format!(
+        "With durability as set and power loss not tested, {}.",
+        parts.join("; ")
+    )
+}
+
+fn reached(run: &RunRecord, line: &SyncLine) -> String {
+    let target = &run.head.target;
+    let rate = run.end.throughput_per_s;
+    let place = match (line.line_1, line.line_max) {
+        (Some(line_1), _) if run.head.plan.clients == 1 => {
+            format!(", {} line_1", units::times(rate / line_1))
+        }
+        (Some(_), Some(line_max)) => format!(", {} line_max", units::times(rate / line_max)),
+        (Some(line_1), None) => format!(", {} line_1", units::times(rate / line_1)),
+        (None, _) => String::new(),
+    };
+    let shared = run.end.per_commit.commits_per_sync().map_or_else(
+        || " (syncs not counted)".to_owned(),
+        |commits| format!(" with {} commits per sync", units::figure(commits)),
+    );
+    format!(
+        "{} at durability {} reaches {} with {} ({}){place}{shared}",
+        target.name,
+        target.durability.as_deref().unwrap_or("unknown"),
+        units::rate(rate),
+        plural(run.head.plan.clients, "client"),
+        run.client_model(),
+    )
+}
+
+/// What is not known here.
+pub(super) fn not_known(survey: &Survey<'_>) -> String {
+    let mut gaps = vec![
+        "whether an acknowledged commit survives a power cut, since no power was cut".to_owned(),
+    ];
+    let body = &survey.probe.body;
+    if survey
+        .probe
+        .verdict()
+        .is_none_or(|verdict| verdict.word == "unknown")
+    {
+        gaps.push("whether a flush reaches the medium below".to_owned());
+    }
+    if body.label == "burst" {
+        gaps.push("whether the device keeps this rate beyond a burst".to_owned());
+    }
+    let uncounted: Vec<_> = survey
+        .runs
+        .iter()
+        .filter(|run| run.head.target.syncs() && run.end.per_commit.syncs.value.is_none())
+        .collect();
+    if let Some(run) = uncounted.first() {
+        let source = &run.end.per_commit.syncs.source;
+        gaps.push(format!(
+            "how many commits share a sync ({})",
+            full_stop(source)
+        ));
+    }
+    if !body.not_run.is_empty() {
+        let count = body.not_run.len() as u64;
+        gaps.push(format!("what {} left out would show", plural(count, "row")));
+    }
+    format!("Not known here: {}.", gaps.join("; "))
+}
+
+/// The text without a full stop at its end, to go on after it.
+fn full_stop(text: &str) -> &str {
+    text.trim_end_matches('.')
+}

@@ -1,0 +1,81 @@
+//! Two records side by side.
+
+use super::grid::{Grid, Side};
+use super::prose;
+use crate::compare::{Comparison, Row, Spread, Unit};
+use crate::units;
+
+/// The table of a comparison.
+pub fn compare(comparison: &Comparison) -> String {
+    let [first, second] = &comparison.titles;
+    let mut text = prose::wrapped("A  ", first) + &prose::wrapped("B  ", second) + "\n";
+    let columns = [
+        ("", Side::Left),
+        ("A", Side::Right),
+        ("A from to", Side::Right),
+        ("B", Side::Right),
+        ("B from to", Side::Right),
+        ("B to A", Side::Right),
+        ("B is", Side::Left),
+    ];
+    let mut grid = Grid::new(&columns);
+    for row in comparison
+        .rows
+        .iter()
+        .filter(|row| row.first.is_some() || row.second.is_some())
+    {
+        grid.row(cells(row));
+    }
+    text += &grid.render();
+    text += "\n";
+    for difference in &comparison.differences {
+        text += &prose::wrapped("not alike: ", difference);
+    }
+    text += &prose::wrapped("", &comparison.basis);
+    text += if comparison.regression {
+        "B is a regression.\n"
+    } else {
+        "B is no regression.\n"
+    };
+    text
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let median = |spread: Option<Spread>| {
+        units::or_unknown(spread, |spread| figure(row.unit, spread.median))
+    };
+    let range = |spread: Option<Spread>| match spread {
+        Some(Spread { range, .. }) => {
+            let (least, most) = (figure(row.unit, range.least), figure(row.unit, range.most));
+            if least == most {
+                String::new()
+            } else {
+                format!("{least} to {most}")
+            }
+        }
+        None => String::new(),
+    };
+    let ratio = row
+        .first
+        .zip(row.second)
+        .filter(|(first, _)| first.median > 0.0);
+    vec![
+        row.name.to_owned(),
+        median(row.first),
+        range(row.first),
+        median(row.second),
+        range(row.second),
+        units::or_unknown(ratio, |(first, second)| {
+            units::times(second.median / first.median)
+        }),
+        row.verdict.words().to_owned(),
+    ]
+}
+
+fn figure(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::PerSecond => units::rate(value),
+        Unit::Nanoseconds => units::span(value),
+        Unit::Plain => units::figure(value),
+    }
+}

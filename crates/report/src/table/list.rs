@@ -1,0 +1,82 @@
+//! The records of a folder, a line each.
+
+use super::grid::{Grid, Side};
+use super::prose;
+use crate::record::{Listed, Record};
+use crate::units;
+
+/// The table of `list runs`.
+pub fn list(records: &[Listed]) -> String {
+    if records.is_empty() {
+        return "no records here yet: syncline survey, probe and run write them\n".to_owned();
+    }
+    let mut grid = Grid::new(&[
+        ("started, UTC", Side::Left),
+        ("what", Side::Left),
+        ("per second", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("set to", Side::Left),
+        ("id", Side::Left),
+    ]);
+    let mut refused = String::new();
+    for listed in records {
+        match &listed.record {
+            Ok(record) => grid.row(cells(record)),
+            Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
+        }
+    }
+    let table = if grid.is_empty() {
+        String::new()
+    } else {
+        grid.render()
+    };
+    let note = "per second: commits of a run, line_1 of a probe\nset to: the durability word; \
+                what that rests on is said by syncline show RECORD\n";
+    if refused.is_empty() {
+        format!("{table}\n{note}")
+    } else {
+        format!("{table}\n{note}{refused}")
+    }
+}
+
+fn cells(record: &Record) -> Vec<String> {
+    let identity = record.identity();
+    let started = identity
+        .started
+        .replace('T', " ")
+        .chars()
+        .take(16)
+        .collect();
+    let (what, rate, times, durability) = match record {
+        Record::Run(run) => (
+            run.title().replace(" clients", "c").replace(" client", "c")
+                + if run.end.cut_short.is_some() {
+                    ", cut short"
+                } else {
+                    ""
+                },
+            Some(run.end.throughput_per_s),
+            run.service_ns(),
+            units::or_unknown(run.head.target.durability.clone(), |word| word),
+        ),
+        Record::Probe(probe) => (
+            format!("probe of {}", probe.body.directory),
+            probe.body.sync_line.line_1,
+            probe.body.sync_line.latency_ns.as_ref(),
+            String::new(),
+        ),
+    };
+    let time = |pick: fn(&crate::record::Latency) -> u64| {
+        units::or_unknown(times.map(pick), units::span_ns)
+    };
+    vec![
+        started,
+        what,
+        units::or_unknown(rate, units::rate),
+        time(|times| times.p50),
+        time(|times| times.p99),
+        durability,
+        identity.id.clone(),
+    ]
+}

@@ -1,0 +1,31 @@
+//! Terminal views, as plain text of at most about a hundred columns; the terminal is the cli's.
+//!
+//! Units stand with the figures, numbers are right-aligned, a durability word never stands without
+//! what it rests on, warnings come last with advice, and what is unknown says so.
+
+#![allow(
+    clippy::format_push_string,
+    reason = "a view is made once; lines read better than writes that cannot fail"
+)]
+
+mod compare;
+mod endurance;
+mod from_dual;
+mod grid;
+mod list;
+mod matrix;
+mod probe;
+mod probe_device;
+mod prose;
+mod run;
+mod run_parts;
+mod survey;
+
+pub use compare::compare;
+pub use endurance::{endurance_of_line, endurance_of_run};
+pub use from_dual::from_dual;
+pub use list::list;
+pub use matrix::matrix;
+pub use probe::{Detail, probe};
+pub use run::run;
+pub use survey::{show, survey};

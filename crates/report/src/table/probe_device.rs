@@ -1,0 +1,69 @@
+//! What lies under a directory, each fact with who says it.
+
+use super::grid::{Grid, Side};
+use super::prose;
+use crate::record::{Fact, Layer, ProbeRecord};
+use crate::units;
+
+/// The device part of a probe's view.
+pub(super) fn device(record: &ProbeRecord) -> String {
+    let device = &record.body.device;
+    let mut grid = Grid::new(&[
+        ("Device", Side::Left),
+        ("", Side::Left),
+        ("said by", Side::Left),
+    ]);
+    device
+        .mount
+        .iter()
+        .for_each(|fact| row(&mut grid, "", fact));
+    for layer in &device.layers {
+        let indent = "  ".repeat(usize::try_from(layer.depth).unwrap_or(0).min(8));
+        let name = format!("{indent}{} ({})", layer.name, layer.kind);
+        grid.row(vec![name, standing(layer), String::new()]);
+        for fact in &layer.facts {
+            row(&mut grid, &format!("{indent}  "), fact);
+        }
+    }
+    device
+        .environment
+        .iter()
+        .for_each(|fact| row(&mut grid, "", fact));
+    let mut text = if grid.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", grid.render_wrapped())
+    };
+    for sentence in &device.sentences {
+        text += &prose::wrapped("  note: ", sentence);
+    }
+    for remedy in device
+        .layers
+        .iter()
+        .filter_map(|layer| layer.remedy.as_ref())
+    {
+        text += &format!("  to change it: {remedy}\n");
+    }
+    if let Some(command) = &device.cache_off_command {
+        text += &format!("  to turn the write cache off: {command}\n");
+    }
+    text
+}
+
+fn row(grid: &mut Grid, indent: &str, fact: &Fact) {
+    let value = units::or_unknown(fact.value.clone(), |value| value);
+    grid.row(vec![
+        format!("{indent}{}", fact.name),
+        value,
+        fact.said_by.clone(),
+    ]);
+}
+
+fn standing(layer: &Layer) -> String {
+    match (layer.standing.as_str(), &layer.standing_reason) {
+        ("passes on", _) => "passes syncs on".to_owned(),
+        ("breaks", Some(reason)) => format!("breaks syncs: {reason}"),
+        (_, Some(reason)) => format!("what it does with a sync is not known: {reason}"),
+        (_, None) => "what it does with a sync is not known".to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Text beside tables: wrapped paragraphs, lists of facts, sections.
+
+use super::grid::WIDTH;
+
+/// The text in lines of the width, the first after `first`, the others after as many spaces.
+pub(super) fn wrapped(first: &str, text: &str) -> String {
+    let indent = first.chars().count();
+    let mut result = String::from(first);
+    let mut column = indent;
+    for (index, word) in text.split_whitespace().enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > WIDTH {
+            result.push('\n');
+            result.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if index > 0 {
+            result.push(' ');
+            column += 1;
+        }
+        result.push_str(word);
+        column += length;
+    }
+    result.push('\n');
+    result
+}
+
+/// "name        value", the value wrapped beside its name.
+pub(super) fn fact(name: &str, value: &str) -> String {
+    wrapped(&format!("{name:<14}"), value)
+}
+
+/// A heading with a blank line before it.
+pub(super) fn heading(text: &str) -> String {
+    format!("\n{text}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fact, wrapped};
+
+    #[test]
+    fn long_texts_wrap_under_their_first_word() {
+        let text = wrapped("- ", &"word ".repeat(30));
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().all(|line| line.chars().count() <= 100));
+        assert!(lines[0].starts_with("- word") && lines[1].starts_with("  word"));
+        assert_eq!(fact("durability", "none"), "durability    none\n");
+    }
+}

@@ -1,0 +1,195 @@
+//! One run: headline, outcomes, percentiles, cost of a commit, bottleneck, checks, warnings.
+
+use super::prose::{self, fact};
+use super::run_parts::{counts, operations, outcomes, percentiles, repetitions};
+use crate::finding::plural;
+use crate::record::{Latency, RunRecord};
+use crate::units;
+
+/// The view of a run.
+pub fn run(run: &RunRecord) -> String {
+    let mut text = headline(run);
+    text += "\n";
+    text += &setting(run);
+    text += &outcomes(run);
+    text += &percentiles(run);
+    text += &operations(run);
+    text += &repetitions(run);
+    text += &counts(run);
+    text += &ending(run);
+    text
+}
+
+fn headline(run: &RunRecord) -> String {
+    let end = &run.end;
+    let mut text = format!(
+        "{}   {}   {}\n",
+        run.title(),
+        run.identity.started,
+        run.identity.id
+    );
+    let range = end
+        .throughput_range
+        .as_ref()
+        .map_or_else(String::new, |range| {
+            let phases = plural(end.repetitions.len() as u64, "repetition");
+            format!(
+                " ({} over {phases})",
+                units::rate_range(range.least, range.most)
+            )
+        });
+    text += &format!("\n  {} commits{range}", units::rate(end.throughput_per_s));
+    text += "\n";
+    if let Some(times) = run.service_ns() {
+        text += &format!("  service time {}\n", three(times));
+    }
+    if run.head.workload.unit_per_transaction != 1 {
+        let per_s = end.throughput_per_s * run.head.workload.unit_per_transaction as f64;
+        text += &format!("  {} {}\n", units::rate(per_s), run.head.workload.unit);
+    }
+    text += &format!("  {}\n", place(run));
+    if let Some(reason) = &end.cut_short {
+        text += &prose::wrapped("  cut short: ", reason);
+    }
+    if let Some(notice) = &run.head.workload.notice {
+        text += &prose::wrapped("  ", notice);
+    }
+    text
+}
+
+fn three(times: &Latency) -> String {
+    format!(
+        "p50 {}, p99 {}, max {}",
+        units::span_ns(times.p50),
+        units::span_ns(times.p99),
+        units::span_ns(times.max)
+    )
+}
+
+/// Where it stands on the line.
+fn place(run: &RunRecord) -> String {
+    let line = &run.end.sync_line;
+    let rate = run.end.throughput_per_s;
+    let part = |name: &str, line: Option<f64>| {
+        let line = line.filter(|line| *line > 0.0)?;
+        Some(format!(
+            "{} {name} ({})",
+            units::times(rate / line),
+            units::rate(line)
+        ))
+    };
+    let parts: Vec<String> = [part("line_1", line.line_1), part("line_max", line.line_max)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if parts.is_empty() {
+        let reason = line
+            .reason
+            .as_deref()
+            .unwrap_or("the log directory was not probed");
+        format!("place on the sync line unknown: {reason}")
+    } else {
+        parts.join(", ")
+    }
+}
+
+fn setting(run: &RunRecord) -> String {
+    let (target, plan) = (&run.head.target, &run.head.plan);
+    let version = target.version.as_deref().unwrap_or("of unknown version");
+    let mut text = fact("target", &format!("{} {version}", target.name));
+    text += &fact("durability", &target.durability_with_evidence());
+    text += &fact(
+        "isolation",
+        target.isolation.as_deref().unwrap_or(units::UNKNOWN),
+    );
+    let client = run.end.client.as_ref().map_or_else(
+        || plural(plan.clients, "client"),
+        |client| {
+            let workers = plural(client.workers, "worker");
+            format!(
+                "{}, {}, {workers}",
+                plural(plan.clients, "client"),
+                client.model
+            )
+        },
+    );
+    let arrival = plan.rate_per_s.map_or_else(
+        || "closed loop".to_owned(),
+        |rate| format!("open loop, {} at {}", plan.arrival, units::rate(rate)),
+    );
+    text += &fact("clients", &format!("{client}; {arrival}"));
+    let options = &run.head.workload.options;
+    let options: Vec<_> = options
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if !options.is_empty() {
+        text += &fact("options", &options.join(" "));
+    }
+    text += &fact("measured", &measured(run));
+    text += &fact("machine", &run.head.machine.in_words());
+    if let Some(directory) = &target.log_directory {
+        let device = run.end.device.name.as_deref().unwrap_or("no single disk");
+        let model = run
+            .end
+            .device
+            .model
+            .as_ref()
+            .map_or_else(String::new, |model| format!(" ({model})"));
+        text += &fact("log directory", &format!("{directory} on {device}{model}"));
+    } else if let Some(reason) = &target.log_reason {
+        text += &fact("log directory", &format!("none: {reason}"));
+    }
+    text
+}
+
+fn measured(run: &RunRecord) -> String {
+    let warm_up = units::span_ns(run.head.plan.warm_up_ns);
+    let ended = run
+        .end
+        .stopped_by
+        .as_ref()
+        .map_or_else(String::new, |by| format!(", ended by {by}"));
+    format!(
+        "{} after {warm_up} of warm-up{ended}",
+        units::span_ns(run.end.measured_ns)
+    )
+}
+
+fn ending(run: &RunRecord) -> String {
+    let mut text = String::new();
+    if let Some(found) = &run.end.saturation {
+        text += &prose::heading("What was at its limit");
+        text += &prose::wrapped("  ", &format!("{}: {}", found.verdict, found.reason));
+    }
+    if let Some(fair) = run
+        .end
+        .fairness
+        .as_ref()
+        .filter(|_| run.head.plan.clients > 1)
+    {
+        text += &prose::heading("Commits of one client");
+        text += &format!(
+            "  least {}, median {}, most {}\n",
+            fair.least, fair.median, fair.most
+        );
+    }
+    if !run.end.checks.is_empty() {
+        text += &prose::heading("Checks");
+        for check in &run.end.checks {
+            let detail = check
+                .detail
+                .as_ref()
+                .map_or_else(String::new, |detail| format!(" ({detail})"));
+            text += &prose::wrapped("  ", &format!("{}: {}{detail}", check.outcome, check.name));
+        }
+    }
+    if !run.end.warnings.is_empty() {
+        text += "\n";
+    }
+    for warning in &run.end.warnings {
+        let sentence = format!("{}; {}", warning.what, warning.advice);
+        text += &prose::wrapped("warning: ", &sentence);
+    }
+    text
+}

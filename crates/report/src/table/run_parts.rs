@@ -1,0 +1,189 @@
+//! The tables within the view of a run.
+
+use super::grid::{Grid, Side};
+use super::prose;
+use crate::record::{Counted, Latency, Outcomes, RunRecord};
+use crate::units;
+
+/// How a figure is shown.
+type Show = fn(f64) -> String;
+
+/// How transactions ended, all together and by kind, and the schedule of an open loop.
+pub(super) fn outcomes(run: &RunRecord) -> String {
+    let mut grid = Grid::new(&[
+        ("Outcomes", Side::Left),
+        ("attempted", Side::Right),
+        ("committed", Side::Right),
+        ("aborted", Side::Right),
+        ("conflicted", Side::Right),
+        ("failed", Side::Right),
+        ("unfinished", Side::Right),
+        ("retries", Side::Right),
+    ]);
+    let mut row = |name: &str, one: &Outcomes| {
+        let counts = [
+            one.attempted,
+            one.committed,
+            one.aborted,
+            one.conflicted,
+            one.failed,
+            one.unfinished,
+            one.retries,
+        ];
+        let mut cells = vec![format!("  {name}")];
+        cells.extend(counts.map(|count| count.to_string()));
+        grid.row(cells);
+    };
+    row("all", &run.end.outcomes);
+    if run.end.transactions.len() > 1 {
+        run.end
+            .transactions
+            .iter()
+            .for_each(|one| row(&one.name, &one.outcomes));
+    }
+    let mut text = format!("\n{}", grid.render());
+    let causes = [
+        &run.end.outcomes.conflict_causes,
+        &run.end.outcomes.failure_causes,
+    ];
+    for (cause, count) in causes.into_iter().flatten() {
+        text += &format!("  {count} by cause {cause}\n");
+    }
+    if let Some(arrivals) = &run.end.arrivals {
+        text += &format!(
+            "  arrivals: {} offered, {} started, {} of them late, {} abandoned\n",
+            arrivals.offered, arrivals.started, arrivals.late, arrivals.abandoned
+        );
+    }
+    text
+}
+
+/// Service and response times by kind of transaction.
+pub(super) fn percentiles(run: &RunRecord) -> String {
+    let mut grid = times_grid("Times");
+    for one in &run.end.transactions {
+        if let Some(times) = &one.service_ns {
+            grid.row(times_row(
+                &format!("  {} service", one.name),
+                one.count,
+                times,
+            ));
+        }
+        // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
+        let open = run.head.plan.arrival != "closed";
+        if let Some(times) = one.response_ns.as_ref().filter(|_| open) {
+            grid.row(times_row(
+                &format!("  {} response", one.name),
+                one.count,
+                times,
+            ));
+        }
+    }
+    drawn(&grid)
+}
+
+/// Times of operations, where they were asked for.
+pub(super) fn operations(run: &RunRecord) -> String {
+    let mut grid = times_grid("Operations");
+    for one in run.end.operations.iter().flatten() {
+        let pipelined = if one.pipelined { " (pipelined)" } else { "" };
+        if let Some(times) = &one.service_ns {
+            grid.row(times_row(
+                &format!("  {}{pipelined}", one.name),
+                one.count,
+                times,
+            ));
+        }
+    }
+    drawn(&grid)
+}
+
+/// Each repetition, where there were several.
+pub(super) fn repetitions(run: &RunRecord) -> String {
+    let mut grid = Grid::new(&[
+        ("Repetitions", Side::Left),
+        ("commits/s", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("commits/sync", Side::Right),
+    ]);
+    if run.end.repetitions.len() > 1 {
+        for (number, one) in (1..).zip(&run.end.repetitions) {
+            let main = one.transactions.iter().max_by_key(|kind| kind.count);
+            let times = main.and_then(|kind| kind.service_ns.as_ref());
+            let time =
+                |pick: fn(&Latency) -> u64| units::or_unknown(times.map(pick), units::span_ns);
+            grid.row(vec![
+                format!("  {number}"),
+                units::rate(one.throughput_per_s),
+                time(|times| times.p50),
+                time(|times| times.p99),
+                units::or_unknown(one.commits_per_sync, units::figure),
+            ]);
+        }
+    }
+    drawn(&grid)
+}
+
+/// What one commit cost, and who counted.
+pub(super) fn counts(run: &RunRecord) -> String {
+    let mut grid = Grid::new(&[
+        ("Per commit", Side::Left),
+        ("", Side::Right),
+        ("counted by, or why not", Side::Left),
+    ]);
+    let per = &run.end.per_commit;
+    let count: Show = units::figure;
+    let rows: [(&str, &Counted, Show); 9] = [
+        ("syncs", &per.syncs, count),
+        ("synchronous writes", &per.synced_writes, count),
+        ("device writes", &per.device_writes, count),
+        ("device bytes", &per.device_bytes, units::size),
+        ("device flushes", &per.flushes, count),
+        ("system calls", &per.system_calls, count),
+        ("client CPU", &per.client_cpu_ns, units::span),
+        ("target CPU", &per.target_cpu_ns, units::span),
+        ("page faults", &per.page_faults, count),
+    ];
+    for (name, counted, show) in rows {
+        let value = units::or_unknown(counted.value, show);
+        grid.row(vec![format!("  {name}"), value, counted.source.clone()]);
+    }
+    let mut text = format!("\n{}", grid.render_wrapped());
+    if let Some(commits) = per.commits_per_sync() {
+        text += &prose::wrapped(
+            "  ",
+            &format!("commits per sync: {}", units::figure(commits)),
+        );
+    }
+    text
+}
+
+fn times_grid(heading: &'static str) -> Grid {
+    Grid::new(&[
+        (heading, Side::Left),
+        ("count", Side::Right),
+        ("p50", Side::Right),
+        ("p90", Side::Right),
+        ("p99", Side::Right),
+        ("p99.9", Side::Right),
+        ("max", Side::Right),
+        ("mean", Side::Right),
+    ])
+}
+
+fn times_row(name: &str, count: u64, times: &Latency) -> Vec<String> {
+    let mut cells = vec![name.to_owned(), count.to_string()];
+    let values = [times.p50, times.p90, times.p99, times.p999, times.max];
+    cells.extend(values.map(units::span_ns));
+    cells.push(units::span(times.mean));
+    cells
+}
+
+fn drawn(grid: &Grid) -> String {
+    if grid.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", grid.render())
+    }
+}

@@ -1,0 +1,235 @@
+//! The survey's table, place on the line and sentences.
+
+use super::grid::{Grid, Side};
+use super::{Detail, probe, prose, run};
+use crate::finding::findings;
+use crate::record::{Latency, Record, RunRecord, SyncLine};
+use crate::survey::{Group, RungOutcome, Survey};
+use crate::units;
+
+/// The survey of one directory: the line, one table of stores, three sentences, warnings.
+pub fn survey(survey: &Survey<'_>) -> String {
+    let mut text = line_of(survey);
+    text += "\n";
+    text += &rows(survey);
+    text += "\n";
+    for (number, sentence) in survey.sentences().iter().enumerate() {
+        text += &prose::wrapped(&format!("{}. ", number + 1), sentence);
+    }
+    text + &warnings(survey)
+}
+
+/// Any records: a probe with runs as a survey, several such as a matrix too, the others each alone.
+pub fn show(records: &[Record]) -> String {
+    let surveys = Survey::all(records);
+    let whole: Vec<&Survey<'_>> = surveys
+        .iter()
+        .filter(|survey| !survey.runs.is_empty())
+        .collect();
+    let mut parts: Vec<String> = whole.iter().map(|one| survey(one)).collect();
+    if whole.len() > 1 {
+        let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
+        parts.push(super::matrix(&several));
+    }
+    for record in records {
+        let id = &record.identity().id;
+        let shown = whole.iter().any(|survey| {
+            survey.probe.identity.id == *id || survey.runs.iter().any(|run| run.identity.id == *id)
+        });
+        match record {
+            _ if shown => {}
+            Record::Run(record) => parts.push(run(record)),
+            Record::Probe(record) => parts.push(probe(record, Detail::Short)),
+        }
+    }
+    parts.join("\n")
+}
+
+fn line_of(survey: &Survey<'_>) -> String {
+    let line = survey.line();
+    let body = &survey.probe.body;
+    let mut text = prose::fact("directory", &body.directory);
+    let device = line.device.as_deref().unwrap_or("unknown");
+    text += &prose::fact("device", device);
+    let line_1 = units::or_unknown(line.line_1, units::rate);
+    let drift = drift(line).map_or_else(String::new, |drift| format!("; {drift}"));
+    text += &prose::fact("line_1", &format!("{line_1}, one sync outstanding{drift}"));
+    let most = units::or_unknown(line.line_max, units::rate);
+    let outstanding = line.line_max_outstanding.map_or_else(String::new, |count| {
+        format!(", best of 2 to 16 outstanding: {count}")
+    });
+    text += &prose::fact("line_max", &format!("{most}{outstanding}"));
+    text
+}
+
+/// How the best windows before and after differ.
+fn drift(line: &SyncLine) -> Option<String> {
+    let best = |windows: &[f64]| windows.iter().copied().reduce(f64::max);
+    let (before, after) = (best(&line.before)?, best(&line.after)?);
+    Some(format!(
+        "best second before {}, after {}",
+        units::rate(before),
+        units::rate(after)
+    ))
+}
+
+fn rows(survey: &Survey<'_>) -> String {
+    let mut grid = Grid::new(&[
+        ("  clients", Side::Right),
+        ("commits/s", Side::Right),
+        ("from to", Side::Right),
+        ("x line_1", Side::Right),
+        ("x line_max", Side::Right),
+        ("per sync", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("limit", Side::Left),
+    ]);
+    let groups = survey.groups();
+    for group in &groups {
+        grid.text(heading(group));
+        for rung in &group.rungs {
+            match rung.outcome {
+                RungOutcome::Ran(run) => grid.row(cells(run, survey.line())),
+                RungOutcome::NotRun(reason) => {
+                    grid.text(format!("{:>9}  not run: {reason}", rung.clients));
+                }
+            }
+        }
+    }
+    if groups.is_empty() {
+        return "no store was run\n".to_owned();
+    }
+    grid.render()
+        + "commits/s: median of the repetitions; x line_1, x line_max: commits for each sync the line \
+           allows;\nper sync: commits that shared one counted sync; p50, p99: service time\n"
+}
+
+/// "sqlite 3.50.4, threads: data (read back ...; power loss not tested)".
+fn heading(group: &Group<'_>) -> String {
+    let Some(run) = group.example else {
+        return format!(
+            "{}, {} (not run, nothing read back)",
+            group.target, group.durability
+        );
+    };
+    let target = &run.head.target;
+    let version = target
+        .version
+        .as_ref()
+        .map_or_else(String::new, |version| format!(" {version}"));
+    let isolation = units::or_unknown(target.isolation.as_deref(), str::to_owned);
+    let mut text = prose::wrapped(
+        "",
+        &format!(
+            "{}{version}, {}, isolation {isolation}, durability {}",
+            target.name,
+            group.model,
+            target.durability_with_evidence()
+        ),
+    );
+    if let Some(notice) = &run.head.workload.notice {
+        text += &prose::wrapped("", notice);
+    }
+    text.trim_end().to_owned()
+}
+
+fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
+    let rate = run.end.throughput_per_s;
+    let part = |line: Option<f64>| {
+        units::or_unknown(line.filter(|line| *line > 0.0), |line| {
+            units::figure(rate / line)
+        })
+    };
+    let time =
+        |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
+    let range = run.end.throughput_range.as_ref().map_or_else(
+        || "one run".to_owned(),
+        |range| {
+            format!(
+                "{} to {}",
+                units::count(range.least),
+                units::count(range.most)
+            )
+        },
+    );
+    let mut limit = run
+        .end
+        .saturation
+        .as_ref()
+        .map_or("unknown", |found| found.verdict.as_str())
+        .to_owned();
+    if run.end.cut_short.is_some() {
+        limit += ", cut short";
+    }
+    vec![
+        run.head.plan.clients.to_string(),
+        units::rate(rate),
+        range,
+        part(line.line_1),
+        part(line.line_max),
+        units::or_unknown(run.end.per_commit.commits_per_sync(), units::figure),
+        time(|times| times.p50),
+        time(|times| times.p99),
+        limit,
+    ]
+}
+
+fn warnings(survey: &Survey<'_>) -> String {
+    let mut text = String::new();
+    for run in &survey.runs {
+        for finding in findings(run) {
+            let sentence = format!("{}: {}; {}", run.title(), finding.sentence, finding.advice);
+            text += &prose::wrapped("warning: ", &sentence);
+        }
+        for check in run
+            .end
+            .checks
+            .iter()
+            .filter(|check| check.outcome == "violated")
+        {
+            let found = check.detail.as_deref().unwrap_or("no detail");
+            let sentence = format!("{}: violated: {} ({found})", run.title(), check.name);
+            text += &prose::wrapped("warning: ", &sentence);
+        }
+    }
+    let mut seen: Vec<(&str, Vec<&RunRecord>)> = Vec::new();
+    for run in &survey.runs {
+        for warning in run
+            .end
+            .warnings
+            .iter()
+            .filter(|warning| warning.name != "durability")
+        {
+            match seen
+                .iter_mut()
+                .find(|(advice, _)| *advice == warning.advice)
+            {
+                Some((_, runs)) => runs.push(run),
+                None => seen.push((&warning.advice, vec![run])),
+            }
+        }
+    }
+    for (advice, runs) in seen {
+        let first = runs[0];
+        let what = first
+            .end
+            .warnings
+            .iter()
+            .find(|warning| warning.advice == advice);
+        let what = what.map_or("", |warning| warning.what.as_str());
+        let others = runs.len() - 1;
+        let more = if others == 0 {
+            String::new()
+        } else {
+            format!(" (and {others} more like it)")
+        };
+        let sentence = format!("{}: {what}{more}; {advice}", first.title());
+        text += &prose::wrapped("warning: ", &sentence);
+    }
+    if text.is_empty() {
+        text
+    } else {
+        format!("\n{text}")
+    }
+}

@@ -1,0 +1,108 @@
+//! The rate rule and the count rule, applied to records.
+
+use crate::fixture::{self, SQLITE, Store};
+use syncline_report::record::{Counted, Interval, RunRecord};
+use syncline_report::{count_finding, findings, rate_finding};
+
+const OS: Store = Store {
+    durability: "os",
+    evidence: "synchronous=OFF read back",
+    ..SQLITE
+};
+
+/// One client's run of `rates`, one a second.
+fn one_client(store: Store, rates: &[u64]) -> RunRecord {
+    let mut run = fixture::run(store, 1, 9_000.0, 1.0);
+    let pattern = run.intervals[0].clone();
+    run.intervals = rates
+        .iter()
+        .zip(0_u64..)
+        .map(|(rate, second)| Interval {
+            start_ns: second * 1_000_000_000,
+            end_ns: (second + 1) * 1_000_000_000,
+            committed: *rate,
+            ..pattern.clone()
+        })
+        .collect();
+    run
+}
+
+#[test]
+fn a_store_faster_than_any_sync_is_flagged() {
+    // The best second of line_1 before and after is 12,210: five windows above 14,652.
+    let finding = rate_finding(&one_client(OS, &[90_000; 5])).unwrap();
+    assert!(
+        finding
+            .sentence
+            .starts_with("faster than any sync this tool could make here")
+    );
+    assert!(finding.advice.contains("look at its settings"));
+    assert!(!finding.fails, "os promises no sync");
+    assert!(
+        rate_finding(&one_client(SQLITE, &[90_000; 5]))
+            .unwrap()
+            .fails
+    );
+    assert_eq!(rate_finding(&one_client(SQLITE, &[90_000; 4])), None);
+    assert_eq!(rate_finding(&one_client(SQLITE, &[14_600; 9])), None);
+}
+
+#[test]
+fn short_intervals_are_put_together_to_seconds() {
+    let mut run = one_client(OS, &[9_000; 24]);
+    for (interval, number) in run.intervals.iter_mut().zip(0_u64..) {
+        interval.start_ns = number * 250_000_000;
+        interval.end_ns = (number + 1) * 250_000_000;
+    }
+    assert!(
+        rate_finding(&run).is_some(),
+        "9,000 in a quarter are 36,000 a second"
+    );
+    run.intervals.truncate(16);
+    assert_eq!(rate_finding(&run), None, "four seconds are too few");
+}
+
+#[test]
+fn sixteen_honest_writers_and_a_run_without_both_probes_are_not_flagged() {
+    let mut together = one_client(SQLITE, &[56_000; 10]);
+    together.head.plan.clients = 16;
+    assert_eq!(findings(&together), []);
+    let mut unprobed = one_client(SQLITE, &[90_000; 10]);
+    unprobed.end.sync_line.after.clear();
+    assert_eq!(rate_finding(&unprobed), None);
+}
+
+#[test]
+fn more_commits_a_sync_than_clients_are_flagged() {
+    let counted = |per_sync: f64| fixture::run(SQLITE, 8, 9_000.0, per_sync);
+    assert_eq!(count_finding(&counted(7.9)), None);
+    assert_eq!(
+        count_finding(&counted(8.2)),
+        None,
+        "within the margin of the counters"
+    );
+    let finding = count_finding(&counted(400.0)).unwrap();
+    assert!(finding.fails && finding.sentence.starts_with("400 commits share one sync"));
+}
+
+#[test]
+fn a_store_whose_syncs_are_no_system_calls_is_not_accused() {
+    let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
+    run.end.per_commit.syncs = Counted::by(Some(0.0), "perf event");
+    assert_eq!(
+        count_finding(&run),
+        None,
+        "one flush a commit reached the disk"
+    );
+    run.end.per_commit.flushes = Counted::unknown("several disks");
+    assert_eq!(count_finding(&run), None, "nobody counted flushes");
+    run.end.per_commit.flushes = Counted::by(Some(0.0001), "disk vda");
+    assert!(
+        count_finding(&run)
+            .unwrap()
+            .sentence
+            .starts_with("no sync was counted")
+    );
+    run.end.per_commit.synced_writes = Counted::by(Some(1.0), "by the store's word");
+    assert_eq!(count_finding(&run), None);
+}

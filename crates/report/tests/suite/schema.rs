@@ -1,0 +1,160 @@
+//! The published schema: made from the declarations, held to real records.
+
+use crate::fixture::{self, SQLITE};
+use crate::golden;
+use serde_json::{Value, json};
+use std::path::Path;
+use syncline_report::record::{Record, json as to_json, schema};
+
+/// The schema with every object closed, so that a field that it does not name is refused too.
+fn closed_schema() -> Value {
+    let mut schema = schema();
+    for part in schema["$defs"].as_object_mut().unwrap().values_mut() {
+        if part.get("properties").is_some() {
+            part["additionalProperties"] = json!(false);
+        }
+    }
+    schema
+}
+
+/// Fails with every place at which a record departs from the closed schema.
+pub(crate) fn check(records: &[Record]) {
+    let validator = jsonschema::validator_for(&closed_schema()).unwrap();
+    let value: Value = serde_json::from_str(&to_json(records)).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&value)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+#[test]
+fn the_published_file_is_what_the_declarations_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/record.schema.json");
+    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    golden::check_path(&path, &text);
+}
+
+#[test]
+fn records_keep_to_the_schema_one_or_several() {
+    check(&fixture::survey());
+    check(&[Record::from(fixture::overloaded())]);
+    check(&[Record::from(fixture::probe())]);
+    let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
+    run.end =
+        syncline_report::record::RunEnd::from_intervals(&run.intervals, "it has no end: cut short");
+    check(&[Record::from(run)]);
+}
+
+#[test]
+fn broken_records_are_rejected() {
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let whole = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0)).to_value();
+    assert!(validator.is_valid(&whole));
+    let breaks: [(&str, Value); 8] = [
+        ("/kind", json!("walk")),
+        ("/format/version", json!(2)),
+        ("/outcomes/committed", json!(-1)),
+        ("/outcomes/committed", json!(null)),
+        ("/throughput_per_s", json!("fast")),
+        ("/target/durability", json!("very")),
+        ("/checks/0/outcome", json!("fine")),
+        ("/intervals/0/end_ns", json!(1.5)),
+    ];
+    for (place, value) in breaks {
+        let mut broken = whole.clone();
+        *broken.pointer_mut(place).unwrap() = value.clone();
+        assert!(!validator.is_valid(&broken), "{place} = {value} passes");
+    }
+    for field in [
+        "outcomes",
+        "sync_line",
+        "per_commit",
+        "id",
+        "intervals",
+        "cost",
+    ] {
+        let mut broken = whole.clone();
+        broken.as_object_mut().unwrap().remove(field);
+        assert!(
+            !validator.is_valid(&broken),
+            "a record without {field} passes"
+        );
+    }
+}
+
+/// The names that other programs read, as DESIGN gives them.
+#[test]
+fn agreed_names_are_there() {
+    let run = Record::from(fixture::overloaded()).to_value();
+    for place in [
+        "/outcomes/attempted",
+        "/outcomes/committed",
+        "/outcomes/aborted",
+        "/outcomes/conflicted",
+        "/outcomes/failed",
+        "/outcomes/unfinished",
+        "/throughput_per_s",
+        "/throughput_range",
+        "/repetitions/0",
+        "/arrivals/offered",
+        "/arrivals/started",
+        "/arrivals/late",
+        "/arrivals/abandoned",
+        "/transactions/0/name",
+        "/transactions/0/count",
+        "/transactions/0/service_ns/p50",
+        "/transactions/0/service_ns/p90",
+        "/transactions/0/service_ns/p99",
+        "/transactions/0/response_ns/p999",
+        "/transactions/0/response_ns/max",
+        "/transactions/0/response_ns/mean",
+        "/per_commit/syncs",
+        "/per_commit/device_writes",
+        "/per_commit/device_bytes",
+        "/per_commit/flushes",
+        "/per_commit/system_calls",
+        "/per_commit/client_cpu_ns",
+        "/per_commit/target_cpu_ns",
+        "/per_commit/page_faults",
+        "/sync_line/directory",
+        "/sync_line/device",
+        "/sync_line/method",
+        "/sync_line/file_state",
+        "/sync_line/line_1",
+        "/sync_line/line_max",
+        "/sync_line/before",
+        "/sync_line/after",
+        "/sync_line/round_trip_ns",
+        "/sync_line/verdict",
+        "/client/model",
+        "/client/workers",
+        "/client/cpu_ns_per_transaction",
+        "/saturation/thresholds",
+        "/target/name",
+        "/target/version",
+        "/target/durability",
+        "/target/isolation",
+        "/target/settings",
+        "/target/evidence",
+        "/machine/cores",
+        "/machine/smt",
+        "/machine/governor",
+        "/machine/steal",
+        "/machine/kernel",
+        "/device/model",
+        "/device/queue_length",
+        "/workload/name",
+        "/workload/options",
+        "/workload/seed",
+        "/workload/notice",
+        "/intervals/0/queue_length",
+        "/fairness",
+        "/cost",
+        "/checks/0/name",
+        "/checks/0/outcome",
+        "/warnings/0/advice",
+    ] {
+        assert!(run.pointer(place).is_some(), "{place} is missing");
+    }
+}

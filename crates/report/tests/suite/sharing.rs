@@ -1,0 +1,51 @@
+//! Records made fit for strangers.
+
+use crate::fixture::{self, SQLITE};
+use crate::schema;
+use syncline_report::record::{Record, json, share};
+
+/// Everything in the fixtures that names a person, a host, a path or a serial number.
+const SECRETS: [&str; 5] = ["/home", "ann", "bench", "buildhost7", "ZX-99881"];
+
+#[test]
+fn nothing_that_names_anybody_remains() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    run.identity.command = Some("syncline run insert --on sqlite:/home/ann/bench/x".to_owned());
+    run.end.warnings[0].what = "the log in /home/ann/bench on buildhost7 is slow".to_owned();
+    for record in [Record::from(run), Record::from(fixture::probe())] {
+        let before = json(std::slice::from_ref(&record));
+        let shared = share(&record);
+        let text = json(std::slice::from_ref(&shared));
+        for secret in SECRETS {
+            let found = text
+                .find(secret)
+                .map(|at| &text[at.saturating_sub(40)..at + 40]);
+            assert_eq!(found, None, "{secret} remains");
+        }
+        assert!(before.contains("/home/ann/bench"));
+        schema::check(&[shared]);
+    }
+}
+
+#[test]
+fn figures_settings_and_the_kernel_s_own_paths_stay() {
+    let record = Record::from(fixture::probe());
+    let shared = share(&record);
+    let (one, other) = (record.as_probe().unwrap(), shared.as_probe().unwrap());
+    assert_eq!(one.body.cells, other.body.cells);
+    assert_eq!(one.body.sync_line.line_1, other.body.sync_line.line_1);
+    assert_eq!(
+        one.body.device.cache_off_command,
+        other.body.device.cache_off_command
+    );
+    let run = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
+    let shared = share(&run);
+    let (one, other) = (run.as_run().unwrap(), shared.as_run().unwrap());
+    assert_eq!(one.end.outcomes, other.end.outcomes);
+    assert_eq!(
+        other.head.target.url.as_deref(),
+        Some("sqlite:(removed)?durability=data")
+    );
+    assert_eq!(one.head.target.evidence, other.head.target.evidence);
+    assert_eq!(share(&shared), shared, "sharing twice changes nothing");
+}

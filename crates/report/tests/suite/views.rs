@@ -1,0 +1,206 @@
+//! Every terminal view against its golden file, and rules that hold for all of them.
+
+use crate::fixture::{self, ENGINE, SQLITE};
+use crate::golden;
+use syncline_probe::Model;
+use syncline_report::compare::compare;
+use syncline_report::html;
+use syncline_report::record::{Listed, Record, RunRecord};
+use syncline_report::survey::Survey;
+use syncline_report::table::{self, Detail};
+
+fn every_view() -> Vec<(&'static str, String)> {
+    let records = fixture::survey();
+    let surveys = Survey::all(&records);
+    let mut elsewhere = fixture::survey();
+    move_to(&mut elsewhere, "/mnt/hdd", 118.0);
+    let two: Vec<Record> = records.iter().chain(&elsewhere).cloned().collect();
+    let slower = Record::from(fixture::run(SQLITE, 8, 8_100.0, 1.0));
+    let compared = compare(
+        &Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0)),
+        &slower,
+        false,
+    );
+    let model = Model::parse("seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k").unwrap();
+    let listed: Vec<Listed> = records
+        .iter()
+        .map(|record| Listed {
+            path: "x.jsonl".into(),
+            record: Ok(record.clone()),
+        })
+        .collect();
+    vec![
+        ("survey.txt", table::survey(&surveys[0])),
+        ("matrix.txt", table::matrix(&Survey::all(&two))),
+        ("probe.txt", table::probe(&fixture::probe(), Detail::Short)),
+        (
+            "probe_wide.txt",
+            table::probe(&fixture::probe(), Detail::Wide),
+        ),
+        (
+            "run.txt",
+            table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0)),
+        ),
+        ("run_open_loop.txt", table::run(&fixture::overloaded())),
+        ("compare.txt", table::compare(&compared.unwrap())),
+        (
+            "from_dual.txt",
+            table::from_dual(
+                Some(&model.access_time()),
+                &fixture::probe(),
+                &surveys[0].runs,
+            ),
+        ),
+        ("list.txt", table::list(&listed)),
+    ]
+}
+
+/// The same survey of another directory with another line.
+fn move_to(records: &mut [Record], directory: &str, line_1: f64) {
+    for record in records {
+        match record {
+            Record::Run(run) => {
+                run.end.sync_line.directory = Some(directory.to_owned());
+                run.end.sync_line.line_1 = Some(line_1);
+                run.end.sync_line.before = vec![line_1];
+                run.end.sync_line.after = vec![line_1];
+                run.identity.id += "b";
+            }
+            Record::Probe(probe) => {
+                probe.body.directory = directory.to_owned();
+                probe.body.sync_line.directory = Some(directory.to_owned());
+                probe.body.sync_line.line_1 = Some(line_1);
+                probe.body.device.rpm = Some(7_200);
+                probe.identity.id += "b";
+            }
+        }
+    }
+}
+
+#[test]
+fn views_match_their_golden_files() {
+    for (name, text) in every_view() {
+        golden::check(name, &text);
+    }
+}
+
+#[test]
+fn views_fit_the_terminal_and_name_no_infinite_figure() {
+    for (name, text) in every_view() {
+        for line in text.lines() {
+            let width = line.chars().count();
+            assert!(
+                width <= 104 || name == "probe_wide.txt",
+                "{name}, {width} columns: {line}"
+            );
+            let words: Vec<String> = line
+                .split(|sign: char| !sign.is_alphanumeric())
+                .map(str::to_lowercase)
+                .collect();
+            let infinite = words.iter().any(|word| word == "inf" || word == "nan");
+            assert!(!infinite, "{name}: {line}");
+            assert_eq!(line.trim_end(), line, "{name} ends a line in spaces");
+        }
+    }
+}
+
+#[test]
+fn the_survey_says_what_was_not_run_and_what_is_not_known() {
+    let records = fixture::survey();
+    let surveys = Survey::all(&records);
+    let text = table::survey(&surveys[0]);
+    assert!(text.contains("1000  not run: a thread a client"), "{text}");
+    let [directory, stores, unknown] = surveys[0].sentences();
+    assert!(
+        directory.contains("12.1k syncs/s") && directory.contains("60.2k syncs/s"),
+        "{directory}"
+    );
+    assert!(stores.contains("1.87M/s with 1000 clients"), "{stores}");
+    assert!(unknown.starts_with("Not known here: whether an acknowledged commit survives"));
+}
+
+#[test]
+fn a_store_that_never_promised_is_not_the_best_one() {
+    let mut records = fixture::survey();
+    let os = fixture::Store {
+        durability: "os",
+        ..ENGINE
+    };
+    records.push(Record::from(fixture::run(os, 64, 9e6, 64.0)));
+    let surveys = Survey::all(&records);
+    assert!(surveys[0].best().iter().all(|run| run.head.target.syncs()));
+    assert!(surveys[0].sentences()[1].contains("1.87M/s"));
+}
+
+/// Whatever is missing, a view says so and shows no zero in its place.
+#[test]
+fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
+    let whole = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let reason = "the record was cut short: it has no end";
+    let end = syncline_report::record::RunEnd::from_intervals(&whole.intervals, reason);
+    let run = RunRecord { end, ..whole };
+    let text = table::run(&run);
+    assert!(
+        text.contains("cut short: the record was cut short"),
+        "{text}"
+    );
+    assert!(
+        text.contains("9.1"),
+        "the rate comes from the intervals: {text}"
+    );
+    assert!(text.contains("place on the sync line unknown"), "{text}");
+    assert!(text.contains("unknown  the record was cut short"), "{text}");
+}
+
+#[test]
+fn surveys_are_told_apart_by_directory() {
+    let mut records = fixture::survey();
+    let mut elsewhere = fixture::survey();
+    move_to(&mut elsewhere, "/mnt/hdd", 118.0);
+    let count = records.len() - 1;
+    records.extend(elsewhere);
+    let surveys = Survey::all(&records);
+    assert_eq!(surveys.len(), 2);
+    assert!(surveys.iter().all(|survey| survey.runs.len() == count));
+    let text = table::show(&records);
+    assert!(text.contains("commits per second of one client"), "{text}");
+}
+
+#[test]
+fn the_page_is_whole_offline_and_holds_its_records() {
+    let records = fixture::survey();
+    let page = html::report(&records);
+    golden::check("survey.html", &page);
+    for other in ["http://", "https://", "<link", "@import", "url(", "src="] {
+        let found = page
+            .replace("http://www.w3.org/2000/svg", "")
+            .contains(other);
+        assert!(!found, "the page asks for something outside: {other}");
+    }
+    let from =
+        page.find("type=\"application/json\">").unwrap() + "type=\"application/json\">".len();
+    let to = from + page[from..].find("</script>").unwrap();
+    let embedded: serde_json::Value = serde_json::from_str(&page[from..to]).unwrap();
+    assert_eq!(embedded.as_array().unwrap().len(), records.len());
+    assert!(page.matches("<svg role=\"img\"").count() >= 10);
+}
+
+#[test]
+fn texts_from_outside_cannot_become_markup() {
+    let mut probe = fixture::probe();
+    probe.body.directory = "/x/</script><script>alert(1)</script>\"<svg onload=1>".to_owned();
+    probe.body.notes = vec!["<b>bold</b> & more".to_owned()];
+    probe.body.cells[0].method = "<i>".to_owned();
+    let page = html::report(&[Record::from(probe)]);
+    assert!(!page.contains("<script>alert") && !page.contains("<svg onload"));
+    assert!(!page.contains("<b>bold") && !page.contains("<i>"));
+}
+
+#[test]
+fn pages_of_little_or_nothing_are_pages_too() {
+    let run = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
+    for records in [vec![], vec![run], vec![Record::from(fixture::probe())]] {
+        let page = html::report(&records);
+        assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    }
+}
