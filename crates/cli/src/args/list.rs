@@ -1,0 +1,30 @@
+//! `syncline list`.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Stores that can be put under load
+    Targets,
+    /// Loads and their options
+    Workloads,
+    /// What can be counted here, and what would open the rest
+    Meters,
+    /// Records
+    Runs,
+}
+
+/// List targets, workloads, meters or runs.
+#[derive(Args, Debug)]
+#[command(before_help = "Examples:\n  syncline list targets\n  syncline list runs")]
+pub(crate) struct ListArgs {
+    /// What to list
+    #[arg(value_name = "WHAT")]
+    pub(crate) what: Listed,
+
+    /// Where records are
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+}

@@ -1,0 +1,18 @@
+//! What was typed: one file a verb. Help, completions and the manual page come from here.
+
+mod compare;
+mod list;
+mod probe;
+mod run;
+mod show;
+mod survey;
+mod value;
+mod verb;
+
+pub(crate) use compare::CompareArgs;
+pub(crate) use list::{ListArgs, Listed};
+pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
+pub(crate) use run::{ArrivalArg, LineArg, RunArgs};
+pub(crate) use show::ShowArgs;
+pub(crate) use survey::SurveyArgs;
+pub(crate) use verb::{ShellArgs, Verb, command, parse};

@@ -1,0 +1,83 @@
+//! `syncline probe`, `syncline probe writetest` and `syncline model`.
+
+use super::value;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Measure what a directory can durably complete, and say what is under it.
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    before_help = "Examples:\n  syncline probe .\n  syncline probe --full /mnt/a /mnt/b"
+)]
+pub(crate) struct ProbeArgs {
+    #[command(subcommand)]
+    pub(crate) verb: Option<ProbeVerb>,
+
+    /// Directories, measured in turn, cell by cell
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) directories: Vec<PathBuf>,
+
+    /// Every combination, each 3 to 30 s until it is steady (hours), in place of a burst of at most 20 s
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Rotation of a spinning disk, per minute, where you know it
+    #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rpm: Option<u32>,
+
+    /// Bytes the device is rated to take, as 600TB: turns bytes per sync into years
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) endurance: Option<String>,
+
+    /// Show also the counts per sync, and the fio command that does the same as each row
+    #[arg(long)]
+    pub(crate) wide: bool,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Other ways to measure.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ProbeVerb {
+    /// The classic log writer: write, seek to the start, sync; overwrite the same bytes
+    Writetest(WritetestArgs),
+}
+
+/// The classic log writer's own options.
+#[derive(Args, Debug)]
+#[command(before_help = "Examples:\n  syncline probe writetest -e\n  syncline probe writetest -b 8192 -o 5000 -f testfile")]
+pub(crate) struct WritetestArgs {
+    /// Bytes of a write, at most 102400
+    #[arg(short = 'b', value_name = "BYTES", default_value_t = 256)]
+    pub(crate) bytes: usize,
+
+    /// The file; it must not exist
+    #[arg(short = 'f', value_name = "FILE", default_value = "testfile")]
+    pub(crate) file: PathBuf,
+
+    /// Operations; more are done if these end too soon to be timed
+    #[arg(short = 'o', value_name = "COUNT", value_parser = value::at_least_one, default_value = "1000")]
+    pub(crate) operations: usize,
+
+    /// fsync after each write; without it the file is opened with `O_SYNC`
+    #[arg(short = 'e')]
+    pub(crate) explicit: bool,
+}
+
+/// Calculate a spinning disk's rate from its data sheet.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k\n  syncline model seek=4ms,rpm=15000,transfer=200MB/s,block=4k"
+)]
+pub(crate) struct ModelArgs {
+    /// Average seek, rotation, media rate and block
+    #[arg(value_name = "SHEET")]
+    pub(crate) sheet: String,
+}

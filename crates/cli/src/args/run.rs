@@ -1,0 +1,110 @@
+//! `syncline run WORKLOAD`: the flags that every workload shares.
+
+use super::value;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The arrival process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArrivalArg {
+    /// Exponential gaps
+    Poisson,
+    /// Equal gaps
+    Fixed,
+}
+
+/// Where a run's sync line comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LineArg {
+    /// Measured briefly before and after.
+    Brief,
+    /// Not measured.
+    None,
+    /// A probe's record.
+    Record(PathBuf),
+}
+
+fn line(typed: &str) -> Result<LineArg, String> {
+    Ok(match typed {
+        "brief" => LineArg::Brief,
+        "none" => LineArg::None,
+        path => LineArg::Record(path.into()),
+    })
+}
+
+/// The flags that every workload shares.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
+    /// The store, as a URL or a name (see `syncline list targets`); may be given several times
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) on: Vec<String>,
+
+    /// Clients
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1")]
+    pub(crate) clients: usize,
+
+    /// Worker threads; default: a thread a client, or a thread a core, as the target needs
+    #[arg(long, value_name = "N", value_parser = value::at_least_one)]
+    pub(crate) workers: Option<usize>,
+
+    /// Measured time; default 10s, or none if --transactions is given
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub(crate) duration: Option<Duration>,
+
+    /// Measured transactions; the run stops at this count or at --duration, whichever is first
+    #[arg(long, value_name = "N", value_parser = value::at_least_one)]
+    pub(crate) transactions: Option<usize>,
+
+    /// Time before measuring
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    pub(crate) warm_up: Duration,
+
+    /// Time given to transactions under way when the run stops
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    pub(crate) drain: Duration,
+
+    /// Open loop: how transactions arrive; without it each client starts its next when one ends
+    #[arg(long, value_name = "PROCESS", requires = "rate")]
+    pub(crate) arrival: Option<ArrivalArg>,
+
+    /// Open loop: arrivals per second, of all clients together (Poisson unless --arrival says fixed)
+    #[arg(long, value_name = "PER_SECOND", value_parser = value::rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Times a conflicted transaction is tried again
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) retries: u32,
+
+    /// Seed of all random choices
+    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    pub(crate) seed: u64,
+
+    /// Processors to pin the workers to, in turn
+    #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
+    pub(crate) pin: Vec<usize>,
+
+    /// Time each operation too
+    #[arg(long)]
+    pub(crate) operations: bool,
+
+    /// Repetitions; the median and the range are reported
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1")]
+    pub(crate) repeat: usize,
+
+    /// Repeat in turn over the targets, A B C A B C, in place of A A B B C C
+    #[arg(long)]
+    pub(crate) interleave: bool,
+
+    /// The sync line to judge by: measured `brief`-ly before and after, `none`, or a probe's record
+    #[arg(long, value_name = "LINE", value_parser = line, default_value = "brief")]
+    pub(crate) line: LineArg,
+
+    /// Where records go
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON: one object, or an array if there are several
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,63 @@
+//! `syncline survey`.
+
+use super::value;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Place this machine's stores on the line of its disk: probe, load, judge, report.
+#[derive(Args, Debug)]
+#[command(
+    override_usage = "syncline survey [OPTIONS]",
+    before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json"
+)]
+pub(crate) struct SurveyArgs {
+    /// A directory whose line is measured and in which the stores work; may be given several times
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: Vec<PathBuf>,
+
+    /// A further target, beside the engine and SQLite; may be given several times
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) on: Vec<String>,
+
+    /// Ladder of clients
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value::at_least_one,
+        default_values_t = [1, 8, 64, 1000])]
+    pub(crate) clients: Vec<usize>,
+
+    /// Interleaved slices of each rung
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "3")]
+    pub(crate) slices: usize,
+
+    /// Measured time of a slice
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "2s")]
+    pub(crate) slice: Duration,
+
+    /// Warm-up before each slice
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "500ms")]
+    pub(crate) warm_up: Duration,
+
+    /// Rotation of a spinning disk, per minute, where you know it
+    #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rpm: Option<u32>,
+
+    /// Bytes the device is rated to take, as 600TB: turns bytes per commit into years
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) endurance: Option<String>,
+
+    /// The disk's data sheet for the calculated row, as seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k
+    #[arg(long, value_name = "SHEET")]
+    pub(crate) model: Option<String>,
+
+    /// Seed of all random choices
+    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    pub(crate) seed: u64,
+
+    /// Where records and report go
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the records as JSON: an array, the probe first
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,59 @@
+//! Values that several verbs take: durations, counts, yes or no.
+
+use std::time::Duration;
+
+/// A duration: `10`, `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
+pub(super) fn duration(typed: &str) -> Result<Duration, String> {
+    let split = typed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(typed.len());
+    let (number, unit) = typed.split_at(split);
+    let seconds_per_unit = match unit {
+        "" | "s" => 1.0,
+        "ms" => 0.001,
+        "us" => 0.000_001,
+        "m" | "min" => 60.0,
+        "h" => 3_600.0,
+        _ => return Err(format!("the unit \"{unit}\" is none of us, ms, s, m, h")),
+    };
+    let amount: f64 =
+        number.parse().map_err(|_error| format!("\"{typed}\" is no duration such as 10s or 500ms"))?;
+    Duration::try_from_secs_f64(amount * seconds_per_unit)
+        .map_err(|_error| format!("\"{typed}\" is no duration from 0 to some centuries"))
+}
+
+/// A count that must not be zero.
+pub(super) fn at_least_one(typed: &str) -> Result<usize, String> {
+    match typed.parse::<usize>() {
+        Ok(0) => Err("at least 1 is needed".to_owned()),
+        Ok(count) => Ok(count),
+        Err(_error) => Err(format!("\"{typed}\" is no whole number from 1 up")),
+    }
+}
+
+/// A rate above zero, in events per second.
+pub(super) fn rate(typed: &str) -> Result<f64, String> {
+    let rate: f64 = typed.parse().map_err(|_error| format!("\"{typed}\" is no number"))?;
+    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above zero".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{at_least_one, duration, rate};
+    use std::time::Duration;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
+        for wrong in ["", "s", "-1s", "1 day", "nan", "1e400"] {
+            assert!(duration(wrong).is_err(), "{wrong} is refused");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(at_least_one("0").is_err() && at_least_one("-1").is_err());
+        assert!(rate("0").is_err() && rate("inf").is_err() && rate("x").is_err());
+        assert_eq!((at_least_one("3"), rate("2.5")), (Ok(3), Ok(2.5)));
+    }
+}

@@ -1,0 +1,124 @@
+//! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
+
+use super::{CompareArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+
+/// A shell for which completions are written.
+#[derive(Args, Debug)]
+#[command(before_help = "Examples:\n  syncline completions bash > ~/.local/share/bash-completion/completions/syncline\n  syncline completions fish > ~/.config/fish/completions/syncline.fish")]
+pub(crate) struct ShellArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(crate) enum Verb {
+    Survey(SurveyArgs),
+    Probe(ProbeArgs),
+    Model(ModelArgs),
+    Run { workload: String, options: Vec<(String, String)>, args: RunArgs },
+    Show(ShowArgs),
+    Compare(CompareArgs),
+    List(ListArgs),
+    Completions(ShellArgs),
+    Manual,
+}
+
+/// Parses the command line; prints help or a usage error and ends the program where clap does.
+pub(crate) fn parse() -> Verb {
+    let matches = command().get_matches();
+    verb_of(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The definition from which parsing, help, completions and the manual page come.
+pub(crate) fn command() -> Command {
+    Command::new("syncline")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("How many durable transactions a second can this machine do, how many does your database do, and where does the rest go? For Linux.")
+        .before_help("Examples:\n  syncline survey\n  syncline run insert --on sqlite --clients 8")
+        .after_help("Exit codes: 0 it ran and holds; 1 a promise failed or something got slower; 2 it could not run.")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(SurveyArgs::augment_args(Command::new("survey")))
+        .subcommand(ProbeArgs::augment_args(Command::new("probe")))
+        .subcommand(ModelArgs::augment_args(Command::new("model")))
+        .subcommand(run())
+        .subcommand(ShowArgs::augment_args(Command::new("show")))
+        .subcommand(CompareArgs::augment_args(Command::new("compare")))
+        .subcommand(ListArgs::augment_args(Command::new("list")))
+        .subcommand(ShellArgs::augment_args(
+            Command::new("completions").about("Write completions for a shell to standard output"),
+        ))
+        .subcommand(
+            Command::new("manual")
+                .about("Write the manual page to standard output")
+                .before_help("Examples:\n  syncline manual > syncline.1\n  syncline manual | man -l -"),
+        )
+}
+
+fn run() -> Command {
+    let workloads = syncline_workloads::LISTINGS.iter().map(|workload| {
+        let options = workload.options.iter().map(|option| {
+            Arg::new(option.name)
+                .long(option.name.replace('_', "-"))
+                .value_name("VALUE")
+                .help(format!("{}: {} [default: {}]", sentence(option.meaning), option.takes, option.default))
+                .help_heading("Options of the workload")
+        });
+        let example = format!(
+            "Examples:\n  syncline run {0} --on sqlite --clients 8\n  syncline run {0} --on null --clients 64 --workers 1 --json",
+            workload.name
+        );
+        let command = Command::new(workload.name).about(workload.what).before_help(example);
+        RunArgs::augment_args(command.args(options)).about(workload.what)
+    });
+    Command::new("run")
+        .about("Put a workload on one or several targets and report what was committed")
+        .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand_value_name("WORKLOAD")
+        .subcommand_help_heading("Workloads")
+        .subcommands(workloads)
+}
+
+fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
+    let (name, matches) = matches.subcommand().expect("clap has demanded a verb");
+    Ok(match name {
+        "survey" => Verb::Survey(SurveyArgs::from_arg_matches(matches)?),
+        "probe" => Verb::Probe(ProbeArgs::from_arg_matches(matches)?),
+        "model" => Verb::Model(ModelArgs::from_arg_matches(matches)?),
+        "run" => run_of(matches)?,
+        "show" => Verb::Show(ShowArgs::from_arg_matches(matches)?),
+        "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
+        "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
+        "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
+        "manual" => Verb::Manual,
+        other => unreachable!("clap knows no verb {other}"),
+    })
+}
+
+fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
+    let (workload, matches) = matches.subcommand().expect("clap has demanded a workload");
+    let listed = syncline_workloads::LISTINGS.iter().find(|listed| listed.name == workload);
+    let known = listed.expect("clap has only listed workloads").options.iter();
+    let typed = known.filter_map(|option| {
+        let value = matches.get_one::<String>(option.name)?;
+        Some((option.name.to_owned(), value.clone()))
+    });
+    Ok(Verb::Run {
+        workload: workload.to_owned(),
+        options: typed.collect(),
+        args: RunArgs::from_arg_matches(matches)?,
+    })
+}
+
+/// With a capital, as help texts begin.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}

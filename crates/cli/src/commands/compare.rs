@@ -1,0 +1,15 @@
+//! `syncline compare`: is the second record worse than the first?
+
+use crate::args::CompareArgs;
+use crate::exit::{Outcome, Verdict};
+use crate::terminal;
+use syncline_report::{compare as report, record, table};
+
+/// Compares two records; a regression is exit code 1.
+pub(crate) fn compare(args: &CompareArgs) -> Outcome {
+    let before = record::read(&args.before)?;
+    let after = record::read(&args.after)?;
+    let comparison = report::compare(&before, &after, args.unequal)?;
+    terminal::print(&table::compare(&comparison))?;
+    Ok(if comparison.regression { Verdict::Broken } else { Verdict::Holds })
+}

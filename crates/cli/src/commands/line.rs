@@ -1,0 +1,153 @@
+//! The sync lines of the directories that a run's logs go to, measured before and after it.
+
+use super::probe;
+use crate::args::LineArg;
+use crate::exit::CannotRun;
+use crate::interrupt;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syncline_contract::LogPlace;
+use syncline_disk::SyncMethod;
+use syncline_metering::Nanos;
+use syncline_metering::clock::SECOND;
+use syncline_probe::{
+    FileState, MethodChoice, Placement, Plan, ProbeResult, Span, Step, SyncStep,
+};
+use syncline_report::record::{self, ProbeRecord, Record, SyncLine};
+
+/// Lines by directory, before and after.
+pub(super) struct Lines {
+    source: LineArg,
+    given: Option<ProbeRecord>,
+    before: BTreeMap<PathBuf, ProbeResult>,
+    after: BTreeMap<PathBuf, ProbeResult>,
+}
+
+impl Lines {
+    /// Measures the lines of those log places, or reads the record that was named.
+    pub(super) fn before(source: &LineArg, places: &[LogPlace]) -> Result<Lines, CannotRun> {
+        let mut lines = Lines {
+            source: source.clone(),
+            given: None,
+            before: BTreeMap::new(),
+            after: BTreeMap::new(),
+        };
+        match source {
+            LineArg::None => {}
+            LineArg::Record(path) => lines.given = Some(probe_of(path)?),
+            LineArg::Brief => {
+                let directories = directories(places);
+                if !directories.is_empty() {
+                    let results = probe::run(&directories, &line_alone(), interrupt::stop_flag())?;
+                    lines.before = directories.into_iter().zip(results).collect();
+                }
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Measures the same lines again. What could be told before is told without it, too.
+    pub(super) fn after(&mut self) -> Result<(), CannotRun> {
+        for (directory, before) in &self.before {
+            if let Some(line) = &before.line {
+                let directory = std::slice::from_ref(directory);
+                let plan = Plan::brief(line);
+                let results = probe::run(directory, &plan, interrupt::stop_flag())?;
+                self.after.extend(directory.iter().cloned().zip(results));
+            }
+        }
+        Ok(())
+    }
+
+    /// `line_max` of a log place, where it is known.
+    pub(super) fn line_max(&self, place: &LogPlace) -> Option<f64> {
+        if let Some(probe) = &self.given {
+            return probe.body.sync_line.line_max;
+        }
+        let LogPlace::Directory(directory) = place else { return None };
+        self.before.get(directory)?.line.as_ref()?.line_max
+    }
+
+    /// The line of a log place, for a record.
+    pub(super) fn of(&self, place: &LogPlace) -> SyncLine {
+        if let Some(probe) = &self.given {
+            return SyncLine::between(probe, None);
+        }
+        match place {
+            LogPlace::Nowhere(why) => SyncLine::unknown(None, why.clone()),
+            LogPlace::Directory(directory) => match self.before.get(directory) {
+                Some(before) => between(before, self.after.get(directory)),
+                None => {
+                    let named = Some(directory.display().to_string());
+                    SyncLine::unknown(named, "not measured: --line none")
+                }
+            },
+        }
+    }
+
+    /// What the lines were measured for, in words, for the estimate: seconds before and after.
+    pub(super) fn seconds(source: &LineArg, places: &[LogPlace]) -> f64 {
+        let count = if *source == LineArg::Brief { directories(places).len() } else { 0 };
+        let seconds = |plan: &Plan| plan.estimate(count).shortest_s;
+        if count == 0 { 0.0 } else { seconds(&line_alone()) + 3.0 * count as f64 }
+    }
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lines").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+/// The line between two probes of a directory.
+pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> SyncLine {
+    let record = |result: &ProbeResult| {
+        let identity = super::facts::identity("probe", 0);
+        record::from_probe(result, &identity, super::facts::machine(), Vec::new())
+    };
+    SyncLine::between(&record(before), after.map(record).as_ref())
+}
+
+fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
+    match record::read(path)? {
+        Record::Probe(probe) => Ok(*probe),
+        Record::Run(_) => {
+            let what = "is the record of a run; --line takes the record of a probe";
+            Err(CannotRun(format!("{} {what}", path.display())))
+        }
+    }
+}
+
+fn directories(places: &[LogPlace]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in places {
+        if let LogPlace::Directory(directory) = place
+            && !found.contains(directory)
+        {
+            found.push(directory.clone());
+        }
+    }
+    found
+}
+
+/// Every method for a moment, the fastest at 2, 4 and 16 outstanding, then the line: about 5 s.
+fn line_alone() -> Plan {
+    let moment: Nanos = SECOND / 10;
+    let cell = |method, outstanding| {
+        Step::Sync(SyncStep {
+            method,
+            write_bytes: 4_096,
+            file_state: FileState::Overwrite,
+            placement: Placement::Walk,
+            outstanding,
+            span: Span::fixed(moment, moment),
+        })
+    };
+    let methods = SyncMethod::ALL.map(|method| cell(MethodChoice::Named(method), 1));
+    let mut steps: Vec<Step> = methods.into();
+    steps.extend([2, 4, 16].map(|outstanding| cell(MethodChoice::Fastest, outstanding)));
+    steps.push(Step::Line1 { method: MethodChoice::Fastest, span_ns: 2 * SECOND });
+    let method = MethodChoice::Fastest;
+    steps.push(Step::LineMax { method, outstanding: None, span_ns: SECOND });
+    Plan::custom(steps)
+}

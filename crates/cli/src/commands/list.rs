@@ -1,0 +1,66 @@
+//! `syncline list`: targets, workloads, meters, runs.
+
+use crate::args::{ListArgs, Listed};
+use crate::exit::{Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::terminal;
+use std::fmt::Write;
+use std::path::Path;
+use syncline_report::{record, table};
+
+/// Lists what there is.
+pub(crate) fn list<S: Shelf>(args: &ListArgs, shelf: &S) -> Outcome {
+    let text = match args.what {
+        Listed::Targets => targets(shelf.own()),
+        Listed::Workloads => workloads(),
+        Listed::Meters => meters(),
+        Listed::Runs if args.runs.exists() => table::list(&record::list(&args.runs)?),
+        Listed::Runs => format!("no records: there is no folder {}\n", args.runs.display()),
+    };
+    terminal::print(&text)?;
+    Ok(Verdict::Holds)
+}
+
+fn targets(own: Option<&str>) -> String {
+    let mut text = String::new();
+    if let Some(name) = own {
+        text += &format!("{name}\n  this program's own store\n\n");
+    }
+    for listing in syncline_targets::listings() {
+        text += &format!("{}\n  {}\n", listing.form, listing.what);
+        let options = listing.options.iter();
+        options.for_each(|one| option(&mut text, one.name, one.meaning, one.takes, one.default));
+        text.push('\n');
+    }
+    text + "A bare name opens a private store in the current directory and removes it afterwards.\n"
+}
+
+fn workloads() -> String {
+    let mut text = String::new();
+    for listing in syncline_workloads::LISTINGS {
+        text += &format!("{}\n  {}\n", listing.name, listing.what);
+        for one in listing.options {
+            let flag = format!("--{}", one.name.replace('_', "-"));
+            option(&mut text, &flag, one.meaning, one.takes, one.default);
+        }
+        text.push('\n');
+    }
+    text + "Options of a workload stand after its name: syncline run insert --on sqlite --commit-every 10\n"
+}
+
+fn option(text: &mut String, name: &str, meaning: &str, takes: &str, default: &str) {
+    writeln!(text, "    {name:<16} {meaning}: {takes} (default: {default})")
+        .expect("a string takes any text");
+}
+
+fn meters() -> String {
+    let mut text = String::new();
+    for listing in syncline_meters::list(Path::new(".")) {
+        let state = if listing.refusal.is_none() { "works" } else { "does not work" };
+        text += &format!("{:<14} {state:<14} {}\n", listing.name, listing.measures);
+        if let Some(why) = listing.refusal {
+            text += &format!("{:14} {why}\n", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,23 @@
+//! What the verbs do: one file each.
+
+mod compare;
+mod facts;
+mod line;
+mod list;
+mod manual;
+mod model;
+mod probe;
+mod run;
+mod series;
+mod show;
+mod survey;
+mod survey_stores;
+
+pub(crate) use compare::compare;
+pub(crate) use list::list;
+pub(crate) use manual::{completions, manual};
+pub(crate) use model::model;
+pub(crate) use probe::probe;
+pub(crate) use run::run;
+pub(crate) use show::show;
+pub(crate) use survey::survey;

@@ -1,0 +1,169 @@
+//! `syncline probe`: what directories can durably complete; and the classic log writer.
+
+use super::facts;
+use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::{interrupt, terminal};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use syncline_metering::clock;
+use syncline_probe::{Plan, ProbeResult, Progress, Rating, WriteTest};
+use syncline_report::record::{self, ProbeRecord, Record, Writer};
+use syncline_report::table::{self, Detail};
+use syncline_report::units;
+
+/// Probes directories, or runs the log writer.
+pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
+    if let Some(ProbeVerb::Writetest(args)) = &args.verb {
+        return writetest(args);
+    }
+    let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
+    let mut plan = if args.full { Plan::full() } else { Plan::quick() };
+    plan.rpm = args.rpm;
+    for directory in &args.directories {
+        facts::must_be_directory(directory)?;
+    }
+    estimate(&plan, args.directories.len());
+    let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
+    let mut files = Vec::new();
+    for (writer, record) in writers.into_iter().zip(&records) {
+        files.push(writer.finish_probe(record)?);
+    }
+    show(args, &records, rating)?;
+    for file in files {
+        terminal::note(&format!("record: {}", file.display()));
+    }
+    Ok(records.iter().map(verdict).fold(Verdict::Holds, Verdict::and))
+}
+
+/// Says what a plan costs before it runs.
+fn estimate(plan: &Plan, directories: usize) {
+    let cost = plan.estimate(directories);
+    terminal::note(&format!(
+        "about {} ({}), up to {} written, {} of space used meanwhile",
+        units::span(cost.shortest_s * 1e9),
+        plan.label(),
+        units::size(cost.bytes_written as f64),
+        units::size(cost.space_bytes as f64),
+    ));
+}
+
+fn measured(
+    directories: &[PathBuf],
+    plan: &Plan,
+    runs: &Path,
+) -> Result<(Vec<Writer>, Vec<ProbeRecord>), CannotRun> {
+    let mut writers = Vec::new();
+    let mut identities = Vec::new();
+    for (number, directory) in (0..).zip(directories) {
+        let identity = facts::identity("probe", number);
+        writers.push(Writer::create_probe(runs, &identity, &directory.display().to_string())?);
+        identities.push(identity);
+    }
+    let results = match run(directories, plan, interrupt::stop_flag()) {
+        Ok(results) => results,
+        Err(error) => {
+            for writer in writers {
+                writer.discard()?;
+            }
+            return Err(error);
+        }
+    };
+    let records = results.iter().zip(&identities).map(|(result, identity)| {
+        record::from_probe(result, identity, facts::machine(), Vec::new())
+    });
+    Ok((writers, records.collect()))
+}
+
+/// Runs a plan with a progress bar.
+pub(super) fn run(
+    directories: &[PathBuf],
+    plan: &Plan,
+    stop: &AtomicBool,
+) -> Result<Vec<ProbeResult>, CannotRun> {
+    let mut bar = Bar(terminal::Progress::new((plan.steps.len() * directories.len()) as u64));
+    syncline_probe::probe(directories, plan, stop, &mut bar).map_err(CannotRun::from)
+}
+
+struct Bar(terminal::Progress);
+
+impl syncline_probe::Observer for Bar {
+    fn step(&mut self, progress: &Progress<'_>) {
+        self.0.at(progress.step as u64, &format!("probe: {}", progress.what));
+    }
+}
+
+fn show(args: &ProbeArgs, records: &[ProbeRecord], rating: Option<Rating>) -> Result<(), CannotRun> {
+    if args.json {
+        let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
+        return Ok(terminal::print(&(record::json(&records) + "\n"))?);
+    }
+    let detail = if args.wide { Detail::Wide } else { Detail::Short };
+    for record in records {
+        terminal::print(&table::probe(record, detail))?;
+        if let Some(rating) = rating {
+            terminal::print(&endurance(record, rating))?;
+        }
+    }
+    Ok(())
+}
+
+/// How long the drive's rating lasts at `line_1`, day and night.
+fn endurance(record: &ProbeRecord, rating: Rating) -> String {
+    let line = &record.body.sync_line;
+    let cell = line.method.as_deref().and_then(|method| record.cell(method, 4_096, "overwrite", 1));
+    let bytes = cell.and_then(|(_, figures)| figures.device_bytes_per_sync.value);
+    let years = line.line_1.zip(bytes).and_then(|(rate, bytes)| rating.years(bytes, rate));
+    match (years, line.line_1, bytes) {
+        (Some(years), Some(rate), Some(bytes)) => format!(
+            "\nendurance   {} of device writes per sync at {} day and night use up {} in {}\n",
+            units::size(bytes),
+            units::rate(rate),
+            units::size(rating.bytes),
+            units::span(years * 365.25 * 86_400.0 * 1e9),
+        ),
+        _ => "\nendurance   unknown: device bytes per sync were not counted here\n".to_owned(),
+    }
+}
+
+fn verdict(record: &ProbeRecord) -> Verdict {
+    let word = record.verdict().map(|verdict| verdict.word.as_str());
+    let broken = matches!(word, Some("not durable" | "implausible"));
+    let partial = record.body.cut_short.is_some();
+    let first = if broken { Verdict::Broken } else { Verdict::Holds };
+    first.and(if partial { Verdict::Partial } else { Verdict::Holds })
+}
+
+fn writetest(args: &WritetestArgs) -> Outcome {
+    let test = WriteTest {
+        bytes: args.bytes,
+        file: args.file.clone(),
+        operations: args.operations as u64,
+        fsync: args.explicit,
+    };
+    let began = clock::now();
+    let Some(result) = test.run(interrupt::stop_flag())? else {
+        return Err(CannotRun::because("stopped before the first write was done"));
+    };
+    let seconds = result.elapsed_ns as f64 / 1e9;
+    let asked = if result.operations == result.operations_asked {
+        String::new()
+    } else {
+        format!(" ({} asked for)", result.operations_asked)
+    };
+    let latency = &result.latency;
+    let text = format!(
+        "{} x {} bytes by {}{asked}: {seconds:.6} s, {:.2} operations/s\n\
+         p50 {}  p90 {}  p99 {}  p99.9 {}  max {}\n\
+         The same bytes of one file are overwritten; only the first operation grows it and is included.\n",
+        result.operations, args.bytes, result.method.name(), result.rate_per_s,
+        units::span_ns(latency.p50), units::span_ns(latency.p90), units::span_ns(latency.p99),
+        units::span_ns(latency.p999), units::span_ns(latency.max),
+    );
+    terminal::print(&text)?;
+    if result.stopped {
+        let spent = units::span_ns(clock::now() - began);
+        terminal::warn(&format!("stopped after {spent}, before all operations were done"));
+    }
+    Ok(if result.stopped { Verdict::Partial } else { Verdict::Holds })
+}

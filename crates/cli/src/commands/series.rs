@@ -1,0 +1,254 @@
+//! A series of runs with their records: the cases take turns, each case's record grows as it runs.
+
+use super::facts;
+use crate::exit::{CannotRun, Verdict};
+use crate::shelf::Shelf;
+use crate::{interrupt, terminal};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use syncline_contract::LogPlace;
+use syncline_metering::clock;
+use syncline_report::record::{
+    self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer,
+};
+use syncline_runner::{
+    self as runner, Case, Event, Observer, RunPlan, RunResult, Turns,
+};
+use syncline_workloads::AnyWorkload;
+
+/// One case: a target and a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    /// Its name in messages, different from the others'.
+    pub(super) name: String,
+    /// The target's URL.
+    pub(super) url: String,
+    /// Where its log goes.
+    pub(super) log_place: LogPlace,
+    /// How it runs.
+    pub(super) plan: RunPlan,
+}
+
+/// What all cases of a series share.
+#[derive(Debug)]
+pub(super) struct Series<'s> {
+    pub(super) workload: &'s AnyWorkload,
+    pub(super) repetitions: usize,
+    pub(super) turns: Turns,
+    /// Where records go.
+    pub(super) runs: &'s Path,
+    /// The id of the survey they belong to.
+    pub(super) survey: Option<String>,
+    /// The number of the first record of this series, so that names differ in one command.
+    pub(super) first_number: u64,
+}
+
+/// A case that ran: its results and its record, still open.
+#[derive(Debug)]
+pub(super) struct Ran {
+    results: Vec<RunResult>,
+    given: RunGiven,
+    writer: Option<Writer>,
+    log_place: LogPlace,
+}
+
+/// What came of a series: cases that ran, sentences of those that did not, records that broke.
+#[derive(Debug, Default)]
+pub(super) struct SeriesResult {
+    pub(super) ran: Vec<Ran>,
+    pub(super) failed: Vec<(usize, String)>,
+    pub(super) broken_records: Vec<String>,
+}
+
+impl Series<'_> {
+    /// Runs the cases in their turns.
+    pub(super) fn run<S: Shelf>(
+        &self,
+        shelf: &S,
+        cases: &[Planned],
+        bar: &terminal::Progress,
+    ) -> SeriesResult {
+        let made = cases.iter().map(|case| Case {
+            name: case.name.clone(),
+            make: Box::new(|| open(shelf, &case.url)),
+            workload: self.workload,
+            plan: case.plan.clone(),
+        });
+        let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();
+        let scribe = Scribe::new(self, cases, bar);
+        let stop = interrupt::stop_flag();
+        let results = runner::repeat(&made, self.repetitions, self.turns, stop, &scribe);
+        let mut notes = scribe.notes.into_inner();
+        let mut result = SeriesResult::default();
+        for (number, (case, note)) in results.into_iter().zip(notes.drain(..)).enumerate() {
+            result.broken_records.extend(note.broken);
+            if let Some(error) = case.error {
+                result.failed.push((number, error.to_string()));
+            }
+            if case.runs.is_empty() {
+                // A head without a run is no record.
+                let discarded = note.writer.map_or(Ok(()), Writer::discard);
+                result.broken_records.extend(discarded.err().map(|error| error.to_string()));
+            } else {
+                let (given, writer) = (note.given, note.writer);
+                let log_place = cases[number].log_place.clone();
+                result.ran.push(Ran { results: case.runs, given, writer, log_place });
+            }
+        }
+        result
+    }
+}
+
+impl Ran {
+    /// Closes the record with the line that was measured around it. Returns the record and its file.
+    pub(super) fn finish(
+        mut self,
+        line: impl Fn(&LogPlace) -> SyncLine,
+    ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
+        self.given.sync_line = line(&self.log_place);
+        let record = record::from_run(&self.results, &self.given);
+        let file = self.writer.map(|writer| writer.finish_run(&record)).transpose();
+        (record, file.map_err(CannotRun::from))
+    }
+}
+
+fn open<S: Shelf>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
+    use syncline_contract::{Failure, FailureKind};
+    shelf.open(url).map_err(|why| Failure::new(FailureKind::Statement, why.0))
+}
+
+/// What is known of a case's record while it runs.
+#[derive(Debug)]
+struct Note {
+    given: RunGiven,
+    writer: Option<Writer>,
+    broken: Option<String>,
+    began: bool,
+}
+
+/// Writes each case's record as its runs go on, and moves the bar.
+struct Scribe<'s> {
+    names: Vec<String>,
+    runs: &'s Path,
+    notes: RefCell<Vec<Note>>,
+    current: RefCell<(usize, u64)>,
+    bar: &'s terminal::Progress,
+    began: u64,
+}
+
+impl<'s> Scribe<'s> {
+    fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Progress) -> Scribe<'s> {
+        let notes = (series.first_number..).zip(cases).map(|(number, case)| Note {
+            given: RunGiven {
+                identity: Identity { survey: series.survey.clone(), ..facts::identity("run", number) },
+                url: Some(case.url.clone()),
+                host: facts::host(),
+                repeat: series.repetitions as u64,
+                interleave: series.turns == Turns::Interleaved && cases.len() > 1,
+                sync_line: SyncLine::unknown(None, "not measured yet"),
+            },
+            writer: None,
+            broken: None,
+            began: false,
+        });
+        Scribe {
+            names: cases.iter().map(|case| case.name.clone()).collect(),
+            runs: series.runs,
+            notes: RefCell::new(notes.collect()),
+            current: RefCell::new((0, 1)),
+            bar,
+            began: clock::now(),
+        }
+    }
+
+    fn write(&self, write: impl FnOnce(&mut Note, u64) -> syncline_report::Result<()>) {
+        let (case, repetition) = *self.current.borrow();
+        let note = &mut self.notes.borrow_mut()[case];
+        if note.broken.is_none()
+            && let Err(error) = write(note, repetition)
+        {
+            note.broken = Some(error.to_string());
+        }
+    }
+
+    fn begin(&self, head: &runner::RunHead) {
+        let runs = self.runs;
+        self.write(|note, _| {
+            if !note.began {
+                note.began = true;
+                let head = record::head_from_run(head, &note.given);
+                note.writer = Some(Writer::create_run(runs, &note.given.identity, &head)?);
+            }
+            Ok(())
+        });
+    }
+
+    fn interval(&self, interval: &runner::Interval) {
+        self.write(|note, repetition| {
+            let interval = record::interval_from_run(interval, repetition);
+            note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))
+        });
+    }
+
+    fn say(&self, what: &str) {
+        let (case, _) = *self.current.borrow();
+        let done = (clock::now() - self.began) / 100_000_000;
+        self.bar.at(done, &format!("{}: {what}", self.names[case]));
+    }
+}
+
+impl Observer for Scribe<'_> {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Case { name, repetition, repetitions } => {
+                let case = self.names.iter().position(|known| known == name);
+                let case = case.expect("only the cases of this series are run");
+                *self.current.borrow_mut() = (case, repetition as u64);
+                self.say(&format!("{repetition} of {repetitions}"));
+            }
+            Event::Loading { rows, of } => self.say(&format!("loading {rows} of {of} rows")),
+            Event::Connecting { clients } => self.say(&format!("connecting {clients} clients")),
+            Event::Started(head) => self.begin(head),
+            Event::WarmingUp => self.say("warming up"),
+            Event::Measuring => self.say("measuring"),
+            Event::Interval(interval) => {
+                self.interval(interval);
+                self.say("measuring");
+            }
+            Event::Draining => self.say("draining"),
+            Event::Checking => self.say("checking"),
+            Event::Creating | Event::Removing | Event::Ended(_) => {}
+        }
+    }
+}
+
+/// Runs take this long, in tenths of a second, for the bar.
+pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
+    let of = |case: &Planned| case.plan.duration.unwrap_or_default() + case.plan.warm_up;
+    let sum: Duration = cases.iter().map(of).sum();
+    u64::try_from(sum.as_millis() / 100).unwrap_or(u64::MAX).saturating_mul(repetitions as u64)
+}
+
+/// Says on standard error what a record of a run has to complain about, and what it means for the
+/// exit code.
+pub(super) fn judge(record: &RunRecord) -> Verdict {
+    let name = record.title();
+    let mut verdict = Verdict::Holds;
+    if let Some(why) = &record.end.cut_short {
+        terminal::error(&format!("{name}: {why}"));
+        verdict = verdict.and(Verdict::Partial);
+    }
+    for check in record.end.checks.iter().filter(|check| check.outcome == "violated") {
+        let what = check.detail.as_deref().unwrap_or("it does not hold");
+        terminal::error(&format!("{name}: violated: {}: {what}", check.name));
+        verdict = verdict.and(Verdict::Broken);
+    }
+    let failed = syncline_report::findings(record).iter().any(|finding| finding.fails);
+    verdict.and(if failed { Verdict::Broken } else { Verdict::Holds })
+}
+
+/// Wraps records for the views.
+pub(super) fn wrapped(records: &[RunRecord]) -> Vec<Record> {
+    records.iter().cloned().map(Record::from).collect()
+}

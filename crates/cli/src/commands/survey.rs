@@ -1,0 +1,275 @@
+//! `syncline survey`: probe, load, probe again, and place each store on the line of its disk.
+//!
+//! The order is chosen for honesty: the line is measured before and after; on each rung of clients
+//! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
+
+use super::line;
+use super::series::{self, Planned, Series, SeriesResult};
+use super::survey_stores::{self, Entry};
+use super::{facts, probe, show};
+use crate::args::SurveyArgs;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::{interrupt, terminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use syncline_contract::LogPlace;
+use syncline_probe::{Model, Plan, ProbeResult, Rating};
+use syncline_report::record::{self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Writer};
+use syncline_report::{survey::Survey, table, units};
+use syncline_runner::{RunPlan, Turns};
+use syncline_workloads::AnyWorkload;
+
+/// Surveys directories and stores.
+pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
+    let sheet = args.model.as_deref().map(Model::parse).transpose()?;
+    let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
+    let workload = AnyWorkload::parse("insert", &[])?;
+    let (directories, entries) = survey_stores::choose(args, shelf)?;
+    let mut plan = Plan::quick();
+    plan.rpm = args.rpm;
+    estimate(args, &plan, &entries, directories.len());
+    let mut probes = Probes::begin(args, &directories, &plan, &entries)?;
+    let series = run_rungs(args, shelf, &workload, &entries, &probes);
+    if !interrupt::stopped() {
+        probes.again()?;
+    }
+    let (records, files, verdict) = finish(probes, series);
+    print(args, &records, sheet)?;
+    if let Some(rating) = rating {
+        terminal::print(&endurance(&records, rating))?;
+    }
+    report(args, &records, &files)?;
+    Ok(verdict)
+}
+
+/// The probes of a survey's directories, with their records.
+struct Probes {
+    id: String,
+    before: Vec<ProbeResult>,
+    after: Vec<ProbeResult>,
+    records: Vec<ProbeRecord>,
+    files: Vec<PathBuf>,
+}
+
+impl Probes {
+    fn begin(
+        args: &SurveyArgs,
+        directories: &[PathBuf],
+        plan: &Plan,
+        entries: &[Entry],
+    ) -> Result<Probes, CannotRun> {
+        let first = facts::identity("probe", 0);
+        let id = first.id.clone();
+        let mut writers = Vec::new();
+        for (number, directory) in (0..).zip(directories) {
+            let fresh = if number == 0 { first.clone() } else { facts::identity("probe", number) };
+            let identity = Identity { survey: Some(id.clone()), ..fresh };
+            let name = directory.display().to_string();
+            writers.push((Writer::create_probe(&args.runs, &identity, &name)?, identity));
+        }
+        let before = match probe::run(directories, plan, interrupt::stop_flag()) {
+            Ok(before) => before,
+            Err(error) => {
+                for (writer, _) in writers {
+                    writer.discard()?;
+                }
+                return Err(error);
+            }
+        };
+        let (mut records, mut files) = (Vec::new(), Vec::new());
+        for ((writer, identity), result) in writers.into_iter().zip(&before) {
+            let not_run = not_run(entries, &result.directory);
+            let record = record::from_probe(result, &identity, facts::machine(), not_run);
+            files.push(writer.finish_probe(&record)?);
+            records.push(record);
+        }
+        Ok(Probes { id, before, after: Vec::new(), records, files })
+    }
+
+    /// Measures the lines again.
+    fn again(&mut self) -> Result<(), CannotRun> {
+        for before in &self.before {
+            let Some(line) = &before.line else { continue };
+            let directory = std::slice::from_ref(&before.directory);
+            let plan = Plan::brief(line);
+            self.after.extend(probe::run(directory, &plan, interrupt::stop_flag())?);
+        }
+        Ok(())
+    }
+
+    fn line_max(&self, place: &LogPlace) -> Option<f64> {
+        self.of(place, &self.before)?.line.as_ref()?.line_max
+    }
+
+    fn line(&self, place: &LogPlace) -> SyncLine {
+        match (place, self.of(place, &self.before)) {
+            (LogPlace::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
+            (LogPlace::Directory(directory), None) => {
+                SyncLine::unknown(Some(directory.display().to_string()), "its directory was not probed")
+            }
+            (_, Some(before)) => line::between(before, self.of(place, &self.after)),
+        }
+    }
+
+    fn of<'p>(&self, place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
+        let LogPlace::Directory(directory) = place else { return None };
+        among.iter().find(|probe| probe.directory == *directory)
+    }
+}
+
+/// The rows that are planned and not run, of the stores in a directory.
+fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
+    let here = entries.iter().filter(|entry| match &entry.log_place {
+        LogPlace::Directory(place) => place == directory,
+        LogPlace::Nowhere(_) => false,
+    });
+    let rows = here.flat_map(|entry| {
+        entry.not_run.iter().map(|(clients, reason)| NotRun {
+            target: entry.target.clone(),
+            durability: entry.durability.clone(),
+            model: entry.model.word().to_owned(),
+            clients: *clients as u64,
+            reason: reason.clone(),
+        })
+    });
+    rows.collect()
+}
+
+fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usize) {
+    let rungs: usize = entries.iter().map(|entry| entry.rungs.len()).sum();
+    let slices = (args.slice + args.warm_up).as_secs_f64() * (rungs * args.slices) as f64;
+    let cost = plan.estimate(directories);
+    let seconds = cost.shortest_s + slices * 1.05 + 3.0 * directories as f64;
+    terminal::note(&format!(
+        "about {}; the probe writes up to {}, the stores what they can",
+        units::span(seconds * 1e9),
+        units::size(cost.bytes_written as f64),
+    ));
+}
+
+/// Each rung in turn; on a rung the stores take turns.
+fn run_rungs<S: Shelf>(
+    args: &SurveyArgs,
+    shelf: &S,
+    workload: &AnyWorkload,
+    entries: &[Entry],
+    probes: &Probes,
+) -> Vec<SeriesResult> {
+    let mut results = Vec::new();
+    let mut first_number = 100;
+    for clients in &args.clients {
+        if interrupt::stopped() {
+            break;
+        }
+        let cases: Vec<Planned> = entries
+            .iter()
+            .filter(|entry| entry.rungs.contains(clients))
+            .map(|entry| planned(args, entry, *clients, probes))
+            .collect();
+        let series = Series {
+            workload,
+            repetitions: args.slices,
+            turns: Turns::Interleaved,
+            runs: &args.runs,
+            survey: Some(probes.id.clone()),
+            first_number,
+        };
+        first_number += cases.len() as u64;
+        let bar = terminal::Progress::new(series::tenths(&cases, args.slices));
+        results.push(series.run(shelf, &cases, &bar));
+    }
+    results
+}
+
+fn planned(args: &SurveyArgs, entry: &Entry, clients: usize, probes: &Probes) -> Planned {
+    Planned {
+        name: format!("{}, {clients} clients", entry.name),
+        url: entry.url.clone(),
+        log_place: entry.log_place.clone(),
+        plan: RunPlan {
+            clients,
+            duration: Some(args.slice),
+            warm_up: args.warm_up,
+            retries: 10,
+            seed: args.seed,
+            interval: Duration::from_millis(500),
+            line_max_per_s: probes.line_max(&entry.log_place),
+            ..RunPlan::default()
+        },
+    }
+}
+
+/// Closes all records; says on standard error what went wrong.
+fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBuf>, Verdict) {
+    let mut verdict = Verdict::Holds;
+    let mut complain = |why: &str| {
+        terminal::error(why);
+        verdict = verdict.and(Verdict::Partial);
+    };
+    if interrupt::stopped() {
+        complain("stopped before all was measured; what was measured is shown");
+    }
+    let mut runs: Vec<RunRecord> = Vec::new();
+    let mut files = probes.files.clone();
+    for result in series {
+        result.failed.iter().for_each(|(_, why)| complain(why));
+        result.broken_records.iter().for_each(|why| complain(why));
+        for ran in result.ran {
+            let (record, file) = ran.finish(|place| probes.line(place));
+            match file {
+                Ok(file) => files.extend(file),
+                Err(why) => complain(&why.0),
+            }
+            runs.push(record);
+        }
+    }
+    for record in &runs {
+        verdict = verdict.and(series::judge(record));
+    }
+    let probes = probes.records.into_iter().map(Record::from);
+    (probes.chain(runs.into_iter().map(Record::from)).collect(), files, verdict)
+}
+
+fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<(), CannotRun> {
+    if args.json {
+        return Ok(terminal::print(&(record::json(records) + "\n"))?);
+    }
+    terminal::print(&table::show(records))?;
+    if let Some(sheet) = sheet {
+        let calculated = sheet.access_time();
+        for survey in Survey::all(records) {
+            let table = table::from_dual(Some(&calculated), survey.probe, &survey.runs);
+            terminal::print(&format!("\n{table}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// How long the drive's rating lasts at each store's best rate, day and night.
+fn endurance(records: &[Record], rating: Rating) -> String {
+    let mut text = String::from("\nendurance, at the best rate of each store day and night\n");
+    for survey in Survey::all(records) {
+        for run in survey.best() {
+            let bytes = run.end.per_commit.device_bytes.value;
+            let years = bytes.and_then(|bytes| rating.years(bytes, run.end.throughput_per_s));
+            let lasts = years.map_or_else(
+                || "unknown: device bytes per commit were not counted".to_owned(),
+                |years| units::span(years * 365.25 * 86_400.0 * 1e9),
+            );
+            text += &format!("  {}: {lasts}\n", run.title());
+        }
+    }
+    text
+}
+
+/// Writes the HTML report beside the records, and names both.
+fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<(), CannotRun> {
+    let Some(probe) = files.first() else { return Ok(()) };
+    let name = probe.file_stem().map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
+    let path = args.runs.join(format!("{}.html", name.unwrap_or_else(|| "survey".to_owned())));
+    show::write_report(&path, records)?;
+    terminal::note(&format!("report: {}", path.display()));
+    terminal::note(&format!("records: {} and {} beside it", probe.display(), files.len() - 1));
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Which stores a survey looks at, in which directories, on which rungs.
+
+use super::facts;
+use crate::args::SurveyArgs;
+use crate::exit::CannotRun;
+use crate::shelf::Shelf;
+use std::path::{Path, PathBuf};
+use syncline_contract::{ClientModel, LogPlace, Target};
+
+/// More threads than this measure the scheduler; the queue and futures show such rungs.
+const THREADS_MAX: usize = 100;
+
+/// A store with one setting and client model.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Its name in messages.
+    pub(super) name: String,
+    pub(super) url: String,
+    /// Its name in tables.
+    pub(super) target: String,
+    /// The durability that is asked for.
+    pub(super) durability: String,
+    pub(super) model: ClientModel,
+    pub(super) log_place: LogPlace,
+    /// The numbers of clients it runs with.
+    pub(super) rungs: Vec<usize>,
+    /// Those it does not run with, and why.
+    pub(super) not_run: Vec<(usize, String)>,
+}
+
+/// The directories to probe and the stores to run in them.
+pub(super) fn choose<S: Shelf>(
+    args: &SurveyArgs,
+    shelf: &S,
+) -> Result<(Vec<PathBuf>, Vec<Entry>), CannotRun> {
+    let mut directories = Vec::new();
+    for directory in &args.dir {
+        facts::must_be_directory(directory)?;
+        let real = std::fs::canonicalize(directory)?;
+        if !directories.contains(&real) {
+            directories.push(real);
+        }
+    }
+    let mut entries = Vec::new();
+    for (number, directory) in directories.iter().enumerate() {
+        for url in built_in(directory, number) {
+            entries.push(entry(args, shelf, &url)?);
+        }
+    }
+    for url in args.on.iter().map(String::as_str).chain(shelf.own()) {
+        let entry = entry(args, shelf, url)?;
+        if let LogPlace::Directory(directory) = &entry.log_place
+            && !directories.contains(directory)
+        {
+            directories.push(directory.clone());
+        }
+        entries.push(entry);
+    }
+    Ok((directories, entries))
+}
+
+/// The URLs of the stores that every survey looks at, private to it.
+fn built_in(directory: &Path, number: usize) -> Vec<String> {
+    let private = |store: &str| {
+        let name = format!(".syncline-survey-{}-{number}-{store}", std::process::id());
+        encoded(&directory.join(name).display().to_string())
+    };
+    let mut urls = Vec::new();
+    if syncline_targets::listings().any(|listing| listing.name == "engine") {
+        urls.push(format!("engine:{}?durability=data", private("engine")));
+    }
+    let sqlite = private("sqlite.db");
+    urls.push(format!("sqlite:{sqlite}?durability=data"));
+    urls.push(format!("sqlite:{sqlite}?durability=data&client=queue"));
+    urls
+}
+
+/// A path inside a URL.
+fn encoded(path: &str) -> String {
+    path.replace('%', "%25").replace('?', "%3F").replace('&', "%26")
+}
+
+fn entry<S: Shelf>(args: &SurveyArgs, shelf: &S, url: &str) -> Result<Entry, CannotRun> {
+    let target = shelf.open(url)?;
+    let can = target.capabilities();
+    let model = can.client_model;
+    let (mut rungs, mut not_run) = (Vec::new(), Vec::new());
+    for clients in &args.clients {
+        match refusal(model, can.clients_max, *clients) {
+            None => rungs.push(*clients),
+            Some(why) => not_run.push((*clients, why)),
+        }
+    }
+    Ok(Entry {
+        name: format!("{} ({})", target.name(), model.word()),
+        url: url.to_owned(),
+        target: target.name(),
+        durability: durability(url),
+        model,
+        log_place: real(target.log_place()),
+        rungs,
+        not_run,
+    })
+}
+
+fn refusal(model: ClientModel, clients_max: Option<usize>, clients: usize) -> Option<String> {
+    if clients_max.is_some_and(|most| clients > most) {
+        return Some("more clients than it allows".to_owned());
+    }
+    let threads = model == ClientModel::Threads && clients > THREADS_MAX;
+    threads.then(|| format!("{clients} threads would measure the scheduler"))
+}
+
+fn durability(url: &str) -> String {
+    let asked = url.split(['?', '&']).find_map(|part| part.strip_prefix("durability="));
+    asked.unwrap_or("data").to_owned()
+}
+
+fn real(place: LogPlace) -> LogPlace {
+    match place {
+        // What cannot be resolved is kept as it was said; probing it will say why.
+        LogPlace::Directory(path) => LogPlace::Directory(std::fs::canonicalize(&path).unwrap_or(path)),
+        nowhere @ LogPlace::Nowhere(_) => nowhere,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{THREADS_MAX, durability, encoded, refusal};
+    use syncline_contract::ClientModel;
+
+    #[test]
+    fn threads_stop_where_the_scheduler_would_be_measured() {
+        assert!(refusal(ClientModel::Threads, None, THREADS_MAX).is_none());
+        assert!(refusal(ClientModel::Threads, None, 1_000).is_some_and(|why| why.contains("1000")));
+        assert!(refusal(ClientModel::Queue, None, 1_000).is_none());
+        assert!(refusal(ClientModel::Queue, Some(10), 11).is_some());
+    }
+
+    #[test]
+    fn urls_keep_their_meaning() {
+        assert_eq!(encoded("/a?b&c%d"), "/a%3Fb%26c%25d");
+        assert_eq!(durability("sqlite?client=queue&durability=os"), "os");
+        assert_eq!(durability("sqlite"), "data");
+    }
+}

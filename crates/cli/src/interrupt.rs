@@ -1,0 +1,28 @@
+//! Ctrl-C and SIGTERM: the first ends a run cleanly with what was measured, the second at once.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static STOP: AtomicBool = AtomicBool::new(false);
+static INSTALLED: OnceLock<()> = OnceLock::new();
+
+/// The flag that everything long looks at; set by the first signal.
+pub(crate) fn stop_flag() -> &'static AtomicBool {
+    INSTALLED.get_or_init(|| {
+        let installed = ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::SeqCst) {
+                syncline_probe::remove_all();
+                std::process::abort();
+            }
+        });
+        if let Err(error) = installed {
+            crate::terminal::warn(&format!("Ctrl-C will end the program at once: {error}"));
+        }
+    });
+    &STOP
+}
+
+/// True if a signal has asked to stop.
+pub(crate) fn stopped() -> bool {
+    STOP.load(Ordering::SeqCst)
+}

@@ -1,0 +1,21 @@
+//! The program `syncline`: arguments, wiring, terminal. The only room that prints.
+//!
+//! [`main`] is the program with its built-in targets. [`main_with`] is the same program with one more
+//! target, `mine`, a store of your own:
+//!
+//! ```no_run
+//! # fn my_store() -> impl syncline_contract::Target { syncline_targets::null::Null::new() }
+//! fn main() -> std::process::ExitCode {
+//!     syncline_cli::main_with("mine", my_store())
+//! }
+//! ```
+
+mod args;
+mod commands;
+mod exit;
+mod interrupt;
+mod program;
+mod shelf;
+mod terminal;
+
+pub use program::{main, main_with};

@@ -1,0 +1,44 @@
+//! The story of the program: parse, do what the verb says, end with its exit code.
+
+use crate::args::{self, Verb};
+use crate::commands;
+use crate::exit::Outcome;
+use crate::shelf::{BuiltIn, Shelf, WithOwn};
+use crate::terminal;
+use std::process::ExitCode;
+use syncline_contract::Target;
+
+/// The program `syncline` with its built-in targets.
+pub fn main() -> ExitCode {
+    end(perform(args::parse(), &BuiltIn))
+}
+
+/// The same program with one more target, which `--on NAME` names: every workload, probe, report and
+/// meter works on it as on a built-in one.
+pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
+    end(perform(args::parse(), &WithOwn { name, store: &store }))
+}
+
+fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
+    match verb {
+        Verb::Survey(args) => commands::survey(&args, shelf),
+        Verb::Probe(args) => commands::probe(&args),
+        Verb::Model(args) => commands::model(&args),
+        Verb::Run { workload, options, args } => commands::run(&workload, &options, &args, shelf),
+        Verb::Show(args) => commands::show(&args),
+        Verb::Compare(args) => commands::compare(&args),
+        Verb::List(args) => commands::list(&args, shelf),
+        Verb::Completions(args) => commands::completions(&args),
+        Verb::Manual => commands::manual(),
+    }
+}
+
+fn end(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(verdict) => verdict.code(),
+        Err(why) => {
+            terminal::error(&why.0);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The targets that a verb can open by name: the built-in ones, and a stranger's own beside them.
+//!
+//! The verbs are generic over a shelf, hence over one target type, so that the program is compiled
+//! once with the enum of built-in targets, and a stranger's program once with its own store added.
+
+use crate::exit::CannotRun;
+use syncline_contract::{
+    Capabilities, Evidence, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess,
+    TableId, Target, TargetResult, Value, Worker,
+};
+use syncline_targets::AnyTarget;
+
+/// Where a verb takes its targets from.
+pub(crate) trait Shelf: Sync {
+    /// The type of all of them.
+    type Target: Target;
+
+    /// Opens a target by URL or name.
+    fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
+
+    /// The name of the stranger's own store, if there is one.
+    fn own(&self) -> Option<&str>;
+}
+
+/// The built-in targets.
+#[derive(Debug)]
+pub(crate) struct BuiltIn;
+
+impl Shelf for BuiltIn {
+    type Target = AnyTarget;
+
+    fn open(&self, url: &str) -> Result<AnyTarget, CannotRun> {
+        AnyTarget::open(url).map_err(CannotRun::because)
+    }
+
+    fn own(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The built-in targets, and one more by its name.
+#[derive(Debug)]
+pub(crate) struct WithOwn<'a, T> {
+    pub(crate) name: &'a str,
+    pub(crate) store: &'a T,
+}
+
+impl<'a, T: Target> Shelf for WithOwn<'a, T> {
+    type Target = OneOf<'a, T>;
+
+    fn open(&self, url: &str) -> Result<OneOf<'a, T>, CannotRun> {
+        if url == self.name {
+            return Ok(OneOf::Own(self.store));
+        }
+        AnyTarget::open(url).map(OneOf::BuiltIn).map_err(CannotRun::because)
+    }
+
+    fn own(&self) -> Option<&str> {
+        Some(self.name)
+    }
+}
+
+/// A stranger's own target, or a built-in one.
+#[derive(Debug)]
+pub(crate) enum OneOf<'a, T> {
+    Own(&'a T),
+    BuiltIn(AnyTarget),
+}
+
+/// A part that belongs to one or the other: its session, its worker part.
+#[derive(Debug)]
+pub(crate) enum PartOf<A, B> {
+    Own(A),
+    BuiltIn(B),
+}
+
+impl<T: Target> Target for OneOf<'_, T> {
+    type Session = PartOf<T::Session, <AnyTarget as Target>::Session>;
+    type Worker = PartOf<T::Worker, <AnyTarget as Target>::Worker>;
+
+    fn name(&self) -> String {
+        match self {
+            OneOf::Own(target) => target.name(),
+            OneOf::BuiltIn(target) => target.name(),
+        }
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        match self {
+            OneOf::Own(target) => target.capabilities(),
+            OneOf::BuiltIn(target) => target.capabilities(),
+        }
+    }
+
+    fn log_place(&self) -> LogPlace {
+        match self {
+            OneOf::Own(target) => target.log_place(),
+            OneOf::BuiltIn(target) => target.log_place(),
+        }
+    }
+
+    fn process(&self) -> StoreProcess {
+        match self {
+            OneOf::Own(target) => target.process(),
+            OneOf::BuiltIn(target) => target.process(),
+        }
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        match self {
+            OneOf::Own(target) => target.create(plan).await,
+            OneOf::BuiltIn(target) => target.create(plan).await,
+        }
+    }
+
+    async fn evidence(&self) -> TargetResult<Evidence> {
+        match self {
+            OneOf::Own(target) => target.evidence().await,
+            OneOf::BuiltIn(target) => target.evidence().await,
+        }
+    }
+
+    fn worker(&self) -> TargetResult<Self::Worker> {
+        match self {
+            OneOf::Own(target) => target.worker().map(PartOf::Own),
+            OneOf::BuiltIn(target) => target.worker().map(PartOf::BuiltIn),
+        }
+    }
+
+    async fn connect(&self, plan: &Plan, worker: &Self::Worker) -> TargetResult<Self::Session> {
+        match (self, worker) {
+            (OneOf::Own(target), PartOf::Own(worker)) => {
+                target.connect(plan, worker).await.map(PartOf::Own)
+            }
+            (OneOf::BuiltIn(target), PartOf::BuiltIn(worker)) => {
+                target.connect(plan, worker).await.map(PartOf::BuiltIn)
+            }
+            _ => unreachable!("a worker part is used with the target that made it"),
+        }
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        match self {
+            OneOf::Own(target) => target.remove().await,
+            OneOf::BuiltIn(target) => target.remove().await,
+        }
+    }
+}
+
+impl<A: Worker, B: Worker> Worker for PartOf<A, B> {
+    fn pass_started(&self) {
+        match self {
+            PartOf::Own(worker) => worker.pass_started(),
+            PartOf::BuiltIn(worker) => worker.pass_started(),
+        }
+    }
+
+    fn pass_ended(&self) {
+        match self {
+            PartOf::Own(worker) => worker.pass_ended(),
+            PartOf::BuiltIn(worker) => worker.pass_ended(),
+        }
+    }
+}
+
+impl<A: Session, B: Session> Session for PartOf<A, B> {
+    fn begin(&mut self, shape: Shape) {
+        match self {
+            PartOf::Own(session) => session.begin(shape),
+            PartOf::BuiltIn(session) => session.begin(shape),
+        }
+    }
+
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        match self {
+            PartOf::Own(session) => session.send(operation, values),
+            PartOf::BuiltIn(session) => session.send(operation, values),
+        }
+    }
+
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        match self {
+            PartOf::Own(session) => session.receive().await,
+            PartOf::BuiltIn(session) => session.receive().await,
+        }
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        match self {
+            PartOf::Own(session) => session.commit().await,
+            PartOf::BuiltIn(session) => session.commit().await,
+        }
+    }
+
+    async fn abort(&mut self) {
+        match self {
+            PartOf::Own(session) => session.abort().await,
+            PartOf::BuiltIn(session) => session.abort().await,
+        }
+    }
+
+    async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+        match self {
+            PartOf::Own(session) => session.load(table, batch).await,
+            PartOf::BuiltIn(session) => session.load(table, batch).await,
+        }
+    }
+}

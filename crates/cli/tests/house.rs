@@ -1,0 +1,238 @@
+//! The house rules, as a test: which room may import which, where `unsafe` may stand, how files open.
+//!
+//! Each message names the file, the rule and the way out. A rule that is wrong is changed here, with
+//! its reason in `docs/decisions/`; it is not worked around.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Which room may import which. `verify` and `server` are not built yet; their rows come with them.
+const DOORS: &[(&str, &[&str])] = &[
+    ("metering", &[]),
+    ("disk", &[]),
+    ("engine", &["disk", "metering"]),
+    ("contract", &["metering"]),
+    ("meters", &["contract", "metering"]),
+    ("targets", &["contract", "disk", "engine", "metering"]),
+    ("workloads", &["contract"]),
+    ("probe", &["disk", "metering", "meters"]),
+    ("runner", &["contract", "metering", "meters"]),
+    ("report", &["metering", "probe", "runner"]),
+    (
+        "cli",
+        &[
+            "contract", "disk", "engine", "metering", "meters", "probe", "report", "runner",
+            "targets", "workloads",
+        ],
+    ),
+];
+
+/// The files that may hold `unsafe`, each for one kind of reason.
+const UNSAFE: &[&str] = &[
+    "crates/disk/src/real/range.rs",
+    "crates/disk/src/real/uring.rs",
+    "crates/meters/src/perf_event.rs",
+    "crates/runner/src/executor/pinned.rs",
+];
+
+/// Words that the house does not use, with what to say instead (DESIGN, section 1).
+const BANNED: &[(&str, &str)] = &[
+    ("provably", "say tested, or name the evidence"),
+    ("the disk lies", "say not durable: and the evidence"),
+    ("tpmC", "say new-orders/min"),
+    ("tpsA", "say transactions/s, derived from TPC-A"),
+    ("tpsB", "say transactions/s, derived from TPC-B"),
+    ("FIXME", "mend it, or open an issue"),
+];
+
+#[test]
+fn rooms_import_only_through_their_doors() {
+    let doors: BTreeMap<&str, BTreeSet<&str>> =
+        DOORS.iter().map(|(room, may)| (*room, may.iter().copied().collect())).collect();
+    let rooms = folders(&root().join("crates"));
+    let known: BTreeSet<String> = doors.keys().map(|room| (*room).to_owned()).collect();
+    assert_eq!(rooms, known, "a room was added or left: put it into DOORS and ARCHITECTURE.md");
+    for room in &rooms {
+        for import in imports(room) {
+            assert!(
+                doors[room.as_str()].contains(import.as_str()),
+                "crates/{room}/Cargo.toml imports {import}: there is no such door; move the code, or \
+                 open the door in DOORS with a decision record"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_door_that_does_not_exist_is_seen() {
+    let manifest = "[dependencies]\nsyncline-engine = { workspace = true }\nserde = \"1\"\n\
+                    [dev-dependencies]\nsyncline-cli = { workspace = true }\n";
+    assert_eq!(imports_of(manifest), ["engine"]);
+}
+
+#[test]
+fn unsafe_stands_only_where_it_is_listed() {
+    for (path, text) in sources() {
+        let holds = code_lines(&text).any(|line| line.contains("unsafe ") || line.contains("unsafe{"));
+        let listed = UNSAFE.contains(&path.as_str());
+        assert!(!holds || listed, "{path} holds `unsafe`: move it into a listed file");
+        assert!(holds || !listed, "{path} is listed for `unsafe` and holds none: take it off UNSAFE");
+    }
+    for listed in UNSAFE {
+        assert!(root().join(listed).exists(), "{listed} is listed for `unsafe` and does not exist");
+    }
+}
+
+#[test]
+fn every_file_opens_with_what_it_is() {
+    for (path, text) in sources() {
+        let opens = text.lines().next().is_some_and(|line| line.starts_with("//! "));
+        assert!(opens, "{path}: the first line must say what the file is, with `//!`");
+    }
+}
+
+#[test]
+fn doors_of_rooms_hold_no_furniture() {
+    for (path, text) in sources() {
+        let door = path.ends_with("/mod.rs") || path.ends_with("/lib.rs");
+        let holds = code_lines(&text).any(|line| line.trim_start().starts_with("fn ")
+            || line.trim_start().starts_with("pub fn ")
+            || line.trim_start().starts_with("impl "));
+        let test = path.contains("/tests/");
+        assert!(!door || test || !holds, "{path}: lib.rs and mod.rs hold documentation, `mod` and `use`");
+    }
+}
+
+#[test]
+fn lines_are_short_and_words_are_ours() {
+    let mut texts = sources();
+    texts.extend(documents());
+    for (path, text) in texts {
+        if path.ends_with("tests/house.rs") {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{path}:{}", number + 1);
+            assert!(!line.ends_with(' '), "{place}: space at the end of the line");
+            let limit = if path.ends_with(".rs") { 120 } else { usize::MAX };
+            assert!(line.chars().count() <= limit, "{place}: longer than {limit} characters");
+            for (word, instead) in BANNED {
+                assert!(!line.contains(word), "{place}: we do not say \"{word}\": {instead}");
+            }
+        }
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}: ends in one newline");
+    }
+}
+
+#[test]
+fn documents_have_one_title_and_no_dead_links() {
+    for (path, text) in documents() {
+        let titles = outside_code(&text).filter(|line| line.starts_with("# ")).count();
+        assert_eq!(titles, 1, "{path}: one title a document");
+        let folder = root().join(&path).parent().map(Path::to_owned).unwrap_or_default();
+        for link in links(&text) {
+            assert!(folder.join(&link).exists(), "{path}: the link {link} leads nowhere");
+        }
+    }
+}
+
+#[test]
+fn the_map_names_every_room() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    for room in folders(&root().join("crates")) {
+        assert!(map.contains(&format!("`{room}`")), "ARCHITECTURE.md does not name `{room}`");
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn folders(path: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(path).expect("the folder is there");
+    let entries = entries.map(|entry| entry.expect("the folder can be read").path());
+    entries.filter(|path| path.join("Cargo.toml").exists()).map(|path| name_of(&path)).collect()
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn imports(room: &str) -> Vec<String> {
+    let manifest = root().join("crates").join(room).join("Cargo.toml");
+    imports_of(&fs::read_to_string(manifest).expect("every room has a manifest"))
+}
+
+/// The rooms named in `[dependencies]`; tests may look anywhere below them, so dev-dependencies are
+/// not doors.
+fn imports_of(manifest: &str) -> Vec<String> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[dependencies]"
+            && let Some(rest) = line.strip_prefix("syncline-")
+        {
+            found.push(rest.split([' ', '=', '.']).next().unwrap_or_default().to_owned());
+        }
+    }
+    found
+}
+
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    gather(&root().join("crates"), "rs", &mut found);
+    gather(&root().join("examples"), "rs", &mut found);
+    assert!(found.len() > 20, "the sources were found");
+    found
+}
+
+fn documents() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    gather(&root().join("docs"), "md", &mut found);
+    for name in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+        let text = fs::read_to_string(root().join(name));
+        found.push((name.to_owned(), text.unwrap_or_else(|error| panic!("{name}: {error}"))));
+    }
+    found
+}
+
+fn gather(folder: &Path, ending: &str, found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("the folder can be read").path();
+        if path.is_dir() && name_of(&path) != "target" {
+            gather(&path, ending, found);
+        } else if path.extension().is_some_and(|got| got == ending) {
+            let text = fs::read_to_string(&path).expect("a source is text");
+            let short = path.strip_prefix(root()).expect("below the root");
+            found.push((short.to_string_lossy().into_owned(), text));
+        }
+    }
+}
+
+/// Lines that are neither comments nor lint attributes.
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| {
+        let line = line.trim_start();
+        !line.starts_with("//") && !line.starts_with("#!") && !line.contains('"')
+    })
+}
+
+fn outside_code(text: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    text.lines().filter(move |line| {
+        inside ^= line.starts_with("```");
+        !inside
+    })
+}
+
+/// The relative links of a document, without anchors.
+fn links(text: &str) -> Vec<String> {
+    let text: String = outside_code(text).collect::<Vec<_>>().join("\n");
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    ends.filter(|link| !link.contains("://") && !link.starts_with('#'))
+        .map(|link| link.split('#').next().unwrap_or_default().to_owned())
+        .collect()
+}

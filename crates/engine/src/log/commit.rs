@@ -1,0 +1,125 @@
+//! A commit's way through the log: permit, number, published record, ticket.
+//!
+//! A [`Permit`] is taken while a transaction prepares: it may wait, and it is the last thing that can
+//! be refused. [`Permit::take`] gives the commit sequence number; from there to
+//! [`Reserved::publish`] or [`Reserved::void`] nothing waits and nothing fails. A [`Reserved`] that is
+//! dropped without either leaves a hole that no later commit could pass: the log is closed.
+
+use crate::ids::Csn;
+use crate::log::frame::Kind;
+use crate::log::handle::Log;
+use crate::log::outlet::claim_bytes;
+use syncline_disk::Disk;
+
+/// Room for one record.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped gives its room back"]
+pub struct Permit<'l, D: Disk> {
+    log: &'l Log<D>,
+    content_bytes: usize,
+    used: bool,
+}
+
+/// A place in the order of commits, to be filled.
+#[derive(Debug)]
+#[must_use = "a number that is neither published nor voided closes the log"]
+pub struct Reserved<'l, D: Disk> {
+    log: &'l Log<D>,
+    csn: Csn,
+    content_bytes: usize,
+    filled: bool,
+}
+
+/// A published commit: it will be complete when the horizon reaches it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket {
+    /// Its number.
+    pub csn: Csn,
+}
+
+impl<'l, D: Disk> Permit<'l, D> {
+    pub(super) fn new(log: &'l Log<D>, content_bytes: usize) -> Permit<'l, D> {
+        Permit {
+            log,
+            content_bytes,
+            used: false,
+        }
+    }
+
+    /// Takes the next number. Call it when all locks are held and before reads are validated: then
+    /// the order of numbers is an order in which the transactions could have run one by one.
+    #[inline]
+    pub fn take(mut self) -> Reserved<'l, D> {
+        self.used = true;
+        Reserved {
+            log: self.log,
+            csn: self.log.shared().ring.take(),
+            content_bytes: self.content_bytes,
+            filled: false,
+        }
+    }
+}
+
+impl<D: Disk> Drop for Permit<'_, D> {
+    fn drop(&mut self) {
+        if !self.used {
+            let shared = self.log.shared();
+            shared.ring.unclaim(claimed(self.log, self.content_bytes));
+        }
+    }
+}
+
+impl<D: Disk> Reserved<'_, D> {
+    /// The commit's number.
+    pub fn csn(&self) -> Csn {
+        self.csn
+    }
+
+    /// Hands the record over, after the transaction was applied. `record` comes back empty, with
+    /// memory of an earlier record. It may be shorter than the permit was for, not longer.
+    #[inline]
+    pub fn publish(mut self, record: &mut Vec<u8>) -> Ticket {
+        let length = record.len();
+        assert!(
+            length <= self.content_bytes,
+            "a record is no longer than its permit"
+        );
+        self.fill(Kind::Transaction, record, length);
+        Ticket { csn: self.csn }
+    }
+
+    /// Gives the number up: the transaction was refused after it had taken it.
+    pub fn void(mut self) {
+        self.fill(Kind::Void, &mut Vec::new(), 0);
+        // Commits behind this one may have found a gap and gone to sleep.
+        self.log.shared().hand_over();
+    }
+
+    #[inline]
+    fn fill(&mut self, kind: Kind, record: &mut Vec<u8>, length: usize) {
+        self.filled = true;
+        let ring = &self.log.shared().ring;
+        if length < self.content_bytes {
+            let unused = claimed(self.log, self.content_bytes) - claimed(self.log, length);
+            ring.bytes_written(unused);
+        }
+        ring.publish(self.csn, kind, record);
+    }
+}
+
+impl<D: Disk> Drop for Reserved<'_, D> {
+    fn drop(&mut self) {
+        if !self.filled {
+            let what = "a transaction stopped between its number and its record";
+            self.log.shared().fail(what);
+        }
+    }
+}
+
+/// What a permit for so many bytes claims.
+#[inline]
+pub(super) fn claimed<D: Disk>(log: &Log<D>, content_bytes: usize) -> u64 {
+    let options = &log.shared().options;
+    let frame_bytes_max = options.frame_bytes_max as usize;
+    claim_bytes(content_bytes, options.frame_unit_bytes, frame_bytes_max)
+}

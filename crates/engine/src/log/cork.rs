@@ -1,0 +1,87 @@
+//! Corks: a worker's way of saying "more commits are about to come".
+//!
+//! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment
+//! a completion has woken one of its clients until its next pass starts. While any worker is one of
+//! the two, nobody launches what is staged but a blocking caller, or a worker that has staged
+//! `corked_bytes_max` in one pass. So what all workers stage in one round goes out in one write.
+
+use crate::log::ring::NO_WORKER;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+/// The most workers that can be told apart; further ones share the last place's rules: none.
+pub(super) const WORKERS_MAX: usize = 64;
+
+const FREE: u8 = 0;
+const AT_REST: u8 = 1;
+const CORKED: u8 = 2;
+const EXPECTED: u8 = 3;
+
+/// The workers of a log.
+#[derive(Debug)]
+pub(super) struct Workers {
+    states: [AtomicU8; WORKERS_MAX],
+    away: AtomicU32,
+}
+
+impl Default for Workers {
+    fn default() -> Workers {
+        Workers {
+            states: [const { AtomicU8::new(FREE) }; WORKERS_MAX],
+            away: AtomicU32::new(0),
+        }
+    }
+}
+
+impl Workers {
+    /// A place for a worker; none if all are taken.
+    pub(super) fn join(&self) -> Option<u32> {
+        let free = self.states.iter().position(|state| {
+            let taken =
+                state.compare_exchange(FREE, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
+            taken.is_ok()
+        });
+        free.map(|place| place as u32)
+    }
+
+    /// The worker is gone.
+    pub(super) fn leave(&self, worker: u32) {
+        self.move_to(worker, FREE);
+    }
+
+    /// Its pass starts.
+    pub(super) fn cork(&self, worker: u32) {
+        self.move_to(worker, CORKED);
+    }
+
+    /// Its pass has ended; true if no other worker is corked or expected.
+    pub(super) fn uncork(&self, worker: u32) -> bool {
+        self.move_to(worker, AT_REST)
+    }
+
+    /// One of its clients was woken by a completion.
+    pub(super) fn expect(&self, worker: u32) {
+        if worker == NO_WORKER {
+            return;
+        }
+        let state = &self.states[worker as usize];
+        let moved = state.compare_exchange(AT_REST, EXPECTED, Ordering::SeqCst, Ordering::SeqCst);
+        if moved.is_ok() {
+            self.away.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// True if some worker is corked or expected.
+    pub(super) fn any_away(&self) -> bool {
+        self.away.load(Ordering::SeqCst) > 0
+    }
+
+    fn move_to(&self, worker: u32, to: u8) -> bool {
+        let before = self.states[worker as usize].swap(to, Ordering::SeqCst);
+        let is_away = |state| state == CORKED || state == EXPECTED;
+        match (is_away(before), is_away(to)) {
+            (false, true) => self.away.fetch_add(1, Ordering::SeqCst) == 0,
+            (true, false) => self.away.fetch_sub(1, Ordering::SeqCst) == 1,
+            _ => self.away.load(Ordering::SeqCst) == 0,
+        }
+    }
+}

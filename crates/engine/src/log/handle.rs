@@ -1,0 +1,225 @@
+//! The log as its user holds it.
+
+use crate::error::{Error, Result};
+use crate::ids::{Csn, DatabaseId};
+use crate::log::commit::{Permit, Ticket, claimed};
+use crate::log::open::{self, Opened};
+use crate::log::options::{Durability, Options};
+use crate::log::ring::{Lack, NO_WORKER};
+use crate::log::shared::{Shared, Until};
+use crate::log::stats::Stats;
+use crate::log::threads::Threads;
+use crate::log::wait::{Completion, block};
+use crate::log::worker::Worker;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_disk::Disk;
+use syncline_metering::clock;
+
+/// An open log; see the module `log` for what it keeps and promises.
+#[derive(Debug)]
+pub struct Log<D: Disk> {
+    shared: Arc<Shared<D>>,
+    database: DatabaseId,
+    threads: Option<Threads>,
+    /// Held until everything else is dropped: nobody else may open the log while a thread writes.
+    _lock: D::File,
+}
+
+/// What is in force, read back from the log's own files where they say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Which database the log belongs to, by its segment header.
+    pub database: DatabaseId,
+    /// The durability in the header of the current segment, read back after it was synced.
+    pub durability: Durability,
+    /// Bytes in a segment, by its header.
+    pub segment_bytes: u64,
+    /// Bytes of which frames are multiples, by the segment's header.
+    pub frame_unit_bytes: u32,
+    /// True if frames pass by the page cache.
+    pub direct: bool,
+    /// How a write becomes stable, in words.
+    pub sync_method: &'static str,
+}
+
+impl<D: Disk> Log<D> {
+    /// Makes a log in `directory`, which is made too if it is missing (its parent must exist), for
+    /// the database `database`. Refuses a directory that holds one.
+    pub fn create(disk: &D, directory: &Path, database: DatabaseId, options: Options) -> Result<Log<D>> {
+        let opened = open::create(disk, directory, database, options)?;
+        Log::run(disk, directory, opened, true)
+    }
+
+    /// Opens the log in `directory` and hands every commit after `replay_from` to `replay`, in order:
+    /// its number and its record. What `replay` has seen stays committed. If `database` is given, the
+    /// log must belong to it.
+    pub fn open(
+        disk: &D,
+        directory: &Path,
+        database: Option<DatabaseId>,
+        replay_from: Csn,
+        options: Options,
+        replay: &mut dyn FnMut(Csn, &[u8]),
+    ) -> Result<Log<D>> {
+        let opened = open::open(disk, directory, database, replay_from, options, replay)?;
+        Log::run(disk, directory, opened, true)
+    }
+
+    /// Around what [`open::open`] or [`open::create`] found; without threads, a test steps the log.
+    pub(super) fn run(disk: &D, directory: &Path, opened: Opened<D>, threads: bool) -> Result<Log<D>> {
+        let shared = Arc::new(Shared::new(
+            disk.clone(),
+            directory.to_owned(),
+            opened.options,
+            opened.mode,
+            opened.start.csn,
+            opened.outlet,
+        ));
+        let threads = threads.then(|| Threads::start(&shared)).transpose()?;
+        Ok(Log {
+            shared,
+            database: opened.start.database,
+            threads,
+            _lock: opened.lock,
+        })
+    }
+
+    /// Room for a record of up to `content_bytes`. Waits for commits in flight and for segment files
+    /// to be prepared; drives the log meanwhile. On a full disk it fails with [`Error::Full`], and
+    /// may be tried again.
+    #[inline]
+    pub fn reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
+        match self.claim(content_bytes)? {
+            Ok(permit) => Ok(permit),
+            Err(_) => self.reserve_slowly(content_bytes),
+        }
+    }
+
+    /// The same without waiting: [`Error::Busy`] if there is no room at this moment.
+    #[inline]
+    pub fn try_reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
+        self.claim(content_bytes)?.map_err(|_lack| Error::Busy)
+    }
+
+    /// Blocks until the commit is complete. If nothing is on its way to the disk, the caller writes.
+    #[inline]
+    pub fn wait(&self, ticket: Ticket) -> Result<()> {
+        let outcome = block(&self.shared, ticket);
+        if self.shared.options.durability == Durability::None && !self.shared.is_busy() {
+            self.shared.drive(NO_WORKER, &Until::Idle);
+        }
+        outcome
+    }
+
+    /// The same as a future, for callers without a [`Worker`].
+    pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
+        Completion::new(&self.shared, ticket, NO_WORKER)
+    }
+
+    /// Lets the log's own thread write what is published, for commits that nobody waits for.
+    pub fn nudge(&self) {
+        if !self.shared.is_busy() {
+            self.shared.writer_signal.raise();
+        }
+    }
+
+    /// Writes everything published before the call and waits until it is complete.
+    pub fn flush(&self) -> Result<()> {
+        let last = Csn(self.shared.ring.next().0 - 1);
+        if last > Csn::ZERO && self.horizon() < last {
+            self.shared.drive(NO_WORKER, &Until::Idle);
+            if self.horizon() < last {
+                block(&self.shared, Ticket { csn: last })?;
+            }
+        }
+        self.shared.check()
+    }
+
+    /// A worker's part, which corks the log while its executor makes a pass.
+    pub fn worker(&self) -> Worker<D> {
+        Worker::new(Arc::clone(&self.shared))
+    }
+
+    /// The last commit up to which everything is stable (at durability none: written).
+    #[inline]
+    pub fn horizon(&self) -> Csn {
+        self.shared.horizon.get()
+    }
+
+    /// The commits up to `csn` are no longer needed for recovery: their files may be used again. The
+    /// caller keeps, stably, what makes it so, and opens the log from there.
+    pub fn release(&self, csn: Csn) {
+        self.shared.release(csn);
+    }
+
+    /// What the log has done since it was opened.
+    pub fn stats(&self) -> Stats {
+        self.shared.stats.get(self.shared.recycled())
+    }
+
+    /// What is in force.
+    pub fn settings(&self) -> Result<Settings> {
+        let header = open::newest_header(&self.shared.disk, &self.shared.directory)?;
+        Ok(Settings {
+            database: self.database,
+            durability: header.durability,
+            segment_bytes: header.segment_bytes,
+            frame_unit_bytes: header.unit_bytes,
+            direct: self.shared.mode.direct,
+            sync_method: self.shared.mode.sync_method(),
+        })
+    }
+
+    /// Ends the log's threads after everything published was written. Dropping does the same, but
+    /// cannot tell of a failure.
+    pub fn close(self) -> Result<()> {
+        self.flush()
+    }
+
+    pub(super) fn shared(&self) -> &Shared<D> {
+        &self.shared
+    }
+
+    #[cold]
+    fn reserve_slowly(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
+        let started = clock::now();
+        let permit = loop {
+            // What is staged is written first; only then more files are prepared.
+            let wrote = self.shared.drive(NO_WORKER, &Until::Idle) > 0;
+            match self.claim(content_bytes)? {
+                Ok(permit) => break permit,
+                Err(_) if wrote => {}
+                Err(Lack::Space) if self.shared.prepare_segment(true)? => {}
+                // Others publish, write or prepare what is lacking.
+                Err(Lack::Slots | Lack::Space) => std::thread::yield_now(),
+            }
+        };
+        let waited = clock::now().saturating_sub(started);
+        self.shared.stats.room_wait_ns.add(waited);
+        Ok(permit)
+    }
+
+    #[inline]
+    fn claim(&self, content_bytes: usize) -> Result<std::result::Result<Permit<'_, D>, Lack>> {
+        self.shared.check()?;
+        if content_bytes as u64 > u64::from(self.shared.options.record_bytes_max) {
+            return Err(Error::TooLarge {
+                bytes: content_bytes as u64,
+                bytes_max: self.shared.options.record_bytes_max.into(),
+            });
+        }
+        let claimed = self.shared.ring.claim(claimed(self, content_bytes));
+        Ok(claimed.map(|()| Permit::new(self, content_bytes)))
+    }
+}
+
+impl<D: Disk> Drop for Log<D> {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // A failure is known to those whose commits it concerns; there is nobody else to tell.
+            self.shared.drive(NO_WORKER, &Until::Idle);
+            threads.stop(&self.shared);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A job: one thing to do with the disk, complete in itself, so that any thread can do it unlocked.
+
+use crate::ids::FrameNumber;
+use crate::log::options::Durability;
+use crate::log::plant::{Plant, planted};
+use crate::log::stats::SharedStats;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syncline_disk::{AlignedBuffer, File, Result};
+use syncline_metering::{Nanos, clock};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) enum Job<F> {
+    /// Writes a frame.
+    Write {
+        number: FrameNumber,
+        file: Arc<F>,
+        buffer: AlignedBuffer,
+        bytes: usize,
+        offset: u64,
+        /// True if the write is itself a sync.
+        is_sync: bool,
+    },
+    /// Syncs what was written to a segment.
+    Sync { file: Arc<F>, level: Durability },
+    /// Makes a segment's header stable, and first, where nothing has synced it, the segment before.
+    Header {
+        file: Arc<F>,
+        before: Option<Arc<F>>,
+        buffer: AlignedBuffer,
+        bytes: usize,
+        /// True if the write is itself a sync.
+        is_sync: bool,
+    },
+}
+
+/// A job that was tried.
+#[derive(Debug)]
+pub(super) struct Done<F> {
+    pub(super) job: Job<F>,
+    pub(super) result: Result<()>,
+}
+
+impl<F: File> Job<F> {
+    /// Does it.
+    pub(super) fn perform(self, stats: &SharedStats) -> Done<F> {
+        let started = clock::now();
+        let result = match &self {
+            Job::Write {
+                file,
+                buffer,
+                bytes,
+                offset,
+                ..
+            } => file.write_at(&buffer[..*bytes], *offset),
+            Job::Sync { file, level } => sync(file.as_ref(), *level),
+            Job::Header { .. } => self.write_header(stats),
+        };
+        let span = clock::now().saturating_sub(started);
+        let done = Done { job: self, result };
+        done.count(span, stats);
+        done
+    }
+
+    fn write_header(&self, stats: &SharedStats) -> Result<()> {
+        let Job::Header {
+            file,
+            before,
+            buffer,
+            bytes,
+            is_sync,
+        } = self
+        else {
+            return Ok(());
+        };
+        if let Some(before) = before {
+            before.sync_data()?;
+            stats.syncs.fetch_add(1, Ordering::Relaxed);
+        }
+        file.write_at(&buffer[..*bytes], 0)?;
+        stats.syncs.fetch_add(1, Ordering::Relaxed);
+        if *is_sync { Ok(()) } else { file.sync_data() }
+    }
+}
+
+impl<F> Done<F> {
+    fn count(&self, span: Nanos, stats: &SharedStats) {
+        match &self.job {
+            Job::Write { bytes, is_sync, .. } => {
+                stats.write_bytes.add(*bytes as u64);
+                stats.write_ns.add(span);
+                stats
+                    .syncs
+                    .fetch_add(u64::from(*is_sync), Ordering::Relaxed);
+            }
+            Job::Sync { .. } => stats.synced(span),
+            Job::Header { .. } => {
+                stats.segments.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn sync<F: File>(file: &F, level: Durability) -> Result<()> {
+    let synced = match level {
+        Durability::None => Ok(()),
+        Durability::Data => file.sync_data(),
+        Durability::Full => file.sync_all(),
+    };
+    if planted(Plant::SwallowSyncError) {
+        return Ok(());
+    }
+    synced
+}

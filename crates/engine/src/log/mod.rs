@@ -1,0 +1,65 @@
+//! The log: every commit's record, in one total order, stable before it is acknowledged.
+//!
+//! A log is a directory: a lock file and segment files of fixed names and fixed size. A segment
+//! ([`segment`]) is a header and then frames ([`frame`]); a frame is what one write carries: a group
+//! of records.
+//!
+//! A commit's way: a permit (the last thing that may wait or fail), a commit sequence number, the
+//! record published in the ring ([`ring`]), a frame ([`outlet`]), a write and a sync ([`pipeline`]),
+//! the horizon, its ticket complete. Whoever waits drives this way: see [`shared`].
+//!
+//! ```text
+//!  reserve -> take -> publish      ring       outlet      pipeline      horizon -> tickets
+//!  (may wait) (csn)  (swap)    [ | | | ] -> [frame] -> write, sync -> last contiguous stable csn
+//! ```
+//!
+//! Invariants:
+//! 1. Commits are written in the order of their numbers, without a gap. Hence what is stable is a
+//!    prefix, and one number, the horizon, says which.
+//! 2. A ticket is complete when the horizon has reached it (at durability none: when it is published),
+//!    never before.
+//! 3. After a crash the log holds every complete commit, and of the others a prefix, each whole.
+//! 4. A failed write or sync closes the log for good: tickets in flight end as indeterminate, and the
+//!    log must be opened again. A full disk shows only where files are prepared; that is told to the
+//!    commit that needs the room, before it has a number, and may be tried again.
+//! 5. What recovery has handed out stays committed, whatever happens next.
+//!
+//! What it does not do: it does not know what a record means; it keeps no index of commits; it does
+//! not encrypt or compress.
+
+mod commit;
+mod cork;
+mod frame;
+mod handle;
+mod horizon;
+mod job;
+mod open;
+mod options;
+mod outlet;
+mod pipeline;
+mod plant;
+mod recovery;
+mod replay;
+mod ring;
+mod scan;
+mod segment;
+mod segments;
+mod shared;
+mod signal;
+mod stats;
+mod survey;
+mod threads;
+mod wait;
+mod worker;
+
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+pub use commit::{Permit, Reserved, Ticket};
+pub use handle::{Log, Settings};
+pub use options::{Durability, Options, Writer};
+pub use stats::{CLASSES, Distribution, Stats};
+pub use wait::Completion;
+pub use worker::Worker;

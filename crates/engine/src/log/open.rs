@@ -1,0 +1,216 @@
+//! Making a log, and opening one: directory, lock, options in force.
+//!
+//! A log is made in this order: directory, lock file, a first segment file of zeros with its name, all
+//! synced; then its header with number 1, synced. A making that was interrupted before the header was
+//! stable has acknowledged nothing; making it again finishes it.
+
+use crate::error::{Error, Result};
+use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::options::{Durability, Options};
+use crate::log::outlet::{Outlet, Start};
+use crate::log::recovery::{self, Recovered};
+use crate::log::segment::{self, HeaderRead, Mode, SegmentFile, SegmentHeader};
+use crate::log::segments::{Live, Segments};
+use crate::log::survey;
+use std::collections::VecDeque;
+use std::io::ErrorKind;
+use std::path::Path;
+use syncline_disk::{Disk, File, OpenOptions};
+use syncline_metering::clock;
+
+/// Direct writes want whole blocks of any device.
+const DIRECT_UNIT_BYTES_MIN: u32 = 4096;
+
+const LOCK_NAME: &str = "lock";
+
+/// What a log is run with.
+#[derive(Debug)]
+pub(super) struct Opened<D: Disk> {
+    pub(super) options: Options,
+    pub(super) mode: Mode,
+    pub(super) start: Start,
+    pub(super) outlet: Outlet<D::File>,
+    pub(super) lock: D::File,
+}
+
+/// Makes a log.
+pub(super) fn create<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    database: DatabaseId,
+    options: Options,
+) -> Result<Opened<D>> {
+    options.check()?;
+    make_directory(disk, directory)?;
+    let lock = lock(disk, directory)?;
+    let found = survey::find(disk, directory)?;
+    if !survey::is_unused(&found) {
+        let directory = directory.to_owned();
+        return Err(Error::Exists { directory });
+    }
+    let header = SegmentHeader {
+        database,
+        number: SegmentNumber(1),
+        previous: SegmentNumber(0),
+        after: FrameNumber::ZERO,
+        after_crc: 0,
+        first: Csn(1),
+        segment_bytes: options.segment_bytes,
+        unit_bytes: options.frame_unit_bytes,
+        durability: options.durability,
+        by_recovery: false,
+        mid_record: false,
+        wall_ns: clock::wall(),
+    };
+    segment::prepare(disk, directory, 0, &header)?;
+    let mode = resolve_mode(disk, directory, 0, &options)?;
+    let current = segment::open(disk, directory, 0, mode)?;
+    recovery::write_header(&current, &header, mode)?;
+    let start = Start {
+        database,
+        frame: FrameNumber::ZERO,
+        frame_crc: 0,
+        csn: Csn::ZERO,
+        position: u64::from(options.frame_unit_bytes),
+        wall_ns: header.wall_ns,
+    };
+    let live = VecDeque::from([Live {
+        number: header.number,
+        first: header.first,
+        index: 0,
+    }]);
+    let segments = Segments::new(current, live, Vec::new(), 1);
+    Ok(opened(options, mode, start, segments, lock))
+}
+
+/// Opens a log that exists.
+pub(super) fn open<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    database: Option<DatabaseId>,
+    replay_from: Csn,
+    options: Options,
+    replay: &mut dyn FnMut(Csn, &[u8]),
+) -> Result<Opened<D>> {
+    options.check()?;
+    let missing = |what: &str| Error::Missing {
+        directory: directory.to_owned(),
+        what: what.to_owned(),
+    };
+    match disk.list(directory) {
+        Ok(names) if names.is_empty() => {
+            return Err(missing("the directory is empty; make a new log, or name the right one"));
+        }
+        Ok(_) => {}
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+            return Err(missing("there is no such directory; make a new log, or name the right one"));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let lock = lock(disk, directory)?;
+    let found = survey::find(disk, directory)?;
+    let chain = survey::chain(disk, directory, &found, database, replay_from)?;
+    let newest = chain.links[chain.links.len() - 1];
+    let options = in_force(options, &newest.header);
+    options.check()?;
+    let mode = resolve_mode(disk, directory, newest.index, &options)?;
+    let Recovered {
+        start,
+        current,
+        live,
+        free,
+        next_index,
+    } = recovery::recover(disk, directory, chain, replay_from, mode, replay)?;
+    let segments = Segments::new(current, live, free, next_index);
+    Ok(opened(options, mode, start, segments, lock))
+}
+
+/// The header of the newest segment, read from its file.
+pub(super) fn newest_header<D: Disk>(disk: &D, directory: &Path) -> Result<SegmentHeader> {
+    let found = survey::find(disk, directory)?;
+    let headers = found.iter().filter_map(|file| match file.header {
+        HeaderRead::Sound(header) => Some(header),
+        HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => None,
+    });
+    headers.max_by_key(|header| header.number).ok_or_else(|| Error::Missing {
+        directory: directory.to_owned(),
+        what: "no segment header can be read".to_owned(),
+    })
+}
+
+fn opened<D: Disk>(
+    options: Options,
+    mode: Mode,
+    start: Start,
+    segments: Segments<D::File>,
+    lock: D::File,
+) -> Opened<D> {
+    Opened {
+        outlet: Outlet::new(&options, mode, &start, segments),
+        options,
+        mode,
+        start,
+        lock,
+    }
+}
+
+/// What shapes the bytes stays as the log was made.
+fn in_force(options: Options, header: &SegmentHeader) -> Options {
+    let frame_bytes_max = u64::from(options.frame_bytes_max)
+        .min(header.segment_bytes / 4)
+        .next_multiple_of(u64::from(header.unit_bytes));
+    Options {
+        segment_bytes: header.segment_bytes,
+        frame_unit_bytes: header.unit_bytes,
+        frame_bytes_max: frame_bytes_max as u32,
+        ..options
+    }
+}
+
+/// Direct writes where they are asked for, allowed by the unit, and offered by the file system.
+fn resolve_mode<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    index: u32,
+    options: &Options,
+) -> Result<Mode> {
+    let durability = options.durability;
+    let write_sync = options.direct && durability != Durability::None;
+    let mode = Mode {
+        direct: write_sync && options.frame_unit_bytes >= DIRECT_UNIT_BYTES_MIN,
+        write_sync,
+        durability,
+    };
+    let tried: Result<SegmentFile<D::File>> = segment::open(disk, directory, index, mode);
+    match tried {
+        Ok(_) => Ok(mode),
+        Err(Error::Disk(error)) if mode.direct && is_not_offered(error.kind()) => Ok(Mode {
+            direct: false,
+            write_sync: false,
+            durability,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_not_offered(kind: Option<ErrorKind>) -> bool {
+    matches!(kind, Some(ErrorKind::InvalidInput | ErrorKind::Unsupported))
+}
+
+fn make_directory<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
+    match disk.list(directory) {
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {}
+        Err(error) => return Err(error.into()),
+    }
+    disk.create_directory(directory)?;
+    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
+    Ok(())
+}
+
+fn lock<D: Disk>(disk: &D, directory: &Path) -> Result<D::File> {
+    let file = disk.open(&directory.join(LOCK_NAME), OpenOptions::READ_WRITE)?;
+    file.try_lock()?;
+    Ok(file)
+}

@@ -1,0 +1,196 @@
+//! The log's knobs: each with its default, its limit and the reason for both.
+//!
+//! What shapes the bytes on disk (`segment_bytes`, `frame_unit_bytes`) is fixed when a log is made:
+//! an opened log keeps what its segment headers say, and [`Settings`](crate::log::Settings) tells it.
+
+use crate::error::{Error, Result};
+
+/// What a completed commit promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// Nothing: written to the operating system at once, never synced.
+    None,
+    /// Data synced, with the metadata needed to read them back.
+    Data,
+    /// Data and all metadata synced.
+    Full,
+}
+
+impl Durability {
+    /// The word in options, headers and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Durability::None => "none",
+            Durability::Data => "data",
+            Durability::Full => "full",
+        }
+    }
+}
+
+/// Who writes what an executor pass has staged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Writer {
+    /// The worker that uncorks last: no hand-over, but it runs no client while it writes.
+    Worker,
+    /// A thread of the log: a hand-over a group, while the worker may run other clients.
+    Thread,
+}
+
+/// How a log is made and driven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What a completed commit promises. Default: data.
+    pub durability: Durability,
+    /// Bytes in a segment, header included: 16 KiB to 1 GiB, a multiple of the unit. Default 64 MiB:
+    /// half a second of a busy log, and one header sync among thousands. Small ones are for tests.
+    pub segment_bytes: u64,
+    /// Bytes of which frames are multiples: a power of two, 512 to 4096. Default 4096: every
+    /// device's block, and no block is written twice. Below it the page cache is not passed by.
+    pub frame_unit_bytes: u32,
+    /// The longest frame in bytes: a multiple of the unit, at most a quarter of a segment and 1 MiB.
+    /// Default 256 KiB: a thousand short records; longer ones take several frames.
+    pub frame_bytes_max: u32,
+    /// Commits that may be between their number and their completion: a power of two, 8 to 2^18.
+    /// Default 8192: more than clients that are usual, and the slots fit a core's cache.
+    pub ring_records: u32,
+    /// The longest record in bytes, up to 64 MiB. A bigger commit delays everybody's acknowledgement.
+    pub record_bytes_max: u32,
+    /// Writes in flight: 1 to 4. Default 1: with groups formed at the end of a pass more gained
+    /// nothing in any measured closed loop.
+    pub writes_in_flight_max: u32,
+    /// Staged bytes at which a corked worker launches all the same. Default 64 KiB: a write of that
+    /// length costs barely more than one of 4 KiB, and a longer wait only adds latency.
+    pub corked_bytes_max: u32,
+    /// Each write is a sync itself, past the page cache where the disk offers that; else buffered
+    /// writes and a call to sync. Default true: it saves a system call a group.
+    pub direct: bool,
+    /// Who writes what an executor pass has staged.
+    pub writer: Writer,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            durability: Durability::Data,
+            segment_bytes: 64 << 20,
+            frame_unit_bytes: 4096,
+            frame_bytes_max: 256 << 10,
+            ring_records: 8192,
+            record_bytes_max: 64 << 20,
+            writes_in_flight_max: 1,
+            corked_bytes_max: 64 << 10,
+            direct: true,
+            writer: Writer::Worker,
+        }
+    }
+}
+
+impl Options {
+    /// The smallest log there can be: segments of 16 KiB, frames of 512 bytes. For tests, where
+    /// every border shall be crossed often.
+    pub fn tiny() -> Options {
+        Options {
+            segment_bytes: 16 << 10,
+            frame_unit_bytes: 512,
+            frame_bytes_max: 2 << 10,
+            ring_records: 64,
+            record_bytes_max: 8 << 10,
+            ..Options::default()
+        }
+    }
+
+    /// Refuses what lies outside the limits.
+    pub fn check(&self) -> Result<()> {
+        let unit = u64::from(self.frame_unit_bytes);
+        let rule = |holds: bool, option, value, rule| {
+            if holds {
+                Ok(())
+            } else {
+                Err(Error::Option {
+                    option,
+                    value,
+                    rule,
+                })
+            }
+        };
+        rule(
+            unit.is_power_of_two() && (512..=4096).contains(&unit),
+            "frame_unit_bytes",
+            unit,
+            "it must be 512, 1024, 2048 or 4096, as devices' blocks are",
+        )?;
+        rule(
+            (16 << 10..=1 << 30).contains(&self.segment_bytes) && self.segment_bytes % unit == 0,
+            "segment_bytes",
+            self.segment_bytes,
+            "it must lie between 16 KiB and 1 GiB and be a multiple of frame_unit_bytes",
+        )?;
+        let frame = u64::from(self.frame_bytes_max);
+        rule(
+            frame >= unit && frame % unit == 0 && frame <= (self.segment_bytes / 4).min(1 << 20),
+            "frame_bytes_max",
+            frame,
+            "it must be a multiple of frame_unit_bytes, at most 1 MiB and a quarter of a segment",
+        )?;
+        rule(
+            self.ring_records.is_power_of_two() && (8..=1 << 18).contains(&self.ring_records),
+            "ring_records",
+            self.ring_records.into(),
+            "it must be a power of two between 8 and 262144",
+        )?;
+        rule(
+            (1..=64 << 20).contains(&self.record_bytes_max),
+            "record_bytes_max",
+            self.record_bytes_max.into(),
+            "it must lie between 1 byte and 64 MiB, since a record blocks all later commits",
+        )?;
+        rule(
+            (1..=4).contains(&self.writes_in_flight_max),
+            "writes_in_flight_max",
+            self.writes_in_flight_max.into(),
+            "it must lie between 1 and 4",
+        )?;
+        rule(
+            (1..=16 << 20).contains(&self.corked_bytes_max),
+            "corked_bytes_max",
+            self.corked_bytes_max.into(),
+            "it must lie between 1 byte and 16 MiB",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+    use crate::Error;
+
+    #[test]
+    fn defaults_and_the_tiny_log_are_allowed() {
+        Options::default().check().unwrap();
+        Options::tiny().check().unwrap();
+    }
+
+    #[test]
+    fn each_knob_is_held_to_its_limits() {
+        let refused = |change: fn(&mut Options)| {
+            let mut options = Options::default();
+            change(&mut options);
+            match options.check() {
+                Err(Error::Option { option, .. }) => option,
+                other => panic!("not refused: {other:?}"),
+            }
+        };
+        assert_eq!(refused(|o| o.frame_unit_bytes = 3000), "frame_unit_bytes");
+        assert_eq!(refused(|o| o.frame_unit_bytes = 8192), "frame_unit_bytes");
+        assert_eq!(refused(|o| o.segment_bytes = 8 << 10), "segment_bytes");
+        assert_eq!(refused(|o| o.segment_bytes += 1), "segment_bytes");
+        assert_eq!(refused(|o| o.frame_bytes_max = 2 << 20), "frame_bytes_max");
+        assert_eq!(refused(|o| o.ring_records = 100), "ring_records");
+        assert_eq!(refused(|o| o.record_bytes_max = 0), "record_bytes_max");
+        assert_eq!(
+            refused(|o| o.writes_in_flight_max = 5),
+            "writes_in_flight_max"
+        );
+        assert_eq!(refused(|o| o.corked_bytes_max = 0), "corked_bytes_max");
+    }
+}

@@ -1,0 +1,378 @@
+//! The outlet: the side of the log that turns published records into frames and frames into jobs.
+//!
+//! It holds no thread and does no I/O. Whoever drives the log asks it for a job, does the job
+//! unlocked, and brings it back; the answer is how far the horizon has come.
+//!
+//! Invariants:
+//! 1. Records are taken in csn order as far as they are published without a gap, each once.
+//! 2. Frames follow one another in a segment without a gap; a frame that does not fit goes to the
+//!    next segment, and what is left behind is less than the longest frame.
+//! 3. A segment's header is stable before its first frame is launched.
+//! 4. After a failure there are no more jobs.
+
+use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::frame::{self, Flags, FrameHeader};
+use crate::log::job::{Done, Job};
+use crate::log::options::{Durability, Options};
+use crate::log::pipeline::Pipeline;
+use crate::log::plant::{Plant, planted};
+use crate::log::ring::Ring;
+use crate::log::segment::{self, Mode, SegmentHeader};
+use crate::log::segments::Segments;
+use std::sync::Arc;
+use syncline_disk::AlignedBuffer;
+use syncline_metering::clock;
+
+/// Where a log stands when it is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Start {
+    pub(super) database: DatabaseId,
+    /// The last frame there is, all stable.
+    pub(super) frame: FrameNumber,
+    pub(super) frame_crc: u32,
+    /// The last commit there is.
+    pub(super) csn: Csn,
+    /// Where the next frame goes in the current segment.
+    pub(super) position: u64,
+    pub(super) wall_ns: u64,
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub(super) enum Finished {
+    /// The horizon may move to here.
+    Horizon(Csn),
+    /// It failed, and with it the log.
+    Failed(Arc<str>),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Outlet<F> {
+    unit: u32,
+    frame_bytes_max: usize,
+    segment_bytes: u64,
+    mode: Mode,
+    database: DatabaseId,
+    pipeline: Pipeline,
+    segments: Segments<F>,
+    position: u64,
+    previous_crc: u32,
+    wall_ns: u64,
+    /// The first commit that is in no frame yet.
+    next: Csn,
+    /// Bytes of that commit's record which are in frames already.
+    partial_bytes: usize,
+    buffers: Vec<AlignedBuffer>,
+    header_buffer: Option<AlignedBuffer>,
+    late_header: Option<Job<F>>,
+}
+
+/// What the frame under construction holds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Draft {
+    payload_bytes: usize,
+    count: u32,
+    /// What the records had claimed.
+    claimed_bytes: u64,
+    flags: Flags,
+}
+
+/// Why there is no frame now.
+enum NoFrame {
+    NothingPublished,
+    NextSegment,
+}
+
+impl<F: syncline_disk::File> Outlet<F> {
+    pub(super) fn new(options: &Options, mode: Mode, start: &Start, segments: Segments<F>) -> Self {
+        let frame_bytes_max = options.frame_bytes_max as usize;
+        let buffers = (0..options.writes_in_flight_max)
+            .map(|_| AlignedBuffer::zeroed(frame_bytes_max))
+            .collect();
+        let sync_follows = options.durability != Durability::None && !mode.write_is_sync();
+        Outlet {
+            unit: options.frame_unit_bytes,
+            frame_bytes_max,
+            segment_bytes: options.segment_bytes,
+            mode,
+            database: start.database,
+            pipeline: Pipeline::new(
+                options.writes_in_flight_max as usize,
+                sync_follows,
+                start.frame,
+                start.csn,
+            ),
+            segments,
+            position: start.position,
+            previous_crc: start.frame_crc,
+            wall_ns: start.wall_ns,
+            next: start.csn.next(),
+            partial_bytes: 0,
+            buffers,
+            header_buffer: Some(AlignedBuffer::zeroed(options.frame_unit_bytes as usize)),
+            late_header: None,
+        }
+    }
+
+    /// The next thing to do, if something may be done now.
+    pub(super) fn next_job(&mut self, ring: &Ring) -> Option<Job<F>> {
+        if self.pipeline.wants_sync() {
+            self.pipeline.begin_sync();
+            return Some(Job::Sync {
+                file: self.segments.current(),
+                level: self.mode.durability,
+            });
+        }
+        // While a header is on its way its buffer is away, and nothing else may be launched.
+        if !self.pipeline.may_launch() || self.header_buffer.is_none() {
+            return None;
+        }
+        if self.pipeline.is_idle()
+            && let Some(job) = self.late_header.take_if(|_| self.position > u64::from(self.unit))
+        {
+            return Some(job);
+        }
+        match self.next_frame(ring) {
+            Ok(job) => Some(job),
+            Err(NoFrame::NothingPublished) => None,
+            Err(NoFrame::NextSegment) => self.next_segment(ring),
+        }
+    }
+
+    /// Takes a job back.
+    pub(super) fn finish(&mut self, done: Done<F>) -> Finished {
+        if let Err(error) = done.result {
+            self.pipeline.poison();
+            return Finished::Failed(Arc::from(error.to_string()));
+        }
+        match done.job {
+            Job::Write { number, buffer, .. } => {
+                self.buffers.push(buffer);
+                self.pipeline.write_done(number);
+            }
+            Job::Sync { .. } => self.pipeline.sync_done(),
+            Job::Header { buffer, .. } => self.header_buffer = Some(buffer),
+        }
+        Finished::Horizon(self.pipeline.horizon())
+    }
+
+    /// Stops everything after a failure that was no job's.
+    pub(super) fn poison(&mut self) {
+        self.pipeline.poison();
+    }
+
+    /// The first commit that is in no frame yet.
+    pub(super) fn next(&self) -> Csn {
+        self.next
+    }
+
+    /// Prepared files and those in use.
+    pub(super) fn segments(&mut self) -> &mut Segments<F> {
+        &mut self.segments
+    }
+
+    /// The header fields of a file that is being prepared.
+    pub(super) fn header_like(&self) -> SegmentHeader {
+        self.header(SegmentNumber(0))
+    }
+
+    /// How many bytes may be claimed, given what is prepared. From each segment a longest frame is
+    /// taken off: that much may be left behind at its end.
+    pub(super) fn space_bytes(&self) -> u64 {
+        let margin = self.frame_bytes_max as u64;
+        let whole = self.segment_bytes - u64::from(self.unit) - margin;
+        let here = (self.segment_bytes - self.position).saturating_sub(margin);
+        here + whole * self.segments.spares() as u64
+    }
+
+    fn next_frame(&mut self, ring: &Ring) -> Result<Job<F>, NoFrame> {
+        if !ring.is_published(self.next) {
+            return Err(NoFrame::NothingPublished);
+        }
+        let mut buffer = self.buffers.pop().expect("a free flight has a buffer");
+        let room = self.frame_bytes_max.min((self.segment_bytes - self.position) as usize);
+        let draft = if self.partial_bytes == 0 {
+            self.gather(ring, &mut buffer[..room])
+        } else {
+            Draft::default()
+        };
+        let draft = if draft.count > 0 {
+            draft
+        } else {
+            match self.gather_fragment(ring, &mut buffer, room) {
+                Some(draft) => draft,
+                None => {
+                    self.buffers.push(buffer);
+                    return Err(NoFrame::NextSegment);
+                }
+            }
+        };
+        Ok(self.launch(ring, buffer, draft))
+    }
+
+    /// Whole records, as many as there are and fit.
+    fn gather(&mut self, ring: &Ring, buffer: &mut [u8]) -> Draft {
+        let mut draft = Draft::default();
+        loop {
+            let csn = Csn(self.next.0 + u64::from(draft.count));
+            let taken = ring.drain(csn, |record| {
+                let from = frame::HEADER_BYTES + draft.payload_bytes;
+                let content = record.content;
+                let bytes = frame::RECORD_HEADER_BYTES + content.len();
+                let Some(place) = buffer.get_mut(from..from + bytes) else {
+                    return false;
+                };
+                let (header, body) = place.split_at_mut(frame::RECORD_HEADER_BYTES);
+                header.copy_from_slice(&frame::record_header(record.kind, content.len()));
+                body.copy_from_slice(content);
+                draft.payload_bytes += bytes;
+                draft.count += 1;
+                draft.claimed_bytes += self.claim_bytes(content.len());
+                true
+            });
+            if taken != Some(true) {
+                return draft;
+            }
+        }
+    }
+
+    /// A piece of the next record, which is too long for any one frame; none if the segment has no
+    /// room for a longest frame, or if the record would fit into one.
+    fn gather_fragment(&mut self, ring: &Ring, buffer: &mut [u8], room: usize) -> Option<Draft> {
+        if room < self.frame_bytes_max {
+            return None;
+        }
+        let (start, piece_max) = (self.partial_bytes, room - frame::HEADER_BYTES);
+        let (piece, whole, content_bytes) = ring.drain(self.next, |record| {
+            let header = frame::record_header(record.kind, record.content.len());
+            let whole = header.len() + record.content.len();
+            let piece = piece_max.min(whole - start);
+            let place = &mut buffer[frame::HEADER_BYTES..frame::HEADER_BYTES + piece];
+            let from_header = header.len().saturating_sub(start).min(piece);
+            let (front, back) = place.split_at_mut(from_header);
+            front.copy_from_slice(&header[start.min(header.len())..][..from_header]);
+            let content_start = (start + from_header) - header.len();
+            back.copy_from_slice(&record.content[content_start..][..piece - from_header]);
+            (piece, whole, record.content.len())
+        })?;
+        let last = start + piece == whole;
+        let counts = last || planted(Plant::FragmentCommits);
+        self.partial_bytes = if last { 0 } else { start + piece };
+        if last {
+            ring.shrink(self.next);
+        }
+        Some(Draft {
+            payload_bytes: piece,
+            count: u32::from(counts),
+            claimed_bytes: if last { self.claim_bytes(content_bytes) } else { 0 },
+            flags: Flags {
+                fragment: true,
+                last,
+                copied: false,
+            },
+        })
+    }
+
+    fn launch(&mut self, ring: &Ring, mut buffer: AlignedBuffer, draft: Draft) -> Job<F> {
+        self.wall_ns = self.wall_ns.max(clock::wall());
+        let stable = match self.mode.durability {
+            // What is only written may be lost in any order: nothing is known stable.
+            Durability::None => FrameNumber::ZERO,
+            Durability::Data | Durability::Full => self.pipeline.stable(),
+        };
+        let header = FrameHeader {
+            flags: draft.flags,
+            database: self.database,
+            segment: self.segments.current_number(),
+            number: self.pipeline.next_number(),
+            first: self.next,
+            count: draft.count,
+            payload_bytes: draft.payload_bytes as u32,
+            wall_ns: self.wall_ns,
+            stable,
+            previous_crc: self.previous_crc,
+        };
+        let (crc, bytes) = frame::seal(&mut buffer, &header, self.unit);
+        let number = self.pipeline.launch(header.last());
+        let offset = self.position;
+        if header.ends_record() {
+            self.next = header.last().next();
+        }
+        self.previous_crc = crc;
+        self.position += bytes as u64;
+        // First less space, then fewer claims: in between too little may be granted, never too much.
+        ring.set_space(self.space_bytes());
+        ring.bytes_written(draft.claimed_bytes);
+        Job::Write {
+            number,
+            file: self.segments.current(),
+            buffer,
+            bytes,
+            offset,
+            is_sync: self.mode.write_is_sync(),
+        }
+    }
+
+    /// Goes on to a prepared file once nothing is in flight; none until then.
+    fn next_segment(&mut self, ring: &Ring) -> Option<Job<F>> {
+        if !self.pipeline.is_idle() {
+            return None;
+        }
+        let before = self.segments.current();
+        let mid_record = self.partial_bytes > 0;
+        let first = if mid_record { self.next.next() } else { self.next };
+        let file = self.segments.advance(first)?;
+        let header = self.header(self.segments.current_number());
+        let mut buffer = self.header_buffer.take()?;
+        buffer.fill(0);
+        buffer[..segment::HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        self.position = u64::from(self.unit);
+        ring.set_space(self.space_bytes());
+        let job = Job::Header {
+            file,
+            before: (self.mode.durability == Durability::None).then_some(before),
+            buffer,
+            bytes: self.unit as usize,
+            is_sync: self.mode.write_is_sync(),
+        };
+        if planted(Plant::HeaderAfterFrames) {
+            self.header_buffer = Some(AlignedBuffer::zeroed(self.unit as usize));
+            self.late_header = Some(job);
+            return self.next_frame(ring).ok();
+        }
+        Some(job)
+    }
+
+    fn header(&self, number: SegmentNumber) -> SegmentHeader {
+        SegmentHeader {
+            database: self.database,
+            number,
+            previous: self.segments.previous_number(),
+            after: self.pipeline.stable(),
+            after_crc: self.previous_crc,
+            first: self.next,
+            segment_bytes: self.segment_bytes,
+            unit_bytes: self.unit,
+            durability: self.mode.durability,
+            by_recovery: false,
+            mid_record: self.partial_bytes > 0,
+            wall_ns: self.wall_ns,
+        }
+    }
+
+    fn claim_bytes(&self, content_bytes: usize) -> u64 {
+        claim_bytes(content_bytes, self.unit, self.frame_bytes_max)
+    }
+}
+
+/// What a record of so many bytes takes at most, alone in its frames.
+pub(super) fn claim_bytes(content_bytes: usize, unit: u32, frame_bytes_max: usize) -> u64 {
+    let payload = frame::RECORD_HEADER_BYTES + content_bytes;
+    let payload_max = frame_bytes_max - frame::HEADER_BYTES;
+    if payload <= payload_max {
+        frame::frame_bytes(payload, unit) as u64
+    } else {
+        payload.div_ceil(payload_max) as u64 * frame_bytes_max as u64
+    }
+}

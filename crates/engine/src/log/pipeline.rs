@@ -1,0 +1,303 @@
+//! The order of writes and syncs, as a state machine without I/O.
+//!
+//! Whoever drives it (a caller, the writer thread, a simulation) tells it what was launched and what
+//! has ended, in any order; it answers what may be launched, what must be synced, and how far the
+//! horizon has come.
+//!
+//! A flight is one frame on its way. Its states, and who moves it:
+//!
+//! ```text
+//! launch -> Writing --write_done--> Written --begin_sync--> Syncing --sync_done--> Stable
+//!                    \--write_done, where a write is itself a sync, or nothing is--> Stable
+//! ```
+//!
+//! Invariants:
+//! 1. At most `writes_max` flights at a time; their frame numbers are consecutive.
+//! 2. A sync covers the flights that were Written when it began, and no others; one at a time.
+//! 3. `stable` and `horizon` follow the oldest flight: a stable flight behind one that is not is no
+//!    reason to move them.
+//! 4. After any failure nothing is launched or moved again: poisoned.
+//! 5. A segment is left only when nothing is in flight; so its successor's header may say that
+//!    everything before it is stable.
+
+use crate::ids::{Csn, FrameNumber};
+use crate::log::plant::{Plant, planted};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Writing,
+    Written,
+    Syncing,
+    Stable,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    number: FrameNumber,
+    /// The last commit that is whole once this frame and all before it are there.
+    last: Csn,
+    stage: Stage,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    writes_max: usize,
+    sync_follows: bool,
+    flights: VecDeque<Flight>,
+    next: FrameNumber,
+    stable: FrameNumber,
+    horizon: Csn,
+    poisoned: bool,
+}
+
+impl Pipeline {
+    /// Nothing in flight; everything up to `stable` and `horizon` is stable.
+    pub(super) fn new(
+        writes_max: usize,
+        sync_follows: bool,
+        stable: FrameNumber,
+        horizon: Csn,
+    ) -> Pipeline {
+        Pipeline {
+            writes_max,
+            sync_follows,
+            flights: VecDeque::with_capacity(writes_max),
+            next: stable.next(),
+            stable,
+            horizon,
+            poisoned: false,
+        }
+    }
+
+    /// True if another frame may be launched now.
+    pub(super) fn may_launch(&self) -> bool {
+        !self.poisoned && self.flights.len() < self.writes_max
+    }
+
+    /// True if no frame is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.flights.is_empty()
+    }
+
+    /// The number that the next frame gets.
+    pub(super) fn next_number(&self) -> FrameNumber {
+        self.next
+    }
+
+    /// The last frame of the contiguous stable prefix.
+    pub(super) fn stable(&self) -> FrameNumber {
+        self.stable
+    }
+
+    /// The last commit of the contiguous stable prefix.
+    pub(super) fn horizon(&self) -> Csn {
+        self.horizon
+    }
+
+    /// A frame whose last whole commit is `last` goes on its way.
+    pub(super) fn launch(&mut self, last: Csn) -> FrameNumber {
+        assert!(self.may_launch(), "a launch needs a free place");
+        let newest = self.flights.back().map_or(self.horizon, |flight| flight.last);
+        assert!(last >= newest, "frames hold commits in order");
+        let number = self.next;
+        self.next = number.next();
+        let stage = Stage::Writing;
+        self.flights.push_back(Flight {
+            number,
+            last,
+            stage,
+        });
+        if planted(Plant::AcknowledgeBeforeSync) {
+            self.horizon = last;
+        }
+        number
+    }
+
+    /// A frame's write has succeeded.
+    pub(super) fn write_done(&mut self, number: FrameNumber) {
+        let stage = if self.sync_follows {
+            Stage::Written
+        } else {
+            Stage::Stable
+        };
+        let flight = self.flights.iter_mut().find(|one| one.number == number);
+        let flight = flight.expect("a write that ended was in flight");
+        assert!(flight.stage == Stage::Writing, "a write ends once");
+        flight.stage = stage;
+        self.advance();
+    }
+
+    /// True if something waits for a sync and none is under way.
+    pub(super) fn wants_sync(&self) -> bool {
+        let any = |stage| self.flights.iter().any(|flight| flight.stage == stage);
+        !self.poisoned && any(Stage::Written) && !any(Stage::Syncing)
+    }
+
+    /// A sync begins that covers what is written by now.
+    pub(super) fn begin_sync(&mut self) {
+        assert!(self.wants_sync(), "a sync begins when one is wanted");
+        for flight in &mut self.flights {
+            if flight.stage == Stage::Written {
+                flight.stage = Stage::Syncing;
+            }
+        }
+    }
+
+    /// That sync has succeeded.
+    pub(super) fn sync_done(&mut self) {
+        for flight in &mut self.flights {
+            if flight.stage == Stage::Syncing {
+                flight.stage = Stage::Stable;
+            }
+        }
+        self.advance();
+    }
+
+    /// A write or a sync has failed.
+    pub(super) fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
+    fn advance(&mut self) {
+        if self.poisoned {
+            return;
+        }
+        if planted(Plant::HorizonPastGap)
+            && let Some(newest) = self.flights.iter().rfind(|one| one.stage == Stage::Stable)
+        {
+            self.horizon = self.horizon.max(newest.last);
+        }
+        while let Some(oldest) = self.flights.front()
+            && oldest.stage == Stage::Stable
+        {
+            self.stable = oldest.number;
+            self.horizon = oldest.last;
+            if planted(Plant::GroupOffByOne) {
+                self.horizon = self.horizon.next();
+            }
+            self.flights.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pipeline;
+    use crate::ids::{Csn, FrameNumber};
+
+    /// Every order of events up to a depth, against what the invariants say in other words.
+    #[derive(Clone, Debug, Default)]
+    struct Model {
+        launched: Vec<u64>,
+        written: Vec<bool>,
+        synced: Vec<bool>,
+        syncing: Option<Vec<usize>>,
+    }
+
+    impl Model {
+        fn stable(&self, sync_follows: bool) -> usize {
+            let done = if sync_follows {
+                &self.synced
+            } else {
+                &self.written
+            };
+            done.iter().take_while(|&&done| done).count()
+        }
+    }
+
+    fn replay(events: &[usize], writes_max: usize, sync_follows: bool) -> Option<()> {
+        let mut pipeline = Pipeline::new(writes_max, sync_follows, FrameNumber(7), Csn(100));
+        let mut model = Model::default();
+        for &event in events {
+            let stable = model.stable(sync_follows);
+            let in_flight = model.launched.len() - stable;
+            match event {
+                0 => {
+                    assert_eq!(pipeline.may_launch(), in_flight < writes_max);
+                    if in_flight == writes_max {
+                        return None;
+                    }
+                    let last = 100 + 10 * (model.launched.len() as u64 + 1);
+                    let number = pipeline.launch(Csn(last));
+                    assert_eq!(number, FrameNumber(8 + model.launched.len() as u64));
+                    model.launched.push(last);
+                    model.written.push(false);
+                    model.synced.push(false);
+                }
+                1 => {
+                    let waits: Vec<usize> = (0..model.launched.len())
+                        .filter(|&i| model.written[i] && !model.synced[i])
+                        .collect();
+                    let wanted = sync_follows && !waits.is_empty() && model.syncing.is_none();
+                    assert_eq!(pipeline.wants_sync(), wanted);
+                    if !wanted {
+                        return None;
+                    }
+                    pipeline.begin_sync();
+                    model.syncing = Some(waits);
+                }
+                2 => {
+                    for index in model.syncing.take()? {
+                        model.synced[index] = true;
+                    }
+                    pipeline.sync_done();
+                }
+                nth => {
+                    let open: Vec<usize> = (0..model.launched.len())
+                        .filter(|&i| !model.written[i])
+                        .collect();
+                    let index = *open.get(nth - 3)?;
+                    model.written[index] = true;
+                    pipeline.write_done(FrameNumber(8 + index as u64));
+                }
+            }
+            let stable = model.stable(sync_follows);
+            let horizon = stable.checked_sub(1).map_or(100, |i| model.launched[i]);
+            assert_eq!(pipeline.horizon(), Csn(horizon), "{events:?}");
+            assert_eq!(pipeline.stable(), FrameNumber(7 + stable as u64));
+            assert_eq!(pipeline.is_idle(), stable == model.launched.len());
+        }
+        Some(())
+    }
+
+    fn explore(events: &mut Vec<usize>, depth: usize, writes_max: usize, sync: bool) -> u64 {
+        if replay(events, writes_max, sync).is_none() {
+            return 0;
+        }
+        if depth == 0 {
+            return 1;
+        }
+        let mut runs = 1;
+        for event in 0..6 {
+            events.push(event);
+            runs += explore(events, depth - 1, writes_max, sync);
+            events.pop();
+        }
+        runs
+    }
+
+    #[test]
+    fn every_short_order_of_events_keeps_the_invariants() {
+        let mut runs = 0;
+        for writes_max in 1..=3 {
+            for sync in [false, true] {
+                runs += explore(&mut Vec::new(), 7, writes_max, sync);
+            }
+        }
+        assert!(runs > 2_000, "only {runs} orders were possible");
+    }
+
+    #[test]
+    fn after_a_failure_nothing_is_launched_or_moved() {
+        let mut pipeline = Pipeline::new(2, false, FrameNumber(0), Csn(0));
+        let first = pipeline.launch(Csn(1));
+        let second = pipeline.launch(Csn(2));
+        pipeline.write_done(second);
+        pipeline.poison();
+        pipeline.write_done(first);
+        assert_eq!(pipeline.horizon(), Csn(0));
+        assert!(!pipeline.may_launch() && !pipeline.wants_sync());
+    }
+}

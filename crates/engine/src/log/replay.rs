@@ -1,0 +1,285 @@
+//! The reading half of recovery: walks a chain of segments, hands out whole records, and finds where
+//! the log ends and which of its last frames nobody says are stable.
+
+use crate::error::{Error, Result};
+use crate::ids::{Csn, FrameNumber};
+use crate::log::frame::{self, FrameHeader, Kind};
+use crate::log::scan::{self, Reached, Reader};
+use crate::log::segment::{self, SegmentHeader};
+use crate::log::survey::Link;
+use std::path::{Path, PathBuf};
+use syncline_disk::{Disk, File};
+
+/// A frame that nobody says is stable.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) header: FrameHeader,
+    pub(super) payload: Vec<u8>,
+    crc: u32,
+}
+
+/// A frame after which a segment may continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Joint {
+    pub(super) frame: FrameNumber,
+    pub(super) crc: u32,
+    /// The first commit that is not whole in the frames up to here.
+    pub(super) next: Csn,
+    /// True if its record has begun.
+    pub(super) mid_record: bool,
+}
+
+/// Where a log ends.
+#[derive(Debug)]
+pub(super) struct End {
+    /// At the last frame that ends a record.
+    pub(super) reached: Reached,
+    /// At the last frame known stable that is not behind `reached`.
+    pub(super) stable: Joint,
+    /// The frames between the two, oldest first.
+    pub(super) tail: Vec<Tail>,
+    /// Behind the last frame of the newest segment.
+    pub(super) position: u64,
+    /// True if the newest segment holds no frame of its own at all.
+    pub(super) newest_is_empty: bool,
+}
+
+/// The record under way while frames are read.
+#[derive(Debug)]
+enum Partial {
+    None,
+    /// Its beginning lies before the chain, so it is not wanted.
+    Skipped,
+    Collected(Vec<u8>),
+}
+
+struct Replay<'r> {
+    path: PathBuf,
+    replay_from: Csn,
+    replay: &'r mut dyn FnMut(Csn, &[u8]),
+    partial: Partial,
+    boundary: Reached,
+    stable: Joint,
+    tail: Vec<Tail>,
+}
+
+/// Reads the chain, oldest segment first.
+pub(super) fn read<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    links: &[Link],
+    replay_from: Csn,
+    replay: &mut dyn FnMut(Csn, &[u8]),
+) -> Result<End> {
+    let first = &links[0].header;
+    let mut reached = Reached {
+        frame: first.after,
+        crc: first.after_crc,
+        csn: Csn(first.first.0 - 1),
+        wall_ns: first.wall_ns,
+        stable: first.after,
+    };
+    let mut reading = Replay {
+        path: PathBuf::new(),
+        replay_from,
+        replay,
+        partial: if first.mid_record {
+            Partial::Skipped
+        } else {
+            Partial::None
+        },
+        boundary: reached,
+        stable: joint(first),
+        tail: Vec::new(),
+    };
+    for pair in links.windows(2) {
+        reading.path = segment::path(directory, pair[0].index);
+        let mut reader = Reader::open(disk, &reading.path)?;
+        reading.read_up_to(&mut reader, &pair[0].header, &pair[1].header, &mut reached)?;
+    }
+    let newest = &links[links.len() - 1];
+    reading.path = segment::path(directory, newest.index);
+    let mut reader = Reader::open(disk, &reading.path)?;
+    reading.read_newest(&mut reader, &newest.header, reached)
+}
+
+impl Replay<'_> {
+    /// Reads a segment up to where its successor continues; everything there must be readable.
+    fn read_up_to<F: File>(
+        &mut self,
+        reader: &mut Reader<F>,
+        segment: &SegmentHeader,
+        successor: &SegmentHeader,
+        reached: &mut Reached,
+    ) -> Result<()> {
+        let limit = successor.after;
+        let mut offset = u64::from(segment.unit_bytes);
+        if reached.frame < limit {
+            let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut Reached| {
+                self.accept(header, payload, reached)?;
+                Ok(header.number < limit)
+            };
+            offset = scan::walk(reader, segment, reached, accept)?;
+        }
+        if reached.frame != limit || reached.crc != successor.after_crc {
+            let what = format!("{} continues after {limit}, which cannot be read", successor.number);
+            return Err(self.damaged(offset, what));
+        }
+        reached.stable = reached.stable.max(limit);
+        self.stable = joint(successor);
+        self.tail.clear();
+        Ok(())
+    }
+
+    /// Reads the newest segment to the end of the log.
+    fn read_newest<F: File>(
+        mut self,
+        reader: &mut Reader<F>,
+        segment: &SegmentHeader,
+        mut reached: Reached,
+    ) -> Result<End> {
+        let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut Reached| {
+            self.accept(header, payload, reached)?;
+            Ok(true)
+        };
+        let position = scan::walk(reader, segment, &mut reached, accept)?;
+        scan::refuse_damage(reader, segment, &reached, position)?;
+        let unit = segment.unit_bytes;
+        let own = |found: &FrameHeader| {
+            found.database == segment.database && found.segment == segment.number
+        };
+        let newest_is_empty = position == u64::from(unit)
+            && !scan::any_frame(reader, unit, position, own)?;
+        Ok(self.end(position, newest_is_empty))
+    }
+
+    fn accept(
+        &mut self,
+        header: &FrameHeader,
+        payload: &[u8],
+        reached: &mut Reached,
+    ) -> Result<()> {
+        if header.flags.fragment {
+            self.accept_fragment(header, payload)?;
+        } else {
+            self.accept_records(header, payload)?;
+        }
+        self.tail.push(Tail {
+            header: *header,
+            payload: payload.to_vec(),
+            crc: reached.crc,
+        });
+        if header.ends_record() {
+            self.boundary = *reached;
+        }
+        self.settle(reached.stable);
+        Ok(())
+    }
+
+    fn accept_records(&mut self, header: &FrameHeader, mut payload: &[u8]) -> Result<()> {
+        if !matches!(self.partial, Partial::None) {
+            return Err(self.damaged(0, format!("{} stands within a record", header.number)));
+        }
+        for index in 0..u64::from(header.count) {
+            let csn = Csn(header.first.0 + index);
+            let Some((record, rest)) = frame::split_record(payload) else {
+                return Err(self.damaged(0, format!("{csn} is cut short in {}", header.number)));
+            };
+            self.deliver(csn, record)?;
+            payload = rest;
+        }
+        Ok(())
+    }
+
+    fn accept_fragment(&mut self, header: &FrameHeader, payload: &[u8]) -> Result<()> {
+        match &mut self.partial {
+            Partial::None => self.partial = Partial::Collected(payload.to_vec()),
+            Partial::Skipped => {}
+            Partial::Collected(bytes) => bytes.extend_from_slice(payload),
+        }
+        if !header.ends_record() {
+            return Ok(());
+        }
+        if let Partial::Collected(bytes) = std::mem::replace(&mut self.partial, Partial::None) {
+            let Some((record, _)) = frame::split_record(&bytes) else {
+                let what = format!("{} is cut short in {}", header.first, header.number);
+                return Err(self.damaged(0, what));
+            };
+            self.deliver(header.first, record)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, csn: Csn, record: frame::RecordRead<'_>) -> Result<()> {
+        if record.kind == Kind::Transaction.byte() {
+            if csn > self.replay_from {
+                (self.replay)(csn, record.content);
+            }
+            return Ok(());
+        }
+        if record.may_be_skipped {
+            return Ok(());
+        }
+        Err(Error::Newer {
+            path: self.path.clone(),
+            found: segment::FORMAT + 1,
+            known: segment::FORMAT,
+        })
+    }
+
+    /// Frames that are known stable leave the tail.
+    fn settle(&mut self, stable: FrameNumber) {
+        let settled = self.tail.partition_point(|frame| frame.header.number <= stable);
+        for frame in self.tail.drain(..settled) {
+            let mid_record = !frame.header.ends_record();
+            self.stable = Joint {
+                frame: frame.header.number,
+                crc: frame.crc,
+                next: if mid_record {
+                    frame.header.first
+                } else {
+                    frame.header.last().next()
+                },
+                mid_record,
+            };
+        }
+    }
+
+    fn end(mut self, position: u64, newest_is_empty: bool) -> End {
+        let boundary = self.boundary;
+        self.tail.retain(|frame| frame.header.number <= boundary.frame);
+        // Pieces of a record that never ended may be stable: they are given up all the same.
+        if self.stable.frame > boundary.frame {
+            self.stable = Joint {
+                frame: boundary.frame,
+                crc: boundary.crc,
+                next: boundary.csn.next(),
+                mid_record: false,
+            };
+        }
+        End {
+            reached: boundary,
+            stable: self.stable,
+            tail: self.tail,
+            position,
+            newest_is_empty,
+        }
+    }
+
+    fn damaged(&self, offset: u64, what: String) -> Error {
+        Error::Damaged {
+            path: self.path.clone(),
+            offset,
+            what,
+        }
+    }
+}
+
+fn joint(header: &SegmentHeader) -> Joint {
+    Joint {
+        frame: header.after,
+        crc: header.after_crc,
+        next: header.first,
+        mid_record: header.mid_record,
+    }
+}

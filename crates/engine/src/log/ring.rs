@@ -1,0 +1,286 @@
+//! The ring: where commits take their number, and where their finished records wait for the writer.
+//!
+//! A slot belongs to csn `c` when `published == c`; slot `c % N` is free for `c` once the horizon has
+//! reached `c - N`. Who moves what:
+//! - *claim* (in prepare; may be refused): room for one record in the ring and in prepared segments;
+//! - *take a number*: `next` counts up, which fixes the commit's place in the order;
+//! - *publish*: the record is swapped into the slot, then `published` says whose it is;
+//! - *drain*: the writer reads the records in order, as far as they are published without a gap;
+//! - *complete*: the horizon has passed; the slot's waker is woken and the claim given back.
+//!
+//! Invariants:
+//! 1. Numbers taken and not complete hold a claim each, so there are never more than `N` of them, and
+//!    between number and publishing nothing waits: the slot is free.
+//! 2. The bytes of all claims fit into what the segments that are prepared have left, even if each
+//!    record is written in a frame of its own.
+//! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
+//!    never while another slot's is held.
+//! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown.
+
+use crate::ids::Csn;
+use crate::log::frame::Kind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+/// Buffers that grew beyond this are given back to the allocator once written.
+const BUFFER_BYTES_KEPT: usize = 64 << 10;
+
+/// `claimed` holds records above this bit and bytes below it.
+const RECORDS_SHIFT: u32 = 40;
+const BYTES_MASK: u64 = (1 << RECORDS_SHIFT) - 1;
+
+/// The worker that no worker is: tickets of callers without one.
+pub(super) const NO_WORKER: u32 = u32::MAX;
+
+/// Keeps what two threads write on two cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(super) struct Apart<T>(pub(super) T);
+
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slot {
+    published: AtomicU64,
+    content: Mutex<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    record: Vec<u8>,
+    waker: Option<Waker>,
+    kind: Kind,
+    worker: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Ring {
+    slots: Box<[Slot]>,
+    mask: u64,
+    next: Apart<AtomicU64>,
+    claimed: Apart<AtomicU64>,
+    space_bytes: Apart<AtomicU64>,
+}
+
+/// Why a claim was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lack {
+    /// Every slot is taken.
+    Slots,
+    /// The prepared segments are full.
+    Space,
+}
+
+/// What [`Ring::drain`] lends of a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Published<'a> {
+    pub(super) kind: Kind,
+    pub(super) content: &'a [u8],
+}
+
+impl Ring {
+    /// A ring of `records` slots whose first number is `first`.
+    pub(super) fn new(records: u32, first: Csn) -> Ring {
+        let slot = |_| Slot {
+            published: AtomicU64::new(0),
+            content: Mutex::new(Content {
+                record: Vec::new(),
+                waker: None,
+                kind: Kind::Void,
+                worker: NO_WORKER,
+            }),
+        };
+        Ring {
+            slots: (0..records).map(slot).collect(),
+            mask: u64::from(records) - 1,
+            next: Apart(AtomicU64::new(first.0)),
+            claimed: Apart::default(),
+            space_bytes: Apart::default(),
+        }
+    }
+
+    /// Claims a slot and `bytes` of log.
+    #[inline]
+    pub(super) fn claim(&self, bytes: u64) -> Result<(), Lack> {
+        let claim = 1 << RECORDS_SHIFT | bytes;
+        let claimed = self.claimed.0.fetch_add(claim, Ordering::AcqRel) + claim;
+        let lack = if claimed >> RECORDS_SHIFT > self.slots.len() as u64 {
+            Lack::Slots
+        } else if claimed & BYTES_MASK > self.space_bytes.0.load(Ordering::Acquire) {
+            Lack::Space
+        } else {
+            return Ok(());
+        };
+        self.claimed.0.fetch_sub(claim, Ordering::AcqRel);
+        Err(lack)
+    }
+
+    /// Gives a claim back that was not used.
+    pub(super) fn unclaim(&self, bytes: u64) {
+        let claim = 1 << RECORDS_SHIFT | bytes;
+        self.claimed.0.fetch_sub(claim, Ordering::AcqRel);
+    }
+
+    /// Gives back the bytes of records that now stand in a frame.
+    pub(super) fn bytes_written(&self, bytes: u64) {
+        self.claimed.0.fetch_sub(bytes, Ordering::AcqRel);
+    }
+
+    /// Says how many bytes the prepared segments have left.
+    pub(super) fn set_space(&self, bytes: u64) {
+        self.space_bytes.0.store(bytes, Ordering::Release);
+    }
+
+    /// Takes the next number. The caller holds a claim.
+    #[inline]
+    pub(super) fn take(&self) -> Csn {
+        Csn(self.next.0.fetch_add(1, Ordering::AcqRel))
+    }
+
+    /// The number that will be taken next.
+    pub(super) fn next(&self) -> Csn {
+        Csn(self.next.0.load(Ordering::Acquire))
+    }
+
+    /// Hands a finished record over and leaves in its place an empty buffer that was used before.
+    #[inline]
+    pub(super) fn publish(&self, csn: Csn, kind: Kind, record: &mut Vec<u8>) {
+        let slot = self.slot(csn);
+        {
+            let mut content = lock(&slot.content);
+            std::mem::swap(&mut content.record, record);
+            content.kind = kind;
+            content.waker = None;
+        }
+        slot.published.store(csn.0, Ordering::Release);
+        record.clear();
+    }
+
+    /// True if that record is published and its slot not used again since.
+    pub(super) fn is_published(&self, csn: Csn) -> bool {
+        self.slot(csn).published.load(Ordering::Acquire) == csn.0
+    }
+
+    /// Lends a published record to the writer; none if it is not published yet.
+    #[inline]
+    pub(super) fn drain<R>(&self, csn: Csn, look: impl FnOnce(Published<'_>) -> R) -> Option<R> {
+        if !self.is_published(csn) {
+            return None;
+        }
+        let content = lock(&self.slot(csn).content);
+        Some(look(Published {
+            kind: content.kind,
+            content: &content.record,
+        }))
+    }
+
+    /// Leaves a waker to be woken when that commit is complete; one a commit. The caller looks at the
+    /// horizon once more afterwards: only then is no wake-up lost.
+    pub(super) fn register(&self, csn: Csn, worker: u32, waker: &Waker) {
+        let slot = self.slot(csn);
+        let mut content = lock(&slot.content);
+        // If the slot has gone to a later commit, this one is complete, and the caller will see it.
+        if slot.published.load(Ordering::Acquire) != csn.0 {
+            return;
+        }
+        content.worker = worker;
+        match &mut content.waker {
+            Some(known) => known.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// Removes the waker of a ticket that is no longer awaited.
+    pub(super) fn deregister(&self, csn: Csn) {
+        let slot = self.slot(csn);
+        let mut content = lock(&slot.content);
+        if slot.published.load(Ordering::Acquire) == csn.0 {
+            content.waker = None;
+        }
+    }
+
+    /// The waker of a commit and the worker it belongs to, taken out.
+    #[inline]
+    pub(super) fn take_waker(&self, csn: Csn) -> Option<(Waker, u32)> {
+        let mut content = lock(&self.slot(csn).content);
+        let worker = content.worker;
+        content.waker.take().map(|waker| (waker, worker))
+    }
+
+    /// Frees the slots of commits that are complete, after their wakers were taken.
+    pub(super) fn complete(&self, commits: u64) {
+        self.claimed
+            .0
+            .fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
+    }
+
+    /// Gives memory of an unusually long record back.
+    pub(super) fn shrink(&self, csn: Csn) {
+        let mut content = lock(&self.slot(csn).content);
+        if content.record.capacity() > BUFFER_BYTES_KEPT {
+            content.record = Vec::new();
+        }
+    }
+
+    #[inline]
+    fn slot(&self, csn: Csn) -> &Slot {
+        &self.slots[(csn.0 & self.mask) as usize]
+    }
+}
+
+/// A slot's content. What a panicking thread left there is whole: it is changed by single moves.
+#[inline]
+fn lock(content: &Mutex<Content>) -> MutexGuard<'_, Content> {
+    content.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Lack, Ring};
+    use crate::ids::Csn;
+    use crate::log::frame::Kind;
+
+    fn published(ring: &Ring, csn: Csn) -> Option<Vec<u8>> {
+        ring.drain(csn, |record| record.content.to_vec())
+    }
+
+    #[test]
+    fn records_come_out_under_their_numbers_and_buffers_are_swapped() {
+        let ring = Ring::new(8, Csn(5));
+        ring.set_space(1 << 20);
+        let mut record = Vec::new();
+        for round in 0..20_u64 {
+            ring.claim(512).unwrap();
+            let csn = ring.take();
+            assert_eq!(csn, Csn(5 + round));
+            assert_eq!(published(&ring, csn), None);
+            record.extend_from_slice(&round.to_le_bytes());
+            ring.publish(csn, Kind::Transaction, &mut record);
+            assert!(record.is_empty());
+            // After one round of the ring the buffer that comes back has been used before.
+            assert_eq!(record.capacity() >= 8, round >= 8, "round {round}");
+            assert_eq!(published(&ring, csn).unwrap(), round.to_le_bytes());
+            ring.bytes_written(512);
+            ring.complete(1);
+        }
+    }
+
+    #[test]
+    fn claims_end_where_slots_or_space_end_and_come_back() {
+        let ring = Ring::new(8, Csn(1));
+        ring.set_space(1000);
+        assert_eq!(ring.claim(1001), Err(Lack::Space));
+        for _ in 0..8 {
+            ring.claim(100).unwrap();
+        }
+        assert_eq!(ring.claim(1), Err(Lack::Slots));
+        ring.unclaim(100);
+        assert_eq!(ring.claim(301), Err(Lack::Space));
+        ring.claim(300).unwrap();
+        ring.bytes_written(300);
+        assert_eq!(ring.claim(100), Err(Lack::Slots));
+        ring.complete(8);
+        ring.claim(300).unwrap();
+    }
+}

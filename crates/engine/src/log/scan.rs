@@ -1,0 +1,201 @@
+//! Walking the frames of one segment file: which are accepted, where they end, and whether what lies
+//! behind the end is evidence that something stable was damaged.
+//!
+//! The reader goes through the page cache. Whatever could stand there and not on the disk is copied
+//! by recovery before it counts.
+
+use crate::error::{Error, Result};
+use crate::ids::{Csn, FrameNumber};
+use crate::log::frame::{self, FrameHeader};
+use crate::log::plant::{Plant, planted};
+use crate::log::segment::SegmentHeader;
+use std::path::{Path, PathBuf};
+use syncline_disk::{Disk, File, OpenOptions};
+
+/// How much is read at once.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// The last frame that was accepted, and what it says of the log so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reached {
+    pub(super) frame: FrameNumber,
+    pub(super) crc: u32,
+    /// The last whole commit.
+    pub(super) csn: Csn,
+    pub(super) wall_ns: u64,
+    /// The highest frame that some accepted header or frame says is stable.
+    pub(super) stable: FrameNumber,
+}
+
+/// A segment file being read.
+#[derive(Debug)]
+pub(super) struct Reader<F> {
+    file: F,
+    path: PathBuf,
+    length: u64,
+    window: Vec<u8>,
+    window_start: u64,
+}
+
+impl<F: File> Reader<F> {
+    pub(super) fn open<D: Disk<File = F>>(disk: &D, path: &Path) -> Result<Reader<F>> {
+        let file = disk.open(path, OpenOptions::READ)?;
+        let length = file.len()?;
+        Ok(Reader {
+            file,
+            path: path.to_owned(),
+            length,
+            window: Vec::new(),
+            window_start: 0,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// `bytes` bytes at `offset`, fewer only at the end of the file.
+    pub(super) fn at(&mut self, offset: u64, bytes: usize) -> Result<&[u8]> {
+        let end = self.length.min(offset + bytes as u64);
+        let window_end = self.window_start + self.window.len() as u64;
+        if offset < self.window_start || end > window_end {
+            self.load(offset, bytes)?;
+        }
+        let from = (offset - self.window_start) as usize;
+        let to = (end.max(offset) - self.window_start) as usize;
+        Ok(self.window.get(from..to).unwrap_or_default())
+    }
+
+    fn load(&mut self, offset: u64, bytes: usize) -> Result<()> {
+        let wanted = (bytes.max(WINDOW_BYTES) as u64).min(self.length.saturating_sub(offset));
+        self.window.resize(wanted as usize, 0);
+        self.window_start = offset;
+        let read = self.file.read_at(&mut self.window, offset);
+        match read {
+            Ok(read) => self.window.truncate(read),
+            Err(error) => {
+                self.window.clear();
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what was read, so that the next look goes to the file again.
+    fn forget(&mut self) {
+        self.window.clear();
+    }
+
+    /// The frame at `offset`, whole and with the right checksum: header, checksum and payload.
+    pub(super) fn frame(&mut self, offset: u64, unit: u32) -> Result<Option<(FrameHeader, u32, &[u8])>> {
+        let Some(bytes) = frame::announced_bytes(self.at(offset, frame::HEADER_BYTES)?, unit) else {
+            return Ok(None);
+        };
+        if bytes as u64 > self.length.saturating_sub(offset) {
+            return Ok(None);
+        }
+        let bytes = self.at(offset, bytes)?;
+        Ok(frame::open(bytes).map(|(header, crc)| {
+            let end = frame::HEADER_BYTES + header.payload_bytes as usize;
+            (header, crc, &bytes[frame::HEADER_BYTES..end])
+        }))
+    }
+}
+
+/// True if `found` is the frame that follows `reached` in the segment of that header.
+pub(super) fn follows(found: &FrameHeader, segment: &SegmentHeader, reached: &Reached) -> bool {
+    let chained = found.previous_crc == reached.crc || planted(Plant::NoContinuesAfter);
+    found.database == segment.database
+        && found.segment == segment.number
+        && found.number == reached.frame.next()
+        && found.first == reached.csn.next()
+        && chained
+}
+
+/// Hands the accepted frames of a segment to `accept`, which returns false to end the walk, and
+/// returns the offset behind the last one.
+pub(super) fn walk<F: File>(
+    reader: &mut Reader<F>,
+    segment: &SegmentHeader,
+    reached: &mut Reached,
+    accept: &mut dyn FnMut(&FrameHeader, &[u8], &mut Reached) -> Result<bool>,
+) -> Result<u64> {
+    let unit = segment.unit_bytes;
+    let mut offset = u64::from(unit);
+    let mut looked_again = false;
+    while offset < reader.length() {
+        let expected = *reached;
+        let found = reader.frame(offset, unit)?;
+        let Some((header, crc, payload)) = found.filter(|(header, ..)| follows(header, segment, &expected))
+        else {
+            // A bit may have flipped on the way here: what ends the log is read twice.
+            if looked_again {
+                break;
+            }
+            looked_again = true;
+            reader.forget();
+            continue;
+        };
+        looked_again = false;
+        reached.frame = header.number;
+        reached.crc = crc;
+        reached.wall_ns = header.wall_ns;
+        reached.stable = reached.stable.max(header.stable);
+        if header.count > 0 {
+            reached.csn = header.last();
+        }
+        let bytes = header.frame_bytes(unit) as u64;
+        if !accept(&header, payload, reached)? {
+            return Ok(offset + bytes);
+        }
+        offset += bytes;
+    }
+    Ok(offset)
+}
+
+/// Refuses if a frame behind `offset` says that the frame which should stand there had been stable.
+pub(super) fn refuse_damage<F: File>(
+    reader: &mut Reader<F>,
+    segment: &SegmentHeader,
+    reached: &Reached,
+    offset: u64,
+) -> Result<()> {
+    let missing = reached.frame.next();
+    let known = reached.stable >= missing;
+    let told = known
+        || any_frame(reader, segment.unit_bytes, offset, |found| {
+            found.database == segment.database
+                && found.segment == segment.number
+                && found.number > missing
+                && found.stable >= missing
+        })?;
+    if told && !planted(Plant::TruncateDamage) {
+        return Err(Error::Damaged {
+            path: reader.path().to_owned(),
+            offset,
+            what: format!("{missing} was stable and cannot be read"),
+        });
+    }
+    Ok(())
+}
+
+/// True if some whole frame at or behind `offset` is such a one.
+pub(super) fn any_frame<F: File>(
+    reader: &mut Reader<F>,
+    unit: u32,
+    offset: u64,
+    such: impl Fn(&FrameHeader) -> bool,
+) -> Result<bool> {
+    let mut at = offset;
+    while at < reader.length() {
+        if reader.frame(at, unit)?.is_some_and(|(header, ..)| such(&header)) {
+            return Ok(true);
+        }
+        at += u64::from(unit);
+    }
+    Ok(false)
+}

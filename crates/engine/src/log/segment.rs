@@ -1,0 +1,354 @@
+//! A segment: one file of the log, with a header unit and then frames.
+//!
+//! Header, in the first 512 bytes of the file, little endian:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 8 | magic `SYNCLOG1` |
+//! | 8 | 4 | CRC32C of bytes 12 to 128 |
+//! | 12 | 4 | format, 1 |
+//! | 16 | 16 | database id |
+//! | 32 | 8 | number of this segment, 0 for a prepared file that holds nothing yet |
+//! | 40 | 8 | number of the segment before, 0 for none |
+//! | 48 | 8 | continues after this frame |
+//! | 56 | 4 | CRC32C of that frame |
+//! | 60 | 4 | stream id, 0 |
+//! | 64 | 8 | csn of the first record |
+//! | 72 | 8 | segment bytes |
+//! | 80 | 4 | frame unit bytes |
+//! | 84 | 1 | durability of who writes: 0 none, 1 data, 2 full |
+//! | 85 | 1 | 1 if recovery wrote it |
+//! | 86 | 1 | 1 if the first record began in the segment before |
+//! | 87 | 1 | zero |
+//! | 88 | 8 | wall clock, ns since 1970 |
+//! | 96 | 32 | zero |
+//!
+//! Invariants:
+//! 1. The header is stable before a frame of its number is written, but for frames flagged as copied.
+//! 2. Every frame up to "continues after" was stable before the header was written. So the header
+//!    overrules what the segment before holds behind that frame, for ever, and what it names must be
+//!    readable.
+//! 3. File names are fixed (`segment-0.log`, `segment-1.log`, ...). A file whose segment is no longer
+//!    needed is used again under a new number: no rename, no directory sync, no allocation.
+//! 4. A file is written with zeros to its full length, synced, its name synced, and then marked by a
+//!    header of number 0, before it is used. One without that mark was interrupted and is made anew.
+
+use crate::error::{Error, Result};
+use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::frame::array;
+use crate::log::options::Durability;
+use crate::log::plant::{Plant, planted};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syncline_disk::{Access, Create, Disk, File, OpenOptions, WriteSync};
+
+/// Bytes of a header, within the first sector.
+pub(super) const HEADER_BYTES: usize = 128;
+
+/// The format of segments written here.
+pub(super) const FORMAT: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"SYNCLOG1";
+
+/// How much is written with zeros between two syncs, so that commits beside it do not wait long.
+const PREPARE_STEP_BYTES: u64 = 4 << 20;
+
+/// What a segment's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SegmentHeader {
+    pub(super) database: DatabaseId,
+    pub(super) number: SegmentNumber,
+    /// Zero for the first segment of a log.
+    pub(super) previous: SegmentNumber,
+    pub(super) after: FrameNumber,
+    pub(super) after_crc: u32,
+    pub(super) first: Csn,
+    pub(super) segment_bytes: u64,
+    pub(super) unit_bytes: u32,
+    pub(super) durability: Durability,
+    pub(super) by_recovery: bool,
+    /// The record of commit `first` began in the segment before.
+    pub(super) mid_record: bool,
+    pub(super) wall_ns: u64,
+}
+
+impl SegmentHeader {
+    /// The first commit whose record begins in the segment.
+    pub(super) fn first_whole(&self) -> Csn {
+        if self.mid_record {
+            self.first.next()
+        } else {
+            self.first
+        }
+    }
+
+    /// The header as bytes.
+    pub(super) fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[0..8].copy_from_slice(&MAGIC);
+        bytes[12..16].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[16..32].copy_from_slice(&self.database.0);
+        bytes[32..40].copy_from_slice(&self.number.0.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.previous.0.to_le_bytes());
+        bytes[48..56].copy_from_slice(&self.after.0.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.after_crc.to_le_bytes());
+        bytes[64..72].copy_from_slice(&self.first.0.to_le_bytes());
+        bytes[72..80].copy_from_slice(&self.segment_bytes.to_le_bytes());
+        bytes[80..84].copy_from_slice(&self.unit_bytes.to_le_bytes());
+        bytes[84] = match self.durability {
+            Durability::None => 0,
+            Durability::Data => 1,
+            Durability::Full => 2,
+        };
+        bytes[85] = u8::from(self.by_recovery);
+        bytes[86] = u8::from(self.mid_record);
+        bytes[88..96].copy_from_slice(&self.wall_ns.to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+}
+
+/// What stands where a header should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderRead {
+    /// A header.
+    Sound(SegmentHeader),
+    /// Only zeros: prepared and not yet used, or never finished.
+    Blank,
+    /// Neither: a header torn while it was written, or damage.
+    Bad,
+    /// A header of a later format.
+    Newer(u32),
+}
+
+/// Reads a header.
+pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
+    let blank = bytes.iter().all(|&byte| byte == 0);
+    if blank {
+        return HeaderRead::Blank;
+    }
+    if bytes.len() < HEADER_BYTES || bytes[0..8] != MAGIC {
+        return HeaderRead::Bad;
+    }
+    let crc = u32::from_le_bytes(array(bytes, 8));
+    if crc32c::crc32c(&bytes[12..HEADER_BYTES]) != crc {
+        return HeaderRead::Bad;
+    }
+    let format = u32::from_le_bytes(array(bytes, 12));
+    if format > FORMAT {
+        return HeaderRead::Newer(format);
+    }
+    let durability = match bytes[84] {
+        0 => Durability::None,
+        1 => Durability::Data,
+        2 => Durability::Full,
+        _ => return HeaderRead::Bad,
+    };
+    HeaderRead::Sound(SegmentHeader {
+        database: DatabaseId(array(bytes, 16)),
+        number: SegmentNumber(u64::from_le_bytes(array(bytes, 32))),
+        previous: SegmentNumber(u64::from_le_bytes(array(bytes, 40))),
+        after: FrameNumber(u64::from_le_bytes(array(bytes, 48))),
+        after_crc: u32::from_le_bytes(array(bytes, 56)),
+        first: Csn(u64::from_le_bytes(array(bytes, 64))),
+        segment_bytes: u64::from_le_bytes(array(bytes, 72)),
+        unit_bytes: u32::from_le_bytes(array(bytes, 80)),
+        durability,
+        by_recovery: bytes[85] != 0,
+        mid_record: bytes[86] != 0,
+        wall_ns: u64::from_le_bytes(array(bytes, 88)),
+    })
+}
+
+/// A prepared file, open for the log's writes.
+#[derive(Debug)]
+pub(super) struct SegmentFile<F> {
+    /// Which of the fixed names.
+    pub(super) index: u32,
+    pub(super) file: Arc<F>,
+}
+
+impl<F> Clone for SegmentFile<F> {
+    fn clone(&self) -> SegmentFile<F> {
+        SegmentFile {
+            index: self.index,
+            file: Arc::clone(&self.file),
+        }
+    }
+}
+
+/// How segment files are opened and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode {
+    /// Past the page cache.
+    pub(super) direct: bool,
+    /// Each write is itself a sync; else a call follows it.
+    pub(super) write_sync: bool,
+    pub(super) durability: Durability,
+}
+
+impl Mode {
+    /// True if each write is itself a sync.
+    pub(super) fn write_is_sync(self) -> bool {
+        self.write_sync && self.durability != Durability::None
+    }
+
+    /// How a write becomes stable, in words.
+    pub(super) fn sync_method(self) -> &'static str {
+        match (self.durability, self.write_is_sync(), self.direct) {
+            (Durability::None, ..) => "none: written, never synced",
+            (Durability::Data, true, true) => "O_DIRECT + O_DSYNC",
+            (Durability::Full, true, true) => "O_DIRECT + O_SYNC",
+            (Durability::Data, true, false) => "O_DSYNC",
+            (Durability::Full, true, false) => "O_SYNC",
+            (Durability::Data, false, _) => "fdatasync",
+            (Durability::Full, false, _) => "fsync",
+        }
+    }
+
+    fn open_options(self) -> OpenOptions {
+        let write_sync = match self.durability {
+            _ if !self.write_is_sync() => WriteSync::No,
+            Durability::Full => WriteSync::Full,
+            Durability::None | Durability::Data => WriteSync::Data,
+        };
+        OpenOptions {
+            access: Access::ReadWrite,
+            create: Create::Never,
+            direct: self.direct,
+            write_sync,
+        }
+    }
+}
+
+/// The path of a segment file.
+pub(super) fn path(directory: &Path, index: u32) -> PathBuf {
+    directory.join(format!("segment-{index}.log"))
+}
+
+/// The index in a segment file's name; none if it is no such name.
+pub(super) fn index_of(name: &Path) -> Option<u32> {
+    let name = name.to_str()?;
+    let digits = name.strip_prefix("segment-")?.strip_suffix(".log")?;
+    let index = digits.parse().ok()?;
+    (format!("segment-{index}.log") == name).then_some(index)
+}
+
+/// Makes a file of zeros that is stable with its name, and marks it as prepared with a header of
+/// number 0; `like` gives that header's other fields. What was in the file before is given up. The
+/// only place where a full disk may show.
+pub(super) fn prepare<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    index: u32,
+    like: &SegmentHeader,
+) -> Result<()> {
+    let made = fill(disk, directory, index, like);
+    made.map_err(|error| {
+        if error.is_full() {
+            Error::Full {
+                directory: directory.to_owned(),
+                segment_bytes: like.segment_bytes,
+            }
+        } else {
+            error.into()
+        }
+    })
+}
+
+fn fill<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    index: u32,
+    like: &SegmentHeader,
+) -> syncline_disk::Result<()> {
+    let file = disk.open(&path(directory, index), OpenOptions::READ_WRITE)?;
+    if !file.is_empty()? {
+        file.set_len(0)?;
+    }
+    let mut length = 0;
+    while length < like.segment_bytes {
+        length = like.segment_bytes.min(length + PREPARE_STEP_BYTES);
+        file.preallocate(length)?;
+        file.sync_all()?;
+    }
+    if !planted(Plant::SkipDirectorySync) {
+        disk.sync_directory(directory)?;
+    }
+    let mark = SegmentHeader {
+        number: SegmentNumber(0),
+        ..*like
+    };
+    file.write_at(&mark.to_bytes(), 0)?;
+    file.sync_all()
+}
+
+/// Opens a prepared file for the log's writes.
+pub(super) fn open<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    index: u32,
+    access: Mode,
+) -> Result<SegmentFile<D::File>> {
+    let file = disk.open(&path(directory, index), access.open_options())?;
+    Ok(SegmentFile {
+        index,
+        file: Arc::new(file),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HEADER_BYTES, HeaderRead, SegmentHeader, index_of, path, read_header};
+    use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+    use crate::log::options::Durability;
+    use std::path::Path;
+
+    fn header() -> SegmentHeader {
+        SegmentHeader {
+            database: DatabaseId([3; 16]),
+            number: SegmentNumber(12),
+            previous: SegmentNumber(10),
+            after: FrameNumber(99),
+            after_crc: 5,
+            first: Csn(1000),
+            segment_bytes: 1 << 20,
+            unit_bytes: 512,
+            durability: Durability::Full,
+            by_recovery: true,
+            mid_record: true,
+            wall_ns: 77,
+        }
+    }
+
+    #[test]
+    fn a_header_reads_back_and_every_changed_bit_is_noticed() {
+        let mut bytes = header().to_bytes();
+        assert_eq!(read_header(&bytes), HeaderRead::Sound(header()));
+        for bit in 0..HEADER_BYTES * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(read_header(&bytes), HeaderRead::Bad, "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+
+    #[test]
+    fn zeros_are_blank_and_a_later_format_is_named() {
+        assert_eq!(read_header(&[0; 512]), HeaderRead::Blank);
+        let mut bytes = header().to_bytes();
+        bytes[12] = 2;
+        let crc = crc32c::crc32c(&bytes[12..]);
+        bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(read_header(&bytes), HeaderRead::Newer(2));
+    }
+
+    #[test]
+    fn only_the_fixed_names_are_segments() {
+        let name = path(Path::new("d"), 7);
+        assert_eq!(index_of(Path::new(name.file_name().unwrap())), Some(7));
+        for other in ["segment-07.log", "segment-.log", "lock", "segment-1.log.old"] {
+            assert_eq!(index_of(Path::new(other)), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! The log as all its threads see it, and how any of them drives it.
+//!
+//! To drive is to take a job from the outlet under its lock, do it unlocked, bring it back, and wake
+//! the commits that are complete. Whoever needs the log to move drives it: a blocking committer, a
+//! worker at the end of its pass, the writer thread.
+//!
+//! No commit is forgotten, because
+//! 1. `flying` is changed under the outlet's lock only, and a driver that brings a job back looks for
+//!    the next one, or hands over to a waiter among the commits that are not launched yet;
+//! 2. whoever publishes and finds nothing flying drives, and whoever finds something flying has
+//!    registered its waker before it looked, or has a driver behind it that looks after publishing;
+//! 3. a worker leaves staged commits of others behind only when some of its own clients were woken:
+//!    their pass ends with an uncork.
+
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::log::cork::Workers;
+use crate::log::horizon::Horizon;
+use crate::log::job::{Done, Job};
+use crate::log::options::{Durability, Options};
+use crate::log::outlet::{Finished, Outlet};
+use crate::log::ring::Ring;
+use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
+use crate::log::segments::Preparation;
+use crate::log::signal::Signal;
+use crate::log::stats::SharedStats;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use syncline_disk::Disk;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Shared<D: Disk> {
+    pub(super) disk: D,
+    pub(super) directory: PathBuf,
+    pub(super) options: Options,
+    pub(super) mode: Mode,
+    pub(super) ring: Ring,
+    pub(super) horizon: Horizon,
+    pub(super) stats: SharedStats,
+    pub(super) workers: Workers,
+    pub(super) writer_signal: Signal,
+    pub(super) files_signal: Signal,
+    outlet: Mutex<Outlet<D::File>>,
+    flying: AtomicU32,
+}
+
+/// Whom a finished job has woken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Woken {
+    /// Commits that are complete now.
+    pub(super) commits: u64,
+    /// Tickets of the driving worker that were woken.
+    pub(super) own: u32,
+}
+
+/// When a driver stops.
+pub(super) enum Until<'a> {
+    /// When there is nothing to launch.
+    Idle,
+    /// When this holds after a job.
+    Enough(&'a dyn Fn(Woken) -> bool),
+}
+
+impl<D: Disk> Shared<D> {
+    pub(super) fn new(
+        disk: D,
+        directory: PathBuf,
+        options: Options,
+        mode: Mode,
+        last: Csn,
+        outlet: Outlet<D::File>,
+    ) -> Shared<D> {
+        let ring = Ring::new(options.ring_records, last.next());
+        ring.set_space(outlet.space_bytes());
+        Shared {
+            disk,
+            directory,
+            mode,
+            ring,
+            horizon: Horizon::new(last),
+            stats: SharedStats::default(),
+            workers: Workers::default(),
+            writer_signal: Signal::default(),
+            files_signal: Signal::default(),
+            outlet: Mutex::new(outlet),
+            flying: AtomicU32::new(0),
+            options,
+        }
+    }
+
+    /// True if as many jobs are on their way as may be. Whoever sees this may rely on a driver that
+    /// will look for commits published before the call.
+    #[inline]
+    pub(super) fn is_busy(&self) -> bool {
+        self.flying.load(Ordering::SeqCst) >= self.options.writes_in_flight_max
+    }
+
+    /// Does jobs on this thread, as worker `me`. Returns how many.
+    pub(super) fn drive(&self, me: u32, until: &Until<'_>) -> u32 {
+        let mut jobs = 0;
+        while let Some(job) = self.begin() {
+            let done = job.perform(&self.stats);
+            let woken = self.end(done, me);
+            jobs += 1;
+            if let Until::Enough(enough) = until
+                && enough(woken)
+            {
+                break;
+            }
+        }
+        jobs
+    }
+
+    /// Takes a job, if there is one.
+    pub(super) fn begin(&self) -> Option<Job<D::File>> {
+        let mut outlet = self.outlet();
+        let next = outlet.next();
+        let job = outlet.next_job(&self.ring)?;
+        let commits = outlet.next().0 - next.0;
+        if commits > 0 {
+            self.stats.group_commits.add(commits);
+        }
+        let is_header = matches!(job, Job::Header { .. });
+        self.flying.fetch_add(1, Ordering::SeqCst);
+        drop(outlet);
+        if is_header {
+            self.files_signal.raise();
+        }
+        Some(job)
+    }
+
+    /// Brings a job back and wakes whom it completes.
+    pub(super) fn end(&self, done: Done<D::File>, me: u32) -> Woken {
+        let mut outlet = self.outlet();
+        self.flying.fetch_sub(1, Ordering::SeqCst);
+        let finished = outlet.finish(done);
+        let range = match &finished {
+            Finished::Horizon(to) => (self.horizon.advance(*to), *to),
+            Finished::Failed(because) => {
+                self.horizon.fail(Arc::clone(because));
+                (Csn::ZERO, Csn::ZERO)
+            }
+        };
+        drop(outlet);
+        match finished {
+            Finished::Horizon(_) => self.wake_complete(range.0, range.1, me),
+            Finished::Failed(_) => {
+                self.wake_all();
+                Woken::default()
+            }
+        }
+    }
+
+    /// Closes the log after a failure that was no job's.
+    pub(super) fn fail(&self, because: &str) {
+        self.outlet().poison();
+        self.horizon.fail(Arc::from(because));
+        self.wake_all();
+    }
+
+    /// Fails if the log has failed.
+    pub(super) fn check(&self) -> Result<()> {
+        match self.horizon.failure() {
+            Some(because) => Err(Error::Poisoned {
+                because: Arc::clone(because),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a commit is over. At durability none it is over when it is published.
+    #[inline]
+    pub(super) fn outcome(&self, csn: Csn) -> Option<Result<()>> {
+        if self.options.durability == Durability::None && self.horizon.failure().is_none() {
+            return Some(Ok(()));
+        }
+        self.horizon.outcome(csn)
+    }
+
+    /// Wakes one waiter among the commits that are not launched, if nothing is on its way: it will
+    /// find its commit incomplete and drive.
+    pub(super) fn hand_over(&self) {
+        if self.is_busy() {
+            return;
+        }
+        let mut csn = self.outlet().next();
+        while self.ring.is_published(csn) {
+            if let Some((waker, _)) = self.ring.take_waker(csn) {
+                waker.wake();
+                return;
+            }
+            csn = csn.next();
+        }
+    }
+
+    /// Prepares a segment file on this thread if one is wanted. True if one was prepared.
+    pub(super) fn prepare_segment(&self, more: bool) -> Result<bool> {
+        let (how, like) = {
+            let mut outlet = self.outlet();
+            let Some(how) = outlet.segments().begin_preparing(more) else {
+                return Ok(false);
+            };
+            (how, outlet.header_like())
+        };
+        let prepared = self.prepared(how, &like);
+        let (file, result) = match prepared {
+            Ok(file) => (Some(file), Ok(true)),
+            Err(error) => (None, Err(error)),
+        };
+        let mut outlet = self.outlet();
+        outlet.segments().end_preparing(how, file);
+        self.ring.set_space(outlet.space_bytes());
+        drop(outlet);
+        result
+    }
+
+    /// Lets the files of segments be used again whose commits are all at or below `csn`.
+    pub(super) fn release(&self, csn: Csn) {
+        let mut outlet = self.outlet();
+        let freed = outlet.segments().release(csn);
+        drop(outlet);
+        if freed {
+            self.files_signal.raise();
+        }
+    }
+
+    /// How many segment files have been used again.
+    pub(super) fn recycled(&self) -> u64 {
+        self.outlet().segments().recycled()
+    }
+
+    fn prepared(&self, how: Preparation, like: &SegmentHeader) -> Result<SegmentFile<D::File>> {
+        let index = match how {
+            Preparation::Make(index) => {
+                segment::prepare(&self.disk, &self.directory, index, like)?;
+                index
+            }
+            Preparation::Reuse(index) => index,
+        };
+        segment::open(&self.disk, &self.directory, index, self.mode)
+    }
+
+    fn wake_complete(&self, from: Csn, to: Csn, me: u32) -> Woken {
+        let mut woken = Woken {
+            commits: to.0.saturating_sub(from.0),
+            own: 0,
+        };
+        for csn in from.0 + 1..=to.0 {
+            if let Some((waker, worker)) = self.ring.take_waker(Csn(csn)) {
+                if worker == me {
+                    woken.own += 1;
+                } else {
+                    self.workers.expect(worker);
+                }
+                waker.wake();
+            }
+        }
+        if woken.commits > 0 {
+            self.ring.complete(woken.commits);
+        }
+        woken
+    }
+
+    /// Wakes everybody who waits, since what they wait for will not come.
+    fn wake_all(&self) {
+        let next = self.ring.next();
+        for csn in self.horizon.get().0 + 1..next.0 {
+            if let Some((waker, _)) = self.ring.take_waker(Csn(csn)) {
+                waker.wake();
+            }
+        }
+        self.writer_signal.raise();
+    }
+
+    fn outlet(&self) -> MutexGuard<'_, Outlet<D::File>> {
+        self.outlet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,81 @@
+//! A signal: tells a thread of the log that there is work, without being lost and without a system
+//! call when the thread is awake.
+//!
+//! States: quiet, raised, stopped. `raise` moves quiet to raised; `wait` takes raised back to quiet;
+//! stopped is final.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+const QUIET: u8 = 0;
+const RAISED: u8 = 1;
+const STOPPED: u8 = 2;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    state: AtomicU8,
+    sleeper: Mutex<()>,
+    bell: Condvar,
+}
+
+impl Signal {
+    /// There is work.
+    pub(super) fn raise(&self) {
+        let raised = self.state.compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
+        if raised.is_ok() {
+            self.ring();
+        }
+    }
+
+    /// There will be no more work.
+    pub(super) fn stop(&self) {
+        self.state.store(STOPPED, Ordering::SeqCst);
+        self.ring();
+    }
+
+    /// Sleeps until there is work; false once stopped.
+    pub(super) fn wait(&self) -> bool {
+        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match self.state.compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return true,
+                Err(STOPPED) => return false,
+                Err(_) => sleeper = self.bell.wait(sleeper).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    fn ring(&self) {
+        // The mutex closes the gap between a sleeper's look at the state and its sleep.
+        drop(self.sleeper.lock().unwrap_or_else(PoisonError::into_inner));
+        self.bell.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Signal;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn work_announced_before_or_during_sleep_is_seen_and_stop_ends_it() {
+        let (signal, seen, given) = (Signal::default(), AtomicU64::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while signal.wait() {
+                    seen.store(given.load(Ordering::SeqCst), Ordering::SeqCst);
+                }
+            });
+            for number in 1..=2_000 {
+                given.store(number, Ordering::SeqCst);
+                signal.raise();
+                while seen.load(Ordering::SeqCst) != number {
+                    std::hint::spin_loop();
+                }
+            }
+            signal.stop();
+        });
+        assert_eq!(seen.load(Ordering::SeqCst), 2_000);
+    }
+}

@@ -1,0 +1,83 @@
+//! The log's own threads: one prepares segment files, the others write what nobody else writes.
+//!
+//! They sleep unless something is asked of them, and are joined before the log's lock is given back.
+
+use crate::error::{Error, Result};
+use crate::log::options::Writer;
+use crate::log::ring::NO_WORKER;
+use crate::log::shared::{Shared, Until};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use syncline_disk::Disk;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Threads {
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    pub(super) fn start<D: Disk>(shared: &Arc<Shared<D>>) -> Result<Threads> {
+        let mut threads = Threads {
+            handles: Vec::new(),
+        };
+        let started = threads.spawn_all(shared);
+        if started.is_err() {
+            threads.stop(shared);
+            return started.map(|()| Threads { handles: Vec::new() });
+        }
+        shared.files_signal.raise();
+        Ok(threads)
+    }
+
+    fn spawn_all<D: Disk>(&mut self, shared: &Arc<Shared<D>>) -> Result<()> {
+        let files = Arc::clone(shared);
+        self.spawn("log files", move || prepare_files(&files))?;
+        for _ in 0..shared.options.writes_in_flight_max {
+            let writer = Arc::clone(shared);
+            self.spawn("log writer", move || write(&writer))?;
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let handle = thread.spawn(body).map_err(|source| Error::Thread { source })?;
+        self.handles.push(handle);
+        Ok(())
+    }
+
+    /// Ends and joins them.
+    pub(super) fn stop<D: Disk>(self, shared: &Shared<D>) {
+        shared.files_signal.stop();
+        shared.writer_signal.stop();
+        for handle in self.handles {
+            if handle.join().is_err() {
+                shared.fail("a thread of the log has panicked");
+            }
+        }
+    }
+}
+
+fn prepare_files<D: Disk>(shared: &Shared<D>) {
+    while shared.files_signal.wait() {
+        // A full disk is told to the commit that lacks the room, when it tries for itself.
+        if shared.prepare_segment(false).is_ok_and(|prepared| prepared) {
+            shared.writer_signal.raise();
+        }
+    }
+}
+
+fn write<D: Disk>(shared: &Shared<D>) {
+    while shared.writer_signal.wait() {
+        loop {
+            let held_back = shared.options.writer == Writer::Thread && shared.workers.any_away();
+            let until = Until::Enough(&|_| {
+                shared.options.writer == Writer::Thread && shared.workers.any_away()
+            });
+            if held_back || shared.drive(NO_WORKER, &until) == 0 {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Waiting for a commit: a blocked thread, or a future.
+//!
+//! Both register a waker and then look once more before they sleep; both make the log move if nobody
+//! else does. A future of a worker leaves that to the worker's uncork, any other to the writer thread.
+
+use crate::error::Result;
+use crate::log::commit::Ticket;
+use crate::log::ring::NO_WORKER;
+use crate::log::shared::{Shared, Until};
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use syncline_disk::Disk;
+
+/// A ticket as a future: ready when the commit is complete, or when the log has failed.
+#[derive(Debug)]
+#[must_use = "a future does nothing until it is awaited"]
+pub struct Completion<'l, D: Disk> {
+    shared: &'l Shared<D>,
+    ticket: Ticket,
+    worker: u32,
+    registered: bool,
+}
+
+impl<'l, D: Disk> Completion<'l, D> {
+    pub(super) fn new(shared: &'l Shared<D>, ticket: Ticket, worker: u32) -> Completion<'l, D> {
+        Completion {
+            shared,
+            ticket,
+            worker,
+            registered: false,
+        }
+    }
+}
+
+impl<D: Disk> Future for Completion<'_, D> {
+    type Output = Result<()>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let (shared, csn) = (self.shared, self.ticket.csn);
+        if let Some(outcome) = shared.outcome(csn) {
+            self.registered = false;
+            return Poll::Ready(outcome);
+        }
+        shared.ring.register(csn, self.worker, context.waker());
+        self.registered = true;
+        // The horizon may have passed between the look and the registration.
+        if let Some(outcome) = shared.outcome(csn) {
+            return Poll::Ready(outcome);
+        }
+        if self.worker == NO_WORKER && !shared.is_busy() {
+            shared.writer_signal.raise();
+        }
+        Poll::Pending
+    }
+}
+
+impl<D: Disk> Drop for Completion<'_, D> {
+    fn drop(&mut self) {
+        if self.registered {
+            self.shared.ring.deregister(self.ticket.csn);
+        }
+    }
+}
+
+/// Blocks until a commit is complete or the log has failed. If nothing is on its way to the disk, the
+/// caller writes.
+pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
+    let csn = ticket.csn;
+    let over = || shared.outcome(csn);
+    loop {
+        if let Some(outcome) = over() {
+            return outcome;
+        }
+        if !shared.is_busy() && shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) > 0 {
+            if let Some(outcome) = over() {
+                shared.hand_over();
+                return outcome;
+            }
+            continue;
+        }
+        with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker));
+        if let Some(outcome) = over() {
+            shared.ring.deregister(csn);
+            return outcome;
+        }
+        if shared.is_busy() || shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) == 0 {
+            std::thread::park();
+        } else if over().is_some() {
+            shared.hand_over();
+        }
+    }
+}
+
+/// Wakes a blocked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Lends this thread's waker, made once a thread.
+fn with_thread_waker<R>(body: impl FnOnce(&Waker) -> R) -> R {
+    thread_local! {
+        static WAKER: RefCell<Option<Waker>> = const { RefCell::new(None) };
+    }
+    WAKER.with_borrow_mut(|waker| {
+        let waker =
+            waker.get_or_insert_with(|| Waker::from(Arc::new(Unpark(std::thread::current()))));
+        body(waker)
+    })
+}

@@ -1,0 +1,91 @@
+//! A worker's part of the log: corks it while an executor makes a pass over its clients.
+
+use crate::log::commit::Ticket;
+use crate::log::options::Writer;
+use crate::log::ring::NO_WORKER;
+use crate::log::shared::{Shared, Until};
+use crate::log::wait::Completion;
+use std::cell::Cell;
+use std::sync::Arc;
+use syncline_disk::Disk;
+
+/// See the module. It stays on its executor's thread.
+#[derive(Debug)]
+pub struct Worker<D: Disk> {
+    shared: Arc<Shared<D>>,
+    place: u32,
+    /// Bytes staged in this pass.
+    staged_bytes: Cell<u64>,
+}
+
+impl<D: Disk> Worker<D> {
+    pub(super) fn new(shared: Arc<Shared<D>>) -> Worker<D> {
+        let place = shared.workers.join().unwrap_or(NO_WORKER);
+        Worker {
+            shared,
+            place,
+            staged_bytes: Cell::new(0),
+        }
+    }
+
+    /// A pass starts: what is published waits for [`Worker::uncork`].
+    #[inline]
+    pub fn cork(&self) {
+        self.staged_bytes.set(0);
+        if self.place != NO_WORKER {
+            self.shared.workers.cork(self.place);
+        }
+    }
+
+    /// A pass has ended: what is staged is launched, unless another worker is about to add to it.
+    #[inline]
+    pub fn uncork(&self) {
+        let alone = self.place == NO_WORKER || self.shared.workers.uncork(self.place);
+        if alone || self.staged_bytes.get() >= u64::from(self.shared.options.corked_bytes_max) {
+            self.launch();
+        }
+    }
+
+    /// A client of this worker has published so many bytes. Past the cap they are launched at once.
+    #[inline]
+    pub fn staged(&self, bytes: usize) {
+        let staged = self.staged_bytes.get() + bytes as u64;
+        self.staged_bytes.set(staged);
+        if staged >= u64::from(self.shared.options.corked_bytes_max) {
+            self.launch();
+            self.staged_bytes.set(0);
+        }
+    }
+
+    /// A client's ticket as a future that the uncork of this worker makes ready.
+    #[inline]
+    pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
+        Completion::new(&self.shared, ticket, self.place)
+    }
+
+    fn launch(&self) {
+        if self.shared.is_busy() {
+            return;
+        }
+        match self.shared.options.writer {
+            Writer::Thread => self.shared.writer_signal.raise(),
+            Writer::Worker => {
+                // Once own clients were woken, their pass will end with an uncork.
+                let own_woken = Until::Enough(&|woken| woken.own > 0);
+                self.shared.drive(self.place, &own_woken);
+            }
+        }
+    }
+}
+
+impl<D: Disk> Drop for Worker<D> {
+    fn drop(&mut self) {
+        if self.place != NO_WORKER {
+            self.shared.workers.leave(self.place);
+        }
+        // Others may have relied on an uncork that will not come.
+        if !self.shared.is_busy() {
+            self.shared.drive(NO_WORKER, &Until::Idle);
+        }
+    }
+}
