@@ -16,7 +16,13 @@ pub fn main() -> ExitCode {
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
 /// meter works on it as on a built-in one.
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
-    end(perform(args::parse(), &WithOwn { name, store: &store }))
+    end(perform(
+        args::parse(),
+        &WithOwn {
+            name,
+            store: &store,
+        },
+    ))
 }
 
 fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
@@ -24,7 +30,11 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Survey(args) => commands::survey(&args, shelf),
         Verb::Probe(args) => commands::probe(&args),
         Verb::Model(args) => commands::model(&args),
-        Verb::Run { workload, options, args } => commands::run(&workload, &options, &args, shelf),
+        Verb::Run {
+            workload,
+            options,
+            args,
+        } => commands::run(&workload, &options, &args, shelf),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),

@@ -52,7 +52,9 @@ impl<'a, T: Target> Shelf for WithOwn<'a, T> {
         if url == self.name {
             return Ok(OneOf::Own(self.store));
         }
-        AnyTarget::open(url).map(OneOf::BuiltIn).map_err(CannotRun::because)
+        AnyTarget::open(url)
+            .map(OneOf::BuiltIn)
+            .map_err(CannotRun::because)
     }
 
     fn own(&self) -> Option<&str> {

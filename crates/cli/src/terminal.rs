@@ -2,7 +2,10 @@
 //!
 //! The only file that prints. A closed pipe is no error: whoever read the output has seen enough.
 
-#![allow(clippy::print_stderr, reason = "this is the one place that speaks on standard error")]
+#![allow(
+    clippy::print_stderr,
+    reason = "this is the one place that speaks on standard error"
+)]
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
@@ -36,7 +39,11 @@ pub(crate) fn error(sentence: &str) {
 /// No meaning is carried by colour alone: the word stands there too.
 fn emphasized(word: &str, sentence: &str, color: &str) -> String {
     let plain = std::env::var_os("NO_COLOR").is_some() || !io::stderr().is_terminal();
-    if plain { format!("{word}{sentence}") } else { format!("\x1b[{color}m{word}\x1b[0m{sentence}") }
+    if plain {
+        format!("{word}{sentence}")
+    } else {
+        format!("\x1b[{color}m{word}\x1b[0m{sentence}")
+    }
 }
 
 /// A bar on standard error, drawn at most five times a second, and not at all where nobody looks.

@@ -20,6 +20,7 @@
 mod capabilities;
 pub mod conformance;
 mod fields;
+mod options;
 mod outcome;
 mod plan;
 mod rows;
@@ -32,6 +33,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
 pub use fields::{Bytes, Exact, Field, Fields, Float, Int, Nullable, Text, Timestamp};
+pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use plan::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Plan, Range, Read,

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | get | key columns | the named columns, no row or one |
 //! | scan | equal columns, then `from`, then `to` (both inclusive), then the limit | the named columns, any number of rows |
-//! | join | as the scan of its left side | the named columns of both sides |
+//! | join | as the scan of its left side | the named columns of both sides, in any order |
 //! | aggregate | as a scan without limit | one row of one column |
 //! | insert | all columns but a key given by the server | none |
 //! | update | key columns, then one value per set | none |
@@ -90,7 +90,7 @@ pub struct Path {
 pub enum Set {
     /// To the parameter.
     To,
-    /// By the parameter, which is added.
+    /// By the parameter, which is added; null plus anything stays null.
     Add,
 }
 
@@ -202,6 +202,23 @@ pub struct Write<K> {
     pub(crate) id: OperationId,
     types: PhantomData<fn(K)>,
 }
+
+// By hand, since a derive would ask the markers to be `Copy` too.
+impl<K, R> Clone for Read<K, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, R> Copy for Read<K, R> {}
+
+impl<K> Clone for Write<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Write<K> {}
 
 /// A scan to be declared; see [`Plan::scan`].
 #[derive(Clone, Copy, Debug)]

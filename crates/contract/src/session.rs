@@ -22,7 +22,8 @@ use crate::value::Value;
 /// What a transaction will do; remembered by `begin`, so that the store can choose how to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// One operation and nothing else.
+    /// One operation and nothing else; its `send` may already be the commit, so that an abort after
+    /// it undoes nothing.
     Single,
     /// Several operations, none of which writes.
     ReadOnly,

@@ -87,6 +87,12 @@ impl Place {
 }
 
 impl BlockCounts {
+    /// The counts of the disk of that name ("sda"); `root` is `/` but in tests. None if they cannot be
+    /// read.
+    pub fn of(disk: &str, root: &Path) -> Option<BlockCounts> {
+        BlockCounts::parse(&read_text(&root.join("sys/block").join(disk).join("stat"))?)
+    }
+
     fn parse(text: &str) -> Option<BlockCounts> {
         let fields: Vec<u64> = text
             .split_whitespace()

@@ -2,7 +2,7 @@
 //!
 //! By perf events on the tracepoint that every system call passes, filtered by call number; threads and
 //! children that the process starts later are counted too. Counting costs every system call of the
-//! process some 100 ns, and other processes less.
+//! process some 170 ns (measured: 150 ns without, 321 ns with it).
 //!
 //! What it does not see: syncs asked for through `io_uring`, and writes that are syncs themselves
 //! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.

@@ -1,15 +1,14 @@
 //! What the kernel counts of the disk below, per sync.
 //!
-//! The counters of `/sys/block/X/stat` belong to the whole disk and to everyone who uses it, so the
+//! The counters of a disk belong to the whole disk and to everyone who uses it, so the
 //! idle rate is measured first and subtracted, and nothing is said where several disks or none lie
 //! below. With one sync outstanding, flushes per sync can be compared with syncs; under concurrency
 //! the kernel merges flushes and only "not more than syncs" could be expected.
-//!
-//! Fields used, counted from 0: 4 writes, 6 sectors of 512 B written, 15 flushes (since Linux 5.5).
 
 use crate::{Counted, FlushCounts};
 use std::path::{Path, PathBuf};
 use syncline_metering::Nanos;
+use syncline_meters::BlockCounts;
 
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(crate) struct Counters {
 #[derive(Clone, Debug)]
 pub(crate) struct DiskWatch {
     disk: Result<String, String>,
-    stat: PathBuf,
+    root: PathBuf,
     idle: Option<Rates>,
 }
 
@@ -65,23 +64,27 @@ impl DiskWatch {
                 several.join(", ")
             )),
         };
-        let name = disk.as_deref().unwrap_or_default();
-        let stat = root.join("sys/block").join(name).join("stat");
         let mut watch = DiskWatch {
             disk,
-            stat,
+            root: root.to_owned(),
             idle: None,
         };
-        if watch.disk.is_ok() && watch.read().is_none() {
-            watch.disk = Err(format!("{} cannot be read", watch.stat.display()));
+        if watch.read().is_none()
+            && let Ok(name) = &watch.disk
+        {
+            watch.disk = Err(format!("the counters of {name} cannot be read"));
         }
         watch
     }
 
     /// The counters now; `None` if there is no one disk.
     pub(crate) fn read(&self) -> Option<Counters> {
-        self.disk.as_ref().ok()?;
-        parse(&std::fs::read_to_string(&self.stat).ok()?)
+        let counts = BlockCounts::of(self.disk.as_deref().ok()?, &self.root)?;
+        Some(Counters {
+            writes: counts.writes,
+            written_bytes: counts.written_bytes,
+            flushes: counts.flushes,
+        })
     }
 
     /// Takes what was counted while nothing was done as the idle rate.
@@ -189,22 +192,9 @@ impl Counters {
     }
 }
 
-fn parse(stat: &str) -> Option<Counters> {
-    let fields: Option<Vec<u64>> = stat
-        .split_whitespace()
-        .map(|field| field.parse().ok())
-        .collect();
-    let fields = fields?;
-    Some(Counters {
-        writes: *fields.get(4)?,
-        written_bytes: fields.get(6)?.checked_mul(512)?,
-        flushes: fields.get(15).copied(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Counters, DiskWatch, Spent, parse};
+    use super::{Counters, DiskWatch, Spent};
     use crate::{Counted, FlushCounts};
     use std::fs;
 
@@ -234,20 +224,6 @@ mod tests {
             elapsed_ns,
         );
         spent
-    }
-
-    #[test]
-    fn fields_are_found_with_and_without_flushes() {
-        let counters = parse(STAT).unwrap();
-        let expected = Counters {
-            writes: 26_084,
-            written_bytes: 2_669_256 * 512,
-            flushes: Some(3_724),
-        };
-        assert_eq!(counters, expected);
-        let old: Vec<_> = STAT.split(' ').take(11).collect();
-        assert_eq!(parse(&old.join(" ")).unwrap().flushes, None);
-        assert_eq!(parse("1 2 x"), None);
     }
 
     #[test]

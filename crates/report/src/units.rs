@@ -133,8 +133,9 @@ fn digits(value: f64) -> String {
         format!("{value:.1}")
     } else if size >= 1.0 {
         format!("{value:.2}")
-    } else if size >= 0.001 {
-        format!("{value:.3}")
+    } else if size >= 0.000_01 {
+        let decimals = (2.0 - size.log10().floor()) as usize;
+        format!("{value:.decimals$}")
     } else {
         format!("{value:.1e}")
     }
@@ -170,6 +171,9 @@ mod tests {
         assert_eq!(size(1_047_552.0), "1023 KiB");
         assert_eq!(size(1_610_612_736.0), "1.5 GiB");
         assert_eq!(percent(0.4321), "43.2 %");
+        assert_eq!(figure(0.001_093), "0.00109");
+        assert_eq!(figure(0.25), "0.250");
+        assert_eq!(figure(0.000_001_2), "1.2e-6");
         assert_eq!(times(0.8333), "0.83 x");
         assert_eq!(times(33.21), "33.2 x");
         assert_eq!(rate_range(11_200.0, 12_300.0), "11.2k to 12.3k/s");

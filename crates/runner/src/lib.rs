@@ -1,4 +1,11 @@
 //! Load generation and accounting: one target, one workload, one plan, one result.
+//!
+//! [`run`] lives the whole life of a store: refuse, create, load, connect, warm up, measure, drain,
+//! check, remove. The calling thread coordinates and samples; worker threads drive the clients, each of
+//! which is a future on its worker's own executor. [`repeat`] runs several cases in turns.
+//!
+//! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
+//! an [`Error`] means that there is none.
 
 mod admit;
 mod arrival;

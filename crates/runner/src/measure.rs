@@ -74,9 +74,9 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
                     spawned.map_err(|source| self.no_thread(number, source))
                 })
                 .collect();
+            let cut = Cut(&control);
             let watched = spawned.map(|handles| (self.watch(&control, &live), handles));
-            // Whatever came of it, nobody may wait for ever.
-            control.advance(Phase::Cut);
+            drop(cut);
             let (watched, handles) = watched?;
             let joined = handles.into_iter().map(ScopedJoinHandle::join);
             Ok((watched, joined.collect()))
@@ -161,6 +161,15 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             doing,
             source,
         }
+    }
+}
+
+/// Whatever comes of watching, a panic too, no worker may wait or run for ever.
+struct Cut<'c>(&'c Control);
+
+impl Drop for Cut<'_> {
+    fn drop(&mut self) {
+        self.0.advance(Phase::Cut);
     }
 }
 

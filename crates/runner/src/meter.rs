@@ -10,6 +10,9 @@ use syncline_metering::{Nanos, clock};
 
 /// Times up to an hour to three digits; longer ones count as an hour.
 const LONGEST_NS: u64 = 3_600 * clock::SECOND;
+/// A histogram has room for times up to this (90 KB) and grows a few times if longer ones come: a
+/// thousand workers with room for an hour would hold half a gigabyte.
+const ROOM_NS: u64 = 1 << 20;
 const DIGITS: u8 = 3;
 
 /// How a drawn transaction ended, after the last retry.
@@ -113,9 +116,9 @@ impl Meter {
             meter.outcomes.count(end);
             if end == End::Committed {
                 meter.outcomes.committed_after_retry += u64::from(retries > 0);
-                meter.service.saturating_record(service_ns);
+                record(&mut meter.service, service_ns);
                 let response_ns = span.ended.saturating_sub(span.due);
-                meter.response.saturating_record(response_ns);
+                record(&mut meter.response, response_ns);
             }
         }
     }
@@ -123,7 +126,7 @@ impl Meter {
     /// The operations that were answered in a try.
     pub(crate) fn operations(&mut self, times: &[(OperationId, Nanos)]) {
         for (operation, time_ns) in times {
-            self.operations[operation.0].saturating_record(*time_ns);
+            record(&mut self.operations[operation.0], *time_ns);
         }
     }
 
@@ -197,11 +200,22 @@ impl Outcomes {
 }
 
 fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are valid")
+    let mut histogram =
+        Histogram::new_with_bounds(1, ROOM_NS, DIGITS).expect("the bounds are valid");
+    histogram.auto(true);
+    histogram
+}
+
+#[inline]
+fn record(histogram: &mut Histogram<u64>, time_ns: Nanos) {
+    histogram
+        .record(time_ns.min(LONGEST_NS))
+        .expect("a histogram grows to whatever an hour needs");
 }
 
 fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
-    mine.add(theirs).expect("histograms here have equal bounds");
+    mine.add(theirs)
+        .expect("a histogram grows to whatever is added");
 }
 
 /// The figures of a histogram; none if it is empty.
@@ -276,6 +290,29 @@ mod tests {
             "three digits: the highest equivalent value"
         );
         assert_eq!(distribution(&Meter::new(1, 0).kinds[0].service), None);
+    }
+
+    #[test]
+    fn a_histogram_grows_with_its_times_up_to_an_hour() {
+        let live = Live::new();
+        let mut meter = Meter::new(1, 0);
+        for ended in [1, 5_000_000_000, u64::MAX] {
+            meter.started(0);
+            meter.ended(0, true, End::Committed, 1, span(0, 0, ended), &live);
+        }
+        let mut merged = Meter::new(1, 0);
+        merged.merge(&meter);
+        let service = distribution(&merged.kinds[0].service).unwrap();
+        assert_eq!(service.count, 3);
+        assert!(
+            (5_000_000_000..5_010_000_000).contains(&service.p50),
+            "{service:?}"
+        );
+        let hour = 3_600_000_000_000;
+        assert!(
+            (hour..hour + hour / 1_000).contains(&service.max),
+            "{service:?}"
+        );
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
 
     fn times(&self) -> Times {
         let start = clock::now();
-        let measure = start + clock::nanos(self.plan.warm_up);
+        let measure = start.saturating_add(clock::nanos(self.plan.warm_up));
         let duration = self.plan.duration.map_or(Nanos::MAX, clock::nanos);
         Times {
             start,

@@ -90,18 +90,34 @@ fn a_store_that_blocks_gets_a_thread_a_client() {
 
 #[test]
 fn the_store_is_removed_whatever_fails() {
-    for step in ["create", "evidence", "worker", "connect", "load"] {
-        let mut store = Store::broken(step);
-        store.can.loads = true;
-        let error = go(&store, &plan(3, 50));
-        if step == "load" {
-            continue;
-        }
-        let sentence = error.unwrap_err().to_string();
+    for step in ["create", "evidence", "load", "worker", "connect"] {
+        let store = Store::broken(step);
+        let mut workload = Keys::new(&store);
+        workload.rows = if step == "load" { 2_500 } else { 0 };
+        let stop = AtomicBool::new(false);
+        let error = run(&store, &workload, &plan(3, 50), &stop, &()).unwrap_err();
         let expected = format!("{step} does not work today");
-        assert!(sentence.contains(&expected), "{sentence}");
+        assert!(error.to_string().contains(&expected), "{error}");
         assert_eq!(store.removed(), 1, "{step}");
     }
+}
+
+#[test]
+fn a_panic_of_the_observer_ends_the_workers_and_removes_the_store() {
+    let store = Store::always(Answer::ByTicket);
+    let watcher = Watcher::new(|event| assert_ne!(event, "interval", "the observer fell over"));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let stop = AtomicBool::new(false);
+        run(
+            &store,
+            &Keys::new(&store),
+            &plan(3, 600_000),
+            &stop,
+            &watcher,
+        )
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(store.removed(), 1);
 }
 
 #[test]
@@ -266,7 +282,10 @@ fn the_starved_are_named() {
         1 => Answer::Conflict(syncline_runner::Cause::Locked),
         _ => Answer::Committed,
     });
-    let result = go(&store, &counted(3, 3_000)).unwrap();
+    // On one worker, where all take equal turns.
+    let mut plan = counted(3, 3_000);
+    plan.workers = Some(1);
+    let result = go(&store, &plan).unwrap();
     assert_eq!(result.fairness.starved, [1]);
     assert_eq!(result.fairness.least, 0);
     let clients = vec![1];

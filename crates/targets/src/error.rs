@@ -1,6 +1,7 @@
 //! What can be wrong with a target's URL, each in one sentence.
 
 use std::path::PathBuf;
+use syncline_contract::OptionError;
 
 /// Why no target could be made of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,36 +25,9 @@ pub enum Error {
         /// The right form.
         form: &'static str,
     },
-    /// The target has no such option.
-    #[error("target {target} has no option \"{option}\"; it has: {known}")]
-    UnknownOption {
-        /// The target.
-        target: &'static str,
-        /// What was given.
-        option: String,
-        /// The options there are.
-        known: String,
-    },
-    /// An option has a value that it does not take.
-    #[error("option {option} of target {target} is \"{value}\"; it takes {takes}")]
-    BadValue {
-        /// The target.
-        target: &'static str,
-        /// The option.
-        option: &'static str,
-        /// What was given.
-        value: String,
-        /// What it takes, in words.
-        takes: &'static str,
-    },
-    /// An option was given twice.
-    #[error("option {option} of target {target} is given twice")]
-    Twice {
-        /// The target.
-        target: &'static str,
-        /// The option.
-        option: String,
-    },
+    /// Its options are not what the target takes.
+    #[error(transparent)]
+    Options(#[from] OptionError),
     /// Options that cannot hold together, or a word that the store cannot honour.
     #[error("target {target} cannot honour {what}")]
     NotHonoured {

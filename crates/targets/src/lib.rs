@@ -14,4 +14,4 @@ mod url;
 pub use any::{AnySession, AnyTarget, AnyWorker};
 pub use error::Error;
 pub use stores::listings;
-pub use url::{Listing, OptionListing};
+pub use url::Listing;

@@ -2,14 +2,17 @@
 //! it measures the laboratory itself.
 //!
 //! A get answers one row, a scan with a fixed limit as many rows as it asks for (at most
-//! [`ROWS_MAX`]), any other read one row. The rows are made once, when a session connects; a read
-//! then costs two moves in a queue. Writes and commits succeed without looking at their values.
+//! [`ROWS_MAX`]), any other read one row. The rows are made once a worker, when its first session
+//! connects, so that a thousand sessions stay small; a read then costs two moves in a queue. Writes
+//! and commits succeed without looking at their values.
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use syncline_contract::{
     Action, Capabilities, ClientModel, Decimal, Durability, Evidence, Failure, FailureKind,
     Isolation, Kind, Limit, LogPlace, OperationId, Plan, Rows, Session, Shape, Side, Stop, TableId,
-    Target, TargetResult, Value,
+    Target, TargetResult, Value, Worker,
 };
 
 /// The most rows one answer holds.
@@ -26,7 +29,7 @@ pub struct Null;
 
 impl Target for Null {
     type Session = NullSession;
-    type Worker = ();
+    type Worker = NullWorker;
 
     fn name(&self) -> String {
         "null".to_owned()
@@ -67,17 +70,20 @@ impl Target for Null {
         })
     }
 
-    fn worker(&self) -> TargetResult<()> {
-        Ok(())
+    fn worker(&self) -> TargetResult<NullWorker> {
+        Ok(NullWorker::default())
     }
 
-    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<NullSession> {
-        let answers = plan
-            .operations()
-            .iter()
-            .map(|operation| answer(plan, &operation.action));
+    async fn connect(&self, plan: &Plan, worker: &NullWorker) -> TargetResult<NullSession> {
+        let made = || {
+            plan.operations()
+                .iter()
+                .map(|one| answer(plan, &one.action))
+                .collect()
+        };
+        let answers = Rc::clone(worker.answers.get_or_init(made));
         Ok(NullSession {
-            answers: answers.collect(),
+            answers,
             waiting: VecDeque::new(),
         })
     }
@@ -87,11 +93,21 @@ impl Target for Null {
     }
 }
 
+/// The answer of each operation of a plan; none for a write.
+type Answers = Rc<[Option<Rows>]>;
+
+/// What the sessions of one worker share; a worker belongs to one run, hence to one plan.
+#[derive(Debug, Default)]
+pub struct NullWorker {
+    answers: OnceCell<Answers>,
+}
+
+impl Worker for NullWorker {}
+
 /// A session of the null target.
 #[derive(Debug)]
 pub struct NullSession {
-    /// The answer of each operation; none for a write.
-    answers: Vec<Option<Rows>>,
+    answers: Answers,
     waiting: VecDeque<usize>,
 }
 
@@ -200,7 +216,7 @@ const _: () = assert!(FILLER.len() == BYTES_MAX);
 
 #[cfg(test)]
 mod tests {
-    use super::{Null, ROWS_MAX};
+    use super::{Null, NullWorker, ROWS_MAX};
     use syncline_contract::conformance::{block_on, conforms};
     use syncline_contract::{
         By, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Session, Shape, Table,
@@ -251,7 +267,7 @@ mod tests {
         scan("few", 3);
         scan("many", 1_000_000);
         block_on(&(), async {
-            let mut session = Null.connect(&plan, &()).await.unwrap();
+            let mut session = Null.connect(&plan, &NullWorker::default()).await.unwrap();
             for (operation, rows) in [(0, 3), (1, ROWS_MAX as usize)] {
                 session.begin(Shape::Single);
                 session

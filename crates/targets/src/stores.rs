@@ -6,7 +6,7 @@ use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::null::Null;
 use crate::sqlite;
-use crate::url::{Given, Listing, Url};
+use crate::url::{Listing, Url};
 
 /// How one store is listed and opened.
 struct Store {
@@ -54,7 +54,7 @@ impl AnyTarget {
 }
 
 fn open_null(url: &Url) -> Result<AnyTarget, Error> {
-    Given::new(NULL, url)?;
+    url.given(NULL)?;
     if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
         return Err(Error::Malformed {
             url: url.text.clone(),

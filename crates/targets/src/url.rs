@@ -4,20 +4,7 @@
 //! In paths and values `%3F`, `%26`, `%25` and the like stand for the character of that code.
 
 use crate::error::Error;
-use std::ops::RangeInclusive;
-
-/// An option as a listing shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionListing {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes, in words.
-    pub takes: &'static str,
-    /// Its default.
-    pub default: &'static str,
-    /// What it chooses.
-    pub meaning: &'static str,
-}
+use syncline_contract::{Given, OptionListing};
 
 /// A target as a listing shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +74,15 @@ impl Url {
             pairs,
         })
     }
+
+    /// Its options, of those that the target lists.
+    pub(crate) fn given(&self, listing: &Listing) -> Result<Given<'_>, Error> {
+        Ok(Given::new(
+            format!("target {}", listing.name),
+            listing.options,
+            &self.pairs,
+        )?)
+    }
 }
 
 /// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
@@ -104,90 +100,6 @@ fn decoded(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-/// The options given to one target, from which it takes what it knows.
-#[derive(Debug)]
-pub(crate) struct Given<'a> {
-    listing: &'static Listing,
-    pairs: &'a [(String, String)],
-}
-
-impl<'a> Given<'a> {
-    /// Refuses names that the target does not list, and names given twice.
-    pub(crate) fn new(listing: &'static Listing, url: &'a Url) -> Result<Given<'a>, Error> {
-        let target = listing.name;
-        for (index, (name, _)) in url.pairs.iter().enumerate() {
-            if !listing.options.iter().any(|option| option.name == name) {
-                let known: Vec<_> = listing.options.iter().map(|option| option.name).collect();
-                let known = if known.is_empty() {
-                    "none".to_owned()
-                } else {
-                    known.join(", ")
-                };
-                let option = name.clone();
-                return Err(Error::UnknownOption {
-                    target,
-                    option,
-                    known,
-                });
-            }
-            if url.pairs[..index].iter().any(|(before, _)| before == name) {
-                let option = name.clone();
-                return Err(Error::Twice { target, option });
-            }
-        }
-        Ok(Given {
-            listing,
-            pairs: &url.pairs,
-        })
-    }
-
-    /// A whole number of that range, if given.
-    pub(crate) fn number(
-        &self,
-        option: &'static str,
-        range: RangeInclusive<u64>,
-    ) -> Result<Option<u64>, Error> {
-        let Some(value) = self.value(option) else {
-            return Ok(None);
-        };
-        let number = value.parse().ok().filter(|number| range.contains(number));
-        number.map(Some).ok_or_else(|| self.bad(option, value))
-    }
-
-    /// One of some words, if given.
-    pub(crate) fn word<T: Copy>(
-        &self,
-        option: &'static str,
-        all: &[T],
-        word: impl Fn(T) -> &'static str,
-    ) -> Result<Option<T>, Error> {
-        let Some(value) = self.value(option) else {
-            return Ok(None);
-        };
-        let found = all.iter().copied().find(|choice| word(*choice) == value);
-        found.map(Some).ok_or_else(|| self.bad(option, value))
-    }
-
-    fn value(&self, option: &str) -> Option<&'a str> {
-        let pair = self.pairs.iter().find(|(name, _)| name == option);
-        pair.map(|(_, value)| value.as_str())
-    }
-
-    fn bad(&self, option: &'static str, value: &str) -> Error {
-        let listed = self
-            .listing
-            .options
-            .iter()
-            .find(|listed| listed.name == option);
-        Error::BadValue {
-            target: self.listing.name,
-            option,
-            value: value.to_owned(),
-            takes: listed.map_or("another value", |listed| listed.takes),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -123,10 +123,10 @@ fn a_private_store_stands_in_the_current_directory_and_goes() {
         block_on(&(), target.create(&plan())).unwrap();
     }
     assert_eq!(private().len(), 2);
-    for target in [&one, &other] {
-        block_on(&(), target.remove()).unwrap();
-    }
-    assert!(private().is_empty());
+    block_on(&(), one.remove()).unwrap();
+    assert_eq!(private().len(), 1);
+    drop(other);
+    assert!(private().is_empty(), "a private store goes with its target");
 }
 
 #[test]

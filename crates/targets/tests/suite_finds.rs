@@ -230,35 +230,48 @@ fn cases_that_find(fault: Fault, folder: &Path) -> Vec<&'static str> {
 #[test]
 fn every_planted_fault_is_found_by_the_case_that_looks_for_it() {
     let folder = tempfile::tempdir().expect("a folder for the test");
-    for (fault, case) in [
-        (Fault::AbortCommits, "abort undoes"),
-        (Fault::CommitForgets, "a commit is visible"),
-        (Fault::UpdatesMissSilently, "absent rows are refused"),
-        (Fault::FailuresNameNoOperation, "a duplicate key is refused"),
+    for (fault, cases) in [
+        (
+            Fault::AbortCommits,
+            &["abort undoes", "abort undoes index entries"][..],
+        ),
+        (Fault::CommitForgets, &["a commit is visible"]),
+        (Fault::UpdatesMissSilently, &["absent rows are refused"]),
+        (
+            Fault::FailuresNameNoOperation,
+            &["a duplicate key is refused"],
+        ),
         (
             Fault::DuplicatesLookLikeConflicts,
-            "a duplicate key is refused",
+            &["a duplicate key is refused"],
         ),
-        (Fault::TextIsCut, "values come back as written"),
+        (Fault::TextIsCut, &["values come back as written"]),
         (
             Fault::DecimalsLoseTheirScale,
-            "answers have the declared kinds",
+            &["answers have the declared kinds"],
         ),
         (
             Fault::AnswersComeBackwards,
-            "answers keep the order of asking",
+            &["answers keep the order of asking"],
         ),
-        (Fault::LimitsAreIgnored, "scans by key"),
-        (Fault::EverythingIsSingle, "abort undoes"),
-        (Fault::EverythingIsSingle, "no update is lost"),
-        (Fault::EverythingIsSingle, "uncommitted rows are hidden"),
-        (Fault::LoadDropsTheLastRow, "batches are loaded"),
-        (Fault::RemoveForgets, "remove without create"),
+        (Fault::LimitsAreIgnored, &["scans by key"]),
+        (
+            Fault::EverythingIsSingle,
+            &[
+                "abort undoes",
+                "no update is lost",
+                "uncommitted rows are hidden",
+            ],
+        ),
+        (Fault::LoadDropsTheLastRow, &["batches are loaded"]),
+        (Fault::RemoveForgets, &["remove without create"]),
     ] {
         let found = cases_that_find(fault, folder.path());
-        assert!(
-            found.contains(&case),
-            "{fault:?} is found by {found:?}, not by \"{case}\""
-        );
+        for case in cases {
+            assert!(
+                found.contains(case),
+                "{fault:?} is found by {found:?}, not by \"{case}\""
+            );
+        }
     }
 }

@@ -5,10 +5,9 @@
 
 use crate::error::Error;
 use crate::insert;
-use crate::options::{Given, OptionListing};
 use syncline_contract::{
-    Check, Client, Ending, Load, Plan, Rows, Session, Shape, Stop, TableId, Transaction, Unit,
-    Workload,
+    Check, Client, Ending, Given, Load, OptionListing, Plan, Rows, Session, Shape, Stop, TableId,
+    Transaction, Unit, Workload,
 };
 
 /// A workload as a listing shows it.
@@ -53,7 +52,8 @@ macro_rules! workloads {
             /// The workload of that name with those options, given as pairs of key and value.
             pub fn parse(name: &str, pairs: &[(String, String)]) -> Result<AnyWorkload, Error> {
                 $(if name == <$workload>::NAME {
-                    let given = Given::new(<$workload>::NAME, <$options>::LISTING, pairs)?;
+                    let of = format!("workload {name}");
+                    let given = Given::new(of, <$options>::LISTING, pairs)?;
                     let options = <$options>::parse(&given)?;
                     return Ok(AnyWorkload::$name(<$workload>::new(options)));
                 })*

@@ -12,8 +12,6 @@
 mod any;
 mod error;
 pub mod insert;
-mod options;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};
 pub use error::Error;
-pub use options::OptionListing;

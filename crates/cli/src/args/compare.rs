@@ -3,8 +3,10 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Compare two records: faster or slower only where their ranges do not meet. Exit code 1 if the
-/// second is slower.
+/// Compare two records: is the second slower?
+///
+/// "Faster" and "slower" are said only where the ranges do not meet. Exit code 1 if the second is
+/// slower.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl"

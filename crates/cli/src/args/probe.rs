@@ -52,7 +52,9 @@ pub(crate) enum ProbeVerb {
 
 /// The classic log writer's own options.
 #[derive(Args, Debug)]
-#[command(before_help = "Examples:\n  syncline probe writetest -e\n  syncline probe writetest -b 8192 -o 5000 -f testfile")]
+#[command(
+    before_help = "Examples:\n  syncline probe writetest -e\n  syncline probe writetest -b 8192 -o 5000 -f testfile"
+)]
 pub(crate) struct WritetestArgs {
     /// Bytes of a write, at most 102400
     #[arg(short = 'b', value_name = "BYTES", default_value_t = 256)]

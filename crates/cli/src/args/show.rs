@@ -3,7 +3,7 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Show a record again: as a table, as JSON, as an HTML report, or its statements.
+/// Show records again: as tables, as JSON, as an HTML report.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl"

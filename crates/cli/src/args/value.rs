@@ -4,7 +4,9 @@ use std::time::Duration;
 
 /// A duration: `10`, `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
 pub(super) fn duration(typed: &str) -> Result<Duration, String> {
-    let split = typed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(typed.len());
+    let split = typed
+        .find(|c: char| c.is_ascii_alphabetic())
+        .unwrap_or(typed.len());
     let (number, unit) = typed.split_at(split);
     let seconds_per_unit = match unit {
         "" | "s" => 1.0,
@@ -14,8 +16,9 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
         "h" => 3_600.0,
         _ => return Err(format!("the unit \"{unit}\" is none of us, ms, s, m, h")),
     };
-    let amount: f64 =
-        number.parse().map_err(|_error| format!("\"{typed}\" is no duration such as 10s or 500ms"))?;
+    let amount: f64 = number
+        .parse()
+        .map_err(|_error| format!("\"{typed}\" is no duration such as 10s or 500ms"))?;
     Duration::try_from_secs_f64(amount * seconds_per_unit)
         .map_err(|_error| format!("\"{typed}\" is no duration from 0 to some centuries"))
 }
@@ -31,8 +34,14 @@ pub(super) fn at_least_one(typed: &str) -> Result<usize, String> {
 
 /// A rate above zero, in events per second.
 pub(super) fn rate(typed: &str) -> Result<f64, String> {
-    let rate: f64 = typed.parse().map_err(|_error| format!("\"{typed}\" is no number"))?;
-    if rate.is_finite() && rate > 0.0 { Ok(rate) } else { Err("a rate is above zero".to_owned()) }
+    let rate: f64 = typed
+        .parse()
+        .map_err(|_error| format!("\"{typed}\" is no number"))?;
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err("a rate is above zero".to_owned())
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use super::{CompareArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
-/// A shell for which completions are written.
+/// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
-#[command(before_help = "Examples:\n  syncline completions bash > ~/.local/share/bash-completion/completions/syncline\n  syncline completions fish > ~/.config/fish/completions/syncline.fish")]
+#[command(
+    before_help = "Examples:\n  syncline completions bash > ~/.local/share/bash-completion/completions/syncline\n  syncline completions fish > ~/.config/fish/completions/syncline.fish"
+)]
 pub(crate) struct ShellArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
@@ -18,7 +20,11 @@ pub(crate) enum Verb {
     Survey(SurveyArgs),
     Probe(ProbeArgs),
     Model(ModelArgs),
-    Run { workload: String, options: Vec<(String, String)>, args: RunArgs },
+    Run {
+        workload: String,
+        options: Vec<(String, String)>,
+        args: RunArgs,
+    },
     Show(ShowArgs),
     Compare(CompareArgs),
     List(ListArgs),
@@ -49,9 +55,7 @@ pub(crate) fn command() -> Command {
         .subcommand(ShowArgs::augment_args(Command::new("show")))
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
-        .subcommand(ShellArgs::augment_args(
-            Command::new("completions").about("Write completions for a shell to standard output"),
-        ))
+        .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(
             Command::new("manual")
                 .about("Write the manual page to standard output")
@@ -104,8 +108,13 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
 
 fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
     let (workload, matches) = matches.subcommand().expect("clap has demanded a workload");
-    let listed = syncline_workloads::LISTINGS.iter().find(|listed| listed.name == workload);
-    let known = listed.expect("clap has only listed workloads").options.iter();
+    let listed = syncline_workloads::LISTINGS
+        .iter()
+        .find(|listed| listed.name == workload);
+    let known = listed
+        .expect("clap has only listed workloads")
+        .options
+        .iter();
     let typed = known.filter_map(|option| {
         let value = matches.get_one::<String>(option.name)?;
         Some((option.name.to_owned(), value.clone()))
@@ -120,5 +129,7 @@ fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
 /// With a capital, as help texts begin.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }

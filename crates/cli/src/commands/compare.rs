@@ -11,5 +11,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     let after = record::read(&args.after)?;
     let comparison = report::compare(&before, &after, args.unequal)?;
     terminal::print(&table::compare(&comparison))?;
-    Ok(if comparison.regression { Verdict::Broken } else { Verdict::Holds })
+    Ok(if comparison.regression {
+        Verdict::Broken
+    } else {
+        Verdict::Holds
+    })
 }

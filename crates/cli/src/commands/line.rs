@@ -10,9 +10,7 @@ use syncline_contract::LogPlace;
 use syncline_disk::SyncMethod;
 use syncline_metering::Nanos;
 use syncline_metering::clock::SECOND;
-use syncline_probe::{
-    FileState, MethodChoice, Placement, Plan, ProbeResult, Span, Step, SyncStep,
-};
+use syncline_probe::{FileState, MethodChoice, Placement, Plan, ProbeResult, Span, Step, SyncStep};
 use syncline_report::record::{self, ProbeRecord, Record, SyncLine};
 
 /// Lines by directory, before and after.
@@ -64,7 +62,9 @@ impl Lines {
         if let Some(probe) = &self.given {
             return probe.body.sync_line.line_max;
         }
-        let LogPlace::Directory(directory) = place else { return None };
+        let LogPlace::Directory(directory) = place else {
+            return None;
+        };
         self.before.get(directory)?.line.as_ref()?.line_max
     }
 
@@ -87,15 +87,25 @@ impl Lines {
 
     /// What the lines were measured for, in words, for the estimate: seconds before and after.
     pub(super) fn seconds(source: &LineArg, places: &[LogPlace]) -> f64 {
-        let count = if *source == LineArg::Brief { directories(places).len() } else { 0 };
+        let count = if *source == LineArg::Brief {
+            directories(places).len()
+        } else {
+            0
+        };
         let seconds = |plan: &Plan| plan.estimate(count).shortest_s;
-        if count == 0 { 0.0 } else { seconds(&line_alone()) + 3.0 * count as f64 }
+        if count == 0 {
+            0.0
+        } else {
+            seconds(&line_alone()) + 3.0 * count as f64
+        }
     }
 }
 
 impl std::fmt::Debug for Lines {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("source", &self.source).finish_non_exhaustive()
+        f.debug_struct("Lines")
+            .field("source", &self.source)
+            .finish_non_exhaustive()
     }
 }
 
@@ -146,8 +156,15 @@ fn line_alone() -> Plan {
     let methods = SyncMethod::ALL.map(|method| cell(MethodChoice::Named(method), 1));
     let mut steps: Vec<Step> = methods.into();
     steps.extend([2, 4, 16].map(|outstanding| cell(MethodChoice::Fastest, outstanding)));
-    steps.push(Step::Line1 { method: MethodChoice::Fastest, span_ns: 2 * SECOND });
+    steps.push(Step::Line1 {
+        method: MethodChoice::Fastest,
+        span_ns: 2 * SECOND,
+    });
     let method = MethodChoice::Fastest;
-    steps.push(Step::LineMax { method, outstanding: None, span_ns: SECOND });
+    steps.push(Step::LineMax {
+        method,
+        outstanding: None,
+        span_ns: SECOND,
+    });
     Plan::custom(steps)
 }

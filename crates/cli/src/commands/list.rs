@@ -49,14 +49,21 @@ fn workloads() -> String {
 }
 
 fn option(text: &mut String, name: &str, meaning: &str, takes: &str, default: &str) {
-    writeln!(text, "    {name:<16} {meaning}: {takes} (default: {default})")
-        .expect("a string takes any text");
+    writeln!(
+        text,
+        "    {name:<16} {meaning}: {takes} (default: {default})"
+    )
+    .expect("a string takes any text");
 }
 
 fn meters() -> String {
     let mut text = String::new();
     for listing in syncline_meters::list(Path::new(".")) {
-        let state = if listing.refusal.is_none() { "works" } else { "does not work" };
+        let state = if listing.refusal.is_none() {
+            "works"
+        } else {
+            "does not work"
+        };
         text += &format!("{:<14} {state:<14} {}\n", listing.name, listing.measures);
         if let Some(why) = listing.refusal {
             text += &format!("{:14} {why}\n", "");

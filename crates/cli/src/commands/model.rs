@@ -17,7 +17,11 @@ pub(crate) fn model(args: &ModelArgs) -> Outcome {
          AAT   {:>7.2} ms   {:.1}/s, one access a commit\n\n\
          One and the same block can be synced at most {:.1} times a second: once a turn.\n\
          The data sheet knows no cache, and a store may need more than one access a commit.\n",
-        time.seek_ms, time.rotation_ms, time.transfer_ms, time.access_ms, time.rate_per_s,
+        time.seek_ms,
+        time.rotation_ms,
+        time.transfer_ms,
+        time.access_ms,
+        time.rate_per_s,
         time.turns_per_s,
     );
     terminal::print(&text)?;

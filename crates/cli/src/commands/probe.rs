@@ -18,7 +18,11 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         return writetest(args);
     }
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let mut plan = if args.full { Plan::full() } else { Plan::quick() };
+    let mut plan = if args.full {
+        Plan::full()
+    } else {
+        Plan::quick()
+    };
     plan.rpm = args.rpm;
     for directory in &args.directories {
         facts::must_be_directory(directory)?;
@@ -33,7 +37,10 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     for file in files {
         terminal::note(&format!("record: {}", file.display()));
     }
-    Ok(records.iter().map(verdict).fold(Verdict::Holds, Verdict::and))
+    Ok(records
+        .iter()
+        .map(verdict)
+        .fold(Verdict::Holds, Verdict::and))
 }
 
 /// Says what a plan costs before it runs.
@@ -57,7 +64,11 @@ fn measured(
     let mut identities = Vec::new();
     for (number, directory) in (0..).zip(directories) {
         let identity = facts::identity("probe", number);
-        writers.push(Writer::create_probe(runs, &identity, &directory.display().to_string())?);
+        writers.push(Writer::create_probe(
+            runs,
+            &identity,
+            &directory.display().to_string(),
+        )?);
         identities.push(identity);
     }
     let results = match run(directories, plan, interrupt::stop_flag()) {
@@ -81,7 +92,9 @@ pub(super) fn run(
     plan: &Plan,
     stop: &AtomicBool,
 ) -> Result<Vec<ProbeResult>, CannotRun> {
-    let mut bar = Bar(terminal::Progress::new((plan.steps.len() * directories.len()) as u64));
+    let mut bar = Bar(terminal::Progress::new(
+        (plan.steps.len() * directories.len()) as u64,
+    ));
     syncline_probe::probe(directories, plan, stop, &mut bar).map_err(CannotRun::from)
 }
 
@@ -89,16 +102,25 @@ struct Bar(terminal::Progress);
 
 impl syncline_probe::Observer for Bar {
     fn step(&mut self, progress: &Progress<'_>) {
-        self.0.at(progress.step as u64, &format!("probe: {}", progress.what));
+        self.0
+            .at(progress.step as u64, &format!("probe: {}", progress.what));
     }
 }
 
-fn show(args: &ProbeArgs, records: &[ProbeRecord], rating: Option<Rating>) -> Result<(), CannotRun> {
+fn show(
+    args: &ProbeArgs,
+    records: &[ProbeRecord],
+    rating: Option<Rating>,
+) -> Result<(), CannotRun> {
     if args.json {
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
         return Ok(terminal::print(&(record::json(&records) + "\n"))?);
     }
-    let detail = if args.wide { Detail::Wide } else { Detail::Short };
+    let detail = if args.wide {
+        Detail::Wide
+    } else {
+        Detail::Short
+    };
     for record in records {
         terminal::print(&table::probe(record, detail))?;
         if let Some(rating) = rating {
@@ -111,9 +133,15 @@ fn show(args: &ProbeArgs, records: &[ProbeRecord], rating: Option<Rating>) -> Re
 /// How long the drive's rating lasts at `line_1`, day and night.
 fn endurance(record: &ProbeRecord, rating: Rating) -> String {
     let line = &record.body.sync_line;
-    let cell = line.method.as_deref().and_then(|method| record.cell(method, 4_096, "overwrite", 1));
+    let cell = line
+        .method
+        .as_deref()
+        .and_then(|method| record.cell(method, 4_096, "overwrite", 1));
     let bytes = cell.and_then(|(_, figures)| figures.device_bytes_per_sync.value);
-    let years = line.line_1.zip(bytes).and_then(|(rate, bytes)| rating.years(bytes, rate));
+    let years = line
+        .line_1
+        .zip(bytes)
+        .and_then(|(rate, bytes)| rating.years(bytes, rate));
     match (years, line.line_1, bytes) {
         (Some(years), Some(rate), Some(bytes)) => format!(
             "\nendurance   {} of device writes per sync at {} day and night use up {} in {}\n",
@@ -130,8 +158,16 @@ fn verdict(record: &ProbeRecord) -> Verdict {
     let word = record.verdict().map(|verdict| verdict.word.as_str());
     let broken = matches!(word, Some("not durable" | "implausible"));
     let partial = record.body.cut_short.is_some();
-    let first = if broken { Verdict::Broken } else { Verdict::Holds };
-    first.and(if partial { Verdict::Partial } else { Verdict::Holds })
+    let first = if broken {
+        Verdict::Broken
+    } else {
+        Verdict::Holds
+    };
+    first.and(if partial {
+        Verdict::Partial
+    } else {
+        Verdict::Holds
+    })
 }
 
 fn writetest(args: &WritetestArgs) -> Outcome {
@@ -143,7 +179,9 @@ fn writetest(args: &WritetestArgs) -> Outcome {
     };
     let began = clock::now();
     let Some(result) = test.run(interrupt::stop_flag())? else {
-        return Err(CannotRun::because("stopped before the first write was done"));
+        return Err(CannotRun::because(
+            "stopped before the first write was done",
+        ));
     };
     let seconds = result.elapsed_ns as f64 / 1e9;
     let asked = if result.operations == result.operations_asked {
@@ -156,14 +194,26 @@ fn writetest(args: &WritetestArgs) -> Outcome {
         "{} x {} bytes by {}{asked}: {seconds:.6} s, {:.2} operations/s\n\
          p50 {}  p90 {}  p99 {}  p99.9 {}  max {}\n\
          The same bytes of one file are overwritten; only the first operation grows it and is included.\n",
-        result.operations, args.bytes, result.method.name(), result.rate_per_s,
-        units::span_ns(latency.p50), units::span_ns(latency.p90), units::span_ns(latency.p99),
-        units::span_ns(latency.p999), units::span_ns(latency.max),
+        result.operations,
+        args.bytes,
+        result.method.name(),
+        result.rate_per_s,
+        units::span_ns(latency.p50),
+        units::span_ns(latency.p90),
+        units::span_ns(latency.p99),
+        units::span_ns(latency.p999),
+        units::span_ns(latency.max),
     );
     terminal::print(&text)?;
     if result.stopped {
         let spent = units::span_ns(clock::now() - began);
-        terminal::warn(&format!("stopped after {spent}, before all operations were done"));
+        terminal::warn(&format!(
+            "stopped after {spent}, before all operations were done"
+        ));
     }
-    Ok(if result.stopped { Verdict::Partial } else { Verdict::Holds })
+    Ok(if result.stopped {
+        Verdict::Partial
+    } else {
+        Verdict::Holds
+    })
 }

@@ -28,11 +28,21 @@ pub(crate) fn run<S: Shelf>(
     let places = places(shelf, &urls)?;
     estimate(args, &urls, &places);
     let mut lines = Lines::before(&args.line, &places)?;
-    let cases = cases(args, &urls, places, &lines, laboratory(args, &workload, shelf)?);
+    let cases = cases(
+        args,
+        &urls,
+        places,
+        &lines,
+        laboratory(args, &workload, shelf)?,
+    );
     let series = Series {
         workload: &workload,
         repetitions: args.repeat,
-        turns: if args.interleave { Turns::Interleaved } else { Turns::InBlocks },
+        turns: if args.interleave {
+            Turns::Interleaved
+        } else {
+            Turns::InBlocks
+        },
         runs: &args.runs,
         survey: None,
         first_number: 1,
@@ -91,7 +101,9 @@ fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
 
 /// Opens each target once, so that whatever is wrong shows before anything runs.
 fn places<S: Shelf>(shelf: &S, urls: &[String]) -> Result<Vec<LogPlace>, CannotRun> {
-    urls.iter().map(|url| shelf.open(url).map(|target| target.log_place())).collect()
+    urls.iter()
+        .map(|url| shelf.open(url).map(|target| target.log_place()))
+        .collect()
 }
 
 fn estimate(args: &RunArgs, urls: &[String], places: &[LogPlace]) {
@@ -99,7 +111,11 @@ fn estimate(args: &RunArgs, urls: &[String], places: &[LogPlace]) {
     let one = duration.unwrap_or_default() + args.warm_up;
     let runs = one.as_secs_f64() * (urls.len() * args.repeat) as f64;
     let seconds = runs + Lines::seconds(&args.line, places) + CALIBRATION.as_secs_f64();
-    let open_end = if duration.is_none() { " and as long as the transactions take" } else { "" };
+    let open_end = if duration.is_none() {
+        " and as long as the transactions take"
+    } else {
+        ""
+    };
     terminal::note(&format!("about {}{open_end}", units::span(seconds * 1e9)));
 }
 
@@ -116,13 +132,30 @@ fn cases(
     lines: &Lines,
     laboratory_cpu_ns: Option<f64>,
 ) -> Vec<Planned> {
-    let planned = urls.iter().zip(places).enumerate().map(|(number, (url, log_place))| {
-        let twice = urls.iter().filter(|other| *other == url).count() > 1;
-        let name = if twice { format!("{url} ({})", number + 1) } else { url.clone() };
-        let line_max_per_s = lines.line_max(&log_place);
-        let plan = RunPlan { laboratory_cpu_ns, line_max_per_s, ..plan(args) };
-        Planned { name, url: url.clone(), log_place, plan }
-    });
+    let planned = urls
+        .iter()
+        .zip(places)
+        .enumerate()
+        .map(|(number, (url, log_place))| {
+            let twice = urls.iter().filter(|other| *other == url).count() > 1;
+            let name = if twice {
+                format!("{url} ({})", number + 1)
+            } else {
+                url.clone()
+            };
+            let line_max_per_s = lines.line_max(&log_place);
+            let plan = RunPlan {
+                laboratory_cpu_ns,
+                line_max_per_s,
+                ..plan(args)
+            };
+            Planned {
+                name,
+                url: url.clone(),
+                log_place,
+                plan,
+            }
+        });
     planned.collect()
 }
 

@@ -9,12 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_metering::clock;
-use syncline_report::record::{
-    self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer,
-};
-use syncline_runner::{
-    self as runner, Case, Event, Observer, RunPlan, RunResult, Turns,
-};
+use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
+use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
 use syncline_workloads::AnyWorkload;
 
 /// One case: a target and a plan.
@@ -89,11 +85,18 @@ impl Series<'_> {
             if case.runs.is_empty() {
                 // A head without a run is no record.
                 let discarded = note.writer.map_or(Ok(()), Writer::discard);
-                result.broken_records.extend(discarded.err().map(|error| error.to_string()));
+                result
+                    .broken_records
+                    .extend(discarded.err().map(|error| error.to_string()));
             } else {
                 let (given, writer) = (note.given, note.writer);
                 let log_place = cases[number].log_place.clone();
-                result.ran.push(Ran { results: case.runs, given, writer, log_place });
+                result.ran.push(Ran {
+                    results: case.runs,
+                    given,
+                    writer,
+                    log_place,
+                });
             }
         }
         result
@@ -108,14 +111,19 @@ impl Ran {
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
         self.given.sync_line = line(&self.log_place);
         let record = record::from_run(&self.results, &self.given);
-        let file = self.writer.map(|writer| writer.finish_run(&record)).transpose();
+        let file = self
+            .writer
+            .map(|writer| writer.finish_run(&record))
+            .transpose();
         (record, file.map_err(CannotRun::from))
     }
 }
 
 fn open<S: Shelf>(shelf: &S, url: &str) -> Result<S::Target, syncline_contract::Failure> {
     use syncline_contract::{Failure, FailureKind};
-    shelf.open(url).map_err(|why| Failure::new(FailureKind::Statement, why.0))
+    shelf
+        .open(url)
+        .map_err(|why| Failure::new(FailureKind::Statement, why.0))
 }
 
 /// What is known of a case's record while it runs.
@@ -139,19 +147,24 @@ struct Scribe<'s> {
 
 impl<'s> Scribe<'s> {
     fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Progress) -> Scribe<'s> {
-        let notes = (series.first_number..).zip(cases).map(|(number, case)| Note {
-            given: RunGiven {
-                identity: Identity { survey: series.survey.clone(), ..facts::identity("run", number) },
-                url: Some(case.url.clone()),
-                host: facts::host(),
-                repeat: series.repetitions as u64,
-                interleave: series.turns == Turns::Interleaved && cases.len() > 1,
-                sync_line: SyncLine::unknown(None, "not measured yet"),
-            },
-            writer: None,
-            broken: None,
-            began: false,
-        });
+        let notes = (series.first_number..)
+            .zip(cases)
+            .map(|(number, case)| Note {
+                given: RunGiven {
+                    identity: Identity {
+                        survey: series.survey.clone(),
+                        ..facts::identity("run", number)
+                    },
+                    url: Some(case.url.clone()),
+                    host: facts::host(),
+                    repeat: series.repetitions as u64,
+                    interleave: series.turns == Turns::Interleaved && cases.len() > 1,
+                    sync_line: SyncLine::unknown(None, "not measured yet"),
+                },
+                writer: None,
+                broken: None,
+                began: false,
+            });
         Scribe {
             names: cases.iter().map(|case| case.name.clone()).collect(),
             runs: series.runs,
@@ -187,7 +200,9 @@ impl<'s> Scribe<'s> {
     fn interval(&self, interval: &runner::Interval) {
         self.write(|note, repetition| {
             let interval = record::interval_from_run(interval, repetition);
-            note.writer.as_mut().map_or(Ok(()), |writer| writer.interval(&interval))
+            note.writer
+                .as_mut()
+                .map_or(Ok(()), |writer| writer.interval(&interval))
         });
     }
 
@@ -201,7 +216,11 @@ impl<'s> Scribe<'s> {
 impl Observer for Scribe<'_> {
     fn event(&self, event: Event<'_>) {
         match event {
-            Event::Case { name, repetition, repetitions } => {
+            Event::Case {
+                name,
+                repetition,
+                repetitions,
+            } => {
                 let case = self.names.iter().position(|known| known == name);
                 let case = case.expect("only the cases of this series are run");
                 *self.current.borrow_mut() = (case, repetition as u64);
@@ -227,7 +246,9 @@ impl Observer for Scribe<'_> {
 pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
     let of = |case: &Planned| case.plan.duration.unwrap_or_default() + case.plan.warm_up;
     let sum: Duration = cases.iter().map(of).sum();
-    u64::try_from(sum.as_millis() / 100).unwrap_or(u64::MAX).saturating_mul(repetitions as u64)
+    u64::try_from(sum.as_millis() / 100)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(repetitions as u64)
 }
 
 /// Says on standard error what a record of a run has to complain about, and what it means for the
@@ -239,13 +260,24 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
         terminal::error(&format!("{name}: {why}"));
         verdict = verdict.and(Verdict::Partial);
     }
-    for check in record.end.checks.iter().filter(|check| check.outcome == "violated") {
+    for check in record
+        .end
+        .checks
+        .iter()
+        .filter(|check| check.outcome == "violated")
+    {
         let what = check.detail.as_deref().unwrap_or("it does not hold");
         terminal::error(&format!("{name}: violated: {}: {what}", check.name));
         verdict = verdict.and(Verdict::Broken);
     }
-    let failed = syncline_report::findings(record).iter().any(|finding| finding.fails);
-    verdict.and(if failed { Verdict::Broken } else { Verdict::Holds })
+    let failed = syncline_report::findings(record)
+        .iter()
+        .any(|finding| finding.fails);
+    verdict.and(if failed {
+        Verdict::Broken
+    } else {
+        Verdict::Holds
+    })
 }
 
 /// Wraps records for the views.

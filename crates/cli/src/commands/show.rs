@@ -32,10 +32,14 @@ pub(crate) fn write_report(path: &Path, records: &[Record]) -> Result<(), Cannot
     let mut half = path.as_os_str().to_owned();
     half.push(".part");
     let half = Path::new(&half);
-    let written = std::fs::write(half, html::report(records)).and_then(|()| std::fs::rename(half, path));
+    let written =
+        std::fs::write(half, html::report(records)).and_then(|()| std::fs::rename(half, path));
     written.map_err(|error| {
         // What is half written helps nobody; that it stays is said by the first error.
         drop(std::fs::remove_file(half));
-        CannotRun(format!("cannot write the report {}: {error}", path.display()))
+        CannotRun(format!(
+            "cannot write the report {}: {error}",
+            path.display()
+        ))
     })
 }

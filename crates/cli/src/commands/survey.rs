@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_probe::{Model, Plan, ProbeResult, Rating};
-use syncline_report::record::{self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Writer};
+use syncline_report::record::{
+    self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Writer,
+};
 use syncline_report::{survey::Survey, table, units};
 use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
@@ -63,10 +65,20 @@ impl Probes {
         let id = first.id.clone();
         let mut writers = Vec::new();
         for (number, directory) in (0..).zip(directories) {
-            let fresh = if number == 0 { first.clone() } else { facts::identity("probe", number) };
-            let identity = Identity { survey: Some(id.clone()), ..fresh };
+            let fresh = if number == 0 {
+                first.clone()
+            } else {
+                facts::identity("probe", number)
+            };
+            let identity = Identity {
+                survey: Some(id.clone()),
+                ..fresh
+            };
             let name = directory.display().to_string();
-            writers.push((Writer::create_probe(&args.runs, &identity, &name)?, identity));
+            writers.push((
+                Writer::create_probe(&args.runs, &identity, &name)?,
+                identity,
+            ));
         }
         let before = match probe::run(directories, plan, interrupt::stop_flag()) {
             Ok(before) => before,
@@ -84,7 +96,13 @@ impl Probes {
             files.push(writer.finish_probe(&record)?);
             records.push(record);
         }
-        Ok(Probes { id, before, after: Vec::new(), records, files })
+        Ok(Probes {
+            id,
+            before,
+            after: Vec::new(),
+            records,
+            files,
+        })
     }
 
     /// Measures the lines again.
@@ -93,7 +111,8 @@ impl Probes {
             let Some(line) = &before.line else { continue };
             let directory = std::slice::from_ref(&before.directory);
             let plan = Plan::brief(line);
-            self.after.extend(probe::run(directory, &plan, interrupt::stop_flag())?);
+            self.after
+                .extend(probe::run(directory, &plan, interrupt::stop_flag())?);
         }
         Ok(())
     }
@@ -105,15 +124,18 @@ impl Probes {
     fn line(&self, place: &LogPlace) -> SyncLine {
         match (place, self.of(place, &self.before)) {
             (LogPlace::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
-            (LogPlace::Directory(directory), None) => {
-                SyncLine::unknown(Some(directory.display().to_string()), "its directory was not probed")
-            }
+            (LogPlace::Directory(directory), None) => SyncLine::unknown(
+                Some(directory.display().to_string()),
+                "its directory was not probed",
+            ),
             (_, Some(before)) => line::between(before, self.of(place, &self.after)),
         }
     }
 
     fn of<'p>(&self, place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
-        let LogPlace::Directory(directory) = place else { return None };
+        let LogPlace::Directory(directory) = place else {
+            return None;
+        };
         among.iter().find(|probe| probe.directory == *directory)
     }
 }
@@ -228,7 +250,11 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
         verdict = verdict.and(series::judge(record));
     }
     let probes = probes.records.into_iter().map(Record::from);
-    (probes.chain(runs.into_iter().map(Record::from)).collect(), files, verdict)
+    (
+        probes.chain(runs.into_iter().map(Record::from)).collect(),
+        files,
+        verdict,
+    )
 }
 
 fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<(), CannotRun> {
@@ -265,11 +291,22 @@ fn endurance(records: &[Record], rating: Rating) -> String {
 
 /// Writes the HTML report beside the records, and names both.
 fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<(), CannotRun> {
-    let Some(probe) = files.first() else { return Ok(()) };
-    let name = probe.file_stem().map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
-    let path = args.runs.join(format!("{}.html", name.unwrap_or_else(|| "survey".to_owned())));
+    let Some(probe) = files.first() else {
+        return Ok(());
+    };
+    let name = probe
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().replace("-probe-", "-survey-"));
+    let path = args.runs.join(format!(
+        "{}.html",
+        name.unwrap_or_else(|| "survey".to_owned())
+    ));
     show::write_report(&path, records)?;
     terminal::note(&format!("report: {}", path.display()));
-    terminal::note(&format!("records: {} and {} beside it", probe.display(), files.len() - 1));
+    terminal::note(&format!(
+        "records: {} and {} beside it",
+        probe.display(),
+        files.len() - 1
+    ));
     Ok(())
 }

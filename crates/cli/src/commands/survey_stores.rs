@@ -77,7 +77,9 @@ fn built_in(directory: &Path, number: usize) -> Vec<String> {
 
 /// A path inside a URL.
 fn encoded(path: &str) -> String {
-    path.replace('%', "%25").replace('?', "%3F").replace('&', "%26")
+    path.replace('%', "%25")
+        .replace('?', "%3F")
+        .replace('&', "%26")
 }
 
 fn entry<S: Shelf>(args: &SurveyArgs, shelf: &S, url: &str) -> Result<Entry, CannotRun> {
@@ -112,14 +114,18 @@ fn refusal(model: ClientModel, clients_max: Option<usize>, clients: usize) -> Op
 }
 
 fn durability(url: &str) -> String {
-    let asked = url.split(['?', '&']).find_map(|part| part.strip_prefix("durability="));
+    let asked = url
+        .split(['?', '&'])
+        .find_map(|part| part.strip_prefix("durability="));
     asked.unwrap_or("data").to_owned()
 }
 
 fn real(place: LogPlace) -> LogPlace {
     match place {
         // What cannot be resolved is kept as it was said; probing it will say why.
-        LogPlace::Directory(path) => LogPlace::Directory(std::fs::canonicalize(&path).unwrap_or(path)),
+        LogPlace::Directory(path) => {
+            LogPlace::Directory(std::fs::canonicalize(&path).unwrap_or(path))
+        }
         nowhere @ LogPlace::Nowhere(_) => nowhere,
     }
 }

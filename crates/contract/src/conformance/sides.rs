@@ -13,6 +13,9 @@ use syncline_metering::clock;
 /// How long one client keeps its transaction open for the other, at most.
 const PATIENCE_NS: u64 = 2 * clock::SECOND;
 
+/// How long one client waits for the other to read what it has locked: in vain, mostly.
+const VAIN_NS: u64 = clock::SECOND / 10;
+
 /// Additions that each of two clients makes.
 const ADDITIONS: i64 = 50;
 
@@ -20,8 +23,8 @@ const ADDITIONS: i64 = 50;
 const TRIES_MAX: u32 = 100_000;
 
 /// Lets others run until something holds or patience ends.
-async fn until(holds: impl Fn() -> bool) {
-    let end = clock::now() + PATIENCE_NS;
+async fn until(holds: impl Fn() -> bool, patience_ns: u64) {
+    let end = clock::now() + patience_ns;
     while !holds() && clock::now() < end {
         let_others_run().await;
     }
@@ -55,13 +58,13 @@ pub(super) fn uncommitted_is_hidden<T: Target>(ground: &Ground<'_, T>) -> Verdic
             "a row updated in the transaction",
         )?;
         written.store(true, Ordering::Release);
-        until(|| looked.load(Ordering::Acquire)).await;
+        until(|| looked.load(Ordering::Acquire), PATIENCE_NS).await;
         seat.session.abort().await;
         Ok(())
     };
     let look = async |ground: &Ground<'_, T>| {
         let mut seat = ground.client().await?;
-        until(|| written.load(Ordering::Acquire)).await;
+        until(|| written.load(Ordering::Acquire), PATIENCE_NS).await;
         let seen = seat
             .commits(Shape::ReadOnly, async |tx| {
                 tx.ask(&scene.get_whole, (1,))?;
@@ -92,13 +95,12 @@ pub(super) fn no_update_is_lost<T: Target>(ground: &Ground<'_, T>) -> Verdict {
             .await?;
         Ok::<(), Wrong>(())
     })?;
-    let ready = AtomicUsize::new(0);
+    let (ready, read) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let add = async |ground: &Ground<'_, T>| {
         let mut seat = ground.client().await?;
-        ready.fetch_add(1, Ordering::AcqRel);
-        until(|| ready.load(Ordering::Acquire) == 2).await;
+        meet(&ready, PATIENCE_NS).await;
         for _ in 0..ADDITIONS {
-            add_one(&mut seat, scene).await?;
+            add_one(&mut seat, scene, &read).await?;
         }
         Ok(())
     };
@@ -116,13 +118,21 @@ pub(super) fn no_update_is_lost<T: Target>(ground: &Ground<'_, T>) -> Verdict {
     })
 }
 
-/// Adds one, trying again after each conflict.
-async fn add_one<S: Session>(seat: &mut Seat<S>, scene: &Scene) -> Verdict {
+/// Waits until both clients have come here for the first time.
+async fn meet(come: &AtomicUsize, patience_ns: u64) {
+    come.fetch_add(1, Ordering::AcqRel);
+    until(|| come.load(Ordering::Acquire) >= 2, patience_ns).await;
+}
+
+/// Adds one, trying again after each conflict. The first time both clients wait after their read, so
+/// that a store which lets both read and both write loses one for certain; where the other cannot
+/// read meanwhile, they wait for it in vain.
+async fn add_one<S: Session>(seat: &mut Seat<S>, scene: &Scene, read: &AtomicUsize) -> Verdict {
     for _ in 0..TRIES_MAX {
         let added = seat
             .commits(Shape::Several, async |tx| {
                 let (whole,) = tx.read(&scene.get_whole_for_update, (1,)).await?;
-                let_others_run().await;
+                meet(read, VAIN_NS).await;
                 tx.write(&scene.set_whole, (1, whole + 1))
             })
             .await;

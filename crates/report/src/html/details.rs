@@ -15,7 +15,9 @@ pub(super) fn device(probe: &ProbeRecord) -> Markup {
         div.scroll { table.facts {
             thead { tr { th { "fact" } th { "value" } th { "said by" } } }
             tbody {
-                @for fact in &device.mount { (fact_row(fact)) }
+                @if device.layers.iter().all(|layer| layer.facts != device.mount) {
+                    @for fact in &device.mount { (fact_row(fact)) }
+                }
                 @for layer in &device.layers {
                     tr.group { th colspan="3" {
                         (layer.name) " (" (layer.kind) ") "
@@ -42,7 +44,7 @@ fn fact_row(fact: &Fact) -> Markup {
         tr {
             td.text { (fact.name) }
             td.text { (units::or_unknown(fact.value.as_deref(), str::to_owned)) }
-            td.text { code { (fact.said_by) } }
+            td.text { code { (table::short_source(&fact.said_by)) } }
         }
     }
 }
@@ -63,7 +65,10 @@ pub(super) fn warnings(survey: &Survey<'_>) -> Markup {
             .iter()
             .filter(|warning| warning.name != "durability")
         {
-            match others.iter_mut().find(|(known, _)| *known == warning) {
+            match others
+                .iter_mut()
+                .find(|(known, _)| known.advice == warning.advice)
+            {
                 Some((_, titles)) => titles.push(run.title()),
                 None => others.push((warning, vec![run.title()])),
             }

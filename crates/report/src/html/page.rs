@@ -6,6 +6,7 @@ use super::stores::Stores;
 use super::{details, rows};
 use crate::record::{ProbeRecord, Record, RunRecord, json};
 use crate::survey::Survey;
+use crate::table;
 use crate::units;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -35,7 +36,17 @@ pub fn report(records: &[Record]) -> String {
                     h1 { (title) }
                     @if let Some(first) = records.first() { p.when { (origin(first)) } }
                 }
-                @for survey in &surveys { (part(survey)) }
+                @for survey in &surveys {
+                    @if surveys.len() > 1 {
+                        h2.part { (survey.probe.body.directory) " "
+                            code { (survey.probe.identity.id) } }
+                    }
+                    (part(survey))
+                }
+                @if surveys.iter().filter(|survey| !survey.runs.is_empty()).count() > 1 {
+                    h2.part { "Directories side by side" }
+                    pre { (table::matrix(&surveys)) }
+                }
                 @if !loose.is_empty() { (other_runs(&loose)) }
                 h2 { "Every record" }
                 (details::records(records))
@@ -60,7 +71,10 @@ fn title(surveys: &[Survey<'_>], loose: &[&RunRecord]) -> String {
             format!("Syncline probe: {}", one.probe.body.directory)
         }
         ([one], _) => format!("Syncline survey: {}", one.probe.body.directory),
-        (several, _) => format!("Syncline survey: {} directories", several.len()),
+        (several, _) => format!(
+            "Syncline: {} probes and what ran beside them",
+            several.len()
+        ),
     }
 }
 
@@ -172,7 +186,10 @@ fn probe(probe: &ProbeRecord) -> Markup {
             p.verdict { b { (verdict.word) } ": " (verdict.subject) ": " (verdict.reason)
                 @if let Some(remedy) = &verdict.remedy { pre { (remedy) } } }
         }
-        @for note in &probe.body.notes { p.note { (note) } }
+        @let said = &probe.body.device.sentences;
+        @for note in probe.body.notes.iter().filter(|note| !said.contains(note)) {
+            p.note { (note) }
+        }
         @if let Some(reason) = &probe.body.cut_short { p.warning { "cut short: " (reason) } }
         (details::device(probe))
     }

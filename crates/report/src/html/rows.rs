@@ -88,6 +88,9 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
             td.text title=(limit.map_or("", |found| found.reason.as_str())) {
                 (limit.map_or(units::UNKNOWN, |found| found.verdict.as_str()))
                 @if run.end.cut_short.is_some() { ", cut short" }
+                @if let Some(fair) = run.end.fairness.as_ref().filter(|fair| !fair.starved.is_empty()) {
+                    ", " (fair.starved.len()) " clients starved"
+                }
             }
         }
     }

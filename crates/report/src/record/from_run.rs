@@ -4,20 +4,17 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
-use super::figures::{
-    Arrivals, Counted, Latency, OperationFigures, Outcomes, PerCommit, Range, Repetition,
-    TransactionFigures,
-};
+use super::figures::{Arrivals, Counted, Outcomes, PerCommit, Range};
+use super::from_head::{device, measured_machine, plan, target, workload};
+use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
 use super::identity::Identity;
 use super::interval::Interval;
-use super::judgement::{Check, Fairness, Saturation, Warning};
-use super::place::{Device, Machine, SyncLine};
+use super::judgement::{Check, Warning};
+use super::place::{Machine, SyncLine};
 use super::run::{RunEnd, RunHead, RunRecord};
-use super::setting::{Client, Plan, Setting, Target, Workload};
+use super::setting::Client;
 use crate::stats;
-use std::collections::BTreeMap;
-use std::time::Duration;
-use syncline_runner::{self as runner, Cause, CheckOutcome, FailureKind, LogPlace, StopReason};
+use syncline_runner::{self as runner, CheckOutcome, StopReason};
 
 /// What a record needs and the runner does not know.
 #[derive(Clone, Debug)]
@@ -176,181 +173,6 @@ fn middle_of(runs: &[runner::RunResult]) -> usize {
     order[(runs.len() - 1) / 2]
 }
 
-fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> Plan {
-    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    Plan {
-        clients: clients as u64,
-        workers: plan.workers.map(|workers| workers as u64),
-        duration_ns: plan.duration.map(nanos),
-        transactions: plan.transactions,
-        warm_up_ns: nanos(plan.warm_up),
-        drain_ns: nanos(plan.drain),
-        arrival: plan.arrival.word().to_owned(),
-        rate_per_s: finite(plan.arrival.rate_per_s()),
-        retries: u64::from(plan.retries),
-        seed: plan.seed,
-        pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
-        operations: plan.operations,
-        interval_ns: nanos(plan.interval),
-        repeat: given.repeat,
-        interleave: given.interleave,
-    }
-}
-
-fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
-    Workload {
-        name: facts.name.clone(),
-        options: facts.options.iter().cloned().collect(),
-        seed,
-        unit: facts.unit.name.to_owned(),
-        unit_per_transaction: facts.unit.per_transaction,
-        notice: facts.notice.clone(),
-    }
-}
-
-fn target(facts: &runner::TargetFacts, url: Option<String>) -> Target {
-    let evidence = &facts.evidence;
-    let (log_directory, log_reason) = match &facts.log_place {
-        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
-        LogPlace::Nowhere(reason) => (None, Some(reason.clone())),
-    };
-    Target {
-        name: facts.name.clone(),
-        url,
-        product: Some(evidence.product.clone()),
-        version: Some(evidence.version.clone()),
-        durability: Some(evidence.durability.word().to_owned()),
-        evidence: Some(evidence.durability_evidence.clone()),
-        isolation: Some(evidence.isolation.words().to_owned()),
-        settings: evidence
-            .settings
-            .iter()
-            .map(|setting| Setting {
-                name: setting.name.clone(),
-                value: setting.value.clone(),
-                said_by: setting.said_by.clone(),
-            })
-            .collect(),
-        log_directory,
-        log_reason,
-    }
-}
-
-fn measured_machine(machine: Machine, intervals: &[Interval]) -> Machine {
-    Machine {
-        steal: mean(intervals, |interval| interval.steal),
-        foreign_cpus: mean(intervals, |interval| interval.foreign_cpus),
-        pressure_cpu: mean(intervals, |interval| interval.pressure_cpu),
-        pressure_io: mean(intervals, |interval| interval.pressure_io),
-        ..machine
-    }
-}
-
-fn device(head: &runner::RunHead, intervals: &[Interval]) -> Device {
-    match &head.device {
-        Ok(place) => Device {
-            name: Some(place.device.clone()),
-            model: place.model.clone(),
-            queue_length: mean(intervals, |interval| interval.queue_length),
-            reason: None,
-        },
-        Err(reason) => Device {
-            name: None,
-            model: None,
-            queue_length: None,
-            reason: Some(reason.clone()),
-        },
-    }
-}
-
-/// The mean over the intervals that know the figure, weighted by their length.
-fn mean(intervals: &[Interval], figure: impl Fn(&Interval) -> Option<f64>) -> Option<f64> {
-    let (mut sum, mut seconds) = (0.0, 0.0);
-    for interval in intervals {
-        if let Some(value) = figure(interval) {
-            sum += value * interval.seconds();
-            seconds += interval.seconds();
-        }
-    }
-    finite(Some(sum / seconds))
-}
-
-fn outcomes(found: &runner::Outcomes) -> Outcomes {
-    let causes = |counts: &[u64], names: Vec<&'static str>| -> BTreeMap<String, u64> {
-        let named = names
-            .into_iter()
-            .map(str::to_owned)
-            .zip(counts.iter().copied());
-        named.filter(|(_, count)| *count > 0).collect()
-    };
-    Outcomes {
-        attempted: found.attempted,
-        committed: found.committed,
-        aborted: found.aborted,
-        conflicted: found.conflicted.iter().sum(),
-        failed: found.failed.iter().sum(),
-        unfinished: found.unfinished,
-        conflict_causes: causes(
-            &found.conflicted,
-            Cause::ALL.iter().map(|cause| cause.name()).collect(),
-        ),
-        failure_causes: causes(
-            &found.failed,
-            FailureKind::ALL.iter().map(|kind| kind.name()).collect(),
-        ),
-        retries: found.retries,
-        committed_after_retry: found.committed_after_retry,
-    }
-}
-
-fn repetition(run: &runner::RunResult) -> Repetition {
-    Repetition {
-        started_wall_ns: run.head.began_wall_ns,
-        measured_ns: run.measured_ns,
-        outcomes: outcomes(&run.outcomes),
-        throughput_per_s: run.throughput_per_s,
-        transactions: transactions(run),
-        commits_per_sync: run
-            .per_commit
-            .syncs
-            .value
-            .and_then(|syncs| finite(Some(1.0 / syncs))),
-    }
-}
-
-fn transactions(run: &runner::RunResult) -> Vec<TransactionFigures> {
-    run.transactions
-        .iter()
-        .map(|one| TransactionFigures {
-            name: one.name.clone(),
-            count: one.outcomes.committed,
-            outcomes: outcomes(&one.outcomes),
-            service_ns: one.service_ns.as_ref().map(latency),
-            response_ns: one.response_ns.as_ref().map(latency),
-        })
-        .collect()
-}
-
-fn operation(one: &runner::OperationResult) -> OperationFigures {
-    OperationFigures {
-        name: one.name.clone(),
-        count: one.service_ns.map_or(0, |times| times.count),
-        service_ns: one.service_ns.as_ref().map(latency),
-        pipelined: one.pipelined,
-    }
-}
-
-fn latency(times: &runner::Distribution) -> Latency {
-    Latency {
-        p50: times.p50,
-        p90: times.p90,
-        p99: times.p99,
-        p999: times.p999,
-        max: times.max,
-        mean: times.mean,
-    }
-}
-
 fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
     runs.iter()
         .filter_map(|run| run.arrivals)
@@ -400,44 +222,6 @@ fn median_count(
         stats::median(&values),
         known.map_or_else(|| "not counted".to_owned(), |count| count.source.clone()),
     )
-}
-
-fn saturation(found: &runner::Saturation) -> Saturation {
-    let figures = &found.figures;
-    let named = [
-        ("workers_busy", figures.workers_busy),
-        ("laboratory_share", figures.laboratory_share),
-        ("machine_busy", figures.machine_busy),
-        ("conflict_share", figures.conflict_share),
-        ("line_share", figures.line_share),
-        ("device_busy", figures.device_busy),
-        ("syncs_per_s", figures.syncs_per_s),
-        ("flushes_per_s", figures.flushes_per_s),
-        ("read_share", figures.read_share),
-        ("round_trip_share", figures.round_trip_share),
-    ];
-    Saturation {
-        verdict: found.verdict.words().to_owned(),
-        reason: found.reason.clone(),
-        figures: named
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), finite(value)))
-            .collect(),
-        thresholds: found
-            .thresholds
-            .iter()
-            .map(|threshold| (threshold.figure.to_owned(), threshold.at_least))
-            .collect(),
-    }
-}
-
-fn fairness(found: &runner::Fairness) -> Fairness {
-    Fairness {
-        least: found.least,
-        median: found.median,
-        most: found.most,
-        starved: found.starved.iter().map(|client| *client as u64).collect(),
-    }
 }
 
 /// Each check once; of several repetitions the worst outcome stands.
@@ -511,6 +295,7 @@ fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
     failure.or_else(|| missing.then(|| format!("{} of {repeat} repetitions ran", runs.len())))
 }
 
-fn finite(value: Option<f64>) -> Option<f64> {
+/// A figure that is one.
+pub(super) fn finite(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }

@@ -8,6 +8,8 @@
 
 mod described;
 mod figures;
+mod from_head;
+mod from_phase;
 mod from_probe;
 mod from_run;
 mod identity;

@@ -22,9 +22,7 @@ pub const RUNS_FOLDER: &str = "syncline-runs";
 #[derive(Debug)]
 pub struct Writer {
     path: PathBuf,
-    file: File,
-    /// Bytes of whole lines.
-    length: u64,
+    lines: Lines<File>,
 }
 
 impl Writer {
@@ -89,8 +87,7 @@ impl Writer {
         })?;
         let mut writer = Writer {
             path,
-            file,
-            length: 0,
+            lines: Lines::new(file),
         };
         if let Err(error) = writer.append(head) {
             // An empty record helps nobody; if it cannot be removed, the reader names it as empty.
@@ -103,13 +100,11 @@ impl Writer {
     }
 
     fn append(&mut self, line: &Line<'_>) -> Result<()> {
-        let bytes = line.to_bytes();
-        append_whole(&mut self.file, self.length, &bytes).map_err(|source| Error::Append {
+        let appended = self.lines.append(&line.to_bytes());
+        appended.map_err(|source| Error::Append {
             path: self.path.clone(),
             source,
-        })?;
-        self.length += bytes.len() as u64;
-        Ok(())
+        })
     }
 }
 
@@ -124,12 +119,38 @@ impl Tape for File {
     }
 }
 
-/// Appends all bytes to a tape of that length, or none of them.
-fn append_whole(tape: &mut impl Tape, length: u64, bytes: &[u8]) -> io::Result<()> {
-    // The first error says why; that the half line could not be taken back either adds nothing,
-    // since the reader leaves it out.
-    tape.write_all(bytes)
-        .inspect_err(|_| drop(tape.shorten(length)))
+/// A tape of whole lines: each is appended whole or not at all.
+#[derive(Debug)]
+struct Lines<T> {
+    tape: T,
+    /// Bytes of whole lines.
+    length: u64,
+    /// True if a half line follows them that could not be taken back yet.
+    torn: bool,
+}
+
+impl<T: Tape> Lines<T> {
+    fn new(tape: T) -> Lines<T> {
+        Lines {
+            tape,
+            length: 0,
+            torn: false,
+        }
+    }
+
+    fn append(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.torn {
+            self.tape.shorten(self.length)?;
+            self.torn = false;
+        }
+        let written = self.tape.write_all(line);
+        match written {
+            Ok(()) => self.length += line.len() as u64,
+            // The first error says why; the half line is taken back now or before the next line.
+            Err(_) => self.torn = self.tape.shorten(self.length).is_err(),
+        }
+        written
+    }
 }
 
 /// "2026-11-20T0915Z-insert-sqlite-8c-k3f9a.jsonl".
@@ -150,7 +171,7 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tape, append_whole, file_name, plain};
+    use super::{Lines, Tape, file_name, plain};
     use crate::record::Identity;
     use std::io::{self, Write};
 
@@ -158,6 +179,8 @@ mod tests {
     struct SmallDisk {
         bytes: Vec<u8>,
         room: usize,
+        /// True while it cannot be shortened.
+        stuck: bool,
     }
 
     impl Write for SmallDisk {
@@ -179,6 +202,9 @@ mod tests {
 
     impl Tape for SmallDisk {
         fn shorten(&mut self, length: u64) -> io::Result<()> {
+            if self.stuck {
+                return Err(io::ErrorKind::Other.into());
+            }
             self.bytes.truncate(usize::try_from(length).unwrap());
             Ok(())
         }
@@ -186,16 +212,38 @@ mod tests {
 
     #[test]
     fn a_line_that_found_no_room_leaves_nothing_and_the_next_may_find_some() {
-        let mut disk = SmallDisk {
-            bytes: b"head\n".to_vec(),
+        let mut lines = Lines::new(SmallDisk {
+            bytes: Vec::new(),
             room: 9,
-        };
-        let error = append_whole(&mut disk, 5, b"interval\n").unwrap_err();
+            stuck: false,
+        });
+        lines.append(b"head\n").unwrap();
+        let error = lines.append(b"interval\n").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(disk.bytes, b"head\n");
-        disk.room = 20;
-        append_whole(&mut disk, 5, b"interval\n").unwrap();
-        assert_eq!(disk.bytes, b"head\ninterval\n");
+        assert_eq!(lines.tape.bytes, b"head\n");
+        lines.tape.room = 20;
+        lines.append(b"interval\n").unwrap();
+        assert_eq!(lines.tape.bytes, b"head\ninterval\n");
+    }
+
+    #[test]
+    fn a_half_line_that_could_not_be_taken_back_is_taken_back_before_the_next() {
+        let mut lines = Lines::new(SmallDisk {
+            bytes: Vec::new(),
+            room: 9,
+            stuck: true,
+        });
+        lines.append(b"head\n").unwrap();
+        assert!(lines.append(b"interval\n").is_err());
+        assert_eq!(lines.tape.bytes, b"head\ninte");
+        lines.tape.room = 20;
+        assert!(
+            lines.append(b"interval\n").is_err(),
+            "still stuck: nothing may follow half a line"
+        );
+        lines.tape.stuck = false;
+        lines.append(b"interval\n").unwrap();
+        assert_eq!(lines.tape.bytes, b"head\ninterval\n");
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Grid {
                 column.set_constraint(ColumnConstraint::ContentWidth);
             }
             if let (true, Some(column)) = (index == 0, table.column_mut(index)) {
-                column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(34)));
+                column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(44)));
             }
         }
         joined(&table.lines().collect::<Vec<_>>())

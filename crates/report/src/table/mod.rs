@@ -21,6 +21,8 @@ mod run;
 mod run_parts;
 mod survey;
 
+pub(crate) use probe_device::short_source;
+
 pub use compare::compare;
 pub use endurance::{endurance_of_line, endurance_of_run};
 pub use from_dual::from_dual;

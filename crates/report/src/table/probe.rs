@@ -249,7 +249,12 @@ fn verdicts(record: &ProbeRecord) -> String {
             text += &format!("  to change it: {remedy}\n");
         }
     }
-    for note in &body.notes {
+    // What the device part has said already is not said again.
+    for note in body
+        .notes
+        .iter()
+        .filter(|note| !body.device.sentences.contains(note))
+    {
         text += &prose::wrapped("  note: ", note);
     }
     let counts = &body.flush_counts;

@@ -13,10 +13,17 @@ pub(super) fn device(record: &ProbeRecord) -> String {
         ("", Side::Left),
         ("said by", Side::Left),
     ]);
-    device
-        .mount
+    // The file system's own layer tells the mount's facts too.
+    if device
+        .layers
         .iter()
-        .for_each(|fact| row(&mut grid, "", fact));
+        .all(|layer| layer.facts != device.mount)
+    {
+        device
+            .mount
+            .iter()
+            .for_each(|fact| row(&mut grid, "", fact));
+    }
     for layer in &device.layers {
         let indent = "  ".repeat(usize::try_from(layer.depth).unwrap_or(0).min(8));
         let name = format!("{indent}{} ({})", layer.name, layer.kind);
@@ -55,8 +62,20 @@ fn row(grid: &mut Grid, indent: &str, fact: &Fact) {
     grid.row(vec![
         format!("{indent}{}", fact.name),
         value,
-        fact.said_by.clone(),
+        short_source(&fact.said_by),
     ]);
+}
+
+/// The short name that the kernel gives a disk's directory: `/sys/block/vda` leads to the same place as
+/// the long way over the bus.
+pub(crate) fn short_source(said_by: &str) -> String {
+    match (
+        said_by.starts_with("/sys/devices/"),
+        said_by.split_once("/block/"),
+    ) {
+        (true, Some((_, rest))) => format!("/sys/block/{rest}"),
+        _ => said_by.to_owned(),
+    }
 }
 
 fn standing(layer: &Layer) -> String {
@@ -65,5 +84,17 @@ fn standing(layer: &Layer) -> String {
         ("breaks", Some(reason)) => format!("breaks syncs: {reason}"),
         (_, Some(reason)) => format!("what it does with a sync is not known: {reason}"),
         (_, None) => "what it does with a sync is not known".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short_source;
+
+    #[test]
+    fn sysfs_is_named_by_its_short_way() {
+        let long = "/sys/devices/pci0000:00/0000:00:02.0/virtio1/block/vda/queue/fua";
+        assert_eq!(short_source(long), "/sys/block/vda/queue/fua");
+        assert_eq!(short_source("/proc/cpuinfo"), "/proc/cpuinfo");
     }
 }

@@ -75,9 +75,9 @@ fn drift(line: &SyncLine) -> Option<String> {
 
 fn rows(survey: &Survey<'_>) -> String {
     let mut grid = Grid::new(&[
-        ("  clients", Side::Right),
+        ("clients", Side::Right),
         ("commits/s", Side::Right),
-        ("from to", Side::Right),
+        ("from-to", Side::Right),
         ("x line_1", Side::Right),
         ("x line_max", Side::Right),
         ("per sync", Side::Right),
@@ -90,9 +90,14 @@ fn rows(survey: &Survey<'_>) -> String {
         grid.text(heading(group));
         for rung in &group.rungs {
             match rung.outcome {
-                RungOutcome::Ran(run) => grid.row(cells(run, survey.line())),
+                RungOutcome::Ran(run) => {
+                    grid.row(cells(run, survey.line()));
+                    if let Some(starved) = starved(run) {
+                        grid.text(format!("{:>7}  {starved}", ""));
+                    }
+                }
                 RungOutcome::NotRun(reason) => {
-                    grid.text(format!("{:>9}  not run: {reason}", rung.clients));
+                    grid.text(format!("{:>7}  not run: {reason}", rung.clients));
                 }
             }
         }
@@ -101,8 +106,12 @@ fn rows(survey: &Survey<'_>) -> String {
         return "no store was run\n".to_owned();
     }
     grid.render()
-        + "commits/s: median of the repetitions; x line_1, x line_max: commits for each sync the line \
-           allows;\nper sync: commits that shared one counted sync; p50, p99: service time\n"
+        + &prose::wrapped(
+            "",
+            "commits/s: median of the repetitions, from-to between them; x line_1, x line_max: commits \
+             for each sync the line allows; per sync: commits that shared one counted sync; p50, p99: \
+             service time",
+        )
 }
 
 /// "sqlite 3.50.4, threads: data (read back ...; power loss not tested)".
@@ -134,6 +143,17 @@ fn heading(group: &Group<'_>) -> String {
     text.trim_end().to_owned()
 }
 
+/// Who was hardly served, where somebody was: percentiles do not show it.
+fn starved(run: &RunRecord) -> Option<String> {
+    let starved = run.end.fairness.as_ref()?.starved.len();
+    let clients = run.head.plan.clients;
+    (starved > 0).then(|| {
+        format!(
+            "{starved} of {clients} clients starved: p50 and p99 show only those who were served"
+        )
+    })
+}
+
 fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |line: Option<f64>| {
@@ -145,13 +165,7 @@ fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
     let range = run.end.throughput_range.as_ref().map_or_else(
         || "one run".to_owned(),
-        |range| {
-            format!(
-                "{} to {}",
-                units::count(range.least),
-                units::count(range.most)
-            )
-        },
+        |range| format!("{}-{}", units::count(range.least), units::count(range.most)),
     );
     let mut limit = run
         .end

@@ -116,7 +116,9 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
         .map(|(factor, number)| repetition(number, per_s * factor, service_ns, commits_per_sync))
         .collect();
     let mut summed = Outcomes::none();
-    repetitions.iter().for_each(|one| summed.add(&one.outcomes));
+    for one in &repetitions {
+        summed.add(&one.outcomes);
+    }
     RunRecord {
         identity: identity("run", salt),
         head: head(store, clients),
@@ -171,6 +173,15 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
             }],
         },
     }
+}
+
+/// A run in which some clients were hardly served.
+pub(crate) fn starving(mut run: RunRecord) -> RunRecord {
+    if let Some(fairness) = &mut run.end.fairness {
+        fairness.least = 0;
+        fairness.starved = vec![0, 4, 17];
+    }
+    run
 }
 
 /// An open loop at twice what the store can do.
@@ -534,10 +545,10 @@ pub(crate) fn survey() -> Vec<Record> {
         (SQLITE_QUEUE, 64, 231_000.0, 61.0),
         (SQLITE_QUEUE, 1_000, 334_000.0, 870.0),
     ];
-    records.extend(
-        rungs.map(|(store, clients, rate, commits)| {
-            Record::from(run(store, clients, rate, commits))
-        }),
-    );
+    records.extend(rungs.map(|(store, clients, rate, commits)| {
+        let run = run(store, clients, rate, commits);
+        let crowded = store.model == "threads" && clients == 64;
+        Record::from(if crowded { starving(run) } else { run })
+    }));
     records
 }

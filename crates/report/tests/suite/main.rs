@@ -1,10 +1,17 @@
 //! The record and its views, through the crate's public names only.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
+#![allow(
+    clippy::assigning_clones,
+    reason = "texts are set once a test; plain assignments read better"
+)]
+
 mod comparing;
 mod conversion;
 mod findings;
 mod fixture;
 mod golden;
+mod real_run;
 mod record_file;
 mod schema;
 mod sharing;

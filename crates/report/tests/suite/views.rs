@@ -110,6 +110,7 @@ fn the_survey_says_what_was_not_run_and_what_is_not_known() {
     let surveys = Survey::all(&records);
     let text = table::survey(&surveys[0]);
     assert!(text.contains("1000  not run: a thread a client"), "{text}");
+    assert!(text.contains("3 of 64 clients starved"), "{text}");
     let [directory, stores, unknown] = surveys[0].sentences();
     assert!(
         directory.contains("12.1k syncs/s") && directory.contains("60.2k syncs/s"),
@@ -164,6 +165,7 @@ fn surveys_are_told_apart_by_directory() {
     assert!(surveys.iter().all(|survey| survey.runs.len() == count));
     let text = table::show(&records);
     assert!(text.contains("commits per second of one client"), "{text}");
+    assert!(html::report(&records).contains("Directories side by side"));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::task::{Poll, Waker};
 use std::thread::JoinHandle;
 use syncline_contract::{
     Capabilities, Cause, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation,
-    LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, TableId, Target, TargetResult, Value,
-    Worker,
+    LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
+    TargetResult, Value, Worker,
 };
 use syncline_metering::clock;
 
@@ -93,6 +93,8 @@ pub(crate) struct Store {
     pub(crate) script: Arc<Script>,
     /// What fails: "create", "evidence", "worker", "connect", "load", "remove".
     pub(crate) broken: Option<&'static str>,
+    /// Whose system calls it says are its own.
+    pub(crate) process: StoreProcess,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -122,6 +124,7 @@ impl Store {
             book: Arc::default(),
             script: Arc::new(script),
             broken: None,
+            process: StoreProcess::Ours,
             log: Mutex::new(Some(sender)),
             thread: Some(thread),
         }
@@ -197,6 +200,7 @@ pub(crate) struct Connection {
     key: Option<(i64, OperationId)>,
     tries: BTreeMap<i64, usize>,
     lost: bool,
+    load_broken: bool,
     rows: Rows,
 }
 
@@ -292,6 +296,10 @@ impl Session for Connection {
     }
 
     async fn load(&mut self, _table: TableId, batch: &Rows) -> Result<(), Stop> {
+        if self.load_broken {
+            let what = "load does not work today";
+            return Err(Failure::new(FailureKind::Storage, what).into());
+        }
         let mut loaded = self.part.book.loaded.lock().unwrap();
         for row in batch.iter() {
             let Value::Int(key) = row.value(0) else {
@@ -323,6 +331,10 @@ impl Target for Store {
 
     fn log_place(&self) -> LogPlace {
         LogPlace::Nowhere("it keeps no log".to_owned())
+    }
+
+    fn process(&self) -> StoreProcess {
+        self.process
     }
 
     async fn create(&self, _plan: &Plan) -> TargetResult<()> {
@@ -362,6 +374,7 @@ impl Target for Store {
             key: None,
             tries: BTreeMap::new(),
             lost: false,
+            load_broken: self.broken == Some("load"),
             rows: Rows::new(1),
         })
     }

@@ -172,6 +172,16 @@ impl Place {
     }
 }
 
+impl Drop for Place {
+    /// A private store goes with its target, also when a panic is what ends it: nobody knows its name.
+    fn drop(&mut self) {
+        if self.private.is_some() {
+            // There is nobody left to tell; whoever wants to know removes it before.
+            drop(self.remove());
+        }
+    }
+}
+
 fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);

@@ -1,8 +1,8 @@
 //! The options of a `sqlite:` URL, and what SQLite is told for them.
 
 use crate::error::Error;
-use crate::url::{Given, Listing, OptionListing};
-use syncline_contract::{ClientModel, Durability};
+use crate::url::Listing;
+use syncline_contract::{ClientModel, Durability, Given, OptionListing};
 
 /// Where SQLite keeps what it needs to undo or redo a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::settings::{LISTING, Settings, Wait};
 use super::sql;
 use crate::any::AnyTarget;
 use crate::error::Error;
-use crate::url::{Given, Url};
+use crate::url::Url;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +33,7 @@ pub struct SqliteQueue {
 
 /// Opens what a `sqlite:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
-    let settings = Settings::parse(&Given::new(LISTING, url)?)?;
+    let settings = Settings::parse(&url.given(LISTING)?)?;
     let place = place(url)?;
     let store = Store { settings, place };
     Ok(match settings.client {

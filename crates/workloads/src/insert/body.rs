@@ -18,6 +18,9 @@ pub const BODY_BYTES: usize = 100;
 const CLIENT_BYTES: usize = 8;
 const TOKEN_BYTES: usize = 24;
 
+/// Steps that visit all 64-bit numbers, far from each other.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A row's text, rewritten in place for each row.
 #[derive(Clone, Debug)]
 pub struct Body {
@@ -40,10 +43,10 @@ impl Body {
         let token = hex(row);
         self.bytes[..CLIENT_BYTES].copy_from_slice(&hex(u64::from(client))[8..]);
         self.bytes[CLIENT_BYTES..TOKEN_BYTES].copy_from_slice(&token);
-        let mut state = mixed(mixed(self.seed ^ mixed(u64::from(client))) ^ row);
-        for chunk in self.bytes[TOKEN_BYTES..].chunks_mut(16) {
-            state = mixed(state.wrapping_add(0x9e37_79b9_7f4a_7c15));
-            let digits = hex(state);
+        let base = mixed(mixed(self.seed ^ mixed(u64::from(client))) ^ row);
+        // Each chunk mixes a number of its own, so that the processor works at several at once.
+        for (number, chunk) in (1_u64..).zip(self.bytes[TOKEN_BYTES..].chunks_mut(16)) {
+            let digits = hex(mixed(base.wrapping_add(number.wrapping_mul(ODD))));
             chunk.copy_from_slice(&digits[..chunk.len()]);
         }
         str::from_utf8(&self.bytes).expect("hexadecimal digits are text")

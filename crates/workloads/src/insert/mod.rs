@@ -7,13 +7,13 @@
 //! 2. Keys are `ascending` (all clients append at one end, each at numbers of its own), `random` (the
 //!    same numbers through a permutation of 63 bits, so spread evenly and still distinct) or given by
 //!    the `server`.
-//! 3. A body is 100 characters that follow from seed, client and row alone ([`body`]): the check
+//! 3. A body is 100 characters that follow from seed, client and row alone ([`Body`]): the check
 //!    recomputes each instead of remembering any, and no store gains by compressing a filler.
 //! 4. A transaction that was undone is tried again with the same numbers under a new draw, so that
 //!    the acknowledged rows of a client are consecutive but for the transactions of unknown outcome.
 //!
 //! Deviations from the sources: they inserted from one client and a constant text; clients here are
-//! as many as asked for and bodies differ. They could not tell a lost row; [`check`] can.
+//! as many as asked for and bodies differ. They could not tell a lost row; the check can.
 
 mod body;
 mod check;

@@ -5,11 +5,9 @@ use super::check;
 use super::keys::Keys;
 use super::transactions::{InsertClient, Tally};
 use crate::error::Error;
-use crate::options::{Given, OptionListing};
-use std::sync::Arc;
 use syncline_contract::{
-    By, Check, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Session, Stop, Table,
-    TableId, Text, Unit, Workload, Write,
+    By, Check, Given, Int, Kind, Limit, Lock, OptionListing, Order, Path, Plan, Range, Read, Scan,
+    Session, Stop, Table, TableId, Text, Unit, Workload, Write,
 };
 
 /// Rows that the check reads at a time.
@@ -104,7 +102,7 @@ impl Options {
 }
 
 /// How a row is inserted, by who chooses its key.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum InsertRow {
     Ascending(Write<(Int, Text)>),
     Random(Write<(Int, Text)>),
@@ -125,8 +123,7 @@ pub(super) enum ReadBack {
 pub struct Insert {
     pub(super) options: Options,
     plan: Plan,
-    /// Shared with the clients, which outlive no run but borrow nothing.
-    pub(super) new_row: Arc<InsertRow>,
+    pub(super) new_row: InsertRow,
     pub(super) read_back: ReadBack,
 }
 
@@ -156,7 +153,7 @@ impl Insert {
         Insert {
             options,
             plan,
-            new_row: Arc::new(new_row),
+            new_row,
             read_back,
         }
     }

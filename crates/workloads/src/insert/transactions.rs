@@ -5,7 +5,6 @@
 use super::body::Body;
 use super::keys::random_key;
 use super::schema::{Insert, InsertRow};
-use std::sync::Arc;
 use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
 
 /// What the check needs to know of a client.
@@ -26,7 +25,7 @@ pub struct Tally {
 /// A client.
 #[derive(Debug)]
 pub struct InsertClient {
-    insert: Arc<InsertRow>,
+    insert: InsertRow,
     commit_every: u64,
     tally: Tally,
     body: Body,
@@ -35,7 +34,7 @@ pub struct InsertClient {
 impl InsertClient {
     pub(super) fn new(insert: &Insert, number: usize, clients: usize, seed: u64) -> InsertClient {
         InsertClient {
-            insert: Arc::clone(&insert.new_row),
+            insert: insert.new_row,
             commit_every: insert.options.commit_every,
             tally: Tally {
                 client: u32::try_from(number).expect("clients are counted in 32 bits"),
@@ -76,7 +75,7 @@ impl Client for InsertClient {
         for row in first..first + self.commit_every {
             let text = self.body.write(self.tally.client, row);
             let number = row * self.tally.clients + u64::from(self.tally.client);
-            match &*self.insert {
+            match &self.insert {
                 InsertRow::Ascending(insert) => transaction.write(insert, (number as i64, text))?,
                 InsertRow::Random(insert) => {
                     transaction.write(insert, (random_key(number, self.tally.seed), text))?;

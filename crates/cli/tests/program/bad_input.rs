@@ -1,0 +1,166 @@
+//! Bad input: one clear sentence, exit code 2, nothing lost, no half-written record.
+
+use crate::support::{Said, folder, left_behind, program, quick_run, records, say};
+use std::path::Path;
+use std::process::Command;
+
+fn refused(said: &Said, words: &str) {
+    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(said.out, "", "{said:?}");
+    assert!(said.err.contains(words), "{words}: {said:?}");
+    assert!(!said.err.contains("panicked"), "{said:?}");
+}
+
+#[test]
+fn nonsense_is_refused_before_anything_is_written() {
+    for (line, words) in [
+        ("run insert --on nosuchstore", "nosuchstore"),
+        ("run insert --on sqlite:x?durability", "has no value"),
+        ("run insert --on sqlite:x?colour=red", "colour"),
+        ("run insert --on sqlite?durability=none", "durability=none"),
+        ("run insert --on null --clients 0", "at least 1"),
+        ("run insert --on null --duration soon", "soon"),
+        ("run insert --on null --rate 0", "above zero"),
+        ("run insert --on null --line nosuch.jsonl", "nosuch.jsonl"),
+        ("run insert --on null --commit-every 0", "commit_every"),
+        ("run insert", "--on"),
+        ("run nosuchload --on null", "nosuchload"),
+        ("run insert --on sqlite:absent/folder/x.db", "absent/folder"),
+        ("probe absent", "absent"),
+        ("survey --dir absent", "absent"),
+        ("survey --model seek=1ms", "seek=8.8ms"),
+        ("show nosuch.jsonl", "nosuch.jsonl"),
+        ("model rpm=0", "rpm"),
+        ("probe writetest -b 0", "-b"),
+    ] {
+        let folder = folder();
+        let said = say(folder.path(), line);
+        refused(&said, words);
+        assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{line}");
+        assert_eq!(records(folder.path()).len(), 0, "{line}");
+    }
+}
+
+#[test]
+fn a_file_of_another_program_is_neither_used_nor_changed() {
+    let folder = folder();
+    let path = folder.path().join("precious.db");
+    std::fs::write(&path, "not a database").unwrap();
+    let said = quick_run(folder.path(), "--on sqlite:precious.db --transactions 1");
+    refused(&said, "precious.db");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
+    assert_eq!(left_behind(folder.path()), ["precious.db"]);
+    let said = say(folder.path(), "show precious.db");
+    refused(&said, "precious.db");
+    let said = say(folder.path(), "probe writetest -f precious.db");
+    refused(&said, "precious.db");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
+}
+
+#[test]
+fn a_folder_that_takes_no_records_is_said_before_the_run() {
+    let folder = folder();
+    std::fs::write(folder.path().join("syncline-runs"), "a file in the way").unwrap();
+    let said = say(folder.path(), "probe .");
+    refused(&said, "syncline-runs");
+}
+
+/// A memory file system of that many KiB, gone when dropped; none where mounting is not allowed.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(at: &'a Path, kib: u32) -> Option<SmallDisk<'a>> {
+        let size = format!("size={kib}k");
+        let mut mount = Command::new("mount");
+        let mounted = mount
+            .args(["-t", "tmpfs", "-o", &size, "none"])
+            .arg(at)
+            .output()
+            .ok()?;
+        mounted.status.success().then_some(SmallDisk(at))
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        assert!(
+            Command::new("umount")
+                .arg(self.0)
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_while_running_ends_the_run_with_what_was_measured() {
+    let folder = folder();
+    let small = folder.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let Some(_disk) = SmallDisk::mount(&small, 4_096) else {
+        println!("skipped: this user may not mount a small file system");
+        return;
+    };
+    let said = quick_run(
+        folder.path(),
+        "--on sqlite:small/x.db --duration 60s --json",
+    );
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("full"), "{said:?}");
+    let record = said.json();
+    assert_eq!(record["stopped_by"], "failure");
+    assert!(
+        record["outcomes"]["committed"].as_u64().unwrap() > 0,
+        "{record}"
+    );
+    let files = records(folder.path());
+    assert_eq!(files.len(), 1);
+    assert_eq!(
+        say(folder.path(), &format!("show {}", files[0].display())).code,
+        0
+    );
+    assert_eq!(
+        std::fs::read_dir(&small).unwrap().count(),
+        0,
+        "the store is removed"
+    );
+}
+
+#[test]
+fn records_on_a_full_disk_are_whole_or_absent() {
+    let folder = folder();
+    let small = folder.path().join("small");
+    std::fs::create_dir(&small).unwrap();
+    let Some(_disk) = SmallDisk::mount(&small, 16) else {
+        println!("skipped: this user may not mount a small file system");
+        return;
+    };
+    std::fs::write(small.join("filler"), vec![1; 12 << 10]).unwrap();
+    let said = say(
+        folder.path(),
+        "run insert --on null --transactions 100 --warm-up 0 --line none --runs small/runs --json",
+    );
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("small/runs"), "{said:?}");
+    for entry in std::fs::read_dir(small.join("runs")).into_iter().flatten() {
+        let shown = say(
+            folder.path(),
+            &format!("show {}", entry.unwrap().path().display()),
+        );
+        assert_eq!(shown.code, 0, "what stands there is a record: {shown:?}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let folder = folder();
+    let mut child = program(folder.path(), "manual")
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}

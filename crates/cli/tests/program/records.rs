@@ -1,0 +1,142 @@
+//! Records: readable again, valid by the published schema, refused when newer, compared.
+
+use crate::support::{figure, folder, quick_run, records, say};
+use serde_json::Value;
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/record.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn a_real_record_is_valid_and_a_broken_one_is_not() {
+    let folder = folder();
+    let said = quick_run(
+        folder.path(),
+        "--on sqlite --transactions 100 --operations --json",
+    );
+    let record = said.json();
+    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&record)
+        .map(|error| error.to_string())
+        .collect();
+    assert_eq!(errors, Vec::<String>::new());
+    let mut broken = record.clone();
+    broken["outcomes"]["committed"] = Value::from("many");
+    assert!(!validator.is_valid(&broken));
+}
+
+#[test]
+fn show_gives_the_record_again() {
+    let folder = folder();
+    let said = quick_run(folder.path(), "--on null --transactions 100 --json");
+    let path = records(folder.path()).remove(0);
+    let shown = say(folder.path(), &format!("show --json {}", path.display()));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert_eq!(shown.json(), said.json());
+    let table = say(folder.path(), &format!("show {}", path.display()));
+    assert!(
+        table.out.contains("null") && table.out.contains("commits"),
+        "{table:?}"
+    );
+}
+
+#[test]
+fn a_shared_record_names_no_host_and_no_path() {
+    let folder = folder();
+    quick_run(folder.path(), "--on sqlite --transactions 50");
+    let path = records(folder.path()).remove(0);
+    let shared = say(
+        folder.path(),
+        &format!("show --json --share {}", path.display()),
+    );
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let here = folder.path().display().to_string();
+    assert_eq!(shared.code, 0);
+    assert!(!shared.out.contains(&here), "{}", shared.out);
+    assert!(shared.json()["machine"]["host"] != host.trim());
+}
+
+#[test]
+fn a_report_is_written_whole() {
+    let folder = folder();
+    quick_run(folder.path(), "--on null --transactions 100");
+    let path = records(folder.path()).remove(0);
+    let said = say(
+        folder.path(),
+        &format!("show --html report.html {}", path.display()),
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+    assert!(
+        !page.contains("http://") || page.contains("http://www.w3.org"),
+        "it loads nothing"
+    );
+}
+
+#[test]
+fn a_record_of_a_newer_version_is_refused() {
+    let folder = folder();
+    quick_run(folder.path(), "--on null --transactions 100");
+    let path = records(folder.path()).remove(0);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let newer = text.replace("\"version\":1", "\"version\":999");
+    assert_ne!(newer, text);
+    std::fs::write(&path, newer).unwrap();
+    let said = say(folder.path(), &format!("show {}", path.display()));
+    assert_eq!((said.code, said.err.lines().count()), (2, 1), "{said:?}");
+    assert!(said.err.contains("999"), "{said:?}");
+}
+
+#[test]
+fn slower_where_ranges_do_not_meet_is_a_regression() {
+    let folder = folder();
+    let line = "--on null --clients 4 --duration 150ms --repeat 2";
+    quick_run(folder.path(), line);
+    quick_run(
+        folder.path(),
+        &format!("{line} --rate 1000 --arrival fixed"),
+    );
+    let paths = records(folder.path());
+    let (fast, slow) = match &paths[..] {
+        [one, other] => {
+            let of = |path: &std::path::PathBuf| {
+                let said = say(folder.path(), &format!("show --json {}", path.display()));
+                figure(&said.json(), "throughput_per_s")
+            };
+            if of(one) > of(other) {
+                (one.display(), other.display())
+            } else {
+                (other.display(), one.display())
+            }
+        }
+        other => panic!("{other:?}"),
+    };
+    let refused = say(folder.path(), &format!("compare {fast} {slow}"));
+    assert_eq!(
+        refused.code, 2,
+        "another arrival is not compared unasked: {refused:?}"
+    );
+    let slower = say(folder.path(), &format!("compare --unequal {fast} {slow}"));
+    assert_eq!(slower.code, 1, "{slower:?}");
+    assert!(slower.out.contains("slower"), "{slower:?}");
+    let faster = say(folder.path(), &format!("compare --unequal {slow} {fast}"));
+    assert_eq!(faster.code, 0, "{faster:?}");
+}
+
+#[test]
+fn records_of_unequal_durability_are_not_compared_unasked() {
+    let folder = folder();
+    quick_run(folder.path(), "--on sqlite?durability=os --transactions 50");
+    quick_run(
+        folder.path(),
+        "--on sqlite?durability=data --transactions 50",
+    );
+    let paths = records(folder.path());
+    let both = format!("{} {}", paths[0].display(), paths[1].display());
+    let said = say(folder.path(), &format!("compare {both}"));
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("durability"), "{said:?}");
+}

@@ -1,0 +1,174 @@
+//! Runs on the null target and on SQLite: accounting, checks, open loop, durability.
+
+use crate::support::{figure, folder, left_behind, quick_run, records, say};
+use serde_json::Value;
+
+fn sum_holds(record: &Value) -> bool {
+    let of = |name: &str| {
+        let value = &record["outcomes"][name];
+        let sum =
+            |all: &serde_json::Map<String, Value>| all.values().filter_map(Value::as_u64).sum();
+        value
+            .as_u64()
+            .or_else(|| value.as_object().map(sum))
+            .unwrap_or_else(|| panic!("{name}: {value}"))
+    };
+    let parts = ["committed", "aborted", "conflicted", "failed", "unfinished"];
+    of("attempted") == parts.into_iter().map(of).sum::<u64>()
+}
+
+#[test]
+fn null_stops_at_the_exact_count() {
+    let folder = folder();
+    let said = quick_run(
+        folder.path(),
+        "--on null --clients 7 --workers 2 --transactions 5000 --json",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    assert!((figure(&record, "outcomes.attempted") - 5_000.0).abs() < 0.5);
+    assert!((figure(&record, "outcomes.committed") - 5_000.0).abs() < 0.5);
+    assert!(sum_holds(&record));
+    let checks = record["checks"].as_array().unwrap();
+    assert!(!checks.is_empty());
+    assert!(
+        checks
+            .iter()
+            .all(|check| check["outcome"] == "not applicable")
+    );
+}
+
+#[test]
+fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
+    for url in ["sqlite", "sqlite?client=queue", "sqlite?journal=delete"] {
+        let folder = folder();
+        let line = format!("--on {url} --clients 4 --transactions 300 --commit-every 2 --json");
+        let said = quick_run(folder.path(), &line);
+        assert_eq!(said.code, 0, "{url}: {said:?}");
+        let record = said.json();
+        assert!(
+            (figure(&record, "outcomes.attempted") - 300.0).abs() < 0.5,
+            "{url}"
+        );
+        assert!(sum_holds(&record), "{url}");
+        let checks = record["checks"].as_array().unwrap();
+        assert!(
+            checks.iter().all(|check| check["outcome"] == "held"),
+            "{url}: {checks:?}"
+        );
+        assert_eq!(record["target"]["durability"], "data");
+        assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{url}");
+    }
+}
+
+#[test]
+fn the_log_of_the_engine_keeps_every_acknowledged_row() {
+    let folder = folder();
+    let said = quick_run(
+        folder.path(),
+        "--on engine --clients 50 --transactions 2000 --check get --json",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    assert_eq!(record["target"]["name"], "engine (log only)");
+    assert_eq!(record["target"]["isolation"], "none claimed");
+    let checks = record["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().any(|check| check["outcome"] == "held"),
+        "{checks:?}"
+    );
+    assert!(
+        checks.iter().all(|check| check["outcome"] != "violated"),
+        "{checks:?}"
+    );
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn overload_is_measured_and_does_not_slow_the_service() {
+    let folder = folder();
+    let closed = quick_run(
+        folder.path(),
+        "--on sqlite --clients 1 --duration 1s --json",
+    )
+    .json();
+    let capacity = figure(&closed, "throughput_per_s");
+    let rate = (capacity * 2.0).ceil();
+    let line = format!("--on sqlite --clients 1 --duration 2s --rate {rate} --json");
+    let said = quick_run(folder.path(), &line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    let of = |name: &str| figure(&record, &format!("arrivals.{name}"));
+    assert!(
+        (of("offered") - of("started") - of("abandoned")).abs() < 0.5,
+        "{record}"
+    );
+    assert!(of("abandoned") > 0.0 && of("late") > 0.0);
+    let times = &record["transactions"][0];
+    let (service, response) = (
+        figure(times, "service_ns.p50"),
+        figure(times, "response_ns.p50"),
+    );
+    assert!(
+        response > 20.0 * service,
+        "the queue grows: service {service}, response {response}"
+    );
+}
+
+#[test]
+fn a_store_that_does_not_sync_is_flagged_by_its_counts_where_syncs_can_be_counted() {
+    let folder = folder();
+    let said = quick_run(
+        folder.path(),
+        "--on sqlite?durability=os --clients 1 --duration 1s --json",
+    );
+    let record = said.json();
+    let flagged = record["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|one| one["name"] == "durability");
+    let counted = !record["per_commit"]["syncs"]["value"].is_null()
+        && !record["per_commit"]["flushes"]["value"].is_null();
+    assert_eq!(flagged, counted, "{record}");
+    assert_eq!(said.code, 0, "os promises no sync, so no promise failed");
+}
+
+#[test]
+fn targets_take_turns_and_each_has_its_record() {
+    let folder = folder();
+    let line = "--on null --on sqlite --transactions 50 --repeat 2 --interleave --json";
+    let said = quick_run(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let all = said.json();
+    let all = all.as_array().unwrap();
+    assert_eq!((all.len(), records(folder.path()).len()), (2, 2));
+    for record in all {
+        assert_eq!(record["repetitions"].as_array().unwrap().len(), 2);
+        assert!((figure(record, "outcomes.attempted") - 100.0).abs() < 0.5);
+        let (median, least) = ("throughput_per_s", "throughput_range.least");
+        assert!(figure(record, median) >= figure(record, least));
+    }
+}
+
+#[test]
+fn a_thousand_clients_on_null_stay_small() {
+    let folder = folder();
+    let line = "run insert --on null --clients 1000 --duration 2s --warm-up 0 --line none";
+    let mut child = crate::support::program(folder.path(), line)
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak_kib = 0;
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse().ok());
+        peak_kib = kib.unwrap_or(peak_kib);
+        std::thread::yield_now();
+    }
+    assert!(peak_kib > 0 && peak_kib < 200 * 1024, "{peak_kib} KiB");
+    assert_eq!(say(folder.path(), "list runs").code, 0);
+}

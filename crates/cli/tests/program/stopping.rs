@@ -1,0 +1,89 @@
+//! Ctrl-C: ends cleanly with what was measured, and leaves nothing behind.
+
+use crate::support::{Said, folder, left_behind, program, records, say};
+use rustix::process::{Pid, Signal, kill_process};
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+fn start(folder: &Path, line: &str) -> Child {
+    program(folder, line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
+}
+
+/// Waits until something named like that stands in the folder.
+fn wait_for(folder: &Path, part: &str) {
+    while !left_behind(folder).iter().any(|name| name.contains(part)) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_probe_that_is_stopped_removes_its_files_and_keeps_its_record() {
+    let folder = folder();
+    let child = start(folder.path(), "probe .");
+    wait_for(folder.path(), ".syncline-probe");
+    interrupt(&child);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    let files = records(folder.path());
+    assert_eq!(files.len(), 1);
+    assert_eq!(
+        say(folder.path(), &format!("show {}", files[0].display())).code,
+        0
+    );
+}
+
+#[test]
+fn a_run_that_is_stopped_tells_what_it_measured() {
+    let folder = folder();
+    let line = "run insert --on sqlite --duration 60s --warm-up 0 --line none --json";
+    let child = start(folder.path(), line);
+    // The head of the record is written when the clients start.
+    while records(folder.path()).is_empty() {
+        std::thread::yield_now();
+    }
+    let first_interval = || {
+        let text = std::fs::read_to_string(&records(folder.path())[0]).unwrap_or_default();
+        text.lines().count() > 1
+    };
+    while !first_interval() {
+        std::thread::yield_now();
+    }
+    interrupt(&child);
+    let said = Said::of(child.wait_with_output().unwrap());
+    let record = said.json();
+    assert_eq!(record["stopped_by"], "asked to stop", "{record}");
+    assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
+    assert!(
+        record["checks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|check| check["outcome"] == "held")
+    );
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    assert_eq!(
+        said.code, 2,
+        "not all that was asked for was done: {said:?}"
+    );
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_still_removes_the_probe_s_files() {
+    let folder = folder();
+    let child = start(folder.path(), "probe .");
+    wait_for(folder.path(), ".syncline-probe");
+    interrupt(&child);
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}

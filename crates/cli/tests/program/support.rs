@@ -1,0 +1,83 @@
+//! Starts the program in a folder of its own and reads what it left.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A fresh folder on the disk of the build, not in a memory file system.
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// The program, to be started in that folder.
+pub(crate) fn program(folder: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_syncline"));
+    command.current_dir(folder).args(line.split_whitespace());
+    command
+        .stdin(Stdio::null())
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_BACKTRACE");
+    command
+}
+
+/// What the program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    pub(crate) fn of(output: Output) -> Said {
+        Said {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Runs the program to its end.
+pub(crate) fn say(folder: &Path, line: &str) -> Said {
+    Said::of(program(folder, line).output().unwrap())
+}
+
+/// A run that lasts as few moments as it can.
+pub(crate) fn quick_run(folder: &Path, line: &str) -> Said {
+    say(
+        folder,
+        &format!("run insert --warm-up 0 --line none {line}"),
+    )
+}
+
+/// The record files of that folder, oldest first.
+pub(crate) fn records(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder.join("syncline-runs")) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    paths.sort();
+    paths
+}
+
+/// Everything in the folder but the records: what a run should have removed.
+pub(crate) fn left_behind(folder: &Path) -> Vec<String> {
+    let names = std::fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    names.filter(|name| name != "syncline-runs").collect()
+}
+
+/// The figure at a path like `outcomes.committed`.
+pub(crate) fn figure(record: &Value, path: &str) -> f64 {
+    let found = path.split('.').fold(record, |value, name| &value[name]);
+    found
+        .as_f64()
+        .unwrap_or_else(|| panic!("{path} is {found}"))
+}

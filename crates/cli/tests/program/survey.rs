@@ -1,0 +1,58 @@
+//! The main job, in miniature: probe, load, probe again, table, sentences, report, records.
+
+use crate::support::{figure, folder, left_behind, records, say};
+
+#[test]
+fn a_survey_places_stores_on_the_line_of_a_real_disk() {
+    let folder = folder();
+    let line = "survey --clients 1,4 --slices 2 --slice 200ms --warm-up 0 --json";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    let all = said.json();
+    let (probe, runs) = all.as_array().unwrap().split_first().unwrap();
+    assert_eq!(probe["kind"], "probe");
+    assert!(figure(probe, "sync_line.line_1") > 0.0);
+    assert!(figure(probe, "sync_line.line_max") > 0.0);
+    assert_eq!(
+        runs.len(),
+        6,
+        "the engine, SQLite by threads and by queue, on two rungs"
+    );
+    for run in runs {
+        assert_eq!(run["survey"], probe["survey"]);
+        assert!(figure(run, "throughput_per_s") > 0.0);
+        assert!(figure(run, "sync_line.line_1") > 0.0);
+        assert!(!run["sync_line"]["after"].as_array().unwrap().is_empty());
+        assert!(
+            run["checks"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|check| check["outcome"] != "violated")
+        );
+    }
+    assert_eq!(records(folder.path()).len(), all.as_array().unwrap().len());
+    let files: Vec<String> = records(folder.path())
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let shown = say(folder.path(), &format!("show {}", files.join(" ")));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    for words in [
+        "line_1",
+        "line_max",
+        "sqlite",
+        "engine (log only)",
+        "Not known here",
+    ] {
+        assert!(shown.out.contains(words), "{words}: {}", shown.out);
+    }
+    let page = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
+    let page = page.map(|entry| entry.unwrap().path());
+    assert_eq!(
+        page.filter(|path| path.extension().is_some_and(|e| e == "html"))
+            .count(),
+        1
+    );
+}

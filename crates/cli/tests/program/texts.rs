@@ -1,0 +1,78 @@
+//! Help, lists, the model, the manual page and completions.
+
+use crate::support::{folder, say};
+
+#[test]
+fn every_help_opens_with_two_examples() {
+    let folder = folder();
+    for verb in [
+        "",
+        "survey",
+        "probe",
+        "probe writetest",
+        "model",
+        "run",
+        "run insert",
+        "show",
+        "compare",
+        "list",
+        "completions",
+        "manual",
+    ] {
+        let said = say(folder.path(), &format!("{verb} --help"));
+        assert_eq!(said.code, 0, "{verb}: {said:?}");
+        let mut lines = said.out.lines();
+        assert_eq!(lines.next(), Some("Examples:"), "{verb}: {said:?}");
+        let examples = lines.take_while(|line| line.starts_with("  syncline "));
+        assert!(examples.count() >= 2, "{verb}: {said:?}");
+    }
+}
+
+#[test]
+fn the_model_gives_the_article_s_figures() {
+    let folder = folder();
+    let said = say(
+        folder.path(),
+        "model seek=8.8ms,rpm=7200,transfer=96.4MB/s,block=16k",
+    );
+    assert_eq!(said.code, 0);
+    assert!(
+        said.out.contains("13.14 ms") && said.out.contains("76.1/s"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn lists_name_what_there_is() {
+    let folder = folder();
+    for (what, words) in [
+        ("targets", &["null", "sqlite", "engine", "durability"][..]),
+        ("workloads", &["insert", "--commit-every"]),
+        ("meters", &["sync calls", "flushes"]),
+        ("runs", &["no records"]),
+    ] {
+        let said = say(folder.path(), &format!("list {what}"));
+        assert_eq!(said.code, 0);
+        assert!(
+            words.iter().all(|word| said.out.contains(word)),
+            "{what}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn manual_and_completions_know_the_verbs() {
+    let folder = folder();
+    for line in [
+        "manual",
+        "completions bash",
+        "completions zsh",
+        "completions fish",
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 0);
+        for verb in ["survey", "probe", "compare", "clients"] {
+            assert!(said.out.contains(verb), "{line} lacks {verb}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Options as a user gives them to a target or a workload: pairs of name and value, each taken once,
+//! none left over; and their listings, from which help and lists are drawn.
+
+use std::ops::RangeInclusive;
+
+/// An option as a listing shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionListing {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes, in words: "a whole number from 1 to 1000000", "ascending, random or server".
+    pub takes: &'static str,
+    /// Its default, in words.
+    pub default: &'static str,
+    /// What it chooses.
+    pub meaning: &'static str,
+}
+
+/// What can be wrong with options.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// There is no such option.
+    #[error("{of} has no option \"{option}\"; it has: {known}")]
+    Unknown {
+        /// Whose options they are: "target sqlite".
+        of: String,
+        /// What was given.
+        option: String,
+        /// The options there are.
+        known: String,
+    },
+    /// An option has a value that it does not take.
+    #[error("option {option} of {of} is \"{value}\"; it takes {takes}")]
+    BadValue {
+        /// Whose option it is.
+        of: String,
+        /// The option.
+        option: &'static str,
+        /// What was given.
+        value: String,
+        /// What it takes, in words.
+        takes: &'static str,
+    },
+    /// An option was given twice.
+    #[error("option {option} of {of} is given twice")]
+    Twice {
+        /// Whose option it is.
+        of: String,
+        /// The option.
+        option: String,
+    },
+}
+
+/// The options given to one target or workload, from which it takes what it knows.
+#[derive(Debug)]
+pub struct Given<'a> {
+    of: String,
+    listed: &'static [OptionListing],
+    pairs: &'a [(String, String)],
+}
+
+impl<'a> Given<'a> {
+    /// The options of `of` ("target sqlite"); refuses names that are not listed or given twice.
+    pub fn new(
+        of: String,
+        listed: &'static [OptionListing],
+        pairs: &'a [(String, String)],
+    ) -> Result<Given<'a>, OptionError> {
+        for (index, (name, _)) in pairs.iter().enumerate() {
+            let option = name.clone();
+            if !listed.iter().any(|option| option.name == name) {
+                let known: Vec<_> = listed.iter().map(|option| option.name).collect();
+                let known = if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                };
+                return Err(OptionError::Unknown { of, option, known });
+            }
+            if pairs[..index].iter().any(|(before, _)| before == name) {
+                return Err(OptionError::Twice { of, option });
+            }
+        }
+        Ok(Given { of, listed, pairs })
+    }
+
+    /// A whole number of that range, if given.
+    pub fn number(
+        &self,
+        option: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, OptionError> {
+        let Some(value) = self.value(option) else {
+            return Ok(None);
+        };
+        let number = value.parse().ok().filter(|number| range.contains(number));
+        number.map(Some).ok_or_else(|| self.bad(option, value))
+    }
+
+    /// One of some words, if given.
+    pub fn word<T: Copy>(
+        &self,
+        option: &'static str,
+        all: &[T],
+        word: impl Fn(T) -> &'static str,
+    ) -> Result<Option<T>, OptionError> {
+        let Some(value) = self.value(option) else {
+            return Ok(None);
+        };
+        let found = all.iter().copied().find(|choice| word(*choice) == value);
+        found.map(Some).ok_or_else(|| self.bad(option, value))
+    }
+
+    fn value(&self, option: &str) -> Option<&'a str> {
+        let pair = self.pairs.iter().find(|(name, _)| name == option);
+        pair.map(|(_, value)| value.as_str())
+    }
+
+    fn bad(&self, option: &'static str, value: &str) -> OptionError {
+        let listed = self.listed.iter().find(|listed| listed.name == option);
+        OptionError::BadValue {
+            of: self.of.clone(),
+            option,
+            value: value.to_owned(),
+            takes: listed
+                .expect("an option is listed before it is asked for")
+                .takes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Given, OptionError, OptionListing};
+
+    const LISTED: &[OptionListing] = &[
+        OptionListing {
+            name: "size",
+            takes: "1 to 9",
+            default: "1",
+            meaning: "how big",
+        },
+        OptionListing {
+            name: "hue",
+            takes: "red or blue",
+            default: "red",
+            meaning: "which",
+        },
+    ];
+
+    fn given<T>(
+        pairs: &[(&str, &str)],
+        take: impl Fn(&Given<'_>) -> Result<T, OptionError>,
+    ) -> Result<T, OptionError> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let pairs: Vec<_> = pairs.iter().map(owned).collect();
+        take(&Given::new("target toy".to_owned(), LISTED, &pairs)?)
+    }
+
+    #[test]
+    fn what_is_given_is_taken_and_what_is_not_is_none() {
+        let size = |given: &Given<'_>| given.number("size", 1..=9);
+        let hue = |given: &Given<'_>| given.word("hue", &["red", "blue"], |word| word);
+        assert_eq!(given(&[("size", "9")], size), Ok(Some(9)));
+        assert_eq!(given(&[("hue", "blue")], hue), Ok(Some("blue")));
+        assert_eq!(given(&[("size", "9")], hue), Ok(None));
+    }
+
+    #[test]
+    fn every_refusal_is_one_sentence_that_names_the_option() {
+        let size = |given: &Given<'_>| given.number("size", 1..=9);
+        for (pairs, words) in [
+            (
+                &[("colour", "red")][..],
+                "target toy has no option \"colour\"; it has: size, hue",
+            ),
+            (
+                &[("size", "1"), ("size", "2")],
+                "option size of target toy is given twice",
+            ),
+            (
+                &[("size", "10")],
+                "option size of target toy is \"10\"; it takes 1 to 9",
+            ),
+            (
+                &[("size", "many")],
+                "option size of target toy is \"many\"; it takes 1 to 9",
+            ),
+        ] {
+            assert_eq!(given(pairs, size).unwrap_err().to_string(), words);
+        }
+    }
+}

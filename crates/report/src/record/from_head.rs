@@ -1,0 +1,107 @@
+//! From what the runner fixed before a run to the record's plan, workload, target, machine and device.
+
+use super::from_run::{RunGiven, finite};
+use super::interval::Interval;
+use super::place::{Device, Machine};
+use super::setting::{Plan, Setting, Target, Workload};
+use std::time::Duration;
+use syncline_runner::{self as runner, LogPlace};
+
+pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> Plan {
+    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+    Plan {
+        clients: clients as u64,
+        workers: plan.workers.map(|workers| workers as u64),
+        duration_ns: plan.duration.map(nanos),
+        transactions: plan.transactions,
+        warm_up_ns: nanos(plan.warm_up),
+        drain_ns: nanos(plan.drain),
+        arrival: plan.arrival.word().to_owned(),
+        rate_per_s: finite(plan.arrival.rate_per_s()),
+        retries: u64::from(plan.retries),
+        seed: plan.seed,
+        pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
+        operations: plan.operations,
+        interval_ns: nanos(plan.interval),
+        repeat: given.repeat,
+        interleave: given.interleave,
+    }
+}
+
+pub(super) fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
+    Workload {
+        name: facts.name.clone(),
+        options: facts.options.iter().cloned().collect(),
+        seed,
+        unit: facts.unit.name.to_owned(),
+        unit_per_transaction: facts.unit.per_transaction,
+        notice: facts.notice.clone(),
+    }
+}
+
+pub(super) fn target(facts: &runner::TargetFacts, url: Option<String>) -> Target {
+    let evidence = &facts.evidence;
+    let (log_directory, log_reason) = match &facts.log_place {
+        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
+        LogPlace::Nowhere(reason) => (None, Some(reason.clone())),
+    };
+    Target {
+        name: facts.name.clone(),
+        url,
+        product: Some(evidence.product.clone()),
+        version: Some(evidence.version.clone()),
+        durability: Some(evidence.durability.word().to_owned()),
+        evidence: Some(evidence.durability_evidence.clone()),
+        isolation: Some(evidence.isolation.words().to_owned()),
+        settings: evidence
+            .settings
+            .iter()
+            .map(|setting| Setting {
+                name: setting.name.clone(),
+                value: setting.value.clone(),
+                said_by: setting.said_by.clone(),
+            })
+            .collect(),
+        log_directory,
+        log_reason,
+    }
+}
+
+pub(super) fn device(head: &runner::RunHead, intervals: &[Interval]) -> Device {
+    match &head.device {
+        Ok(place) => Device {
+            name: Some(place.device.clone()),
+            model: place.model.clone(),
+            queue_length: mean(intervals, |interval| interval.queue_length),
+            reason: None,
+        },
+        Err(reason) => Device {
+            name: None,
+            model: None,
+            queue_length: None,
+            reason: Some(reason.clone()),
+        },
+    }
+}
+
+pub(super) fn measured_machine(machine: Machine, intervals: &[Interval]) -> Machine {
+    Machine {
+        steal: mean(intervals, |interval| interval.steal),
+        foreign_cpus: mean(intervals, |interval| interval.foreign_cpus),
+        pressure_cpu: mean(intervals, |interval| interval.pressure_cpu),
+        pressure_io: mean(intervals, |interval| interval.pressure_io),
+        ..machine
+    }
+}
+
+/// The mean over the intervals that know the figure, weighted by their length.
+fn mean(intervals: &[Interval], figure: impl Fn(&Interval) -> Option<f64>) -> Option<f64> {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for interval in intervals {
+        if let Some(value) = figure(interval) {
+            sum += value * interval.seconds();
+            seconds += interval.seconds();
+        }
+    }
+    finite(Some(sum / seconds))
+}
