@@ -35,6 +35,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
             options,
             args,
         } => commands::run(&workload, &options, &args, shelf),
+        Verb::RunAgain(args) => commands::run_again(&args, shelf),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),

@@ -435,13 +435,24 @@ impl<'a> DirectoryProbe<'a> {
         }
     }
 
+    /// "sda (ST1000DM003), ext4"; a disk that does not say its model is called by its kind.
     fn device_in_words(&self) -> Option<String> {
         let summary = &self.device.summary;
         let disks = (!summary.disks.is_empty()).then(|| summary.disks.join(", "))?;
-        Some(match &summary.model {
-            Some(model) => format!("{disks} ({model})"),
-            None => disks,
-        })
+        let kind = || {
+            let mut layers = self.device.layers.iter();
+            layers
+                .find(|layer| summary.disks.first() == Some(&layer.name))
+                .map(|layer| &layer.kind)
+        };
+        let mut words = disks;
+        if let Some(named) = summary.model.as_ref().or_else(kind) {
+            words += &format!(" ({named})");
+        }
+        if let Some(file_system) = &summary.file_system {
+            words += &format!(", {file_system}");
+        }
+        Some(words)
     }
 }
 

@@ -50,7 +50,7 @@ pub enum PlanKind {
     Quick,
     /// Every cell that exists, until steady.
     Full,
-    /// The line again, to see whether the machine changed.
+    /// The line alone, or again to see whether the machine changed.
     Brief,
     /// Steps that the caller chose.
     Custom,
@@ -267,6 +267,39 @@ impl Plan {
             deadline_ns: None,
             read_file_bytes: 16 << 30,
             rpm: None,
+        }
+    }
+
+    /// About 5 s: the line alone. Every method for a moment, the fastest at 2, 4 and 16 outstanding,
+    /// then the line itself.
+    pub fn line() -> Plan {
+        let moment = SECOND / 10;
+        let cell = |method, outstanding| {
+            Step::Sync(SyncStep {
+                method,
+                write_bytes: LINE_BYTES,
+                file_state: FileState::Overwrite,
+                placement: Placement::Walk,
+                outstanding,
+                span: Span::fixed(moment, moment),
+            })
+        };
+        let methods = SyncMethod::ALL.map(|method| cell(MethodChoice::Named(method), 1));
+        let mut steps: Vec<Step> = methods.into();
+        steps.extend([2, 4, 16].map(|outstanding| cell(MethodChoice::Fastest, outstanding)));
+        let method = MethodChoice::Fastest;
+        steps.push(Step::Line1 {
+            method,
+            span_ns: 2 * SECOND,
+        });
+        steps.push(Step::LineMax {
+            method,
+            outstanding: None,
+            span_ns: SECOND,
+        });
+        Plan {
+            kind: PlanKind::Brief,
+            ..Plan::custom(steps)
         }
     }
 

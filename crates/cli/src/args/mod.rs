@@ -12,7 +12,7 @@ mod verb;
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
-pub(crate) use run::{ArrivalArg, LineArg, RunArgs};
+pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
 pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};

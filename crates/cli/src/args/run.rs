@@ -108,3 +108,19 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// A run that is done again.
+#[derive(Args, Debug)]
+pub(crate) struct LikeArgs {
+    /// Do the run of this record again: same target, workload, plan and seed
+    #[arg(long, value_name = "RECORD", required = true)]
+    pub(crate) like: PathBuf,
+
+    /// Where the new record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the new record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,6 +1,6 @@
 //! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
 
-use super::{CompareArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs};
+use super::{CompareArgs, LikeArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 /// Write completions for a shell to standard output.
@@ -25,6 +25,7 @@ pub(crate) enum Verb {
         options: Vec<(String, String)>,
         args: RunArgs,
     },
+    RunAgain(LikeArgs),
     Show(ShowArgs),
     Compare(CompareArgs),
     List(ListArgs),
@@ -79,10 +80,11 @@ fn run() -> Command {
         let command = Command::new(workload.name).about(workload.what).before_help(example);
         RunArgs::augment_args(command.args(options)).about(workload.what)
     });
-    Command::new("run")
+    LikeArgs::augment_args(Command::new("run"))
+        .args_conflicts_with_subcommands(true)
+        .subcommand_negates_reqs(true)
         .about("Put a workload on one or several targets and report what was committed")
-        .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave")
-        .subcommand_required(true)
+        .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like syncline-runs/RECORD.jsonl")
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommand_value_name("WORKLOAD")
@@ -107,7 +109,9 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
 }
 
 fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
-    let (workload, matches) = matches.subcommand().expect("clap has demanded a workload");
+    let Some((workload, matches)) = matches.subcommand() else {
+        return LikeArgs::from_arg_matches(matches).map(Verb::RunAgain);
+    };
     let listed = syncline_workloads::LISTINGS
         .iter()
         .find(|listed| listed.name == workload);

@@ -7,10 +7,7 @@ use crate::interrupt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syncline_contract::LogPlace;
-use syncline_disk::SyncMethod;
-use syncline_metering::Nanos;
-use syncline_metering::clock::SECOND;
-use syncline_probe::{FileState, MethodChoice, Placement, Plan, ProbeResult, Span, Step, SyncStep};
+use syncline_probe::{Plan, ProbeResult};
 use syncline_report::record::{self, ProbeRecord, Record, SyncLine};
 
 /// Lines by directory, before and after.
@@ -36,7 +33,7 @@ impl Lines {
             LineArg::Brief => {
                 let directories = directories(places);
                 if !directories.is_empty() {
-                    let results = probe::run(&directories, &line_alone(), interrupt::stop_flag())?;
+                    let results = probe::run(&directories, &Plan::line(), interrupt::stop_flag())?;
                     lines.before = directories.into_iter().zip(results).collect();
                 }
             }
@@ -96,7 +93,7 @@ impl Lines {
         if count == 0 {
             0.0
         } else {
-            seconds(&line_alone()) + 3.0 * count as f64
+            seconds(&Plan::line()) + 3.0 * count as f64
         }
     }
 }
@@ -138,33 +135,4 @@ fn directories(places: &[LogPlace]) -> Vec<PathBuf> {
         }
     }
     found
-}
-
-/// Every method for a moment, the fastest at 2, 4 and 16 outstanding, then the line: about 5 s.
-fn line_alone() -> Plan {
-    let moment: Nanos = SECOND / 10;
-    let cell = |method, outstanding| {
-        Step::Sync(SyncStep {
-            method,
-            write_bytes: 4_096,
-            file_state: FileState::Overwrite,
-            placement: Placement::Walk,
-            outstanding,
-            span: Span::fixed(moment, moment),
-        })
-    };
-    let methods = SyncMethod::ALL.map(|method| cell(MethodChoice::Named(method), 1));
-    let mut steps: Vec<Step> = methods.into();
-    steps.extend([2, 4, 16].map(|outstanding| cell(MethodChoice::Fastest, outstanding)));
-    steps.push(Step::Line1 {
-        method: MethodChoice::Fastest,
-        span_ns: 2 * SECOND,
-    });
-    let method = MethodChoice::Fastest;
-    steps.push(Step::LineMax {
-        method,
-        outstanding: None,
-        span_ns: SECOND,
-    });
-    Plan::custom(steps)
 }

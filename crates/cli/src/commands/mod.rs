@@ -2,6 +2,7 @@
 
 mod compare;
 mod facts;
+mod like;
 mod line;
 mod list;
 mod manual;
@@ -14,6 +15,7 @@ mod survey;
 mod survey_stores;
 
 pub(crate) use compare::compare;
+pub(crate) use like::run_again;
 pub(crate) use list::list;
 pub(crate) use manual::{completions, manual};
 pub(crate) use model::model;

@@ -124,34 +124,10 @@ fn show(
     for record in records {
         terminal::print(&table::probe(record, detail))?;
         if let Some(rating) = rating {
-            terminal::print(&endurance(record, rating))?;
+            terminal::print(&format!("\n{}", table::endurance_of_line(rating, record)))?;
         }
     }
     Ok(())
-}
-
-/// How long the drive's rating lasts at `line_1`, day and night.
-fn endurance(record: &ProbeRecord, rating: Rating) -> String {
-    let line = &record.body.sync_line;
-    let cell = line
-        .method
-        .as_deref()
-        .and_then(|method| record.cell(method, 4_096, "overwrite", 1));
-    let bytes = cell.and_then(|(_, figures)| figures.device_bytes_per_sync.value);
-    let years = line
-        .line_1
-        .zip(bytes)
-        .and_then(|(rate, bytes)| rating.years(bytes, rate));
-    match (years, line.line_1, bytes) {
-        (Some(years), Some(rate), Some(bytes)) => format!(
-            "\nendurance   {} of device writes per sync at {} day and night use up {} in {}\n",
-            units::size(bytes),
-            units::rate(rate),
-            units::size(rating.bytes),
-            units::span(years * 365.25 * 86_400.0 * 1e9),
-        ),
-        _ => "\nendurance   unknown: device bytes per sync were not counted here\n".to_owned(),
-    }
 }
 
 fn verdict(record: &ProbeRecord) -> Verdict {

@@ -272,21 +272,12 @@ fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<
     Ok(())
 }
 
-/// How long the drive's rating lasts at each store's best rate, day and night.
+/// How long the drive's rating lasts at each store's best rate.
 fn endurance(records: &[Record], rating: Rating) -> String {
-    let mut text = String::from("\nendurance, at the best rate of each store day and night\n");
-    for survey in Survey::all(records) {
-        for run in survey.best() {
-            let bytes = run.end.per_commit.device_bytes.value;
-            let years = bytes.and_then(|bytes| rating.years(bytes, run.end.throughput_per_s));
-            let lasts = years.map_or_else(
-                || "unknown: device bytes per commit were not counted".to_owned(),
-                |years| units::span(years * 365.25 * 86_400.0 * 1e9),
-            );
-            text += &format!("  {}: {lasts}\n", run.title());
-        }
-    }
-    text
+    let surveys = Survey::all(records);
+    let best = surveys.iter().flat_map(Survey::best);
+    best.map(|run| format!("\n{}", table::endurance_of_run(rating, run)))
+        .collect()
 }
 
 /// Writes the HTML report beside the records, and names both.

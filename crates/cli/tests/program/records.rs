@@ -43,6 +43,29 @@ fn show_gives_the_record_again() {
 }
 
 #[test]
+fn a_run_is_done_again_like_its_record() {
+    let folder = folder();
+    let line = "--on sqlite?client=queue --clients 3 --transactions 60 --commit-every 5 --seed 7";
+    quick_run(folder.path(), line);
+    let path = records(folder.path()).remove(0);
+    let said = say(
+        folder.path(),
+        &format!("run --like {} --json", path.display()),
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let (old, new) = (
+        say(folder.path(), &format!("show --json {}", path.display())).json(),
+        said.json(),
+    );
+    for part in ["plan", "workload"] {
+        assert_eq!(old[part], new[part]);
+    }
+    assert_eq!(old["target"]["url"], new["target"]["url"]);
+    assert_eq!(old["outcomes"]["attempted"], new["outcomes"]["attempted"]);
+    assert_ne!(old["id"], new["id"]);
+}
+
+#[test]
 fn a_shared_record_names_no_host_and_no_path() {
     let folder = folder();
     quick_run(folder.path(), "--on sqlite --transactions 50");

@@ -1,0 +1,63 @@
+//! `syncline run --like RECORD`: the run of a record, again.
+
+use super::run;
+use crate::args::{ArrivalArg, LikeArgs, LineArg, RunArgs};
+use crate::exit::{CannotRun, Outcome};
+use crate::shelf::Shelf;
+use std::time::Duration;
+use syncline_report::record::{self, Record, RunRecord};
+
+/// Does the run of a record again and writes a record of its own.
+pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
+    let old = match record::read(&args.like)? {
+        Record::Run(run) => *run,
+        Record::Probe(_) => {
+            let what = "is the record of a probe; --like takes the record of a run";
+            return Err(CannotRun(format!("{} {what}", args.like.display())));
+        }
+    };
+    let options = old.head.workload.options.iter();
+    let options: Vec<_> = options
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    run(
+        &old.head.workload.name,
+        &options,
+        &again(&old, args)?,
+        shelf,
+    )
+}
+
+fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
+    let plan = &old.head.plan;
+    let url = old.head.target.url.clone();
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    Ok(RunArgs {
+        on: vec![url.ok_or_else(|| CannotRun::because("the record does not name its target"))?],
+        clients: count(plan.clients),
+        workers: plan.workers.map(count),
+        duration: plan.duration_ns.map(Duration::from_nanos),
+        transactions: plan.transactions.map(count),
+        warm_up: Duration::from_nanos(plan.warm_up_ns),
+        drain: Duration::from_nanos(plan.drain_ns),
+        arrival: match plan.arrival.as_str() {
+            "fixed" => Some(ArrivalArg::Fixed),
+            "poisson" => Some(ArrivalArg::Poisson),
+            _ => None,
+        },
+        rate: plan.rate_per_s,
+        retries: u32::try_from(plan.retries).unwrap_or(u32::MAX),
+        seed: plan.seed,
+        pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
+        operations: plan.operations,
+        repeat: count(plan.repeat),
+        interleave: plan.interleave,
+        line: if old.end.sync_line.line_1.is_some() {
+            LineArg::Brief
+        } else {
+            LineArg::None
+        },
+        runs: args.runs.clone(),
+        json: args.json,
+    })
+}
