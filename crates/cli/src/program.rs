@@ -15,6 +15,10 @@ pub fn main() -> ExitCode {
 
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
 /// meter works on it as on a built-in one.
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "the store ends with the program"
+)]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
     end(perform(
         args::parse(),

@@ -108,6 +108,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         }
     }
 
+    fn synced_writes(&self) -> Option<u64> {
+        match self {
+            OneOf::Own(target) => target.synced_writes(),
+            OneOf::BuiltIn(target) => target.synced_writes(),
+        }
+    }
+
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         match self {
             OneOf::Own(target) => target.create(plan).await,

@@ -91,6 +91,13 @@ pub trait Target: Sync {
         StoreProcess::Ours
     }
 
+    /// Writes that were syncs themselves (to a file opened with `O_DSYNC`, or by io_uring), by the
+    /// store's own count since it was opened; none if it keeps no such count. Sync system calls are
+    /// counted from outside and do not belong here.
+    fn synced_writes(&self) -> Option<u64> {
+        None
+    }
+
     /// Makes the plan's tables, empty; refuses what is there and is not ours.
     async fn create(&self, plan: &Plan) -> TargetResult<()>;
 

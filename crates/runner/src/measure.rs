@@ -59,6 +59,13 @@ pub(crate) struct Crew<'r, T, W> {
 type Handle<'s, W> = ScopedJoinHandle<'s, Result<Option<Report<W>>, Error>>;
 
 impl<T: Target, W: Workload> Crew<'_, T, W> {
+    /// Reads all meters, and the store's own count.
+    pub(crate) fn read(&self) -> Reading {
+        let mut reading = self.sampler.read();
+        reading.synced_writes = self.target.synced_writes();
+        reading
+    }
+
     /// Runs the clients from connecting to the end of the drain.
     pub(crate) fn measure(&self) -> Result<Measured<W>, Error> {
         let control = Control::new(self.workers, self.plan.transactions);
@@ -146,7 +153,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             intervals: watched.intervals,
             span: span.readings,
             commits_in_span: span.commits,
-            whole: (watched.first, self.sampler.read()),
+            whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),
             ended_in_whole: tally.all(),
             coordinator_cpu_ns: watched.coordinator_cpu_ns,

@@ -32,9 +32,20 @@ pub(crate) fn per_commit<W: Workload>(measured: &Measured<W>, sampler: &Sampler)
         } else {
             flushes_for_syncs(measured, sampler, &syncs.source)
         },
-        synced_writes: Counted::unknown(
-            "system calls do not show whether a file was opened with O_SYNC or O_DSYNC",
-        ),
+        synced_writes: match now.synced_writes.zip(before.synced_writes) {
+            Some((now, before)) => {
+                let source = "writes that are syncs themselves, by the store's own count";
+                by_commits(
+                    now.saturating_sub(before) as f64,
+                    commits,
+                    source.to_owned(),
+                )
+            }
+            None => Counted::unknown(
+                "system calls do not show whether a file was opened with O_SYNC or O_DSYNC, and \
+                 the store keeps no count of its own",
+            ),
+        },
         device_writes: disk(measured, sampler, "writes", |counts| Some(counts.writes)),
         device_bytes: disk(measured, sampler, "bytes written", |counts| {
             Some(counts.written_bytes)

@@ -25,6 +25,8 @@ pub(crate) struct Reading {
     store: Option<ProcessUse>,
     pub block: Option<BlockCounts>,
     pub calls: Option<SyncCounts>,
+    /// By the store's own count.
+    pub synced_writes: Option<u64>,
 }
 
 impl Sampler {
@@ -75,6 +77,7 @@ impl Sampler {
             store,
             block: self.place.as_ref().ok().and_then(Place::counts),
             calls: counter.and_then(SyncCounter::read),
+            synced_writes: None,
         }
     }
 

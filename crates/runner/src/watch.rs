@@ -96,7 +96,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             Control::rest(LOOK_NS);
         }
         let idle_flushes_per_ns = self.watch_idle();
-        let first = self.sampler.read();
+        let first = self.read();
         let cpu = clock::thread_cpu();
         let times = self.times();
         control.open(Start {
@@ -153,12 +153,12 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         if !wanted {
             return None;
         }
-        let before = self.sampler.read();
+        let before = self.read();
         before.block?.flushes?;
         while clock::now() < before.at + IDLE_NS && !self.asked_to_stop() {
             Control::rest(LOOK_NS);
         }
-        let now = self.sampler.read();
+        let now = self.read();
         let flushes = now.block?.flushes?.saturating_sub(before.block?.flushes?);
         Some(flushes as f64 / (now.at - before.at) as f64)
     }
@@ -181,11 +181,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
-        let first = if cold {
-            watched.first
-        } else {
-            self.sampler.read()
-        };
+        let first = if cold { watched.first } else { self.read() };
         let mut begun = Mark {
             reading: first,
             tally: Tally::new(),
@@ -227,7 +223,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         let mut tally = Tally::new();
         tally.read(live);
         Mark {
-            reading: self.sampler.read(),
+            reading: self.read(),
             tally,
         }
     }

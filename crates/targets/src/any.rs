@@ -66,6 +66,10 @@ macro_rules! targets {
                 match self { $(AnyTarget::$name(target) => target.process(),)* }
             }
 
+            fn synced_writes(&self) -> Option<u64> {
+                match self { $(AnyTarget::$name(target) => target.synced_writes(),)* }
+            }
+
             async fn create(&self, plan: &Plan) -> TargetResult<()> {
                 match self { $(AnyTarget::$name(target) => target.create(plan).await,)* }
             }

@@ -25,12 +25,14 @@ pub(crate) enum LineArg {
     Record(PathBuf),
 }
 
-fn line(typed: &str) -> Result<LineArg, String> {
-    Ok(match typed {
-        "brief" => LineArg::Brief,
-        "none" => LineArg::None,
-        path => LineArg::Record(path.into()),
-    })
+impl From<&str> for LineArg {
+    fn from(typed: &str) -> LineArg {
+        match typed {
+            "brief" => LineArg::Brief,
+            "none" => LineArg::None,
+            path => LineArg::Record(path.into()),
+        }
+    }
 }
 
 /// The flags that every workload shares.
@@ -97,7 +99,7 @@ pub(crate) struct RunArgs {
     pub(crate) interleave: bool,
 
     /// The sync line to judge by: measured `brief`-ly before and after, `none`, or a probe's record
-    #[arg(long, value_name = "LINE", value_parser = line, default_value = "brief")]
+    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief")]
     pub(crate) line: LineArg,
 
     /// Where records go

@@ -70,16 +70,17 @@ impl Lines {
         if let Some(probe) = &self.given {
             return SyncLine::between(probe, None);
         }
-        match place {
-            LogPlace::Nowhere(why) => SyncLine::unknown(None, why.clone()),
-            LogPlace::Directory(directory) => match self.before.get(directory) {
-                Some(before) => between(before, self.after.get(directory)),
-                None => {
-                    let named = Some(directory.display().to_string());
-                    SyncLine::unknown(named, "not measured: --line none")
-                }
-            },
+        let directory = match place {
+            LogPlace::Nowhere(why) => return SyncLine::unknown(None, why.clone()),
+            LogPlace::Directory(directory) => directory,
+        };
+        if let Some(before) = self.before.get(directory) {
+            return between(before, self.after.get(directory));
         }
+        SyncLine::unknown(
+            Some(directory.display().to_string()),
+            "not measured: --line none",
+        )
     }
 
     /// What the lines were measured for, in words, for the estimate: seconds before and after.

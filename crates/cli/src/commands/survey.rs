@@ -118,26 +118,27 @@ impl Probes {
     }
 
     fn line_max(&self, place: &LogPlace) -> Option<f64> {
-        self.of(place, &self.before)?.line.as_ref()?.line_max
+        probe_of(place, &self.before)?.line.as_ref()?.line_max
     }
 
     fn line(&self, place: &LogPlace) -> SyncLine {
-        match (place, self.of(place, &self.before)) {
+        match (place, probe_of(place, &self.before)) {
             (LogPlace::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
             (LogPlace::Directory(directory), None) => SyncLine::unknown(
                 Some(directory.display().to_string()),
                 "its directory was not probed",
             ),
-            (_, Some(before)) => line::between(before, self.of(place, &self.after)),
+            (_, Some(before)) => line::between(before, probe_of(place, &self.after)),
         }
     }
+}
 
-    fn of<'p>(&self, place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
-        let LogPlace::Directory(directory) = place else {
-            return None;
-        };
-        among.iter().find(|probe| probe.directory == *directory)
-    }
+/// The probe of the directory that a log goes to.
+fn probe_of<'p>(place: &LogPlace, among: &'p [ProbeResult]) -> Option<&'p ProbeResult> {
+    let LogPlace::Directory(directory) = place else {
+        return None;
+    };
+    among.iter().find(|probe| probe.directory == *directory)
 }
 
 /// The rows that are planned and not run, of the stores in a directory.
@@ -275,9 +276,15 @@ fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<
 /// How long the drive's rating lasts at each store's best rate.
 fn endurance(records: &[Record], rating: Rating) -> String {
     let surveys = Survey::all(records);
-    let best = surveys.iter().flat_map(Survey::best);
-    best.map(|run| format!("\n{}", table::endurance_of_run(rating, run)))
-        .collect()
+    let mut text = String::new();
+    for run in surveys.iter().flat_map(Survey::best) {
+        text += &format!(
+            "
+{}",
+            table::endurance_of_run(rating, run)
+        );
+    }
+    text
 }
 
 /// Writes the HTML report beside the records, and names both.

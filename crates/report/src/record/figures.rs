@@ -229,7 +229,7 @@ impl PerCommit {
 
     /// Commits that share a sync; `None` where syncs were not counted or there were none.
     pub fn commits_per_sync(&self) -> Option<f64> {
-        let ratio = 1.0 / self.syncs.value?;
+        let ratio = 1.0 / (self.syncs.value? + self.synced_writes.value.unwrap_or(0.0));
         ratio.is_finite().then_some(ratio)
     }
 }
@@ -277,6 +277,8 @@ mod tests {
         assert_eq!(per_commit.commits_per_sync(), None);
         per_commit.syncs = Counted::by(Some(0.25), "perf event");
         assert_eq!(per_commit.commits_per_sync(), Some(4.0));
+        per_commit.synced_writes = Counted::by(Some(0.25), "the store's own count");
+        assert_eq!(per_commit.commits_per_sync(), Some(2.0));
         assert_eq!(Counted::by(Some(f64::NAN), "perf event").value, None);
     }
 }
