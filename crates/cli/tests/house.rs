@@ -153,7 +153,10 @@ fn lines_are_short_and_words_are_ours() {
                 !line.ends_with(' '),
                 "{place}: space at the end of the line"
             );
-            let limit = if path.ends_with(".rs") {
+            let limit = if Path::new(&path)
+                .extension()
+                .is_some_and(|ending| ending == "rs")
+            {
                 120
             } else {
                 usize::MAX

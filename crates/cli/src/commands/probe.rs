@@ -130,7 +130,8 @@ fn show(
     Ok(())
 }
 
-fn verdict(record: &ProbeRecord) -> Verdict {
+/// What a probe means for the exit code: a directory that does not keep what it syncs breaks a promise.
+pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
     let word = record.verdict().map(|verdict| verdict.word.as_str());
     let broken = matches!(word, Some("not durable" | "implausible"));
     let partial = record.body.cut_short.is_some();

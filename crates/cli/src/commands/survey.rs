@@ -250,6 +250,9 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
     for record in &runs {
         verdict = verdict.and(series::judge(record));
     }
+    for record in &probes.records {
+        verdict = verdict.and(probe::verdict(record));
+    }
     let probes = probes.records.into_iter().map(Record::from);
     (
         probes.chain(runs.into_iter().map(Record::from)).collect(),

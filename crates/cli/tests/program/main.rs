@@ -1,5 +1,10 @@
 //! The real binary: what it prints, what it leaves behind, how it ends.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "what fails here fails the test that called it"
+)]
+
 mod bad_input;
 mod records;
 mod runs;

@@ -1,8 +1,7 @@
 //! The lower part of the page: device facts, warnings, every record in full.
 
-use crate::finding::findings;
-use crate::record::{Fact, ProbeRecord, Record, Warning};
-use crate::survey::Survey;
+use crate::record::{Fact, ProbeRecord, Record};
+use crate::survey::{Survey, complaints};
 use crate::table::{self, Detail};
 use crate::units;
 use maud::{Markup, html};
@@ -49,49 +48,12 @@ fn fact_row(fact: &Fact) -> Markup {
     }
 }
 
-/// What the figures say against the stores, and what may spoil them; nothing if there is nothing.
+/// What speaks against the figures; nothing if there is nothing.
 pub(super) fn warnings(survey: &Survey<'_>) -> Markup {
-    let found: Vec<(String, String)> = survey
-        .runs
-        .iter()
-        .flat_map(|run| findings(run).into_iter().map(|one| (run.title(), one)))
-        .map(|(title, one)| (title, format!("{}; {}", one.sentence, one.advice)))
-        .collect();
-    let mut others: Vec<(&Warning, Vec<String>)> = Vec::new();
-    for run in &survey.runs {
-        for warning in run
-            .end
-            .warnings
-            .iter()
-            .filter(|warning| warning.name != "durability")
-        {
-            match others
-                .iter_mut()
-                .find(|(known, _)| known.advice == warning.advice)
-            {
-                Some((_, titles)) => titles.push(run.title()),
-                None => others.push((warning, vec![run.title()])),
-            }
-        }
-    }
-    let violated = survey.runs.iter().flat_map(|run| {
-        let checks = run
-            .end
-            .checks
-            .iter()
-            .filter(|check| check.outcome == "violated");
-        checks.map(|check| (run.title(), check))
-    });
     html! {
-        @for (title, check) in violated {
-            p.warning.fails { b { (title) } ": check violated: " (check.name)
-                @if let Some(detail) = &check.detail { " (" (detail) ")" } }
-        }
-        @for (title, sentence) in &found { p.warning.fails { b { (title) } ": " (sentence) } }
-        @for (warning, titles) in &others {
-            p.warning title=(titles.join("\n")) {
-                b { (titles[0]) } @if titles.len() > 1 { " and " (titles.len() - 1) " more" }
-                ": " (warning.what) "; " (warning.advice)
+        @for complaint in complaints(survey) {
+            p.warning.fails[complaint.fails] title=(complaint.runs.join("\n")) {
+                b { (complaint.about()) } ": " (complaint.sentence)
             }
         }
     }

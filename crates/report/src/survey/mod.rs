@@ -4,7 +4,9 @@
 //! directory: the probe first, then the runs; rows that were planned and not run stand in the probe's
 //! record with their reason.
 
+mod complaints;
 mod compose;
 mod sentences;
 
+pub use complaints::{Complaint, complaints};
 pub use compose::{Group, Rung, RungOutcome, Survey};

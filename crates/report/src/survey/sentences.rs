@@ -1,5 +1,6 @@
 //! The three plain sentences under a survey.
 
+use super::complaints::OF_SHORT_SLICES;
 use super::compose::Survey;
 use crate::finding::plural;
 use crate::record::{RunRecord, SyncLine};
@@ -35,8 +36,17 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
         ),
         (None, _) => String::new(),
     };
+    let lost = survey
+        .probe
+        .verdict()
+        .is_some_and(|verdict| verdict.word == "not durable");
+    let does = if lost {
+        "answers, but keeps nothing:"
+    } else {
+        "can durably complete"
+    };
     format!(
-        "{} can durably complete {} syncs/s one at a time{most} ({size}, {method}, {}); {verdict}.",
+        "{} {does} {} syncs/s one at a time{most} ({size}, {method}, {}); {verdict}.",
         body.directory,
         units::count(line_1),
         body.label,
@@ -110,6 +120,13 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
             "how many commits share a sync ({})",
             full_stop(source)
         ));
+    }
+    let short = |run: &&RunRecord| {
+        let mut warnings = run.end.warnings.iter();
+        warnings.any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
+    };
+    if survey.runs.iter().any(short) {
+        gaps.push("what slices longer than these few seconds would show".to_owned());
     }
     if !body.not_run.is_empty() {
         let count = body.not_run.len() as u64;

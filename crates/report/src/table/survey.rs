@@ -2,9 +2,8 @@
 
 use super::grid::{Grid, Side};
 use super::{Detail, probe, prose, run};
-use crate::finding::findings;
 use crate::record::{Latency, Record, RunRecord, SyncLine};
-use crate::survey::{Group, RungOutcome, Survey};
+use crate::survey::{Group, RungOutcome, Survey, complaints};
 use crate::units;
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
@@ -191,54 +190,8 @@ fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
 
 fn warnings(survey: &Survey<'_>) -> String {
     let mut text = String::new();
-    for run in &survey.runs {
-        for finding in findings(run) {
-            let sentence = format!("{}: {}; {}", run.title(), finding.sentence, finding.advice);
-            text += &prose::wrapped("warning: ", &sentence);
-        }
-        for check in run
-            .end
-            .checks
-            .iter()
-            .filter(|check| check.outcome == "violated")
-        {
-            let found = check.detail.as_deref().unwrap_or("no detail");
-            let sentence = format!("{}: violated: {} ({found})", run.title(), check.name);
-            text += &prose::wrapped("warning: ", &sentence);
-        }
-    }
-    let mut seen: Vec<(&str, Vec<&RunRecord>)> = Vec::new();
-    for run in &survey.runs {
-        for warning in run
-            .end
-            .warnings
-            .iter()
-            .filter(|warning| warning.name != "durability")
-        {
-            match seen
-                .iter_mut()
-                .find(|(advice, _)| *advice == warning.advice)
-            {
-                Some((_, runs)) => runs.push(run),
-                None => seen.push((&warning.advice, vec![run])),
-            }
-        }
-    }
-    for (advice, runs) in seen {
-        let first = runs[0];
-        let what = first
-            .end
-            .warnings
-            .iter()
-            .find(|warning| warning.advice == advice);
-        let what = what.map_or("", |warning| warning.what.as_str());
-        let others = runs.len() - 1;
-        let more = if others == 0 {
-            String::new()
-        } else {
-            format!(" (and {others} more like it)")
-        };
-        let sentence = format!("{}: {what}{more}; {advice}", first.title());
+    for complaint in complaints(survey) {
+        let sentence = format!("{}: {}", complaint.about(), complaint.sentence);
         text += &prose::wrapped("warning: ", &sentence);
     }
     if text.is_empty() {
