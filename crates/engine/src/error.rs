@@ -39,13 +39,17 @@ pub enum Error {
         directory: PathBuf,
     },
     /// A file carries a log's name but is none.
-    #[error("{path} is not a log segment of this engine; move it away, or choose another directory")]
+    #[error(
+        "{path} is not a log segment of this engine; move it away, or choose another directory"
+    )]
     Foreign {
         /// The file.
         path: PathBuf,
     },
     /// The log was written by a later version.
-    #[error("{path} has log format {found}, but this program reads up to {known}; use a newer program")]
+    #[error(
+        "{path} has log format {found}, but this program reads up to {known}; use a newer program"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -75,7 +79,9 @@ pub enum Error {
         what: String,
     },
     /// No space is left for another log segment. Nothing is lost; free some space and try again.
-    #[error("no space for another log segment of {segment_bytes} bytes in {directory}; free some space and try again")]
+    #[error(
+        "no space for another log segment of {segment_bytes} bytes in {directory}; free some space and try again"
+    )]
     Full {
         /// The log's directory.
         directory: PathBuf,
@@ -92,7 +98,9 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A record is larger than the cap.
-    #[error("a log record of {bytes} bytes is over the cap of {bytes_max}; split the transaction or raise record_bytes_max")]
+    #[error(
+        "a log record of {bytes} bytes is over the cap of {bytes_max}; split the transaction or raise record_bytes_max"
+    )]
     TooLarge {
         /// The record's length in bytes.
         bytes: u64,
@@ -106,7 +114,9 @@ pub enum Error {
         because: Arc<str>,
     },
     /// The commit was in flight when the log failed: it may or may not be there after recovery.
-    #[error("it is not known whether {csn} was committed: the log failed ({because}); open it again and look")]
+    #[error(
+        "it is not known whether {csn} was committed: the log failed ({because}); open it again and look"
+    )]
     Indeterminate {
         /// The commit.
         csn: Csn,

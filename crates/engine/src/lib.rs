@@ -23,7 +23,7 @@
 //!
 //! let mut found = Vec::new();
 //! let replay = &mut |csn: Csn, record: &[u8]| found.push((csn, record.to_vec()));
-//! Log::open(&RealDisk, &directory, None, Csn::ZERO, options, replay)?.close()?;
+//! Log::open(&RealDisk, &directory, None, Csn::ZERO, &options, replay)?.close()?;
 //! assert_eq!(found, [(Csn(1), b"what the transaction changed".to_vec())]);
 //! # Ok(())
 //! # }

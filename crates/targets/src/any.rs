@@ -131,6 +131,7 @@ macro_rules! targets {
 
 targets! {
     Null: crate::null::Null,
+    Engine: crate::engine::EngineLog,
     Sqlite: crate::sqlite::Sqlite,
     SqliteQueue: crate::sqlite::SqliteQueue,
 }

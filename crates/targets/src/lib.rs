@@ -5,8 +5,10 @@
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any;
+pub mod engine;
 mod error;
 pub mod null;
+mod path;
 pub mod sqlite;
 mod stores;
 mod url;

@@ -3,6 +3,7 @@
 //! A new target is one line here and one in `any.rs`.
 
 use crate::any::AnyTarget;
+use crate::engine;
 use crate::error::Error;
 use crate::null::Null;
 use crate::sqlite;
@@ -25,6 +26,10 @@ const STORES: &[Store] = &[
     Store {
         listing: NULL,
         open: open_null,
+    },
+    Store {
+        listing: engine::LISTING,
+        open: engine::open,
     },
     Store {
         listing: sqlite::LISTING,

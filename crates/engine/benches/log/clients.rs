@@ -33,7 +33,8 @@ pub(crate) fn run(log: &Log<RealDisk>, load: Load, slice_ms: u64) -> u64 {
         match load {
             Load::Threads { clients } => {
                 for _ in 0..clients {
-                    scope.spawn(|| commits.fetch_add(commit_as_thread(log, stop), Ordering::SeqCst));
+                    scope
+                        .spawn(|| commits.fetch_add(commit_as_thread(log, stop), Ordering::SeqCst));
                 }
             }
             Load::Tickets { clients, workers } => {
@@ -108,7 +109,11 @@ impl Wake for ClientWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.ready.queue.lock().expect("no panic").push_back(self.client);
+        self.ready
+            .queue
+            .lock()
+            .expect("no panic")
+            .push_back(self.client);
         if self.ready.asleep.swap(false, Ordering::SeqCst) {
             self.ready.thread.unpark();
         }
@@ -116,7 +121,10 @@ impl Wake for ClientWaker {
 }
 
 impl Executor {
-    fn run<F: Future<Output = u64>>(worker: &Worker<RealDisk>, mut clients: Vec<Pin<Box<F>>>) -> u64 {
+    fn run<F: Future<Output = u64>>(
+        worker: &Worker<RealDisk>,
+        mut clients: Vec<Pin<Box<F>>>,
+    ) -> u64 {
         let ready = Arc::new(Ready {
             queue: Mutex::new((0..clients.len()).collect()),
             asleep: AtomicBool::new(false),

@@ -3,8 +3,10 @@
 //!
 //! `cargo bench -p syncline-engine` runs it for some seconds in the current directory; `-- --slice-ms
 //! 300 --rounds 5` sets how long and how often, `-- --only NAME` chooses rows. Under `cargo test` it
-//! runs once with tiny input. It ends with a checksum of the work done, so that none is optimized
+//! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of the work done, so that none is optimized
 //! away.
+
+#![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
 
 mod clients;
 mod raw;
@@ -16,10 +18,13 @@ use syncline_engine::DatabaseId;
 use syncline_engine::log::{Log, Options, Writer};
 use syncline_metering::clock;
 
+/// Measures one slice of so many milliseconds in a folder of its own.
+type Measure = Box<dyn Fn(&Path, u64) -> Outcome>;
+
 /// What one row measures.
 struct Row {
     name: String,
-    measure: Box<dyn Fn(&Path, u64) -> Outcome>,
+    measure: Measure,
     rates_per_s: Vec<f64>,
     notes: String,
 }
@@ -38,7 +43,9 @@ fn main() {
         arguments.get(at + 1).cloned()
     };
     let number = |name: &str, default: u64| {
-        value(name).map_or(default, |text| text.parse().expect("a number follows the flag"))
+        value(name).map_or(default, |text| {
+            text.parse().expect("a number follows the flag")
+        })
     };
     let is_bench = arguments.iter().any(|argument| argument == "--bench");
     let (slice_ms, rounds) = if is_bench {
@@ -47,9 +54,12 @@ fn main() {
         (20, 1)
     };
     let only = value("--only");
-    let folder = Folder::make();
+    let folder = Folder::make(is_bench);
     let mut rows = rows(is_bench);
-    rows.retain(|row| only.as_ref().is_none_or(|only| row.name.contains(only.as_str())));
+    rows.retain(|row| {
+        only.as_ref()
+            .is_none_or(|only| row.name.contains(only.as_str()))
+    });
     let mut hash = 0_u64;
     for round in 0..rounds {
         for row in &mut rows {
@@ -73,7 +83,7 @@ fn main() {
 
 fn rows(is_bench: bool) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut add = |name: String, measure: Box<dyn Fn(&Path, u64) -> Outcome>| {
+    let mut add = |name: String, measure: Measure| {
         rows.push(Row {
             name,
             measure,
@@ -87,8 +97,14 @@ fn rows(is_bench: bool) -> Vec<Row> {
         frame_bytes_max: 256 << 10,
         ..Options::default()
     };
-    add("publish, 132 B, one thread".to_owned(), Box::new(clients::publish_cost));
-    add("raw O_DIRECT|O_DSYNC 4 KiB, 1 outstanding".to_owned(), Box::new(raw::line));
+    add(
+        "publish, 132 B, one thread".to_owned(),
+        Box::new(clients::publish_cost),
+    );
+    add(
+        "raw O_DIRECT|O_DSYNC 4 KiB, 1 outstanding".to_owned(),
+        Box::new(raw::line),
+    );
     for clients in [1, 8, 64] {
         add(
             format!("threads, {clients} clients"),
@@ -101,7 +117,10 @@ fn rows(is_bench: bool) -> Vec<Row> {
                 if workers > clients {
                     continue;
                 }
-                let options = move || Options { writer, ..options() };
+                let options = move || Options {
+                    writer,
+                    ..options()
+                };
                 add(
                     format!("tickets, {clients} clients, {workers} workers, by {writer:?}"),
                     Box::new(move |path, ms| {
@@ -140,14 +159,19 @@ fn on_log(path: &Path, options: Options, load: Load, slice_ms: u64) -> Outcome {
     }
 }
 
-/// A folder in the current directory, removed at the end: the current directory is on the disk that
+/// A folder, for a benchmark in the current directory, removed at the end: the current directory is on the disk that
 /// is to be measured, which a temporary one may not be.
 struct Folder(PathBuf);
 
 impl Folder {
-    fn make() -> Folder {
-        let path = PathBuf::from(format!("bench-log-{}", std::process::id()));
-        std::fs::create_dir(&path).expect("a folder in the current directory");
+    fn make(is_bench: bool) -> Folder {
+        let place = if is_bench {
+            "."
+        } else {
+            env!("CARGO_TARGET_TMPDIR")
+        };
+        let path = Path::new(place).join(format!("bench-log-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a folder for the benchmark");
         Folder(path)
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::Outcome;
 use std::path::Path;
-use syncline_disk::{
-    Access, AlignedBuffer, Create, Disk, File, OpenOptions, RealDisk, WriteSync,
-};
+use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, RealDisk, WriteSync};
 use syncline_metering::clock;
 
 const FILE_BYTES: u64 = 16 << 20;
@@ -14,8 +12,12 @@ const BLOCK_BYTES: usize = 4096;
 pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
     std::fs::create_dir(path).expect("a folder for the raw file");
     let file = path.join("raw");
-    let buffered = RealDisk.open(&file, OpenOptions::READ_WRITE).expect("the raw file");
-    buffered.preallocate(FILE_BYTES).expect("space for the raw file");
+    let buffered = RealDisk
+        .open(&file, OpenOptions::READ_WRITE)
+        .expect("the raw file");
+    buffered
+        .preallocate(FILE_BYTES)
+        .expect("space for the raw file");
     buffered.sync_all().expect("a sync of the raw file");
     let options = |direct| OpenOptions {
         access: Access::ReadWrite,
@@ -24,7 +26,9 @@ pub(crate) fn line(path: &Path, slice_ms: u64) -> Outcome {
         write_sync: WriteSync::Data,
     };
     // A file system without direct writes is measured without them.
-    let open = RealDisk.open(&file, options(true)).or_else(|_| RealDisk.open(&file, options(false)));
+    let open = RealDisk
+        .open(&file, options(true))
+        .or_else(|_| RealDisk.open(&file, options(false)));
     let file = open.expect("the raw file again");
     let mut block = AlignedBuffer::zeroed(BLOCK_BYTES);
     let started = clock::now();

@@ -101,7 +101,9 @@ impl<D: Disk> Reserved<'_, D> {
         let ring = &self.log.shared().ring;
         if length < self.content_bytes {
             let unused = claimed(self.log, self.content_bytes) - claimed(self.log, length);
-            ring.bytes_written(unused);
+            if unused > 0 {
+                ring.bytes_written(unused);
+            }
         }
         ring.publish(self.csn, kind, record);
     }

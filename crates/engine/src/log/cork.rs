@@ -8,7 +8,7 @@
 use crate::log::ring::NO_WORKER;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-/// The most workers that can be told apart; further ones share the last place's rules: none.
+/// The most workers that can be told apart. Commits of further ones are written by the writer thread.
 pub(super) const WORKERS_MAX: usize = 64;
 
 const FREE: u8 = 0;
@@ -36,8 +36,7 @@ impl Workers {
     /// A place for a worker; none if all are taken.
     pub(super) fn join(&self) -> Option<u32> {
         let free = self.states.iter().position(|state| {
-            let taken =
-                state.compare_exchange(FREE, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
+            let taken = state.compare_exchange(FREE, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
             taken.is_ok()
         });
         free.map(|place| place as u32)
@@ -68,6 +67,13 @@ impl Workers {
         if moved.is_ok() {
             self.away.fetch_add(1, Ordering::SeqCst);
         }
+    }
+
+    /// The client that was woken is gone; true if the worker was expected and nobody else is away.
+    pub(super) fn expect_no_more(&self, worker: u32) -> bool {
+        let state = &self.states[worker as usize];
+        let moved = state.compare_exchange(EXPECTED, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
+        moved.is_ok() && self.away.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
     /// True if some worker is corked or expected.

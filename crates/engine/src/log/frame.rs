@@ -152,7 +152,11 @@ pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
     let crc = u32::from_le_bytes(array(bytes, 4));
     let covered = bytes.get(8..end)?;
     let format_fits = u16::from_le_bytes(array(bytes, 8)) == FORMAT;
-    let sound = crc32c::crc32c(covered) == crc || planted(Plant::SkipChecksum);
+    let right = crc32c::crc32c(covered);
+    if planted(Plant::ReChecksum) {
+        return format_fits.then_some((header, right));
+    }
+    let sound = right == crc || planted(Plant::SkipChecksum);
     (format_fits && sound).then_some((header, crc))
 }
 

@@ -46,7 +46,12 @@ pub struct Settings {
 impl<D: Disk> Log<D> {
     /// Makes a log in `directory`, which is made too if it is missing (its parent must exist), for
     /// the database `database`. Refuses a directory that holds one.
-    pub fn create(disk: &D, directory: &Path, database: DatabaseId, options: Options) -> Result<Log<D>> {
+    pub fn create(
+        disk: &D,
+        directory: &Path,
+        database: DatabaseId,
+        options: Options,
+    ) -> Result<Log<D>> {
         let opened = open::create(disk, directory, database, options)?;
         Log::run(disk, directory, opened, true)
     }
@@ -59,7 +64,7 @@ impl<D: Disk> Log<D> {
         directory: &Path,
         database: Option<DatabaseId>,
         replay_from: Csn,
-        options: Options,
+        options: &Options,
         replay: &mut dyn FnMut(Csn, &[u8]),
     ) -> Result<Log<D>> {
         let opened = open::open(disk, directory, database, replay_from, options, replay)?;
@@ -67,7 +72,12 @@ impl<D: Disk> Log<D> {
     }
 
     /// Around what [`open::open`] or [`open::create`] found; without threads, a test steps the log.
-    pub(super) fn run(disk: &D, directory: &Path, opened: Opened<D>, threads: bool) -> Result<Log<D>> {
+    pub(super) fn run(
+        disk: &D,
+        directory: &Path,
+        opened: Opened<D>,
+        threads: bool,
+    ) -> Result<Log<D>> {
         let shared = Arc::new(Shared::new(
             disk.clone(),
             directory.to_owned(),

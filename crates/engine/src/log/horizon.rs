@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use crate::ids::Csn;
+use crate::log::plant::{Plant, planted};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -27,7 +28,8 @@ impl Horizon {
     /// The last commit of the contiguous stable prefix.
     #[inline]
     pub(super) fn get(&self) -> Csn {
-        Csn(self.stable.load(Ordering::SeqCst))
+        let stable = self.stable.load(Ordering::SeqCst);
+        Csn(stable + u64::from(planted(Plant::GroupOffByOne)))
     }
 
     /// Moves on; returns where it was.

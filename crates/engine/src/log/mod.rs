@@ -1,12 +1,12 @@
 //! The log: every commit's record, in one total order, stable before it is acknowledged.
 //!
 //! A log is a directory: a lock file and segment files of fixed names and fixed size. A segment
-//! ([`segment`]) is a header and then frames ([`frame`]); a frame is what one write carries: a group
+//! (`segment`) is a header and then frames (`frame`); a frame is what one write carries: a group
 //! of records.
 //!
 //! A commit's way: a permit (the last thing that may wait or fail), a commit sequence number, the
-//! record published in the ring ([`ring`]), a frame ([`outlet`]), a write and a sync ([`pipeline`]),
-//! the horizon, its ticket complete. Whoever waits drives this way: see [`shared`].
+//! record published in the ring (`ring`), a frame (`outlet`), a write and a sync (`pipeline`),
+//! the horizon, its ticket complete. Whoever waits drives this way: see `shared`.
 //!
 //! ```text
 //!  reserve -> take -> publish      ring       outlet      pipeline      horizon -> tickets

@@ -1,8 +1,9 @@
 //! Making a log, and opening one: directory, lock, options in force.
 //!
-//! A log is made in this order: directory, lock file, a first segment file of zeros with its name, all
-//! synced; then its header with number 1, synced. A making that was interrupted before the header was
-//! stable has acknowledged nothing; making it again finishes it.
+//! A log is made in this order: directory, lock file, a file that says "being made", a first segment
+//! file of zeros, all synced with their names; then its header with number 1, synced; then the file
+//! that says so is removed. A making that was interrupted before the header was stable has
+//! acknowledged nothing, and whatever it left may be written over by making the log again.
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
@@ -11,7 +12,7 @@ use crate::log::outlet::{Outlet, Start};
 use crate::log::recovery::{self, Recovered};
 use crate::log::segment::{self, HeaderRead, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::{Live, Segments};
-use crate::log::survey;
+use crate::log::survey::{self, MAKING};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -44,10 +45,14 @@ pub(super) fn create<D: Disk>(
     make_directory(disk, directory)?;
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
-    if !survey::is_unused(&found) {
+    let is_being_made = disk.list(directory)?.contains(&MAKING.into());
+    if !survey::is_unused(&found, is_being_made) {
         let directory = directory.to_owned();
         return Err(Error::Exists { directory });
     }
+    let making = directory.join(MAKING);
+    drop(disk.open(&making, OpenOptions::READ_WRITE)?);
+    disk.sync_directory(directory)?;
     let header = SegmentHeader {
         database,
         number: SegmentNumber(1),
@@ -66,6 +71,8 @@ pub(super) fn create<D: Disk>(
     let mode = resolve_mode(disk, directory, 0, &options)?;
     let current = segment::open(disk, directory, 0, mode)?;
     recovery::write_header(&current, &header, mode)?;
+    disk.remove(&making)?;
+    disk.sync_directory(directory)?;
     let start = Start {
         database,
         frame: FrameNumber::ZERO,
@@ -89,29 +96,38 @@ pub(super) fn open<D: Disk>(
     directory: &Path,
     database: Option<DatabaseId>,
     replay_from: Csn,
-    options: Options,
+    asked: &Options,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Opened<D>> {
-    options.check()?;
+    asked.check()?;
     let missing = |what: &str| Error::Missing {
         directory: directory.to_owned(),
         what: what.to_owned(),
     };
-    match disk.list(directory) {
-        Ok(names) if names.is_empty() => {
-            return Err(missing("the directory is empty; make a new log, or name the right one"));
-        }
-        Ok(_) => {}
+    let names = match disk.list(directory) {
+        Ok(names) => names,
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
-            return Err(missing("there is no such directory; make a new log, or name the right one"));
+            return Err(missing(
+                "there is no such directory; make a new log, or name the right one",
+            ));
         }
         Err(error) => return Err(error.into()),
+    };
+    if names.is_empty() {
+        return Err(missing(
+            "the directory is empty; make a new log, or name the right one",
+        ));
     }
     let lock = lock(disk, directory)?;
     let found = survey::find(disk, directory)?;
     let chain = survey::chain(disk, directory, &found, database, replay_from)?;
+    if names.contains(&MAKING.into()) {
+        // The making had come far enough; what it left behind must not excuse later damage.
+        disk.remove(&directory.join(MAKING))?;
+        disk.sync_directory(directory)?;
+    }
     let newest = chain.links[chain.links.len() - 1];
-    let options = in_force(options, &newest.header);
+    let options = in_force(asked, &newest.header);
     options.check()?;
     let mode = resolve_mode(disk, directory, newest.index, &options)?;
     let Recovered {
@@ -132,10 +148,12 @@ pub(super) fn newest_header<D: Disk>(disk: &D, directory: &Path) -> Result<Segme
         HeaderRead::Sound(header) => Some(header),
         HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => None,
     });
-    headers.max_by_key(|header| header.number).ok_or_else(|| Error::Missing {
-        directory: directory.to_owned(),
-        what: "no segment header can be read".to_owned(),
-    })
+    headers
+        .max_by_key(|header| header.number)
+        .ok_or_else(|| Error::Missing {
+            directory: directory.to_owned(),
+            what: "no segment header can be read".to_owned(),
+        })
 }
 
 fn opened<D: Disk>(
@@ -155,7 +173,7 @@ fn opened<D: Disk>(
 }
 
 /// What shapes the bytes stays as the log was made.
-fn in_force(options: Options, header: &SegmentHeader) -> Options {
+fn in_force(options: &Options, header: &SegmentHeader) -> Options {
     let frame_bytes_max = u64::from(options.frame_bytes_max)
         .min(header.segment_bytes / 4)
         .next_multiple_of(u64::from(header.unit_bytes));
@@ -163,7 +181,7 @@ fn in_force(options: Options, header: &SegmentHeader) -> Options {
         segment_bytes: header.segment_bytes,
         frame_unit_bytes: header.unit_bytes,
         frame_bytes_max: frame_bytes_max as u32,
-        ..options
+        ..options.clone()
     }
 }
 
@@ -204,7 +222,9 @@ fn make_directory<D: Disk>(disk: &D, directory: &Path) -> Result<()> {
         Err(error) => return Err(error.into()),
     }
     disk.create_directory(directory)?;
-    let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let parent = directory
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
     Ok(())
 }

@@ -129,7 +129,9 @@ impl<F: syncline_disk::File> Outlet<F> {
             return None;
         }
         if self.pipeline.is_idle()
-            && let Some(job) = self.late_header.take_if(|_| self.position > u64::from(self.unit))
+            && let Some(job) = self
+                .late_header
+                .take_if(|_| self.position > u64::from(self.unit))
         {
             return Some(job);
         }
@@ -167,6 +169,11 @@ impl<F: syncline_disk::File> Outlet<F> {
         self.next
     }
 
+    /// How far the horizon has come.
+    pub(super) fn horizon(&self) -> Csn {
+        self.pipeline.horizon()
+    }
+
     /// Prepared files and those in use.
     pub(super) fn segments(&mut self) -> &mut Segments<F> {
         &mut self.segments
@@ -191,22 +198,20 @@ impl<F: syncline_disk::File> Outlet<F> {
             return Err(NoFrame::NothingPublished);
         }
         let mut buffer = self.buffers.pop().expect("a free flight has a buffer");
-        let room = self.frame_bytes_max.min((self.segment_bytes - self.position) as usize);
+        let room = self
+            .frame_bytes_max
+            .min((self.segment_bytes - self.position) as usize);
         let draft = if self.partial_bytes == 0 {
             self.gather(ring, &mut buffer[..room])
         } else {
             Draft::default()
         };
-        let draft = if draft.count > 0 {
-            draft
-        } else {
-            match self.gather_fragment(ring, &mut buffer, room) {
-                Some(draft) => draft,
-                None => {
-                    self.buffers.push(buffer);
-                    return Err(NoFrame::NextSegment);
-                }
-            }
+        let draft = Some(draft)
+            .filter(|draft| draft.count > 0)
+            .or_else(|| self.gather_fragment(ring, &mut buffer, room));
+        let Some(draft) = draft else {
+            self.buffers.push(buffer);
+            return Err(NoFrame::NextSegment);
         };
         Ok(self.launch(ring, buffer, draft))
     }
@@ -265,7 +270,11 @@ impl<F: syncline_disk::File> Outlet<F> {
         Some(Draft {
             payload_bytes: piece,
             count: u32::from(counts),
-            claimed_bytes: if last { self.claim_bytes(content_bytes) } else { 0 },
+            claimed_bytes: if last {
+                self.claim_bytes(content_bytes)
+            } else {
+                0
+            },
             flags: Flags {
                 fragment: true,
                 last,
@@ -321,7 +330,11 @@ impl<F: syncline_disk::File> Outlet<F> {
         }
         let before = self.segments.current();
         let mid_record = self.partial_bytes > 0;
-        let first = if mid_record { self.next.next() } else { self.next };
+        let first = if mid_record {
+            self.next.next()
+        } else {
+            self.next
+        };
         let file = self.segments.advance(first)?;
         let header = self.header(self.segments.current_number());
         let mut buffer = self.header_buffer.take()?;

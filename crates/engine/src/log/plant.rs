@@ -36,6 +36,17 @@ pub(super) enum Plant {
 }
 
 #[cfg(test)]
+pub(super) use switch::{planted, with};
+
+/// True if that bug is planted.
+#[cfg(not(test))]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is the constant false")]
+pub(super) fn planted(_plant: Plant) -> bool {
+    false
+}
+
+#[cfg(test)]
 mod switch {
     use super::Plant;
     use std::cell::Cell;
@@ -60,15 +71,4 @@ mod switch {
     pub(in crate::log) fn planted(plant: Plant) -> bool {
         PLANTED.get() == Some(plant)
     }
-}
-
-#[cfg(test)]
-pub(super) use switch::{planted, with};
-
-/// True if that bug is planted.
-#[cfg(not(test))]
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "it is the constant false")]
-pub(super) fn planted(_plant: Plant) -> bool {
-    false
 }

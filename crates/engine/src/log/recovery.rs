@@ -51,7 +51,10 @@ pub(super) fn recover<D: Disk>(
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Recovered<D::File>> {
     let end = replay::read(disk, directory, &chain.links, replay_from, replay)?;
-    if end.newest_is_empty || planted(Plant::NoContinuesAfter) {
+    let newest = &chain.links[chain.links.len() - 1].header;
+    // A record that never ended may reach into an empty segment; then its header names too much.
+    let goes_on = end.newest_is_empty && end.reached.frame == newest.after;
+    if goes_on || planted(Plant::NoContinuesAfter) {
         go_on(disk, directory, chain, &end, mode)
     } else {
         begin_segment(disk, directory, chain, &end, mode)
@@ -117,22 +120,32 @@ fn begin_segment<D: Disk>(
         wall_ns: end.reached.wall_ns.max(clock::wall()),
         ..newest
     };
-    let index = match chain.free.pop() {
-        Some(index) => index,
-        None => {
-            segment::prepare(disk, directory, chain.next_index, &header)?;
-            chain.next_index += 1;
-            chain.next_index - 1
-        }
+    let index = if let Some(index) = chain.free.pop() {
+        index
+    } else {
+        segment::prepare(disk, directory, chain.next_index, &header)?;
+        chain.next_index += 1;
+        chain.next_index - 1
     };
     let current = segment::open(disk, directory, index, mode)?;
-    let tail = if planted(Plant::SkipTailCopy) { &[] } else { &end.tail[..] };
-    let (start, synced) = (copy(&current, &header, end, tail, mode)?, mode.write_is_sync());
+    let tail = if planted(Plant::SkipTailCopy) {
+        &[]
+    } else {
+        &end.tail[..]
+    };
+    let (start, synced) = (
+        copy(&current, &header, end, tail, mode)?,
+        mode.write_is_sync(),
+    );
     if !synced {
         current.file.sync_data()?;
     }
     write_header(&current, &header, mode)?;
-    let Chain { links, mut free, next_index } = chain;
+    let Chain {
+        links,
+        mut free,
+        next_index,
+    } = chain;
     // What was overruled may be written over only now that the new header is stable.
     free.extend(overruled.iter().map(|link| link.index));
     let mut live = live(&links);
@@ -169,7 +182,10 @@ fn copy<F: File>(
         position: u64::from(unit),
         wall_ns: segment.wall_ns,
     };
-    for Tail { header, payload, .. } in tail {
+    for Tail {
+        header, payload, ..
+    } in tail
+    {
         let mut buffer = AlignedBuffer::zeroed(header.frame_bytes(unit));
         buffer[frame::HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
         let copied = FrameHeader {

@@ -55,8 +55,8 @@ enum Partial {
 
 struct Replay<'r> {
     path: PathBuf,
-    replay_from: Csn,
-    replay: &'r mut dyn FnMut(Csn, &[u8]),
+    from: Csn,
+    sink: &'r mut dyn FnMut(Csn, &[u8]),
     partial: Partial,
     boundary: Reached,
     stable: Joint,
@@ -81,8 +81,8 @@ pub(super) fn read<D: Disk>(
     };
     let mut reading = Replay {
         path: PathBuf::new(),
-        replay_from,
-        replay,
+        from: replay_from,
+        sink: replay,
         partial: if first.mid_record {
             Partial::Skipped
         } else {
@@ -122,7 +122,10 @@ impl Replay<'_> {
             offset = scan::walk(reader, segment, reached, accept)?;
         }
         if reached.frame != limit || reached.crc != successor.after_crc {
-            let what = format!("{} continues after {limit}, which cannot be read", successor.number);
+            let what = format!(
+                "{} continues after {limit}, which cannot be read",
+                successor.number
+            );
             return Err(self.damaged(offset, what));
         }
         reached.stable = reached.stable.max(limit);
@@ -148,8 +151,8 @@ impl Replay<'_> {
         let own = |found: &FrameHeader| {
             found.database == segment.database && found.segment == segment.number
         };
-        let newest_is_empty = position == u64::from(unit)
-            && !scan::any_frame(reader, unit, position, own)?;
+        let newest_is_empty =
+            position == u64::from(unit) && !scan::any_frame(reader, unit, position, own)?;
         Ok(self.end(position, newest_is_empty))
     }
 
@@ -212,8 +215,8 @@ impl Replay<'_> {
 
     fn deliver(&mut self, csn: Csn, record: frame::RecordRead<'_>) -> Result<()> {
         if record.kind == Kind::Transaction.byte() {
-            if csn > self.replay_from {
-                (self.replay)(csn, record.content);
+            if csn > self.from {
+                (self.sink)(csn, record.content);
             }
             return Ok(());
         }
@@ -229,7 +232,9 @@ impl Replay<'_> {
 
     /// Frames that are known stable leave the tail.
     fn settle(&mut self, stable: FrameNumber) {
-        let settled = self.tail.partition_point(|frame| frame.header.number <= stable);
+        let settled = self
+            .tail
+            .partition_point(|frame| frame.header.number <= stable);
         for frame in self.tail.drain(..settled) {
             let mid_record = !frame.header.ends_record();
             self.stable = Joint {
@@ -247,7 +252,8 @@ impl Replay<'_> {
 
     fn end(mut self, position: u64, newest_is_empty: bool) -> End {
         let boundary = self.boundary;
-        self.tail.retain(|frame| frame.header.number <= boundary.frame);
+        self.tail
+            .retain(|frame| frame.header.number <= boundary.frame);
         // Pieces of a record that never ended may be stable: they are given up all the same.
         if self.stable.frame > boundary.frame {
             self.stable = Joint {

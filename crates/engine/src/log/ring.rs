@@ -9,8 +9,9 @@
 //! - *complete*: the horizon has passed; the slot's waker is woken and the claim given back.
 //!
 //! Invariants:
-//! 1. Numbers taken and not complete hold a claim each, so there are never more than `N` of them, and
-//!    between number and publishing nothing waits: the slot is free.
+//! 1. Every number taken holds a claim, and claims are given back for numbers at or below the horizon
+//!    only. So when `c` is taken the horizon has reached `c - N`: its slot is free, and between number
+//!    and publishing nothing waits.
 //! 2. The bytes of all claims fit into what the segments that are prepared have left, even if each
 //!    record is written in a frame of its own.
 //! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
@@ -147,14 +148,19 @@ impl Ring {
     #[inline]
     pub(super) fn publish(&self, csn: Csn, kind: Kind, record: &mut Vec<u8>) {
         let slot = self.slot(csn);
-        {
+        let before = {
             let mut content = lock(&slot.content);
             std::mem::swap(&mut content.record, record);
             content.kind = kind;
-            content.waker = None;
-        }
-        slot.published.store(csn.0, Ordering::Release);
+            slot.published.store(csn.0, Ordering::Release);
+            content.waker.take()
+        };
         record.clear();
+        // The commit that had the slot is complete (invariant 1), but whoever completed it may not
+        // have come to its waker yet while a later group has already given claims back.
+        if let Some(waker) = before {
+            waker.wake();
+        }
     }
 
     /// True if that record is published and its slot not used again since.
@@ -203,7 +209,11 @@ impl Ring {
     /// The waker of a commit and the worker it belongs to, taken out.
     #[inline]
     pub(super) fn take_waker(&self, csn: Csn) -> Option<(Waker, u32)> {
-        let mut content = lock(&self.slot(csn).content);
+        let slot = self.slot(csn);
+        let mut content = lock(&slot.content);
+        if slot.published.load(Ordering::Acquire) != csn.0 {
+            return None;
+        }
         let worker = content.worker;
         content.waker.take().map(|waker| (waker, worker))
     }

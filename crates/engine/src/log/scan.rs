@@ -91,8 +91,13 @@ impl<F: File> Reader<F> {
     }
 
     /// The frame at `offset`, whole and with the right checksum: header, checksum and payload.
-    pub(super) fn frame(&mut self, offset: u64, unit: u32) -> Result<Option<(FrameHeader, u32, &[u8])>> {
-        let Some(bytes) = frame::announced_bytes(self.at(offset, frame::HEADER_BYTES)?, unit) else {
+    pub(super) fn frame(
+        &mut self,
+        offset: u64,
+        unit: u32,
+    ) -> Result<Option<(FrameHeader, u32, &[u8])>> {
+        let Some(bytes) = frame::announced_bytes(self.at(offset, frame::HEADER_BYTES)?, unit)
+        else {
             return Ok(None);
         };
         if bytes as u64 > self.length.saturating_sub(offset) {
@@ -116,13 +121,15 @@ pub(super) fn follows(found: &FrameHeader, segment: &SegmentHeader, reached: &Re
         && chained
 }
 
-/// Hands the accepted frames of a segment to `accept`, which returns false to end the walk, and
-/// returns the offset behind the last one.
+/// What [`walk`] hands each accepted frame to; false ends the walk.
+pub(super) type Accept<'a> = dyn FnMut(&FrameHeader, &[u8], &mut Reached) -> Result<bool> + 'a;
+
+/// Hands the accepted frames of a segment to `accept` and returns the offset behind the last one.
 pub(super) fn walk<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
     reached: &mut Reached,
-    accept: &mut dyn FnMut(&FrameHeader, &[u8], &mut Reached) -> Result<bool>,
+    accept: &mut Accept<'_>,
 ) -> Result<u64> {
     let unit = segment.unit_bytes;
     let mut offset = u64::from(unit);
@@ -130,8 +137,8 @@ pub(super) fn walk<F: File>(
     while offset < reader.length() {
         let expected = *reached;
         let found = reader.frame(offset, unit)?;
-        let Some((header, crc, payload)) = found.filter(|(header, ..)| follows(header, segment, &expected))
-        else {
+        let next = found.filter(|(header, ..)| follows(header, segment, &expected));
+        let Some((header, crc, payload)) = next else {
             // A bit may have flipped on the way here: what ends the log is read twice.
             if looked_again {
                 break;
@@ -192,7 +199,10 @@ pub(super) fn any_frame<F: File>(
 ) -> Result<bool> {
     let mut at = offset;
     while at < reader.length() {
-        if reader.frame(at, unit)?.is_some_and(|(header, ..)| such(&header)) {
+        if reader
+            .frame(at, unit)?
+            .is_some_and(|(header, ..)| such(&header))
+        {
             return Ok(true);
         }
         at += u64::from(unit);

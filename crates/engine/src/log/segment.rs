@@ -347,7 +347,12 @@ mod tests {
     fn only_the_fixed_names_are_segments() {
         let name = path(Path::new("d"), 7);
         assert_eq!(index_of(Path::new(name.file_name().unwrap())), Some(7));
-        for other in ["segment-07.log", "segment-.log", "lock", "segment-1.log.old"] {
+        for other in [
+            "segment-07.log",
+            "segment-.log",
+            "lock",
+            "segment-1.log.old",
+        ] {
             assert_eq!(index_of(Path::new(other)), None, "{other}");
         }
     }

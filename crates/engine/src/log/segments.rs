@@ -69,7 +69,10 @@ impl<F> Segments<F> {
     }
 
     pub(super) fn current_number(&self) -> SegmentNumber {
-        self.live.back().expect("a log has a current segment").number
+        self.live
+            .back()
+            .expect("a log has a current segment")
+            .number
     }
 
     /// The segment before the current one; 0 for none.
@@ -106,8 +109,13 @@ impl<F> Segments<F> {
     pub(super) fn release(&mut self, csn: Csn) -> bool {
         let before = self.free.len();
         // A segment ends where its successor begins; the current one stays.
-        while self.live.get(1).is_some_and(|next| next.first <= csn.next()) {
-            self.free.extend(self.live.pop_front().map(|live| live.index));
+        while self
+            .live
+            .get(1)
+            .is_some_and(|next| next.first <= csn.next())
+        {
+            self.free
+                .extend(self.live.pop_front().map(|live| live.index));
         }
         self.free.len() > before
     }

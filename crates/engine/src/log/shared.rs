@@ -17,15 +17,16 @@ use crate::ids::Csn;
 use crate::log::cork::Workers;
 use crate::log::horizon::Horizon;
 use crate::log::job::{Done, Job};
-use crate::log::options::{Durability, Options};
+use crate::log::options::{Durability, Options, Writer};
 use crate::log::outlet::{Finished, Outlet};
+use crate::log::plant::{Plant, planted};
 use crate::log::ring::Ring;
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Preparation;
 use crate::log::signal::Signal;
 use crate::log::stats::SharedStats;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_disk::Disk;
 
@@ -44,6 +45,8 @@ pub(super) struct Shared<D: Disk> {
     pub(super) files_signal: Signal,
     outlet: Mutex<Outlet<D::File>>,
     flying: AtomicU32,
+    /// A worker has staged so much that the writer thread shall not wait for its uncork.
+    pressed: AtomicBool,
 }
 
 /// Whom a finished job has woken.
@@ -86,6 +89,7 @@ impl<D: Disk> Shared<D> {
             files_signal: Signal::default(),
             outlet: Mutex::new(outlet),
             flying: AtomicU32::new(0),
+            pressed: AtomicBool::new(false),
             options,
         }
     }
@@ -113,6 +117,19 @@ impl<D: Disk> Shared<D> {
         jobs
     }
 
+    /// Makes the writer thread launch, even if workers are corked.
+    pub(super) fn press(&self) {
+        self.pressed.store(true, Ordering::SeqCst);
+        self.writer_signal.raise();
+    }
+
+    /// True if the writer thread leaves what is staged to an uncork that is about to come.
+    pub(super) fn is_held_back(&self) -> bool {
+        self.options.writer == Writer::Thread
+            && self.workers.any_away()
+            && !self.pressed.swap(false, Ordering::SeqCst)
+    }
+
     /// Takes a job, if there is one.
     pub(super) fn begin(&self) -> Option<Job<D::File>> {
         let mut outlet = self.outlet();
@@ -124,6 +141,9 @@ impl<D: Disk> Shared<D> {
         }
         let is_header = matches!(job, Job::Header { .. });
         self.flying.fetch_add(1, Ordering::SeqCst);
+        if planted(Plant::AcknowledgeBeforeSync) {
+            self.horizon.advance(outlet.horizon());
+        }
         drop(outlet);
         if is_header {
             self.files_signal.raise();

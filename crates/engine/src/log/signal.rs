@@ -22,7 +22,9 @@ pub(super) struct Signal {
 impl Signal {
     /// There is work.
     pub(super) fn raise(&self) {
-        let raised = self.state.compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
+        let raised = self
+            .state
+            .compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
         if raised.is_ok() {
             self.ring();
         }
@@ -38,11 +40,18 @@ impl Signal {
     pub(super) fn wait(&self) -> bool {
         let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match self.state.compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst) {
+            match self
+                .state
+                .compare_exchange(RAISED, QUIET, Ordering::SeqCst, Ordering::SeqCst)
+            {
                 Ok(_) => return true,
                 Err(STOPPED) => return false,
-                Err(_) => sleeper = self.bell.wait(sleeper).unwrap_or_else(PoisonError::into_inner),
+                Err(_) => {}
             }
+            sleeper = self
+                .bell
+                .wait(sleeper)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -15,6 +15,9 @@ use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header
 use std::path::Path;
 use syncline_disk::Disk;
 
+/// The name of a file that is there while a log is being made.
+pub(super) const MAKING: &str = "making";
+
 /// A segment file and what its header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
@@ -64,14 +67,15 @@ fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<HeaderRe
     }
 }
 
-/// True if nothing was ever committed here: no segment has been begun.
-pub(super) fn is_unused(found: &[Found]) -> bool {
-    let begun = |found: &Found| match found.header {
-        HeaderRead::Sound(header) => header.number > SegmentNumber(0),
-        HeaderRead::Blank => false,
-        HeaderRead::Bad | HeaderRead::Newer(_) => true,
-    };
-    !found.iter().any(begun)
+/// True if nothing was ever committed here: no segment has been begun. Bytes that cannot be
+/// understood are somebody else's, unless a log was being made here when the power went off.
+pub(super) fn is_unused(found: &[Found], is_being_made: bool) -> bool {
+    found.iter().all(|file| match file.header {
+        HeaderRead::Sound(header) => header.number == SegmentNumber(0),
+        HeaderRead::Blank => true,
+        HeaderRead::Bad => is_being_made,
+        HeaderRead::Newer(_) => false,
+    })
 }
 
 /// Orders the files into a chain that holds every commit after `replay_from`.
@@ -103,11 +107,20 @@ pub(super) fn chain<D: Disk>(
     let Some(newest) = sound.last().copied() else {
         return Err(none_begun(disk, directory, found));
     };
-    check_database(directory, &sound, database.unwrap_or(newest.header.database))?;
+    check_database(
+        directory,
+        &sound,
+        database.unwrap_or(newest.header.database),
+    )?;
     let links = links_back(directory, &sound, replay_from)?;
     refuse_lost_headers(disk, directory, found, &newest.header)?;
     let in_chain = |index| links.iter().any(|link: &Link| link.index == index);
-    free.extend(sound.iter().map(|link| link.index).filter(|index| !in_chain(*index)));
+    free.extend(
+        sound
+            .iter()
+            .map(|link| link.index)
+            .filter(|index| !in_chain(*index)),
+    );
     Ok(Chain {
         links,
         free,
@@ -181,7 +194,10 @@ fn refuse_lost_headers<D: Disk>(
 /// Why there is no log, though there may be files: nothing was ever begun, a first header was
 /// damaged, or the files are not ours.
 fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[Found]) -> Error {
-    if is_unused(found) {
+    let is_being_made = disk
+        .list(directory)
+        .is_ok_and(|names| names.contains(&MAKING.into()));
+    if is_unused(found, is_being_made) {
         return Error::Missing {
             directory: directory.to_owned(),
             what: "nothing was ever committed there; make a new log, or name the right directory"

@@ -3,7 +3,6 @@
 //! They sleep unless something is asked of them, and are joined before the log's lock is given back.
 
 use crate::error::{Error, Result};
-use crate::log::options::Writer;
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, Until};
 use std::sync::Arc;
@@ -24,7 +23,9 @@ impl Threads {
         let started = threads.spawn_all(shared);
         if started.is_err() {
             threads.stop(shared);
-            return started.map(|()| Threads { handles: Vec::new() });
+            return started.map(|()| Threads {
+                handles: Vec::new(),
+            });
         }
         shared.files_signal.raise();
         Ok(threads)
@@ -42,7 +43,9 @@ impl Threads {
 
     fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
         let thread = std::thread::Builder::new().name(name.to_owned());
-        let handle = thread.spawn(body).map_err(|source| Error::Thread { source })?;
+        let handle = thread
+            .spawn(body)
+            .map_err(|source| Error::Thread { source })?;
         self.handles.push(handle);
         Ok(())
     }
@@ -70,14 +73,7 @@ fn prepare_files<D: Disk>(shared: &Shared<D>) {
 
 fn write<D: Disk>(shared: &Shared<D>) {
     while shared.writer_signal.wait() {
-        loop {
-            let held_back = shared.options.writer == Writer::Thread && shared.workers.any_away();
-            let until = Until::Enough(&|_| {
-                shared.options.writer == Writer::Thread && shared.workers.any_away()
-            });
-            if held_back || shared.drive(NO_WORKER, &until) == 0 {
-                break;
-            }
-        }
+        let held_back = Until::Enough(&|_| shared.is_held_back());
+        while !shared.is_held_back() && shared.drive(NO_WORKER, &held_back) > 0 {}
     }
 }

@@ -50,6 +50,8 @@ impl<D: Disk> Future for Completion<'_, D> {
         self.registered = true;
         // The horizon may have passed between the look and the registration.
         if let Some(outcome) = shared.outcome(csn) {
+            shared.ring.deregister(csn);
+            self.registered = false;
             return Poll::Ready(outcome);
         }
         if self.worker == NO_WORKER && !shared.is_busy() {
@@ -61,8 +63,13 @@ impl<D: Disk> Future for Completion<'_, D> {
 
 impl<D: Disk> Drop for Completion<'_, D> {
     fn drop(&mut self) {
-        if self.registered {
-            self.shared.ring.deregister(self.ticket.csn);
+        if !self.registered {
+            return;
+        }
+        self.shared.ring.deregister(self.ticket.csn);
+        // It may have been woken, and its worker be expected for it alone.
+        if self.worker != NO_WORKER && self.shared.workers.expect_no_more(self.worker) {
+            self.shared.writer_signal.raise();
         }
     }
 }

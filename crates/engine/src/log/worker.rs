@@ -41,7 +41,7 @@ impl<D: Disk> Worker<D> {
     #[inline]
     pub fn uncork(&self) {
         let alone = self.place == NO_WORKER || self.shared.workers.uncork(self.place);
-        if alone || self.staged_bytes.get() >= u64::from(self.shared.options.corked_bytes_max) {
+        if alone {
             self.launch();
         }
     }
@@ -52,8 +52,11 @@ impl<D: Disk> Worker<D> {
         let staged = self.staged_bytes.get() + bytes as u64;
         self.staged_bytes.set(staged);
         if staged >= u64::from(self.shared.options.corked_bytes_max) {
-            self.launch();
             self.staged_bytes.set(0);
+            match self.shared.options.writer {
+                Writer::Thread => self.shared.press(),
+                Writer::Worker => self.launch(),
+            }
         }
     }
 

@@ -10,10 +10,10 @@ use super::settings::{LISTING, Settings, Wait};
 use super::sql;
 use crate::any::AnyTarget;
 use crate::error::Error;
+use crate::path;
 use crate::url::Url;
 use rusqlite::Connection;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 use syncline_contract::{
     Capabilities, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation, LogPlace,
     Plan, Setting, Target, TargetResult,
@@ -43,18 +43,13 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 }
 
 fn place(url: &Url) -> Result<Place, Error> {
-    let absolute = |path: &Path| {
-        std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory {
-            why: error.to_string(),
-        })
-    };
     let malformed = |why| Error::Malformed {
         url: url.text.clone(),
         why,
         form: LISTING.form,
     };
     let Some(path) = &url.path else {
-        return Ok(Place::private(absolute(&private_name())?));
+        return Ok(Place::private(path::private("sqlite")?));
     };
     if path.is_empty() {
         return Err(malformed("its path is empty"));
@@ -67,24 +62,12 @@ fn place(url: &Url) -> Result<Place, Error> {
     if path.ends_with('/') || path.contains('\0') {
         return Err(malformed("its path names no file"));
     }
-    let path = absolute(Path::new(path))?;
+    let path = path::absolute(Path::new(path))?;
     let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
     if !directory.is_dir() {
         return Err(Error::DirectoryAbsent { directory });
     }
     Ok(Place::at(path))
-}
-
-/// A directory name that no other store of this process has, nor one of another process.
-fn private_name() -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = PathBuf::from(format!(".syncline-sqlite-{}-{number}", std::process::id()));
-        if !name.exists() {
-            return name;
-        }
-    }
 }
 
 /// What both kinds of client share.

@@ -1,0 +1,109 @@
+//! Every cut of a small workload, under every kind of image, and every cut of every such recovery,
+//! and every cut of the recovery after that.
+
+use super::life::{World, recover};
+use super::oracle::Handed;
+use crate::log::options::Options;
+use syncline_disk::SimulatedDisk;
+use syncline_disk::simulated::Crash;
+
+/// The world of a seed, run until the power goes off after `cut` operations; none if it never did.
+fn cut_world(seed: u64, cut: u64, options: &Options) -> Option<World> {
+    let mut world = World::new(seed);
+    world.options = options.clone();
+    world.disk.crash_after(cut);
+    let log = world.open();
+    let mut power_is_on = log.is_ok();
+    if let Ok(log) = log {
+        let on_the_way = world.live(&log, 90);
+        world.finish(&log, on_the_way);
+        power_is_on = log.shared().horizon.failure().is_none();
+    }
+    (!power_is_on).then_some(world)
+}
+
+fn images(pending: usize) -> Vec<Crash> {
+    let mut images = vec![Crash::DropAll, Crash::KeepAll];
+    images.extend((0..pending.min(8)).map(Crash::Only));
+    for seed in 0..8 {
+        images.push(Crash::Subset { seed });
+        images.push(Crash::Torn { seed });
+    }
+    images
+}
+
+fn recovered(disk: &SimulatedDisk, world: &World) -> Handed {
+    let (_, handed) = recover(disk, &world.options, &world.oracle).unwrap();
+    world.oracle.check(&handed).unwrap();
+    handed
+}
+
+/// Cuts the recovery of `disk` at every I/O; each time what is left must recover to `expected`.
+/// Returns how many recoveries that were.
+fn cut_recoveries(disk: &SimulatedDisk, world: &World, expected: &Handed, depth: u32) -> u64 {
+    let mut recoveries = 0;
+    for cut in 0.. {
+        let copy = disk.crash(Crash::DropAll);
+        copy.crash_after(cut);
+        let was_cut = recover(&copy, &world.options, &world.oracle).is_err();
+        let hows = [Crash::DropAll, Crash::KeepAll, Crash::Torn { seed: cut }];
+        for how in hows {
+            let left = copy.crash(how);
+            recoveries += 1;
+            assert_eq!(
+                &recovered(&left.crash(Crash::DropAll), world),
+                expected,
+                "cut {cut}, {how:?}"
+            );
+            if depth > 1 && was_cut {
+                recoveries += cut_recoveries(&left, world, expected, depth - 1);
+            }
+        }
+        if !was_cut {
+            return recoveries;
+        }
+    }
+    recoveries
+}
+
+fn every_cut(seed: u64, options: &Options) -> u64 {
+    let mut recoveries = 0;
+    for cut in 0.. {
+        let Some(world) = cut_world(seed, cut, options) else {
+            assert!(cut > 20, "the workload was too small: {cut} operations");
+            break;
+        };
+        if !world.is_made {
+            continue;
+        }
+        for (number, how) in images(world.disk.pending()).into_iter().enumerate() {
+            let image = world.disk.crash(how);
+            let expected = recovered(&image.crash(Crash::DropAll), &world);
+            recoveries += 1;
+            // Two levels for every ninth image, in turn, else the count explodes without news.
+            if (number as u64 + cut).is_multiple_of(9) {
+                recoveries += cut_recoveries(&image, &world, &expected, 2);
+            }
+        }
+    }
+    recoveries
+}
+
+#[test]
+fn every_cut_of_a_small_workload_with_synced_writes_keeps_every_promise() {
+    let options = Options {
+        direct: true,
+        ..Options::tiny()
+    };
+    assert!(every_cut(3, &options) > 1_000);
+}
+
+#[test]
+fn every_cut_of_a_small_workload_with_sync_calls_keeps_every_promise() {
+    let options = Options {
+        direct: false,
+        writes_in_flight_max: 3,
+        ..Options::tiny()
+    };
+    assert!(every_cut(5, &options) > 1_000);
+}

@@ -1,0 +1,26 @@
+//! Where a store stands: the path of a URL, or a private place in the current directory.
+
+use crate::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A path that stays the same wherever the process goes.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory {
+        why: error.to_string(),
+    })
+}
+
+/// A path in the current directory that no other store of this process has, nor one of another
+/// process: `.syncline-<store>-<pid>-<n>`.
+pub(crate) fn private(store: &str) -> Result<PathBuf, Error> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".syncline-{store}-{}-{number}", std::process::id());
+        let path = absolute(Path::new(&name))?;
+        if !path.exists() {
+            return Ok(path);
+        }
+    }
+}
