@@ -3,8 +3,8 @@
 //!
 //! `cargo bench -p syncline-engine` runs it for some seconds in the current directory; `-- --slice-ms
 //! 300 --rounds 5` sets how long and how often, `-- --only NAME` chooses rows. Under `cargo test` it
-//! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of the work done, so that none is optimized
-//! away.
+//! runs once with tiny input, in the build's folder for temporary files. It ends with a checksum of
+//! the work done, so that none is optimized away.
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
 
@@ -159,8 +159,8 @@ fn on_log(path: &Path, options: Options, load: Load, slice_ms: u64) -> Outcome {
     }
 }
 
-/// A folder, for a benchmark in the current directory, removed at the end: the current directory is on the disk that
-/// is to be measured, which a temporary one may not be.
+/// A folder, for a benchmark in the current directory, removed at the end: the current directory is
+/// on the disk that is to be measured, which a temporary one may not be.
 struct Folder(PathBuf);
 
 impl Folder {

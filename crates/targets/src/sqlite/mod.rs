@@ -19,8 +19,8 @@
 //! settings back before it is used, because synchronous belongs to the connection, not to the file.
 //!
 //! Transactions: a single operation runs in SQLite's autocommit, so that it is committed when its
-//! `send` returns; a read-only transaction runs under BEGIN, any other under BEGIN IMMEDIATE: one that starts reading and then writes would be refused by a
-//! writer in between without any waiting.
+//! `send` returns; a read-only transaction runs under BEGIN, any other under BEGIN IMMEDIATE: one that
+//! starts reading and then writes would be refused by a writer in between without any waiting.
 //!
 //! Waiting: SQLite's own busy handler sleeps 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50 and then 100 ms
 //! between tries, so who waits longer tries less often, and many threads starve some of their number.
