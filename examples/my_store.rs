@@ -1,141 +1,115 @@
-//! A store of your own under the laboratory: a map in memory behind a log file that is synced.
+//! A store of your own under the laboratory: a map in memory behind a log file that is synced at each
+//! commit. Everything a store must do stands below in one `impl`; the laboratory does the rest.
 //!
-//! `cargo run --example my_store -- run insert --check get` puts a load on it;
-//! `cargo run --example my_store -- survey` places it on the line of this disk beside the built-in
-//! stores. What each function promises stands in `crates/contract/src/session.rs`.
+//! ```text
+//! cargo run --release --example my_store -- run insert --clients 8    a load, and a check of every row
+//! cargo run --release --example my_store -- survey                   its place on this disk's line
+//! ```
+//!
+//! Format of the log, one record a commit: its length, then of each change the length of its key, that
+//! of its value plus one (or 0 if the key is deleted), both in 4 bytes, and the bytes of both.
 
-#![allow(clippy::disallowed_methods, reason = "a stranger's store brings its own file access")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a stranger's store brings its own file access"
+)]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Bound;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
-use syncline_contract::{
-    Action, Capabilities, Durability, Evidence, Failure, FailureKind, Isolation, LogPlace,
-    OperationId, Plan, Replies, Rows, Session, Shape, Stop, Target, TargetResult, Value,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use syncline_contract::key_value::{About, Change, KeyValue, KeyValueTarget, Pair};
+use syncline_contract::{Durability, LogPlace, Order};
 
 const LOG: &str = "my_store.log";
 
+/// The log is gone once a write of it failed: what it holds is then unknown, and nothing may follow.
 #[derive(Default)]
-struct Store {
-    log: Option<File>,
-    rows: BTreeMap<i64, String>,
+struct MyStore {
+    log: Mutex<Option<File>>,
+    map: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
-#[derive(Clone, Default)]
-struct MyStore(Arc<Mutex<Store>>);
-
-struct MySession {
-    store: MyStore,
-    plan: Plan,
-    new_rows: Vec<(i64, String)>,
-    replies: Replies,
-}
-
-fn failed(error: &io::Error) -> Failure {
-    Failure::new(FailureKind::Storage, format!("{LOG}: {error}"))
-}
-
-fn refused(operation: OperationId) -> Stop {
-    let what = "this store inserts and gets rows of one integer and one text";
-    Failure::new(FailureKind::Statement, what).in_operation(operation).into()
-}
-
-impl Target for MyStore {
-    type Session = MySession;
-    type Worker = ();
-
-    fn name(&self) -> String {
-        "my store".to_owned()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::least()
-    }
-
-    fn log_place(&self) -> LogPlace {
-        LogPlace::Directory(".".into())
-    }
-
-    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
-        let log = Some(File::create_new(LOG).map_err(|error| failed(&error))?);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Store { log, ..Store::default() };
-        Ok(())
-    }
-
-    async fn evidence(&self) -> TargetResult<Evidence> {
-        Ok(Evidence {
-            product: self.name(),
+impl KeyValue for MyStore {
+    fn about(&self) -> About {
+        About {
+            name: "my store".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             durability: Durability::Data,
             durability_evidence: "each commit calls fdatasync on its log".to_owned(),
-            isolation: Isolation::NoneClaimed,
-            settings: Vec::new(),
-        })
+            log_place: LogPlace::Directory(".".into()),
+        }
     }
 
-    fn worker(&self) -> TargetResult<()> {
+    fn create(&self) -> io::Result<()> {
+        *lock(&self.log) = Some(File::create_new(LOG)?);
+        let named = File::open(".").and_then(|directory| directory.sync_all());
+        named.or_else(|error| self.remove().and(Err(error)))
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        lock(&self.map).clear();
+        fs::remove_file(LOG)
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let mut open = lock(&self.log);
+        let mut log = open.take().ok_or(io::Error::other("its log has failed"))?;
+        log.write_all(&record(changes))?;
+        log.sync_data()?;
+        *open = Some(log);
+        let mut map = lock(&self.map);
+        for Change { key, value } in changes {
+            match value {
+                Some(value) => map.insert(key.clone(), value.clone()),
+                None => map.remove(key),
+            };
+        }
         Ok(())
     }
 
-    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<MySession> {
-        let (store, plan) = (self.clone(), plan.clone());
-        Ok(MySession { store, plan, new_rows: Vec::new(), replies: Replies::default() })
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(lock(&self.map).get(key).cloned())
     }
 
-    async fn remove(&self) -> TargetResult<()> {
-        let made = self.0.lock().unwrap_or_else(PoisonError::into_inner).log.take();
-        made.map_or(Ok(()), |_log| fs::remove_file(LOG)).map_err(|error| failed(&error))
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let map = lock(&self.map);
+        let within = (Bound::Included(from), Bound::Excluded(to));
+        let pairs = map.range::<[u8], _>(within);
+        let pairs = pairs.map(|(key, value)| (key.clone(), value.clone()));
+        Ok(match order {
+            Order::Ascending => pairs.take(limit).collect(),
+            Order::Descending => pairs.rev().take(limit).collect(),
+        })
     }
 }
 
-impl Session for MySession {
-    fn begin(&mut self, _shape: Shape) {
-        self.new_rows.clear();
-    }
-
-    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
-        match (&self.plan.operation(operation).action, values) {
-            (Action::Insert { .. }, [Value::Int(key), Value::Text(text)]) => {
-                self.new_rows.push((*key, (*text).to_owned()));
-            }
-            (Action::Get { .. }, [Value::Int(key)]) => {
-                let store = self.store.0.lock().unwrap_or_else(PoisonError::into_inner);
-                let reply = self.replies.push(2);
-                if let Some(text) = store.rows.get(key) {
-                    reply.push_row(&[Value::Int(*key), Value::Text(text)]);
-                }
-            }
-            _ => return Err(refused(operation)),
+/// The changes of a commit as one record of the log.
+fn record(changes: &[Change]) -> Vec<u8> {
+    let mut record = vec![0; 4];
+    for Change { key, value } in changes {
+        let value_length = value.as_ref().map_or(0, |value| value.len() + 1);
+        for length in [key.len(), value_length] {
+            record.extend((length as u32).to_le_bytes());
         }
-        Ok(())
+        record.extend(key);
+        record.extend(value.iter().flatten());
     }
+    let length = record.len() as u32;
+    record[..4].copy_from_slice(&length.to_le_bytes());
+    record
+}
 
-    async fn receive(&mut self) -> Result<&Rows, Stop> {
-        Ok(self.replies.receive().expect("the laboratory receives only what it asked for"))
-    }
-
-    async fn commit(&mut self) -> Result<(), Stop> {
-        if self.new_rows.is_empty() {
-            return Ok(());
-        }
-        let mut store = self.store.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: String = self.new_rows.iter().map(|(key, text)| format!("{key} {text}\n")).collect();
-        let log = store.log.as_mut().expect("created before anyone connects");
-        let synced = log.write_all(lines.as_bytes()).and_then(|()| log.sync_data());
-        synced.map_err(|error| failed(&error))?;
-        store.rows.extend(self.new_rows.drain(..));
-        Ok(())
-    }
-
-    async fn abort(&mut self) {
-        self.new_rows.clear();
-        self.replies.clear();
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn main() -> ExitCode {
-    syncline_cli::main_with("mine", MyStore::default())
+    syncline_cli::main_with("mine", KeyValueTarget::new(MyStore::default()))
 }

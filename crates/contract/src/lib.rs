@@ -6,7 +6,8 @@
 //!   ([`Read`], [`Write`]); its [`Client`]s draw transactions and perform them on a [`Transaction`],
 //!   which can ask, take answers and write, but not commit;
 //! - a [`Target`] makes [`Session`]s, each of which turns the plan's operations into what the store
-//!   speaks, once, and answers in [`Rows`]; what it cannot do is data ([`Capabilities`]);
+//!   speaks, once, and answers in [`Rows`]; what it cannot do is data ([`Capabilities`]); a store of
+//!   keys and values needs only a [`KeyValue`], of which [`KeyValueTarget`] makes the rest;
 //! - how a transaction ends is data too: committed, or a [`Stop`].
 //!
 //! Nothing here knows a store, a workload, threads or a terminal. [`conformance`] is the suite that
@@ -20,6 +21,7 @@
 mod capabilities;
 pub mod conformance;
 mod fields;
+pub mod key_value;
 mod options;
 mod outcome;
 mod plan;
@@ -33,6 +35,7 @@ mod workload;
 
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
 pub use fields::{Bytes, Exact, Field, Fields, Float, Int, Nullable, Text, Timestamp};
+pub use key_value::{KeyValue, KeyValueTarget};
 pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use plan::{

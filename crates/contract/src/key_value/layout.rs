@@ -1,0 +1,110 @@
+//! How a table's rows lie in a store of keys and values.
+//!
+//! A row's key is the table's number (two bytes, highest first), then its primary key's columns; of a
+//! table without a primary key, a number that the adapter counts up. So a table, and every leading
+//! part of its key, is one range of keys.
+
+use super::key::{self, pass};
+use super::row;
+use crate::outcome::Failure;
+use crate::plan::{Path, Plan, Range};
+use crate::schema::{Column, ColumnId, KeyGivenBy, TableId};
+use crate::value::Value;
+use std::ops::Range as Span;
+
+/// The most tables of a plan: their numbers are never all ones, so that a range above a table exists.
+pub(super) const TABLES_MAX: usize = u16::MAX as usize;
+
+/// One table.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) name: &'static str,
+    pub(super) columns: Vec<Column>,
+    pub(super) key: Vec<ColumnId>,
+    /// The key column that the adapter counts up, if it does.
+    pub(super) counted: Option<ColumnId>,
+    number: [u8; 2],
+}
+
+impl Layout {
+    /// The tables of a plan.
+    pub(super) fn of(plan: &Plan) -> Vec<Layout> {
+        let tables = plan.tables().iter().zip(0_u16..);
+        let layouts = tables.map(|(table, number)| Layout {
+            name: table.name,
+            columns: table.columns.clone(),
+            key: table.key.clone(),
+            counted: (table.key_given_by == KeyGivenBy::Server).then(|| table.key[0]),
+            number: number.to_be_bytes(),
+        });
+        layouts.collect()
+    }
+
+    /// True if rows get a number from the adapter: as their key, or in place of one.
+    pub(super) fn counts(&self) -> bool {
+        self.key.is_empty() || self.counted.is_some()
+    }
+
+    /// The key of the row with these values of its key's columns.
+    pub(super) fn key_of<'v>(
+        &self,
+        values: impl IntoIterator<Item = Value<'v>>,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        into.clear();
+        into.extend(self.number);
+        let columns = self.key.iter().map(|id| &self.columns[id.0]);
+        columns
+            .zip(values)
+            .try_for_each(|(column, value)| key::put(into, column, value))
+    }
+
+    /// The key of the row with that number, of a table that [`Layout::counts`].
+    pub(super) fn key_of_number(&self, number: i64, into: &mut Vec<u8>) {
+        into.clear();
+        into.extend(self.number);
+        key::put_number(into, number);
+    }
+
+    /// A row: all columns in order, but for the counted one, which is `number`.
+    pub(super) fn row_of(
+        &self,
+        number: i64,
+        given: &[Value<'_>],
+        into: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        let mut given = given.iter();
+        for (column, id) in self.columns.iter().zip((0..).map(ColumnId)) {
+            let value = if self.counted == Some(id) {
+                Value::Int(number)
+            } else {
+                *given.next().expect("an insert gives every other column")
+            };
+            row::put(into, column, value)?;
+        }
+        Ok(())
+    }
+
+    /// The keys of an access path over the primary key, first to end.
+    pub(super) fn span(&self, path: &Path, values: &[Value<'_>]) -> Result<Span<Vec<u8>>, Failure> {
+        let (equal, ends) = values.split_at(path.equal);
+        let bound = |end: Option<&Value<'_>>| {
+            let mut key = Vec::new();
+            let values = equal.iter().chain(end).copied();
+            self.key_of(values, &mut key).map(|()| key)
+        };
+        let (from, to) = match path.range {
+            Range::All => (None, None),
+            Range::From => (ends.first(), None),
+            Range::Between => (ends.first(), ends.get(1)),
+        };
+        let (start, mut end) = (bound(from)?, bound(to)?);
+        pass(&mut end);
+        Ok(start..end)
+    }
+}
+
+/// The layout of a table.
+pub(super) fn of(layouts: &[Layout], table: TableId) -> &Layout {
+    &layouts[table.0]
+}

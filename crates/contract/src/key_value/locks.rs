@@ -1,0 +1,282 @@
+//! Row locks, each held by one transaction until its end: the adapter's way to keep transactions
+//! apart, since a store of batches cannot.
+//!
+//! A lock belongs to the hash of a key, so that holding one allocates nothing; two rows that share a
+//! hash of 64 bits share a lock, which only makes one wait. Locks lie in shards by their hash, so that
+//! clients meet only at rows that they share; whoever waits stands in one table for all.
+//!
+//! Invariants:
+//! 1. A lock has one owner. Whoever else asks waits in its queue, and is made owner in turn.
+//! 2. While an owner waits, and only then, `waiting` says for whom: the owner of the lock in whose
+//!    queue it stands.
+//! 3. No owners wait in a circle: who would close one is told so and does not wait. A circle can only
+//!    close when someone starts to wait; a lock that is handed on goes to one who waits no longer.
+//! 4. A shard is locked before `waiting`, and never two shards at once.
+
+use crate::outcome::Cause;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Thread};
+
+const SHARDS: usize = 64;
+
+/// The locks of a store.
+#[derive(Debug)]
+pub(super) struct Locks {
+    owners: AtomicU64,
+    shards: [Shard; SHARDS],
+    waiting: Mutex<Waiting>,
+}
+
+/// The locks that one session's transaction holds; let go when dropped.
+#[derive(Debug)]
+pub(super) struct Held {
+    locks: Arc<Locks>,
+    owner: u64,
+    hashes: Vec<u64>,
+}
+
+/// Locks by the hash of their keys, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard(Mutex<HashMap<u64, Lock, BuildHasherDefault<AsIs>>>);
+
+#[derive(Debug)]
+struct Lock {
+    owner: u64,
+    queue: VecDeque<(u64, Thread)>,
+}
+
+/// For whom each waiting owner waits.
+type Waiting = HashMap<u64, u64>;
+
+impl Default for Locks {
+    fn default() -> Locks {
+        Locks {
+            owners: AtomicU64::new(0),
+            shards: std::array::from_fn(|_| Shard::default()),
+            waiting: Mutex::default(),
+        }
+    }
+}
+
+impl Locks {
+    fn shard(&self, hash: u64) -> &Shard {
+        // Not the lowest and highest bits, by which the shard's own table tells hashes apart.
+        &self.shards[(hash >> 32) as usize % SHARDS]
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    /// Holding nothing yet.
+    pub(super) fn new(locks: &Arc<Locks>) -> Held {
+        Held {
+            owner: locks.owners.fetch_add(1, Ordering::Relaxed),
+            locks: Arc::clone(locks),
+            hashes: Vec::new(),
+        }
+    }
+
+    /// Locks a key's row until [`Held::release`], waiting for its owner. Locking it again is free.
+    pub(super) fn lock(&mut self, key: &[u8]) -> Result<(), Cause> {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(key);
+        let hash = hasher.finish();
+        let mut shard = self.locks.shard(hash).locks();
+        match shard.get_mut(&hash) {
+            None => {
+                let (owner, queue) = (self.owner, VecDeque::new());
+                shard.insert(hash, Lock { owner, queue });
+            }
+            Some(lock) if lock.owner == self.owner => return Ok(()),
+            Some(lock) => {
+                let mut waiting = self.locks.waiting();
+                if closes_circle(&waiting, self.owner, lock.owner) {
+                    return Err(Cause::Deadlock);
+                }
+                waiting.insert(self.owner, lock.owner);
+                drop(waiting);
+                lock.queue.push_back((self.owner, thread::current()));
+                drop(shard);
+                self.wait();
+            }
+        }
+        self.hashes.push(hash);
+        Ok(())
+    }
+
+    /// Lets go of every lock, each to whoever has waited longest for it.
+    pub(super) fn release(&mut self) {
+        for hash in self.hashes.drain(..) {
+            let mut shard = self.locks.shard(hash).locks();
+            let lock = shard.get_mut(&hash);
+            let lock = lock.expect("a held lock stands in its shard");
+            match lock.queue.pop_front() {
+                Some(next) => hand_on(lock, next, &mut self.locks.waiting()),
+                None => drop(shard.remove(&hash)),
+            }
+        }
+    }
+
+    /// Waits until it was made owner.
+    fn wait(&self) {
+        while self.locks.waiting().contains_key(&self.owner) {
+            thread::park();
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+impl Shard {
+    fn locks(&self) -> MutexGuard<'_, HashMap<u64, Lock, BuildHasherDefault<AsIs>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// True if an owner that starts to wait for another would wait for itself.
+fn closes_circle(waiting: &Waiting, owner: u64, other: u64) -> bool {
+    let mut next = Some(&other);
+    while let Some(waits_for) = next {
+        if *waits_for == owner {
+            return true;
+        }
+        next = waiting.get(waits_for);
+    }
+    false
+}
+
+/// Makes the first of the queue the owner, for whom the others wait from now on.
+fn hand_on(lock: &mut Lock, (owner, thread): (u64, Thread), waiting: &mut Waiting) {
+    lock.owner = owner;
+    waiting.remove(&owner);
+    for (waiter, _) in &lock.queue {
+        waiting.insert(*waiter, owner);
+    }
+    thread.unpark();
+}
+
+/// Hashes of keys are hashed already.
+#[derive(Debug, Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("the table is keyed by whole words");
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = word;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Held, Locks};
+    use crate::outcome::Cause;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+
+    fn is_free(locks: &Locks) -> bool {
+        locks.waiting().is_empty() && locks.shards.iter().all(|shard| shard.locks().is_empty())
+    }
+
+    #[test]
+    fn one_owner_at_a_time_and_nothing_stays_behind() {
+        let locks = Arc::new(Locks::default());
+        let (inside, total) = (AtomicU64::new(0), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut held = Held::new(&locks);
+                    for _ in 0..500 {
+                        held.lock(b"row").unwrap();
+                        held.lock(b"row").unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        thread::yield_now();
+                        assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                        held.release();
+                        total.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(total.load(Ordering::SeqCst), 2_000);
+        assert!(is_free(&locks));
+    }
+
+    #[test]
+    fn who_would_close_a_circle_of_three_is_told_and_the_others_go_on() {
+        let locks = Arc::new(Locks::default());
+        let held_all = Barrier::new(3);
+        let rows = [b"a", b"b", b"c"];
+        let deadlocks: usize = thread::scope(|scope| {
+            let threads: Vec<_> = (0..3)
+                .map(|number| {
+                    let (locks, held_all) = (&locks, &held_all);
+                    scope.spawn(move || {
+                        let mut held = Held::new(locks);
+                        held.lock(rows[number]).unwrap();
+                        held_all.wait();
+                        usize::from(held.lock(rows[(number + 1) % 3]) == Err(Cause::Deadlock))
+                    })
+                })
+                .collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .sum()
+        });
+        assert_eq!(deadlocks, 1, "one gives way, two commit");
+        assert!(is_free(&locks));
+    }
+
+    #[test]
+    fn a_dropped_transaction_lets_go() {
+        let locks = Arc::new(Locks::default());
+        let mut dropped = Held::new(&locks);
+        dropped.lock(b"row").unwrap();
+        drop(dropped);
+        assert_eq!(Held::new(&locks).lock(b"row"), Ok(()));
+    }
+
+    #[test]
+    fn clients_that_lock_rows_in_any_order_all_end() {
+        let (locks, sum) = (Arc::new(Locks::default()), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for client in 0..4_u64 {
+                let (locks, sum) = (&locks, &sum);
+                scope.spawn(move || {
+                    let mut held = Held::new(locks);
+                    for round in 0..300_u64 {
+                        let rows =
+                            [client + round, client * 7 + round * 3, round].map(|row| row % 5);
+                        let locked = rows.iter().try_for_each(|row| {
+                            thread::yield_now();
+                            held.lock(&row.to_le_bytes())
+                        });
+                        sum.fetch_add(u64::from(locked.is_ok()), Ordering::SeqCst);
+                        held.release();
+                    }
+                });
+            }
+        });
+        assert!(sum.load(Ordering::SeqCst) > 0 && is_free(&locks));
+    }
+}

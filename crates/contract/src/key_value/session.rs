@@ -1,0 +1,58 @@
+//! A client's session on a key-value store: when transactions begin and end.
+
+use super::operations::Work;
+use super::store::KeyValue;
+use crate::outcome::Stop;
+use crate::plan::{OperationId, Plan};
+use crate::rows::Rows;
+use crate::schema::TableId;
+use crate::session::{Session, Shape};
+use crate::value::Value;
+
+/// A session of a [`KeyValueTarget`](super::KeyValueTarget). What it has written and locked goes with
+/// it when it is dropped.
+#[derive(Debug)]
+pub struct KeyValueSession<K> {
+    pub(super) plan: Plan,
+    pub(super) work: Work<K>,
+}
+
+impl<K: KeyValue> Session for KeyValueSession<K> {
+    fn begin(&mut self, _shape: Shape) {
+        self.work.clear();
+    }
+
+    fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        let action = &self.plan.operation(operation).action;
+        let performed = self.work.perform(action, values);
+        performed.map_err(|stop| in_operation(stop, operation))
+    }
+
+    async fn receive(&mut self) -> Result<&Rows, Stop> {
+        let reply = self.work.replies.receive();
+        Ok(reply.expect("an answer is received once for each question"))
+    }
+
+    async fn commit(&mut self) -> Result<(), Stop> {
+        self.work.commit()?;
+        self.work.clear();
+        Ok(())
+    }
+
+    async fn abort(&mut self) {
+        self.work.clear();
+    }
+
+    async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
+        let loaded = self.work.load(table.0, batch);
+        self.work.clear();
+        loaded
+    }
+}
+
+fn in_operation(stop: Stop, operation: OperationId) -> Stop {
+    match stop {
+        Stop::Failed(failure) => failure.in_operation(operation).into(),
+        stop => stop,
+    }
+}

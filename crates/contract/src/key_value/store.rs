@@ -1,0 +1,97 @@
+//! What a key-value store must be able to do, and may.
+
+use crate::capabilities::Durability;
+use crate::plan::Order;
+use crate::target::{LogPlace, Setting, StoreProcess};
+use std::io;
+
+/// What a store says of itself. Asked before [`KeyValue::create`] and after; what counts is what the
+/// store says when it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The product's name, which stands in tables and records: "my store".
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// What a batch is worth when [`KeyValue::commit`] returns.
+    pub durability: Durability,
+    /// Why that word is true: the call that is made, the setting that was read back.
+    pub durability_evidence: String,
+    /// Where the log goes, hence whose sync line the store is judged by.
+    pub log_place: LogPlace,
+}
+
+/// One change of a batch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The key: some ten bytes, at most those of a table's key columns and a few more.
+    pub key: Vec<u8>,
+    /// Its new value; none deletes the key, which may be absent.
+    pub value: Option<Vec<u8>>,
+}
+
+/// A key and its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
+/// The least a store may be: keys, values, and batches that are atomic and as durable as
+/// [`About::durability`] says when they return. Every function is called from many threads at once.
+///
+/// Errors are [`io::Error`]s, others by [`io::Error::other`]; their kinds say what to make of them:
+///
+/// | kind | means | in a commit |
+/// |---|---|---|
+/// | `StorageFull`, `QuotaExceeded`, `FileTooLarge` | no space is left | outcome unknown |
+/// | `Connection..`, `NotConnected`, `BrokenPipe`, `TimedOut`, `..Unreachable` | the connection is lost | outcome unknown |
+/// | `InvalidInput` | too large, too long: refused before anything was done | nothing remains |
+/// | `ResourceBusy`, `Deadlock` | another was in the way: may be tried again | nothing remains |
+/// | any other | the store cannot read or write | outcome unknown |
+pub trait KeyValue: Send + Sync {
+    /// What it says of itself.
+    fn about(&self) -> About;
+
+    /// Makes an empty store; refuses what is there already. If it fails it leaves nothing behind.
+    fn create(&self) -> io::Result<()>;
+
+    /// Removes what [`KeyValue::create`] made; called once for each `create` that succeeded.
+    fn remove(&self) -> io::Result<()>;
+
+    /// Makes all changes or none. Returns when the store itself has acknowledged them, at the
+    /// durability that it states. There is at least one change, and no key twice.
+    fn commit(&self, changes: &[Change]) -> io::Result<()>;
+
+    /// The value of a key, of the latest commit.
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>>;
+
+    /// True if [`KeyValue::scan`] works; without it nothing is scanned or aggregated.
+    fn scans(&self) -> bool {
+        false
+    }
+
+    /// The pairs whose keys are at least `from` and below `to`, compared by bytes, in that order and
+    /// at most `limit` of them. `from` is below `to`, and `limit` is not zero.
+    fn scan(
+        &self,
+        _from: &[u8],
+        _to: &[u8],
+        _order: Order,
+        _limit: usize,
+    ) -> io::Result<Vec<Pair>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Settings in force that bear on speed or safety, as read back from the store.
+    fn settings(&self) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    /// Whose system calls are the store's, for the counting of its syncs.
+    fn process(&self) -> StoreProcess {
+        StoreProcess::Ours
+    }
+
+    /// As [`Target::synced_writes`](crate::Target::synced_writes): only for stores whose writes are
+    /// syncs themselves.
+    fn synced_writes(&self) -> Option<u64> {
+        None
+    }
+}

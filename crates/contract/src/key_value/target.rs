@@ -1,0 +1,189 @@
+//! A key-value store as a target.
+
+use super::failure::outside;
+use super::layout::{Layout, TABLES_MAX};
+use super::locks::{Held, Locks};
+use super::operations::Work;
+use super::pending::Pending;
+use super::row::Places;
+use super::session::KeyValueSession;
+use super::store::{About, KeyValue};
+use crate::capabilities::{Capabilities, Isolation};
+use crate::outcome::{Failure, FailureKind};
+use crate::plan::{Action, Plan};
+use crate::rows::Replies;
+use crate::target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult};
+use std::path;
+use std::sync::atomic::AtomicI64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A [`KeyValue`] store under the laboratory.
+///
+/// Clients block, hence each has a thread. Reads see the latest commit; a write, and a read for
+/// update, locks its row until the transaction's end, so no update is lost: that is isolation "read
+/// committed", whatever the store does beyond.
+#[derive(Debug)]
+pub struct KeyValueTarget<K> {
+    shared: Arc<Shared<K>>,
+    /// Of a created store: the next number of each table.
+    numbers: Mutex<Option<Arc<[AtomicI64]>>>,
+}
+
+/// What all sessions of a store share.
+#[derive(Debug)]
+pub(super) struct Shared<K> {
+    pub(super) store: K,
+    pub(super) name: String,
+    locks: Arc<Locks>,
+}
+
+impl<K: KeyValue> KeyValueTarget<K> {
+    /// Around a store.
+    pub fn new(store: K) -> KeyValueTarget<K> {
+        let (name, locks) = (store.about().name, Arc::default());
+        KeyValueTarget {
+            shared: Arc::new(Shared { store, name, locks }),
+            numbers: Mutex::new(None),
+        }
+    }
+
+    /// The store itself.
+    pub fn store(&self) -> &K {
+        &self.shared.store
+    }
+
+    fn numbers(&self) -> MutexGuard<'_, Option<Arc<[AtomicI64]>>> {
+        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failure(&self, error: &std::io::Error, doing: &str) -> Failure {
+        let doing = match self.log_place() {
+            LogPlace::Directory(place) => {
+                let place = path::absolute(&place).unwrap_or(place);
+                format!("{doing} in {}", place.display())
+            }
+            LogPlace::Nowhere(_) => doing.to_owned(),
+        };
+        outside(error, &self.shared.name, &doing)
+    }
+}
+
+impl<K: KeyValue> Target for KeyValueTarget<K> {
+    type Session = KeyValueSession<K>;
+    type Worker = ();
+
+    fn name(&self) -> String {
+        self.shared.name.clone()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let scans = self.shared.store.scans();
+        Capabilities {
+            scans,
+            aggregates: scans,
+            keys_by_server: true,
+            loads: true,
+            ..Capabilities::least()
+        }
+    }
+
+    fn log_place(&self) -> LogPlace {
+        self.shared.store.about().log_place
+    }
+
+    fn process(&self) -> StoreProcess {
+        self.shared.store.process()
+    }
+
+    fn synced_writes(&self) -> Option<u64> {
+        self.shared.store.synced_writes()
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        let mut numbers = self.numbers();
+        let created = self.shared.store.create();
+        created.map_err(|error| self.failure(&error, "make its store"))?;
+        let ones = plan.tables().iter().map(|_| AtomicI64::new(1));
+        *numbers = Some(ones.collect());
+        Ok(())
+    }
+
+    async fn evidence(&self) -> TargetResult<Evidence> {
+        let About {
+            name,
+            version,
+            durability,
+            durability_evidence,
+            ..
+        } = self.shared.store.about();
+        let mut settings = self.shared.store.settings();
+        settings.push(Setting {
+            name: "isolation".to_owned(),
+            value: "rows locked by their writers until commit, committed rows read".to_owned(),
+            said_by: "the laboratory's key-value adapter, which keeps the locks".to_owned(),
+        });
+        Ok(Evidence {
+            product: name,
+            version,
+            durability,
+            durability_evidence,
+            isolation: Isolation::ReadCommitted,
+            settings,
+        })
+    }
+
+    fn worker(&self) -> TargetResult<()> {
+        Ok(())
+    }
+
+    async fn connect(&self, plan: &Plan, _worker: &()) -> TargetResult<KeyValueSession<K>> {
+        refuse_plan(plan)?;
+        let numbers = self.numbers().clone();
+        let numbers = numbers.filter(|numbers| numbers.len() == plan.tables().len());
+        let unmade = || refusal("a session was asked for before its tables were made");
+        Ok(KeyValueSession {
+            plan: plan.clone(),
+            work: Work {
+                shared: Arc::clone(&self.shared),
+                layouts: Layout::of(plan),
+                numbers: numbers.ok_or_else(unmade)?,
+                held: Held::new(&self.shared.locks),
+                pending: Pending::default(),
+                replies: Replies::default(),
+                key: Vec::new(),
+                places: Places::default(),
+            },
+        })
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        let mut numbers = self.numbers();
+        if numbers.is_some() {
+            let removed = self.shared.store.remove();
+            removed.map_err(|error| self.failure(&error, "remove its store"))?;
+            *numbers = None;
+        }
+        Ok(())
+    }
+}
+
+/// What [`Plan::refusal`] cannot know: keys that change, and more tables than have numbers.
+fn refuse_plan(plan: &Plan) -> TargetResult<()> {
+    if plan.tables().len() > TABLES_MAX {
+        return Err(refusal(format!("a plan has at most {TABLES_MAX} tables")));
+    }
+    for operation in plan.operations() {
+        if let Action::Update { table, sets } = &operation.action {
+            let key = &plan.tables()[table.0].key;
+            if sets.iter().any(|(column, _)| key.contains(column)) {
+                let what = "changes a row's key, which a key-value store cannot";
+                return Err(refusal(format!("operation \"{}\" {what}", operation.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refusal(what: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Limit, what)
+}

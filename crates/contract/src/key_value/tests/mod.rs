@@ -1,0 +1,5 @@
+//! The adapter under the conformance suite and beyond it, with the stores that the tests use.
+
+mod conform;
+mod memory;
+mod promises;
