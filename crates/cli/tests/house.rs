@@ -153,8 +153,13 @@ fn lines_are_short_and_words_are_ours() {
                 !line.ends_with(' '),
                 "{place}: space at the end of the line"
             );
-            let prose = line.trim_start().starts_with("//") && !line.contains("//! |") && !line.contains("/// |");
-            assert!(!prose || line.chars().count() <= 110, "{place}: a comment longer than 110 characters");
+            let prose = line.trim_start().starts_with("//")
+                && !line.contains("//! |")
+                && !line.contains("/// |");
+            assert!(
+                !prose || line.chars().count() <= 110,
+                "{place}: a comment longer than 110 characters"
+            );
             for (word, instead) in BANNED {
                 assert!(
                     !line.contains(word),
