@@ -22,6 +22,7 @@ mod capabilities;
 pub mod conformance;
 mod fields;
 pub mod key_value;
+mod operation;
 mod options;
 mod outcome;
 mod plan;
@@ -36,12 +37,12 @@ mod workload;
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
 pub use fields::{Bytes, Exact, Field, Fields, Float, Int, Nullable, Text, Timestamp};
 pub use key_value::{KeyValue, KeyValueTarget};
+pub use operation::{
+    Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
+};
 pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
-pub use plan::{
-    Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Plan, Range, Read,
-    Scan, Set, Side, Write,
-};
+pub use plan::{Plan, Read, Scan, Write};
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Table, TableId};
 pub use session::{Session, Shape};

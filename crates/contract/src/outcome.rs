@@ -1,6 +1,6 @@
 //! How a transaction ends when it does not commit: outcomes are data, failures are one sentence.
 
-use crate::plan::OperationId;
+use crate::operation::OperationId;
 use std::fmt;
 
 /// Why a transaction stopped before its commit was acknowledged.

@@ -13,8 +13,8 @@
 //! 6. A session dropped in mid-transaction must leave no transaction open in the store.
 //! 7. Sessions are made and used on one worker's thread: no `Send` bound anywhere.
 
+use crate::operation::OperationId;
 use crate::outcome::{Failure, FailureKind, Stop};
-use crate::plan::OperationId;
 use crate::rows::Rows;
 use crate::schema::TableId;
 use crate::value::Value;
@@ -36,7 +36,7 @@ pub trait Session {
     /// Starts a transaction; sent with the first operation.
     fn begin(&mut self, shape: Shape);
 
-    /// Sends one operation of the plan. Parameters stand in the order that the operation documents.
+    /// Sends one operation of the plan. Parameters stand in the order that `operation.rs` states.
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop>;
 
     /// Lends the answer of the oldest unanswered read, until the next call.

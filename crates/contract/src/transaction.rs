@@ -4,8 +4,9 @@
 //! trip: ask all, then take the answers in the order of asking.
 
 use crate::fields::Fields;
+use crate::operation::OperationId;
 use crate::outcome::{Failure, FailureKind, Stop};
-use crate::plan::{OperationId, Read, Write};
+use crate::plan::{Read, Write};
 use crate::rows::{Row, Rows};
 use crate::session::Session;
 use std::collections::VecDeque;

@@ -4,7 +4,8 @@
 use super::ground::Ground;
 use super::outcome::{Verdict, Wrong, same};
 use super::scene::cents;
-use crate::plan::{OperationId, Plan};
+use crate::operation::OperationId;
+use crate::plan::Plan;
 use crate::session::{Session, Shape};
 use crate::target::Target;
 use crate::value::{Decimal, Kind, Value};

@@ -2,10 +2,9 @@
 
 use crate::capabilities::Capabilities;
 use crate::fields::{Bytes, Exact, Float, Int, Nullable, Text, Timestamp};
+use crate::operation::{Aggregate, By, Limit, Lock, Order, Path, Range, Set, Side};
 use crate::outcome::Stop;
-use crate::plan::{
-    Aggregate, By, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Set, Side, Write,
-};
+use crate::plan::{Plan, Read, Scan, Write};
 use crate::schema::{IndexId, Table, TableId};
 use crate::session::Session;
 use crate::transaction::Transaction;

@@ -3,8 +3,8 @@
 use super::failure::statement;
 use super::key;
 use super::row::Places;
+use crate::operation::Aggregate;
 use crate::outcome::Failure;
-use crate::plan::Aggregate;
 use crate::rows::Rows;
 use crate::schema::{Column, ColumnId};
 use crate::value::{Decimal, Value};

@@ -6,8 +6,9 @@
 
 use super::key::{self, pass};
 use super::row;
+use crate::operation::{Path, Range};
 use crate::outcome::Failure;
-use crate::plan::{Path, Plan, Range};
+use crate::plan::Plan;
 use crate::schema::{Column, ColumnId, KeyGivenBy, TableId};
 use crate::value::Value;
 use std::ops::Range as Span;

@@ -6,7 +6,7 @@
 //! 3. The memory of changes is kept from one transaction to the next.
 
 use super::store::Change;
-use crate::plan::Order;
+use crate::operation::Order;
 use std::cmp::Ordering;
 
 /// Changes in the order of their writing, found by key.
@@ -106,7 +106,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::Pending;
-    use crate::plan::Order;
+    use crate::operation::Order;
 
     fn keys(pending: &Pending, from: &[u8], to: &[u8], order: Order) -> Vec<u8> {
         let range = pending.range(from, to, order);

@@ -2,8 +2,9 @@
 
 use super::operations::Work;
 use super::store::KeyValue;
+use crate::operation::OperationId;
 use crate::outcome::Stop;
-use crate::plan::{OperationId, Plan};
+use crate::plan::Plan;
 use crate::rows::Rows;
 use crate::schema::TableId;
 use crate::session::{Session, Shape};

@@ -1,7 +1,7 @@
 //! What a key-value store must be able to do, and may.
 
 use crate::capabilities::Durability;
-use crate::plan::Order;
+use crate::operation::Order;
 use crate::target::{LogPlace, Setting, StoreProcess};
 use std::io;
 

@@ -4,8 +4,8 @@
 use super::failure::{of_read, statement};
 use super::pending::Pending;
 use super::store::{KeyValue, Pair};
+use crate::operation::Order;
 use crate::outcome::Stop;
-use crate::plan::Order;
 use std::ops::Range;
 use std::vec::IntoIter;
 

@@ -2,7 +2,7 @@
 
 use crate::capabilities::Durability;
 use crate::key_value::{About, Change, KeyValue, Pair};
-use crate::plan::Order;
+use crate::operation::Order;
 use crate::target::LogPlace;
 use std::collections::BTreeMap;
 use std::io;

@@ -5,10 +5,9 @@ use super::memory::{Fault, Memory};
 use crate::conformance::block_on;
 use crate::key_value::walk::PAGE_PAIRS;
 use crate::key_value::{KeyValueSession, KeyValueTarget};
+use crate::operation::{Aggregate, By, Limit, Lock, OperationId, Order, Path, Range, Set};
 use crate::outcome::{Cause, FailureKind, Stop};
-use crate::plan::{
-    Aggregate, By, Limit, Lock, OperationId, Order, Path, Plan, Range, Read, Scan, Set, Write,
-};
+use crate::plan::{Plan, Read, Scan, Write};
 use crate::rows::Rows;
 use crate::schema::{ColumnId, Table, TableId};
 use crate::session::{Session, Shape};
