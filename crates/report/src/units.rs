@@ -26,8 +26,11 @@ pub fn span(ns: f64) -> String {
     if !ns.is_finite() {
         return UNKNOWN.to_owned();
     }
+    if ns.abs() >= 7_200e9 {
+        return format!("{:.1} h", ns / 3_600e9);
+    }
     if ns.abs() >= 999.5e9 {
-        return format!("{:.0} s", ns / 1e9);
+        return format!("{:.0} min", ns / 60e9);
     }
     scaled(ns, 1_000.0, &["ns", "us", "ms", "s"], " ")
 }
@@ -164,7 +167,7 @@ mod tests {
         assert_eq!(span(83_100.0), "83.1 us");
         assert_eq!(span(4_170_000.0), "4.17 ms");
         assert_eq!(span(12e9), "12.0 s");
-        assert_eq!(span(7.2e12), "7200 s");
+        assert_eq!(span(7.2e12), "2.0 h");
         assert_eq!(size(4_096.0), "4 KiB");
         assert_eq!(size(256.0), "256 B");
         assert_eq!(size(1_048_576.0), "1 MiB");

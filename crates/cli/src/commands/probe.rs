@@ -46,9 +46,17 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
 /// Says what a plan costs before it runs.
 fn estimate(plan: &Plan, directories: usize) {
     let cost = plan.estimate(directories);
+    let shortest = units::span(cost.shortest_s * 1e9);
+    let time = if cost.longest_s > 2.0 * cost.shortest_s {
+        format!(
+            "{shortest} to {}, as cells become steady",
+            units::span(cost.longest_s * 1e9)
+        )
+    } else {
+        format!("about {shortest}")
+    };
     terminal::note(&format!(
-        "about {} ({}), up to {} written, {} of space used meanwhile",
-        units::span(cost.shortest_s * 1e9),
+        "{time} ({}), up to {} written, {} of space used meanwhile",
         plan.label(),
         units::size(cost.bytes_written as f64),
         units::size(cost.space_bytes as f64),
