@@ -1,7 +1,7 @@
 //! From the figures of one measured phase to their place in the record.
 
 use super::figures::{Latency, OperationFigures, Outcomes, Repetition, TransactionFigures};
-use super::from_run::finite;
+use super::from_run::{finite, per_commit};
 use super::judgement::{Fairness, Saturation};
 use std::collections::BTreeMap;
 use syncline_runner::{self as runner, Cause, FailureKind};
@@ -41,11 +41,7 @@ pub(super) fn repetition(run: &runner::RunResult) -> Repetition {
         outcomes: outcomes(&run.outcomes),
         throughput_per_s: run.throughput_per_s,
         transactions: transactions(run),
-        commits_per_sync: run
-            .per_commit
-            .syncs
-            .value
-            .and_then(|syncs| finite(Some(1.0 / syncs))),
+        commits_per_sync: per_commit(std::slice::from_ref(run)).commits_per_sync(),
     }
 }
 

@@ -192,7 +192,7 @@ fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
         })
 }
 
-fn per_commit(runs: &[runner::RunResult]) -> PerCommit {
+pub(super) fn per_commit(runs: &[runner::RunResult]) -> PerCommit {
     let of = |pick: fn(&runner::PerCommit) -> &runner::Counted| median_count(runs, pick);
     PerCommit {
         syncs: of(|per| &per.syncs),
