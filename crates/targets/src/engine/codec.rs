@@ -6,6 +6,8 @@
 //! sign turned, floats by their bits with sign and magnitude turned, texts and bytes ended by two
 //! zeros, with zeros inside doubled by 255.
 
+use super::key::Key;
+use super::table::Row;
 use syncline_contract::{Decimal, Rows, Value};
 
 const NULL: u8 = 0;
@@ -15,6 +17,9 @@ const DECIMAL: u8 = 3;
 const TEXT: u8 = 4;
 const BYTES: u8 = 5;
 const TIMESTAMP: u8 = 6;
+
+/// The highest bit, which says that an integer is negative.
+const SIGN: u64 = 1 << 63;
 
 /// Appends a column of a row.
 pub(super) fn put(row: &mut Vec<u8>, value: Value<'_>) {
@@ -32,10 +37,23 @@ pub(super) fn put(row: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
-/// Appends all columns of a row.
-pub(super) fn put_all(row: &mut Vec<u8>, values: &[Value<'_>]) {
+/// A row of these columns, in exactly the memory that it needs.
+pub(super) fn row_of<'v>(values: impl Iterator<Item = Value<'v>> + Clone) -> Row {
+    let mut row = Vec::with_capacity(values.clone().map(bytes_of).sum());
     for value in values {
-        put(row, *value);
+        put(&mut row, value);
+    }
+    row.into()
+}
+
+/// How many bytes [`put`] appends.
+fn bytes_of(value: Value<'_>) -> usize {
+    match value {
+        Value::Null => 1,
+        Value::Int(_) | Value::Float(_) | Value::Timestamp(_) => 1 + 8,
+        Value::Decimal(_) => 1 + 8 + 1,
+        Value::Text(text) => 1 + 4 + text.len(),
+        Value::Bytes(bytes) => 1 + 4 + bytes.len(),
     }
 }
 
@@ -90,21 +108,21 @@ impl<'a> Iterator for Columns<'a> {
     }
 }
 
-/// One column of a row; null if the row has fewer.
-pub(super) fn column(row: &[u8], index: usize) -> Value<'_> {
-    Columns(row).nth(index).unwrap_or(Value::Null)
-}
-
-/// Adds the chosen columns of a row to an answer.
-pub(super) fn answer(rows: &mut Rows, row: &[u8], columns: impl Iterator<Item = usize>) {
-    for index in columns {
-        rows.push(column(row, index));
+/// Adds the chosen columns of a row to an answer; null where the row has fewer. Columns that are
+/// chosen in their order are found in one walk.
+pub(super) fn answer(rows: &mut Rows, row: &[u8], columns: &[usize]) {
+    let (mut rest, mut at) = (Columns(row), 0);
+    for &column in columns {
+        if column < at {
+            (rest, at) = (Columns(row), 0);
+        }
+        rows.push(rest.nth(column - at).unwrap_or(Value::Null));
+        at = column + 1;
     }
 }
 
 /// Appends a column of a key.
 pub(super) fn put_key(key: &mut Vec<u8>, value: Value<'_>) {
-    const SIGN: u64 = 1 << 63;
     match value {
         Value::Null => key.push(0),
         Value::Int(int) | Value::Timestamp(int) => ordered(key, int.cast_unsigned() ^ SIGN),
@@ -118,13 +136,28 @@ pub(super) fn put_key(key: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
-/// A key of these columns.
-pub(super) fn key_of(values: &[Value<'_>]) -> Box<[u8]> {
-    let mut key = Vec::with_capacity(9 * values.len());
+/// A key of these columns; `bytes` is memory to be used again.
+#[inline]
+pub(super) fn key_of<'v>(bytes: &mut Vec<u8>, values: impl Iterator<Item = Value<'v>>) -> Key {
+    bytes.clear();
     for value in values {
-        put_key(&mut key, *value);
+        put_key(bytes, value);
     }
-    key.into()
+    Key::new(bytes)
+}
+
+/// The key of one integer column, such as that of a row which the store numbers.
+#[inline]
+pub(super) fn numbered_key(number: i64) -> Key {
+    let mut bytes = [1; 9];
+    bytes[1..].copy_from_slice(&(number.cast_unsigned() ^ SIGN).to_be_bytes());
+    Key::new(&bytes)
+}
+
+/// The number of a key that [`numbered_key`] gave: it stands behind the tag.
+pub(super) fn given_key(key: &Key) -> i64 {
+    let bits = (key.head() << 8 >> 64) as u64;
+    (bits ^ SIGN).cast_signed()
 }
 
 fn ordered(key: &mut Vec<u8>, bits: u64) {
@@ -145,8 +178,13 @@ fn escaped(key: &mut Vec<u8>, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Columns, column, key_of, put_all};
-    use syncline_contract::{Decimal, Value};
+    use super::{Columns, answer, given_key, key_of, numbered_key, row_of};
+    use crate::engine::key::Key;
+    use syncline_contract::{Decimal, Rows, Value};
+
+    fn key(values: &[Value<'_>]) -> Key {
+        key_of(&mut Vec::new(), values.iter().copied())
+    }
 
     #[test]
     fn rows_read_back_and_cut_ones_end_early() {
@@ -162,11 +200,19 @@ mod tests {
             Value::Bytes(&[0, 255]),
             Value::Timestamp(7),
         ];
-        let mut row = Vec::new();
-        put_all(&mut row, &values);
+        let row = row_of(values.iter().copied());
         assert!(Columns(&row).eq(values));
-        assert_eq!(column(&row, 4), Value::Text("søk\0"));
-        assert_eq!(column(&row, 7), Value::Null);
+        let columns = [4, 6, 6, 0, 7, 1];
+        let mut rows = Rows::new(columns.len());
+        answer(&mut rows, &row, &columns);
+        assert!(rows.row(0).values().eq([
+            Value::Text("søk\0"),
+            Value::Timestamp(7),
+            Value::Timestamp(7),
+            Value::Null,
+            Value::Null,
+            Value::Int(i64::MIN),
+        ]));
         for length in 0..row.len() {
             assert!(Columns(&row[..length]).count() < values.len());
         }
@@ -182,21 +228,25 @@ mod tests {
             vec![Value::Int(0), Value::Int(i64::MAX)],
             vec![Value::Int(i64::MAX), Value::Int(0)],
         ];
-        assert!(
-            ordered
-                .windows(2)
-                .all(|pair| key_of(&pair[0]) < key_of(&pair[1]))
-        );
+        assert!(ordered.windows(2).all(|pair| key(&pair[0]) < key(&pair[1])));
         let texts = ["", "\0", "\0a", "a", "a\0", "a\0b", "aa", "b"];
         assert!(texts.windows(2).all(|pair| {
             let [low, high] = [pair[0], pair[1]].map(Value::Text);
-            key_of(&[low, Value::Int(9)]) < key_of(&[high, Value::Int(0)])
+            key(&[low, Value::Int(9)]) < key(&[high, Value::Int(0)])
         }));
         let floats = [f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-9, 2.0, f64::INFINITY];
         assert!(
             floats
                 .windows(2)
-                .all(|pair| key_of(&[Value::Float(pair[0])]) < key_of(&[Value::Float(pair[1])]))
+                .all(|pair| key(&[Value::Float(pair[0])]) < key(&[Value::Float(pair[1])]))
         );
+    }
+
+    #[test]
+    fn a_key_that_the_store_gives_is_that_of_its_integer() {
+        for number in [0, 1, 255, 256, i64::MAX, -1, i64::MIN] {
+            assert_eq!(numbered_key(number), key(&[Value::Int(number)]));
+            assert_eq!(given_key(&numbered_key(number)), number);
+        }
     }
 }

@@ -3,17 +3,15 @@
 //!
 //! Invariant: shards are locked in the order of their numbers, tables in theirs.
 
+use super::key::Key;
+use super::merge::{Found, merge};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Bound;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many maps a table is split into.
+/// How many maps a table is split into: a power of two.
 pub(super) const SHARDS: usize = 16;
-
-/// A key's bytes, in the order of its values.
-pub(super) type Key = Box<[u8]>;
 
 /// A row's bytes.
 pub(super) type Row = Box<[u8]>;
@@ -22,65 +20,83 @@ pub(super) type Row = Box<[u8]>;
 pub(super) type Shard = BTreeMap<Key, Row>;
 
 /// Keys between two bounds.
-pub(super) type KeyRange<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+pub(super) type KeyRange = (Bound<Key>, Bound<Key>);
+
+/// Keeps what two threads change on two pairs of cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Table {
-    shards: [Mutex<Shard>; SHARDS],
+    shards: [Apart<Mutex<Shard>>; SHARDS],
     /// The greatest key given so far, where the store gives keys, or counts rows without one.
-    given: AtomicI64,
+    given: Apart<AtomicI64>,
 }
 
 impl Table {
     pub(super) fn new() -> Table {
         Table {
-            shards: std::array::from_fn(|_| Mutex::default()),
-            given: AtomicI64::new(0),
+            shards: std::array::from_fn(|_| Apart::default()),
+            given: Apart::default(),
         }
     }
 
-    /// The shard of a key.
-    pub(super) fn shard_of(key: &[u8]) -> usize {
-        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(key);
-        hash as usize % SHARDS
+    /// The shard of a key: the highest bits of its hash.
+    #[inline]
+    pub(super) fn shard_of(key: &Key) -> usize {
+        (key.hash() >> (u64::BITS - SHARDS.trailing_zeros())) as usize
     }
 
     /// Locks a shard. Rows are changed whole, so what a panicking thread left is sound.
+    #[inline]
     pub(super) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard> {
-        self.shards[shard]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let shard = &self.shards[shard].0;
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the row of a key.
-    pub(super) fn look<R>(&self, key: &[u8], look: impl FnOnce(Option<&[u8]>) -> R) -> R {
+    pub(super) fn look<R>(&self, key: &Key, look: impl FnOnce(Option<&[u8]>) -> R) -> R {
         look(self.lock(Table::shard_of(key)).get(key).map(AsRef::as_ref))
     }
 
     /// The next key that the store gives.
     pub(super) fn give(&self) -> i64 {
-        self.given.fetch_add(1, Ordering::Relaxed) + 1
+        self.given.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Keys given from now on are greater than this one.
     pub(super) fn keep_clear_of(&self, key: i64) {
-        self.given.fetch_max(key, Ordering::Relaxed);
+        self.given.0.fetch_max(key, Ordering::Relaxed);
     }
 
-    /// Copies of the first (or last) rows of a range, up to `limit`, by key.
-    pub(super) fn range(&self, range: KeyRange<'_>, backwards: bool, limit: usize) -> Shard {
-        let mut found = Shard::new();
-        for shard in 0..SHARDS {
-            let shard = self.lock(shard);
-            let copy = |(key, row): (&Key, &Row)| (key.clone(), row.clone());
-            let rows = shard.range::<[u8], _>(range);
-            if backwards {
-                found.extend(rows.rev().take(limit).map(copy));
-            } else {
-                found.extend(rows.take(limit).map(copy));
-            }
+    /// Visits the first (or last) rows of a range, up to `limit`, by key, as they are at one moment.
+    /// `own` are the rows of that range as the transaction has made them. The range must not end
+    /// before it starts.
+    pub(super) fn scan<'o>(
+        &self,
+        range: &KeyRange,
+        own: impl DoubleEndedIterator<Item = Found<'o>>,
+        backwards: bool,
+        limit: usize,
+        visit: impl FnMut(&[u8]),
+    ) {
+        let shards: [_; SHARDS] = std::array::from_fn(|shard| self.lock(shard));
+        let bounds = (range.0.as_ref(), range.1.as_ref());
+        #[allow(
+            clippy::map_identity,
+            reason = "it shortens the life of what is lent: own rows live longer than the locks"
+        )]
+        let own = own.map(|(key, row)| (key, row));
+        let of_table = shards.iter().map(|shard| {
+            let rows = shard.range::<Key, _>(bounds);
+            rows.map(|(key, row)| (key, Some(row.as_ref())))
+        });
+        if backwards {
+            merge::<true>(own.rev(), of_table.map(Iterator::rev), limit, visit);
+        } else {
+            merge::<false>(own, of_table, limit, visit);
         }
-        found
     }
 }

@@ -13,7 +13,7 @@ use syncline_contract::{
     Target, Text, Value,
 };
 
-fn engine(directory: &Path, options: &str) -> EngineLog {
+pub(super) fn engine(directory: &Path, options: &str) -> EngineLog {
     let url = format!("engine:{}?segment_kib=256&{options}", directory.display());
     match AnyTarget::open(&url).unwrap() {
         AnyTarget::Engine(engine) => engine,
@@ -41,7 +41,7 @@ fn it_conforms_in_all_it_claims_at_every_durability_and_client_model() {
 }
 
 /// A table of accounts: insert 0, add 1, delete 2, all 3.
-fn plan() -> Plan {
+pub(super) fn plan() -> Plan {
     let mut plan = Plan::new();
     let table = plan.table(
         syncline_contract::Table::new("accounts")
@@ -72,10 +72,10 @@ fn plan() -> Plan {
     plan
 }
 
-const INSERT: OperationId = OperationId(0);
-const ADD: OperationId = OperationId(1);
-const DELETE: OperationId = OperationId(2);
-const ALL: OperationId = OperationId(3);
+pub(super) const INSERT: OperationId = OperationId(0);
+pub(super) const ADD: OperationId = OperationId(1);
+pub(super) const DELETE: OperationId = OperationId(2);
+pub(super) const ALL: OperationId = OperationId(3);
 
 async fn commit(session: &mut impl Session, writes: &[(OperationId, &[Value<'_>])]) {
     session.begin(Shape::Several);
@@ -85,7 +85,7 @@ async fn commit(session: &mut impl Session, writes: &[(OperationId, &[Value<'_>]
     session.commit().await.unwrap();
 }
 
-async fn all(session: &mut impl Session) -> BTreeMap<i64, (i64, String)> {
+pub(super) async fn all(session: &mut impl Session) -> BTreeMap<i64, (i64, String)> {
     session.begin(Shape::Single);
     session.send(ALL, &[]).unwrap();
     let rows = session.receive().await.unwrap();

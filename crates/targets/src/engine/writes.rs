@@ -1,14 +1,20 @@
-//! What a transaction has written and not committed: its operations in order, to be done again on the
-//! newest rows when it commits, and the rows as it sees them itself.
+//! What a transaction has written and not committed.
+//!
+//! It is a list of writes in order, made on the newest rows when the transaction commits. A
+//! transaction that has read nothing is *blind*: nothing can tell it from one that came whole at its
+//! commit, so its writes are not looked at before, and a commit finds what does not fit. With its
+//! first read a transaction starts to see: each write is tried on the rows as they are then, and the
+//! rows as it sees them itself are kept.
+//!
+//! Invariant: `seen` holds what all of `writes` make of the rows, or nothing while it is blind.
 
 use super::codec::{self, Columns};
-use super::table::{Key, Row};
+use super::key::Key;
+use super::table::{KeyRange, Row, Table};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use syncline_contract::{ColumnId, Decimal, Set, Value};
-
-/// A key of a table.
-pub(super) type Place = (usize, Key);
+use std::rc::Rc;
+use syncline_contract::{ColumnId, Decimal, OperationId, Set, Value};
 
 /// What is done to a row.
 #[derive(Clone, Debug)]
@@ -18,11 +24,21 @@ pub(super) enum Change {
     /// It must be there; the columns are set or added to, each by the value at its place in the row
     /// of parameters.
     Update {
-        sets: Box<[(ColumnId, Set)]>,
-        values: Box<[u8]>,
+        sets: Rc<[(ColumnId, Set)]>,
+        values: Row,
     },
     /// It must be there, and is then gone.
     Delete,
+}
+
+/// A change of one row.
+#[derive(Debug)]
+pub(super) struct Write {
+    pub(super) table: usize,
+    pub(super) key: Key,
+    pub(super) change: Change,
+    /// Of which operation; none in a load.
+    pub(super) operation: Option<OperationId>,
 }
 
 /// Why a change cannot be made to the row that is there.
@@ -36,21 +52,29 @@ pub(super) enum Refusal {
     Overflow,
 }
 
+/// A write that was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub(super) why: Refusal,
+    pub(super) operation: Option<OperationId>,
+}
+
 impl Change {
     /// The row after the change, none if it is deleted.
-    pub(super) fn apply(&self, row: Option<&[u8]>) -> Result<Option<Row>, Refusal> {
+    fn apply(&self, row: Option<&[u8]>) -> Result<Option<Row>, Refusal> {
         match (self, row) {
             (Change::Insert(row), None) => Ok(Some(row.clone())),
             (Change::Insert(_), Some(_)) => Err(Refusal::Duplicate),
             (Change::Delete | Change::Update { .. }, None) => Err(Refusal::Absent),
             (Change::Delete, Some(_)) => Ok(None),
-            (Change::Update { sets, values }, Some(row)) => update(row, sets, values).map(Some),
+            (Change::Update { sets, values }, Some(row)) => updated(row, sets, values).map(Some),
         }
     }
 }
 
-fn update(row: &[u8], sets: &[(ColumnId, Set)], values: &[u8]) -> Result<Row, Refusal> {
-    let mut after = Vec::with_capacity(row.len() + values.len());
+/// A row after an update.
+pub(super) fn updated(row: &[u8], sets: &[(ColumnId, Set)], values: &[u8]) -> Result<Row, Refusal> {
+    let mut after = Vec::with_capacity(row.len());
     for (index, before) in Columns(row).enumerate() {
         let mut value = before;
         for ((_, set), given) in sets
@@ -98,53 +122,101 @@ pub(super) enum Seen<'a> {
     Deleted,
 }
 
-/// Rows by key; none where a row is deleted.
-pub(super) type Changed = Vec<(Key, Option<Row>)>;
-
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Writes {
-    pub(super) changes: Vec<(Place, Change)>,
-    seen: BTreeMap<Place, Option<Row>>,
+    list: Vec<Write>,
+    seen: BTreeMap<(usize, Key), Option<Row>>,
+    sees: bool,
 }
 
 impl Writes {
     /// Forgets everything, keeping the memory of the list.
     pub(super) fn clear(&mut self) {
-        self.changes.clear();
+        self.list.clear();
         self.seen.clear();
+        self.sees = false;
+    }
+
+    /// The writes in order, for the commit to take.
+    pub(super) fn list(&mut self) -> &mut Vec<Write> {
+        &mut self.list
+    }
+
+    /// True if it has read nothing since it began.
+    pub(super) fn is_blind(&self) -> bool {
+        !self.sees
+    }
+
+    /// Adds a write; a transaction that sees learns now whether it fits.
+    #[inline]
+    pub(super) fn push(&mut self, write: Write, tables: &[Table]) -> Result<(), Refused> {
+        if self.sees {
+            see(&mut self.seen, &write, tables)?;
+        }
+        self.list.push(write);
+        Ok(())
+    }
+
+    /// Before a read: from now on it sees, first what it has written blindly.
+    pub(super) fn open_eyes(&mut self, tables: &[Table]) -> Result<(), Refused> {
+        if !self.sees {
+            self.sees = true;
+            for write in &self.list {
+                see(&mut self.seen, write, tables)?;
+            }
+        }
+        Ok(())
     }
 
     /// The transaction's own view of a row.
-    pub(super) fn seen(&self, place: &Place) -> Seen<'_> {
-        match self.seen.get(place) {
+    pub(super) fn seen(&self, table: usize, key: &Key) -> Seen<'_> {
+        if self.seen.is_empty() {
+            return Seen::NotWritten;
+        }
+        match self.seen.get(&(table, key.clone())) {
             Some(Some(row)) => Seen::Row(row),
             Some(None) => Seen::Deleted,
             None => Seen::NotWritten,
         }
     }
 
-    /// Adds a change, after which the transaction sees `row`.
-    pub(super) fn push(&mut self, place: Place, change: Change, row: Option<Row>) {
-        self.seen.insert(place.clone(), row);
-        self.changes.push((place, change));
-    }
-
-    /// The transaction's own rows of a table between two bounds.
+    /// The transaction's own rows of a table between two bounds, by key; none where a row is deleted.
     pub(super) fn seen_between(
         &self,
         table: usize,
-        low: &Bound<Key>,
-        is_above: impl Fn(&[u8]) -> bool,
-    ) -> Changed {
-        let from = match low {
-            Bound::Included(key) => Bound::Included((table, key.clone())),
-            Bound::Excluded(key) => Bound::Excluded((table, key.clone())),
-            Bound::Unbounded => Bound::Included((table, Box::default())),
+        (low, high): &KeyRange,
+    ) -> impl DoubleEndedIterator<Item = (&Key, Option<&[u8]>)> {
+        let place = |key: &Key| (table, key.clone());
+        let low = match low {
+            Bound::Unbounded => Bound::Included(place(&Key::LEAST)),
+            bound => bound.as_ref().map(place),
         };
-        let rows = self.seen.range((from, Bound::Unbounded));
-        rows.take_while(|((of, key), _)| *of == table && !is_above(key))
-            .map(|((_, key), row)| (key.clone(), row.clone()))
-            .collect()
+        let high = match high {
+            Bound::Unbounded => Bound::Excluded((table + 1, Key::LEAST)),
+            bound => bound.as_ref().map(place),
+        };
+        let rows = self.seen.range((low, high));
+        rows.map(|((_, key), row)| (key, row.as_deref()))
     }
+}
+
+/// Makes a write in the transaction's own view.
+fn see(
+    seen: &mut BTreeMap<(usize, Key), Option<Row>>,
+    write: &Write,
+    tables: &[Table],
+) -> Result<(), Refused> {
+    let Write {
+        table, key, change, ..
+    } = write;
+    let place = (*table, key.clone());
+    let after = match seen.get(&place) {
+        Some(row) => change.apply(row.as_deref()),
+        None => tables[*table].look(key, |row| change.apply(row)),
+    };
+    let operation = write.operation;
+    let after = after.map_err(|why| Refused { why, operation })?;
+    seen.insert(place, after);
+    Ok(())
 }
