@@ -42,6 +42,7 @@ const UNSAFE: &[&str] = &[
     "crates/disk/src/real/uring.rs",
     "crates/meters/src/perf_event.rs",
     "crates/runner/src/executor/pinned.rs",
+    "crates/targets/src/lmdb.rs",
     "crates/targets/src/sqlite/raw.rs",
 ];
 

@@ -9,11 +9,11 @@ use syncline_contract::{
 };
 
 macro_rules! targets {
-    ($($name:ident: $target:ty),* $(,)?) => {
+    ($($(#[$when:meta])* $name:ident: $target:ty),* $(,)?) => {
         /// One of the built-in targets.
         #[derive(Debug)]
         pub enum AnyTarget {
-            $(#[doc = concat!("See [`", stringify!($target), "`].")] $name($target),)*
+            $($(#[$when])* #[doc = concat!("See [`", stringify!($target), "`].")] $name($target),)*
         }
 
         /// A session of one of the built-in targets.
@@ -23,26 +23,26 @@ macro_rules! targets {
             reason = "a session lives as long as its client and is never moved; a box would cost every call"
         )]
         pub enum AnySession {
-            $(#[doc = concat!("Of [`", stringify!($target), "`].")]
+            $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
             $name(<$target as Target>::Session),)*
         }
 
         /// A worker's part of one of the built-in targets.
         #[derive(Debug)]
         pub enum AnyWorker {
-            $(#[doc = concat!("Of [`", stringify!($target), "`].")]
+            $($(#[$when])* #[doc = concat!("Of [`", stringify!($target), "`].")]
             $name(<$target as Target>::Worker),)*
         }
 
         impl Worker for AnyWorker {
             #[inline]
             fn pass_started(&self) {
-                match self { $(AnyWorker::$name(worker) => worker.pass_started(),)* }
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.pass_started(),)* }
             }
 
             #[inline]
             fn pass_ended(&self) {
-                match self { $(AnyWorker::$name(worker) => worker.pass_ended(),)* }
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.pass_ended(),)* }
             }
         }
 
@@ -51,40 +51,40 @@ macro_rules! targets {
             type Worker = AnyWorker;
 
             fn name(&self) -> String {
-                match self { $(AnyTarget::$name(target) => target.name(),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.name(),)* }
             }
 
             fn capabilities(&self) -> Capabilities {
-                match self { $(AnyTarget::$name(target) => target.capabilities(),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.capabilities(),)* }
             }
 
             fn log_place(&self) -> LogPlace {
-                match self { $(AnyTarget::$name(target) => target.log_place(),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_place(),)* }
             }
 
             fn process(&self) -> StoreProcess {
-                match self { $(AnyTarget::$name(target) => target.process(),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.process(),)* }
             }
 
             fn synced_writes(&self) -> Option<u64> {
-                match self { $(AnyTarget::$name(target) => target.synced_writes(),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.synced_writes(),)* }
             }
 
             async fn create(&self, plan: &Plan) -> TargetResult<()> {
-                match self { $(AnyTarget::$name(target) => target.create(plan).await,)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.create(plan).await,)* }
             }
 
             async fn evidence(&self) -> TargetResult<Evidence> {
-                match self { $(AnyTarget::$name(target) => target.evidence().await,)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.evidence().await,)* }
             }
 
             fn worker(&self) -> TargetResult<AnyWorker> {
-                match self { $(AnyTarget::$name(target) => target.worker().map(AnyWorker::$name),)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.worker().map(AnyWorker::$name),)* }
             }
 
             async fn connect(&self, plan: &Plan, worker: &AnyWorker) -> TargetResult<AnySession> {
                 match (self, worker) {
-                    $((AnyTarget::$name(target), AnyWorker::$name(worker)) => {
+                    $($(#[$when])* (AnyTarget::$name(target), AnyWorker::$name(worker)) => {
                         target.connect(plan, worker).await.map(AnySession::$name)
                     })*
                     _ => unreachable!("a worker's part is used with the target that made it"),
@@ -92,38 +92,38 @@ macro_rules! targets {
             }
 
             async fn remove(&self) -> TargetResult<()> {
-                match self { $(AnyTarget::$name(target) => target.remove().await,)* }
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.remove().await,)* }
             }
         }
 
         impl Session for AnySession {
             #[inline]
             fn begin(&mut self, shape: Shape) {
-                match self { $(AnySession::$name(session) => session.begin(shape),)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.begin(shape),)* }
             }
 
             #[inline]
             fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
-                match self { $(AnySession::$name(session) => session.send(operation, values),)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.send(operation, values),)* }
             }
 
             #[inline]
             async fn receive(&mut self) -> Result<&Rows, Stop> {
-                match self { $(AnySession::$name(session) => session.receive().await,)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.receive().await,)* }
             }
 
             #[inline]
             async fn commit(&mut self) -> Result<(), Stop> {
-                match self { $(AnySession::$name(session) => session.commit().await,)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.commit().await,)* }
             }
 
             #[inline]
             async fn abort(&mut self) {
-                match self { $(AnySession::$name(session) => session.abort().await,)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.abort().await,)* }
             }
 
             async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
-                match self { $(AnySession::$name(session) => session.load(table, batch).await,)* }
+                match self { $($(#[$when])* AnySession::$name(session) => session.load(table, batch).await,)* }
             }
         }
     };
@@ -134,4 +134,10 @@ targets! {
     Engine: crate::engine::EngineLog,
     Sqlite: crate::sqlite::Sqlite,
     SqliteQueue: crate::sqlite::SqliteQueue,
+    #[cfg(feature = "lmdb")]
+    Lmdb: crate::lmdb::LmdbTarget,
+    #[cfg(feature = "redb")]
+    Redb: crate::redb::RedbTarget,
+    #[cfg(feature = "fjall")]
+    Fjall: crate::fjall::FjallTarget,
 }

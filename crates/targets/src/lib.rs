@@ -5,10 +5,18 @@
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any;
+#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+mod directory;
 pub mod engine;
 mod error;
+#[cfg(feature = "fjall")]
+pub mod fjall;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
 pub mod null;
 mod path;
+#[cfg(feature = "redb")]
+pub mod redb;
 pub mod sqlite;
 mod stores;
 mod url;

@@ -5,7 +5,13 @@
 use crate::any::AnyTarget;
 use crate::engine;
 use crate::error::Error;
+#[cfg(feature = "fjall")]
+use crate::fjall;
+#[cfg(feature = "lmdb")]
+use crate::lmdb;
 use crate::null::Null;
+#[cfg(feature = "redb")]
+use crate::redb;
 use crate::sqlite;
 use crate::url::{Listing, Url};
 
@@ -34,6 +40,21 @@ const STORES: &[Store] = &[
     Store {
         listing: sqlite::LISTING,
         open: sqlite::open,
+    },
+    #[cfg(feature = "lmdb")]
+    Store {
+        listing: lmdb::LISTING,
+        open: lmdb::open,
+    },
+    #[cfg(feature = "redb")]
+    Store {
+        listing: redb::LISTING,
+        open: redb::open,
+    },
+    #[cfg(feature = "fjall")]
+    Store {
+        listing: fjall::LISTING,
+        open: fjall::open,
     },
 ];
 

@@ -187,5 +187,9 @@ fn every_listed_target_opens_with_its_defaults() {
                 .all(|option| !option.meaning.is_empty())
         );
     }
-    assert_eq!(listings().len(), 3);
+    let names: Vec<_> = listings().map(|listing| listing.name).collect();
+    assert!(
+        names.starts_with(&["null", "engine", "sqlite"]),
+        "{names:?}"
+    );
 }
