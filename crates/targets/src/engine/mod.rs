@@ -2,9 +2,9 @@
 //!
 //! A transaction keeps its writes to itself until it commits; then they are applied to the tables, and
 //! the rows as they are afterwards go into one log record. One that reads nothing before is not
-//! looked at before either: a write of it that fits no row shows at its commit. Reads see the newest applied rows, whoever
-//! wrote them and whether or not they are durable yet: no isolation is claimed. Opening an existing
-//! log replays its records into the tables.
+//! looked at before either: a write of it that fits no row shows at its commit. Reads see the
+//! newest applied rows, whoever wrote them and whether or not they are durable yet: no isolation is
+//! claimed. Opening an existing log replays its records into the tables.
 //!
 //! | file | what stands in it |
 //! |---|---|
