@@ -13,11 +13,11 @@
 use crate::any::AnyTarget;
 use crate::directory::Directory;
 use crate::error::Error;
+use crate::home::{Home, not_created};
 use crate::url::{Listing, Url};
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use syncline_contract::key_value::{About, Change, KeyValue, KeyValueTarget, Pair};
 use syncline_contract::{Durability, OptionListing, Order, Setting};
 
@@ -49,9 +49,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 /// fjall as a store of keys and values, in one keyspace.
 pub struct Fjall {
     durability: Durability,
-    open: RwLock<Option<Open>>,
-    // After the database, so that it is closed before a private directory is removed.
-    directory: Directory,
+    home: Home<Open>,
 }
 
 struct Open {
@@ -65,27 +63,18 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let word = given.word("durability", &Durability::ALL, Durability::word)?;
     let store = Fjall {
         durability: word.unwrap_or(Durability::Data),
-        open: RwLock::new(None),
-        directory: Directory::of(url, LISTING, &[FOLDER], LISTING.name)?,
+        home: Home::new(Directory::of(url, LISTING, &[FOLDER], LISTING.name)?),
     };
     Ok(AnyTarget::Fjall(KeyValueTarget::new(store)))
 }
 
 impl Fjall {
-    fn opened(&self) -> RwLockReadGuard<'_, Option<Open>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn opening(&self) -> RwLockWriteGuard<'_, Option<Open>> {
-        self.open.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn make(&self) -> io::Result<Open> {
-        let path = self.directory.path().join(FOLDER);
+        let path = self.home.directory().path().join(FOLDER);
         let database = Database::builder(path).open().map_err(failure)?;
         let rows = database.keyspace("rows", KeyspaceCreateOptions::default);
         let rows = rows.map_err(failure)?;
-        self.directory.sync_names()?;
+        self.home.directory().sync_names()?;
         Ok(Open { rows, database })
     }
 
@@ -156,28 +145,20 @@ impl KeyValue for Fjall {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; fjall has no call that reads it back"),
-            log_place: self.directory.log_place(),
+            log_place: self.home.directory().log_place(),
         }
     }
 
     fn create(&self) -> io::Result<()> {
-        let mut open = self.opening();
-        *open = None;
-        let made = self.directory.claim().and_then(|()| self.make());
-        match made {
-            Ok(made) => *open = Some(made),
-            Err(error) => return self.directory.remove().and(Err(error)),
-        }
-        Ok(())
+        self.home.create(|| self.make())
     }
 
     fn remove(&self) -> io::Result<()> {
-        *self.opening() = None;
-        self.directory.remove()
+        self.home.remove()
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         let mut keys = changes.iter().map(|change| change.key.len());
         if let Some(bytes) = keys.find(|bytes| !(1..=KEY_BYTES_MAX).contains(bytes)) {
@@ -188,7 +169,7 @@ impl KeyValue for Fjall {
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         let value = open.database.snapshot().get(&open.rows, key);
         Ok(value.map_err(failure)?.map(|value| value.to_vec()))
@@ -199,13 +180,13 @@ impl KeyValue for Fjall {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         open.pairs(from, to, order, limit).map_err(failure)
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let open = self.opened();
+        let open = self.home.opened();
         let capacity = open.as_ref().map(|open| open.database.cache_capacity());
         let setting = capacity.map(|bytes| Setting {
             name: "cache_bytes".to_owned(),
@@ -220,7 +201,7 @@ impl fmt::Debug for Fjall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Fjall");
         shown.field("durability", &self.durability);
-        shown.field("directory", &self.directory);
+        shown.field("directory", self.home.directory());
         shown.finish_non_exhaustive()
     }
 }
@@ -230,8 +211,4 @@ fn failure(error: fjall::Error) -> io::Error {
         fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error,
         other => io::Error::other(other.to_string()),
     }
-}
-
-fn not_created() -> io::Error {
-    io::Error::other("the store was not created yet")
 }

@@ -11,6 +11,8 @@ pub mod engine;
 mod error;
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+mod home;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
 pub mod null;

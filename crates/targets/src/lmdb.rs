@@ -20,13 +20,13 @@
 use crate::any::AnyTarget;
 use crate::directory::Directory;
 use crate::error::Error;
+use crate::home::{Home, not_created};
 use crate::url::{Listing, Url};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, MdbError};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::Bound;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use syncline_contract::key_value::{About, Change, KeyValue, KeyValueTarget, Pair};
 use syncline_contract::{Durability, Given, OptionListing, Order, Setting};
 
@@ -66,9 +66,7 @@ pub(crate) const LISTING: &Listing = &Listing {
 pub struct Lmdb {
     durability: Durability,
     map_mib: u64,
-    open: RwLock<Option<Open>>,
-    // After the environment, so that it is closed before a private directory is removed.
-    directory: Directory,
+    home: Home<Open>,
 }
 
 struct Open {
@@ -82,8 +80,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let store = Lmdb {
         durability: durability(&given)?,
         map_mib: given.number("map_mib", 1..=1 << 24)?.unwrap_or(MAP_MIB),
-        open: RwLock::new(None),
-        directory: Directory::of(url, LISTING, NAMES, LISTING.name)?,
+        home: Home::new(Directory::of(url, LISTING, NAMES, LISTING.name)?),
     };
     Ok(AnyTarget::Lmdb(KeyValueTarget::new(store)))
 }
@@ -106,14 +103,6 @@ fn durability(given: &Given<'_>) -> Result<Durability, Error> {
 }
 
 impl Lmdb {
-    fn opened(&self) -> RwLockReadGuard<'_, Option<Open>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn opening(&self) -> RwLockWriteGuard<'_, Option<Open>> {
-        self.open.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn make(&self) -> io::Result<Open> {
         let failed = |error| self.failure(error);
         let mut options = EnvOpenOptions::new();
@@ -126,14 +115,14 @@ impl Lmdb {
         }
         // SAFETY: the directory is ours by a lock that we hold, and its files are made anew, so that
         // nothing but LMDB changes what is under the map.
-        let environment = unsafe { options.open(self.directory.path()) }.map_err(failed)?;
+        let environment = unsafe { options.open(self.home.directory().path()) }.map_err(failed)?;
         let write = environment.write_txn().map_err(failed)?;
         let rows = environment.create_databases_and_commit(write, |opener, write| {
             let made = opener.create_database::<Bytes, Bytes>(write, None);
             made.map(CommitOrAbort::<_, ()>::Commit)
         });
         let rows = rows.map_err(failed)?.unwrap_commit();
-        self.directory.sync_names()?;
+        self.home.directory().sync_names()?;
         Ok(Open { environment, rows })
     }
 
@@ -219,7 +208,7 @@ impl Open {
 impl KeyValue for Lmdb {
     fn about(&self) -> About {
         let asked = "asked for by its flags, and read back once the store stands";
-        let (durability, durability_evidence) = match &*self.opened() {
+        let (durability, durability_evidence) = match &*self.home.opened() {
             Some(open) => open.evidence(),
             None => (self.durability, asked.to_owned()),
         };
@@ -229,28 +218,20 @@ impl KeyValue for Lmdb {
             version: format!("{}.{}.{}", version.major, version.minor, version.patch),
             durability,
             durability_evidence,
-            log_place: self.directory.log_place(),
+            log_place: self.home.directory().log_place(),
         }
     }
 
     fn create(&self) -> io::Result<()> {
-        let mut open = self.opening();
-        *open = None;
-        let made = self.directory.claim().and_then(|()| self.make());
-        match made {
-            Ok(made) => *open = Some(made),
-            Err(error) => return self.directory.remove().and(Err(error)),
-        }
-        Ok(())
+        self.home.create(|| self.make())
     }
 
     fn remove(&self) -> io::Result<()> {
-        *self.opening() = None;
-        self.directory.remove()
+        self.home.remove()
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         let mut keys = changes.iter().map(|change| &change.key);
         keys.try_for_each(|key| open.refuse_long(key))?;
@@ -258,7 +239,7 @@ impl KeyValue for Lmdb {
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         open.refuse_long(key)?;
         let read = open.environment.read_txn();
@@ -273,14 +254,14 @@ impl KeyValue for Lmdb {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref().ok_or_else(not_created)?;
         let pairs = open.pairs(from, to, order, limit);
         pairs.map_err(|error| self.failure(error))
     }
 
     fn settings(&self) -> Vec<Setting> {
-        let open = self.opened();
+        let open = self.home.opened();
         let Some(open) = &*open else {
             return Vec::new();
         };
@@ -306,7 +287,7 @@ impl KeyValue for Lmdb {
 
     /// Each commit writes one meta page through a descriptor that syncs; LMDB numbers them.
     fn synced_writes(&self) -> Option<u64> {
-        let open = self.opened();
+        let open = self.home.opened();
         let open = open.as_ref()?;
         let (durability, _) = open.evidence();
         (durability == Durability::Data).then(|| open.environment.info().last_txn_id as u64)
@@ -317,11 +298,7 @@ impl fmt::Debug for Lmdb {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Lmdb");
         shown.field("durability", &self.durability);
-        shown.field("directory", &self.directory);
+        shown.field("directory", self.home.directory());
         shown.finish_non_exhaustive()
     }
-}
-
-fn not_created() -> io::Error {
-    io::Error::other("the store was not created yet")
 }

@@ -13,11 +13,11 @@
 use crate::any::AnyTarget;
 use crate::directory::Directory;
 use crate::error::Error;
+use crate::home::{Home, not_created};
 use crate::url::{Listing, Url};
 use redb::{Database, ReadableDatabase, TableDefinition};
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use syncline_contract::key_value::{About, Change, KeyValue, KeyValueTarget, Pair};
 use syncline_contract::{Durability, Given, OptionListing, Order};
 
@@ -48,17 +48,14 @@ pub(crate) const LISTING: &Listing = &Listing {
 /// redb as a store of keys and values, in one table.
 pub struct Redb {
     durability: Durability,
-    open: RwLock<Option<Database>>,
-    // After the database, so that it is closed before a private directory is removed.
-    directory: Directory,
+    home: Home<Database>,
 }
 
 /// Opens what a `redb:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let store = Redb {
         durability: durability(&url.given(LISTING)?)?,
-        open: RwLock::new(None),
-        directory: Directory::of(url, LISTING, &[FILE], LISTING.name)?,
+        home: Home::new(Directory::of(url, LISTING, &[FILE], LISTING.name)?),
     };
     Ok(AnyTarget::Redb(KeyValueTarget::new(store)))
 }
@@ -79,22 +76,14 @@ fn durability(given: &Given<'_>) -> Result<Durability, Error> {
 }
 
 impl Redb {
-    fn opened(&self) -> RwLockReadGuard<'_, Option<Database>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn opening(&self) -> RwLockWriteGuard<'_, Option<Database>> {
-        self.open.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn make(&self) -> io::Result<Database> {
-        let made = Database::create(self.directory.path().join(FILE));
+        let made = Database::create(self.home.directory().path().join(FILE));
         let made = made.map_err(failure)?;
         // The table is made here, so that a read before the first row finds it.
         let write = made.begin_write().map_err(failure)?;
         write.open_table(ROWS).map_err(failure)?;
         write.commit().map_err(failure)?;
-        self.directory.sync_names()?;
+        self.home.directory().sync_names()?;
         Ok(made)
     }
 
@@ -163,34 +152,26 @@ impl KeyValue for Redb {
             version: VERSION.to_owned(),
             durability: self.durability,
             durability_evidence: format!("{how}; redb has no call that reads it back"),
-            log_place: self.directory.log_place(),
+            log_place: self.home.directory().log_place(),
         }
     }
 
     fn create(&self) -> io::Result<()> {
-        let mut open = self.opening();
-        *open = None;
-        let made = self.directory.claim().and_then(|()| self.make());
-        match made {
-            Ok(made) => *open = Some(made),
-            Err(error) => return self.directory.remove().and(Err(error)),
-        }
-        Ok(())
+        self.home.create(|| self.make())
     }
 
     fn remove(&self) -> io::Result<()> {
-        *self.opening() = None;
-        self.directory.remove()
+        self.home.remove()
     }
 
     fn commit(&self, changes: &[Change]) -> io::Result<()> {
-        let open = self.opened();
+        let open = self.home.opened();
         let database = open.as_ref().ok_or_else(not_created)?;
         self.apply(database, changes).map_err(failure)
     }
 
     fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let database = open.as_ref().ok_or_else(not_created)?;
         value_of(database, key).map_err(failure)
     }
@@ -200,7 +181,7 @@ impl KeyValue for Redb {
     }
 
     fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
-        let open = self.opened();
+        let open = self.home.opened();
         let database = open.as_ref().ok_or_else(not_created)?;
         pairs(database, from, to, order, limit).map_err(failure)
     }
@@ -210,7 +191,7 @@ impl fmt::Debug for Redb {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = formatter.debug_struct("Redb");
         shown.field("durability", &self.durability);
-        shown.field("directory", &self.directory);
+        shown.field("directory", self.home.directory());
         shown.finish_non_exhaustive()
     }
 }
@@ -223,8 +204,4 @@ fn failure(error: impl Into<redb::Error>) -> io::Error {
         }
         other => io::Error::other(other.to_string()),
     }
-}
-
-fn not_created() -> io::Error {
-    io::Error::other("the store was not created yet")
 }

@@ -356,15 +356,17 @@ mod tests {
         let path = written_file(folder.path());
         let bytes = match block_size(&path) {
             Ok(bytes) => bytes as usize,
-            Err(Error::NotPossible { .. }) => return,
+            Err(Error::NotPossible { reason, .. }) => return println!("skipped: {reason}"),
             Err(error) => panic!("{error}"),
         };
         assert!(
             bytes.is_power_of_two() && (1..=65536).contains(&bytes),
             "{bytes}"
         );
-        let Ok(mut writer) = DurableWriter::open(&path, SyncMethod::DirectFdatasync) else {
-            return;
+        let mut writer = match DurableWriter::open(&path, SyncMethod::DirectFdatasync) {
+            Ok(writer) => writer,
+            Err(Error::NotPossible { reason, .. }) => return println!("skipped: {reason}"),
+            Err(error) => panic!("{error}"),
         };
         let block = AlignedBuffer::zeroed(bytes);
         writer.write(&block, bytes as u64).unwrap();

@@ -1,0 +1,60 @@
+//! A store and the directory it stands in: opened when the tables are made, closed before the
+//! directory goes. Shared by the stores that are one handle over a directory of files.
+
+use crate::directory::Directory;
+use std::io;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The handle of a store, while it is open, and its directory.
+#[derive(Debug)]
+pub(crate) struct Home<T> {
+    open: RwLock<Option<T>>,
+    // After the handle, so that the store is closed before a private directory is removed.
+    directory: Directory,
+}
+
+impl<T> Home<T> {
+    /// Of a store that is not open yet. Touches nothing.
+    pub(crate) fn new(directory: Directory) -> Home<T> {
+        let open = RwLock::new(None);
+        Home { open, directory }
+    }
+
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The handle, if the store is open.
+    pub(crate) fn opened(&self) -> RwLockReadGuard<'_, Option<T>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims the directory and opens what `make` makes in it; leaves nothing behind if that fails.
+    pub(crate) fn create(&self, make: impl FnOnce() -> io::Result<T>) -> io::Result<()> {
+        let mut open = self.opening();
+        *open = None;
+        match self.directory.claim().and_then(|()| make()) {
+            Ok(made) => {
+                *open = Some(made);
+                Ok(())
+            }
+            Err(error) => self.directory.remove().and(Err(error)),
+        }
+    }
+
+    /// Closes the store and removes what stands in its directory.
+    pub(crate) fn remove(&self) -> io::Result<()> {
+        *self.opening() = None;
+        self.directory.remove()
+    }
+
+    fn opening(&self) -> RwLockWriteGuard<'_, Option<T>> {
+        self.open.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why nothing can be done with a store that is not open.
+pub(crate) fn not_created() -> io::Error {
+    io::Error::other("the store was not created yet")
+}
