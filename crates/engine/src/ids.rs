@@ -65,6 +65,36 @@ impl fmt::Display for SegmentNumber {
     }
 }
 
+/// The number of a page, given once and used again only after its page was freed. The first is 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PageId(pub u64);
+
+impl fmt::Display for PageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "page {}", self.0)
+    }
+}
+
+/// The number of a tree: a table's rows or an index's entries. Never used again. The first is 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TreeId(pub u32);
+
+impl fmt::Display for TreeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tree {}", self.0)
+    }
+}
+
+/// A place in the data file, in units of the page size.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotId(pub u64);
+
+impl fmt::Display for SlotId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slot {}", self.0)
+    }
+}
+
 /// Which database a file belongs to: 16 random bytes, given when the database is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DatabaseId(pub [u8; 16]);

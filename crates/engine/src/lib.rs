@@ -29,9 +29,11 @@
 //! # }
 //! ```
 
+mod access;
 mod error;
 mod ids;
 pub mod log;
+mod plant;
 
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};

@@ -30,7 +30,7 @@
 //!    checksum of its predecessor, and if its own checksum fits.
 
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: usize = 88;

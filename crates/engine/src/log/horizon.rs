@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::ids::Csn;
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 

@@ -2,7 +2,7 @@
 
 use crate::ids::FrameNumber;
 use crate::log::options::Durability;
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use crate::log::stats::SharedStats;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -37,7 +37,6 @@ mod open;
 mod options;
 mod outlet;
 mod pipeline;
-mod plant;
 mod recovery;
 mod replay;
 mod ring;

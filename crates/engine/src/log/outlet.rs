@@ -15,7 +15,7 @@ use crate::log::frame::{self, Flags, FrameHeader};
 use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options};
 use crate::log::pipeline::Pipeline;
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use crate::log::ring::Ring;
 use crate::log::segment::{self, Mode, SegmentHeader};
 use crate::log::segments::Segments;

@@ -21,7 +21,7 @@
 //!    everything before it is stable.
 
 use crate::ids::{Csn, FrameNumber};
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use crate::ids::{Csn, FrameNumber, SegmentNumber};
 use crate::log::frame::{self, Flags, FrameHeader};
 use crate::log::options::Durability;
 use crate::log::outlet::Start;
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use crate::log::replay::{self, End, Tail};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Live;

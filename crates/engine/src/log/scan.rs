@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
 use crate::log::frame::{self, FrameHeader};
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use crate::log::segment::SegmentHeader;
 use std::path::{Path, PathBuf};
 use syncline_disk::{Disk, File, OpenOptions};

@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
 use crate::log::frame::array;
 use crate::log::options::Durability;
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syncline_disk::{Access, Create, Disk, File, OpenOptions, WriteSync};

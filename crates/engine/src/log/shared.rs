@@ -19,7 +19,7 @@ use crate::log::horizon::Horizon;
 use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options, Writer};
 use crate::log::outlet::{Finished, Outlet};
-use crate::log::plant::{Plant, planted};
+use crate::plant::{Plant, planted};
 use crate::log::ring::Ring;
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Preparation;

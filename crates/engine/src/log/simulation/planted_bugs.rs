@@ -2,7 +2,7 @@
 //! nothing in the same seeds without it.
 
 use super::search::{Tally, search};
-use crate::log::plant::{Plant, with};
+use crate::plant::{Plant, with};
 
 /// The first seed below the budget that shows the bug.
 fn first_seed_that_finds(plant: Plant, budget: u64) -> Option<(u64, String)> {

@@ -6,7 +6,7 @@
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(test), allow(dead_code, reason = "each is planted by tests only"))]
-pub(super) enum Plant {
+pub(crate) enum Plant {
     /// Commits complete when their write is launched.
     AcknowledgeBeforeSync,
     /// Recovery believes a frame whose checksum is wrong.
@@ -36,13 +36,13 @@ pub(super) enum Plant {
 }
 
 #[cfg(test)]
-pub(super) use switch::{planted, with};
+pub(crate) use switch::{planted, with};
 
 /// True if that bug is planted.
 #[cfg(not(test))]
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the constant false")]
-pub(super) fn planted(_plant: Plant) -> bool {
+pub(crate) fn planted(_plant: Plant) -> bool {
     false
 }
 
@@ -56,7 +56,7 @@ mod switch {
     }
 
     /// Plants a bug for whatever runs on this thread inside `body`.
-    pub(in crate::log) fn with<R>(plant: Option<Plant>, body: impl FnOnce() -> R) -> R {
+    pub(crate) fn with<R>(plant: Option<Plant>, body: impl FnOnce() -> R) -> R {
         struct Remove;
         impl Drop for Remove {
             fn drop(&mut self) {
@@ -68,7 +68,7 @@ mod switch {
         body()
     }
 
-    pub(in crate::log) fn planted(plant: Plant) -> bool {
+    pub(crate) fn planted(plant: Plant) -> bool {
         PLANTED.get() == Some(plant)
     }
 }
