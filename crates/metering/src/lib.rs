@@ -1,12 +1,14 @@
 //! Where a transaction's time goes.
 //!
-//! Two things that every room shares and that know nothing of any room: [`Module`], the one list of
-//! cost modules from which column headings and manual come, and [`clock`], the one clock. The engine
+//! Three things that every room shares and that know nothing of any room: [`Module`], the one list of
+//! cost modules from which column headings and manual come, [`clock`], the one clock, and [`tag`],
+//! the byte that says which module a thread is in. The engine
 //! charges its modules, the meters attribute foreign processes to the same modules, and the runner
 //! takes every timestamp here.
 
 pub mod clock;
 mod module;
+pub mod tag;
 
 pub use clock::Nanos;
 pub use module::Module;

@@ -1,0 +1,181 @@
+//! The engine's knobs: each with its default, its limit and the reason for both.
+//!
+//! What shapes the bytes on disk (`page_bytes`, the log's segments and frame unit) is fixed when a
+//! database is made: an opened one keeps what its files say.
+
+use crate::error::{Error, Result};
+use crate::log;
+use std::path::PathBuf;
+
+/// How a database is made and run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes in a page: a power of two from 512 to 32768. Default 8192. Small ones are for tests.
+    pub page_bytes: u32,
+    /// Bytes that pages may take in memory, at least 16 pages. What needs more is refused with
+    /// [`Error::Capped`]. Default 4 GiB.
+    pub resident_bytes_max: u64,
+    /// Bytes for pages that change while a checkpoint has yet to write them as they were, at least 4
+    /// pages. Writers wait when it is used up. Default 16 MiB.
+    pub pre_image_bytes_max: u64,
+    /// Bytes for before-images of rows, which open snapshots read. Beyond it the oldest snapshot ends
+    /// with [`Error::SnapshotTooOld`]. Default 256 MiB.
+    pub version_bytes_max: u64,
+    /// The longest encoded key in bytes: 16 to an eighth of a page. Default 1 KiB.
+    pub key_bytes_max: u32,
+    /// The longest encoded row in bytes, up to 64 MiB. Default 16 MiB.
+    pub value_bytes_max: u32,
+    /// Bytes of log records after which a checkpoint begins by itself. It bounds what recovery reads.
+    /// Default 1 GiB: some seven million changes of 100-byte rows.
+    pub checkpoint_log_bytes: u64,
+    /// Bytes of log segments after which a checkpoint begins by itself, and at twice of which writers
+    /// wait for it. A single client writes 4 KiB a commit, however short its record. Default 4 GiB.
+    pub checkpoint_segment_bytes: u64,
+    /// Bytes by which the data file grows, a multiple of the page. Default 64 MiB.
+    pub extent_bytes: u64,
+    /// How often [`Database::run`](crate::Database::run) tries again beside others before it runs the
+    /// closure alone. Default 8.
+    pub retries: u32,
+    /// Where the log lies, if not in the database's own directory. A second device takes the log's
+    /// syncs away from the checkpoints' writes.
+    pub log_directory: Option<PathBuf>,
+    /// The log's own knobs: durability, segments, groups. Its `record_bytes_max` caps a transaction.
+    pub log: log::Options,
+    /// For tests: every n-th look for a page answers that it is absent. Default: none.
+    pub miss_every: Option<u32>,
+    /// Checkpoints begin by themselves, on a thread of the database. Default true; without it the
+    /// caller checkpoints, and a log that has grown to its limit stops writers with an error.
+    pub checkpoint_by_itself: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            page_bytes: 8192,
+            resident_bytes_max: 4 << 30,
+            pre_image_bytes_max: 16 << 20,
+            version_bytes_max: 256 << 20,
+            key_bytes_max: 1024,
+            value_bytes_max: 16 << 20,
+            checkpoint_log_bytes: 1 << 30,
+            checkpoint_segment_bytes: 4 << 30,
+            extent_bytes: 64 << 20,
+            retries: 8,
+            log_directory: None,
+            log: log::Options::default(),
+            miss_every: None,
+            checkpoint_by_itself: true,
+        }
+    }
+}
+
+impl Options {
+    /// The smallest database there can be, for tests where every border shall be crossed often:
+    /// pages of 512 bytes, segments of 16 KiB, no thread of its own.
+    pub fn tiny() -> Options {
+        Options {
+            page_bytes: 512,
+            resident_bytes_max: 4 << 20,
+            pre_image_bytes_max: 64 << 10,
+            version_bytes_max: 1 << 20,
+            key_bytes_max: 64,
+            value_bytes_max: 4 << 10,
+            checkpoint_log_bytes: 32 << 10,
+            checkpoint_segment_bytes: 256 << 10,
+            extent_bytes: 16 << 10,
+            log: log::Options::tiny(),
+            checkpoint_by_itself: false,
+            ..Options::default()
+        }
+    }
+
+    /// Refuses what lies outside the limits.
+    pub fn check(&self) -> Result<()> {
+        let page = u64::from(self.page_bytes);
+        rule(
+            page.is_power_of_two() && (512..=32768).contains(&page),
+            "page_bytes",
+            page,
+            "it must be a power of two from 512 to 32768",
+        )?;
+        rule(
+            self.resident_bytes_max >= 16 * page,
+            "resident_bytes_max",
+            self.resident_bytes_max,
+            "it must hold 16 pages at least",
+        )?;
+        rule(
+            self.pre_image_bytes_max >= 4 * page,
+            "pre_image_bytes_max",
+            self.pre_image_bytes_max,
+            "it must hold 4 pages at least",
+        )?;
+        rule(
+            u64::from(self.key_bytes_max) <= page / 8 && self.key_bytes_max >= 16,
+            "key_bytes_max",
+            self.key_bytes_max.into(),
+            "it must lie between 16 and an eighth of a page, so that inner nodes can branch",
+        )?;
+        rule(
+            (1..=64 << 20).contains(&self.value_bytes_max),
+            "value_bytes_max",
+            self.value_bytes_max.into(),
+            "it must lie between 1 byte and 64 MiB",
+        )?;
+        rule(
+            self.extent_bytes >= page && self.extent_bytes.is_multiple_of(page),
+            "extent_bytes",
+            self.extent_bytes,
+            "it must be a multiple of page_bytes",
+        )?;
+        rule(
+            self.checkpoint_segment_bytes >= 4 * self.log.segment_bytes,
+            "checkpoint_segment_bytes",
+            self.checkpoint_segment_bytes,
+            "it must hold four log segments at least",
+        )?;
+        self.log.check()
+    }
+}
+
+fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option,
+        value,
+        rule,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+    use crate::Error;
+
+    #[test]
+    fn each_knob_is_held_to_its_limits() {
+        let refused = |change: fn(&mut Options)| {
+            let mut options = Options::default();
+            change(&mut options);
+            match options.check() {
+                Err(Error::Option { option, .. }) => option,
+                other => panic!("not refused: {other:?}"),
+            }
+        };
+        Options::default().check().unwrap();
+        Options::tiny().check().unwrap();
+        assert_eq!(refused(|o| o.page_bytes = 1000), "page_bytes");
+        assert_eq!(refused(|o| o.resident_bytes_max = 1), "resident_bytes_max");
+        assert_eq!(refused(|o| o.pre_image_bytes_max = 1), "pre_image_bytes_max");
+        assert_eq!(refused(|o| o.key_bytes_max = 4096), "key_bytes_max");
+        assert_eq!(refused(|o| o.value_bytes_max = 0), "value_bytes_max");
+        assert_eq!(refused(|o| o.extent_bytes = 1), "extent_bytes");
+        assert_eq!(
+            refused(|o| o.checkpoint_segment_bytes = 0),
+            "checkpoint_segment_bytes"
+        );
+        assert_eq!(refused(|o| o.log.ring_records = 3), "ring_records");
+    }
+}

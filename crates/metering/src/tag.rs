@@ -1,0 +1,180 @@
+//! Which module each thread is in right now: one byte a thread, for a sampler to look at.
+//!
+//! A module of the engine enters at its door and leaves when the guard drops; within, an inner module
+//! takes the byte over and gives it back. A sampler that looks a thousand times a second sees the
+//! shares of time, without unwinding and without privileges. Entering costs a few nanoseconds: two
+//! plain stores to the thread's own cache line.
+//!
+//! Invariants:
+//! 1. Only the thread itself stores its byte; samplers read it.
+//! 2. A slot outlives its thread and is given to a later one: slots are as many as threads were alive
+//!    at once, never more.
+
+use crate::Module;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// In no module: the program's own code, or asleep in it.
+const OUTSIDE: u8 = u8::MAX;
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Slot {
+    module: AtomicU8,
+    taken: AtomicBool,
+    thread: AtomicU32,
+}
+
+static SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static OWN: Cell<Option<&'static Slot>> = const { Cell::new(None) };
+    static LEAVE: GiveBack = const { GiveBack };
+}
+
+struct GiveBack;
+
+impl Drop for GiveBack {
+    fn drop(&mut self) {
+        if let Some(slot) = OWN.take() {
+            slot.module.store(OUTSIDE, Ordering::Relaxed);
+            slot.taken.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// The thread is in a module until this drops.
+#[derive(Debug)]
+#[must_use = "the module is left when this drops"]
+pub struct Entered {
+    slot: &'static Slot,
+    before: u8,
+    /// Stays on its thread.
+    _thread: PhantomData<*const ()>,
+}
+
+/// What a look at a thread saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The operating system's number of the thread.
+    pub thread: u32,
+    /// The module it was in; none outside of all.
+    pub module: Option<Module>,
+}
+
+/// Enters a module on this thread.
+#[inline]
+pub fn enter(module: Module) -> Entered {
+    let slot = OWN.get().unwrap_or_else(join);
+    let before = slot.module.load(Ordering::Relaxed);
+    slot.module.store(module as u8, Ordering::Relaxed);
+    Entered {
+        slot,
+        before,
+        _thread: PhantomData,
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        self.slot.module.store(self.before, Ordering::Relaxed);
+    }
+}
+
+/// Looks at every thread that has ever entered a module and is alive, without stopping any.
+pub fn look(seen: &mut Vec<Seen>) {
+    seen.clear();
+    let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    for slot in slots
+        .iter()
+        .filter(|slot| slot.taken.load(Ordering::Acquire))
+    {
+        let module = usize::from(slot.module.load(Ordering::Relaxed));
+        seen.push(Seen {
+            thread: slot.thread.load(Ordering::Relaxed),
+            module: Module::ALL.get(module).copied(),
+        });
+    }
+}
+
+#[cold]
+fn join() -> &'static Slot {
+    let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = slots
+        .iter()
+        .find(|slot| !slot.taken.swap(true, Ordering::AcqRel));
+    let slot = free.copied().unwrap_or_else(|| {
+        let slot: &'static Slot = Box::leak(Box::new(Slot {
+            module: AtomicU8::new(OUTSIDE),
+            taken: AtomicBool::new(true),
+            thread: AtomicU32::new(0),
+        }));
+        slots.push(slot);
+        slot
+    });
+    let thread = rustix::thread::gettid().as_raw_nonzero().get();
+    slot.thread.store(thread.unsigned_abs(), Ordering::Relaxed);
+    OWN.set(Some(slot));
+    LEAVE.with(|_| ());
+    slot
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Seen, enter, look};
+    use crate::Module;
+    use std::sync::mpsc;
+
+    fn own(thread: u32) -> Option<Seen> {
+        let mut seen = Vec::new();
+        look(&mut seen);
+        seen.into_iter().find(|seen| seen.thread == thread)
+    }
+
+    #[test]
+    fn modules_nest_and_every_module_has_its_place_in_the_list() {
+        for (index, module) in Module::ALL.into_iter().enumerate() {
+            assert_eq!(module as usize, index);
+        }
+        let thread = rustix::thread::gettid()
+            .as_raw_nonzero()
+            .get()
+            .unsigned_abs();
+        let outer = enter(Module::TransactionControl);
+        {
+            let _inner = enter(Module::Access);
+            assert_eq!(own(thread).unwrap().module, Some(Module::Access));
+        }
+        assert_eq!(
+            own(thread).unwrap().module,
+            Some(Module::TransactionControl)
+        );
+        drop(outer);
+        assert_eq!(own(thread).unwrap().module, None);
+    }
+
+    #[test]
+    fn a_sampler_sees_other_threads_and_forgets_those_that_ended() {
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let other = std::thread::spawn(move || {
+            let _entered = enter(Module::Logging);
+            tell.send(
+                rustix::thread::gettid()
+                    .as_raw_nonzero()
+                    .get()
+                    .unsigned_abs(),
+            )
+            .unwrap();
+            ended.recv().unwrap_err();
+        });
+        let thread = told.recv().unwrap();
+        assert_eq!(own(thread).unwrap().module, Some(Module::Logging));
+        drop(end);
+        other.join().unwrap();
+        assert_eq!(own(thread), None);
+    }
+}
