@@ -96,7 +96,9 @@ impl Disk for NullDisk {
 impl File for NullFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
         let left = self.len()?.saturating_sub(offset);
-        let bytes = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let bytes = buffer
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
         buffer[..bytes].fill(0);
         Ok(bytes)
     }
@@ -168,7 +170,10 @@ mod tests {
         let mut buffer = [1; 20];
         assert_eq!(file.read_at(&mut buffer, 4).unwrap(), 8);
         assert_eq!(buffer[..8], [0; 8]);
-        assert_eq!(disk.list(Path::new("folder")).unwrap(), [PathBuf::from("file")]);
+        assert_eq!(
+            disk.list(Path::new("folder")).unwrap(),
+            [PathBuf::from("file")]
+        );
 
         file.try_lock().unwrap();
         let other = disk.open(path, OpenOptions::READ_WRITE).unwrap();

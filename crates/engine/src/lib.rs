@@ -36,4 +36,4 @@ pub mod log;
 mod plant;
 
 pub use error::{Error, Result};
-pub use ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
