@@ -2,8 +2,8 @@
 
 use crate::ids::FrameNumber;
 use crate::log::options::Durability;
-use crate::plant::{Plant, planted};
 use crate::log::stats::SharedStats;
+use crate::plant::{Plant, planted};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syncline_disk::{AlignedBuffer, File, Result};

@@ -7,8 +7,8 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber};
 use crate::log::frame::{self, FrameHeader};
-use crate::plant::{Plant, planted};
 use crate::log::segment::SegmentHeader;
+use crate::plant::{Plant, planted};
 use std::path::{Path, PathBuf};
 use syncline_disk::{Disk, File, OpenOptions};
 

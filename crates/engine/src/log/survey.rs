@@ -9,9 +9,9 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, SegmentNumber};
 use crate::log::frame::HEADER_BYTES as FRAME_HEADER_BYTES;
-use crate::plant::{Plant, planted};
 use crate::log::scan::{Reader, any_frame};
 use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header};
+use crate::plant::{Plant, planted};
 use std::path::Path;
 use syncline_disk::Disk;
 
