@@ -140,4 +140,6 @@ targets! {
     Redb: crate::redb::RedbTarget,
     #[cfg(feature = "fjall")]
     Fjall: crate::fjall::FjallTarget,
+    #[cfg(feature = "rocksdb")]
+    Rocksdb: crate::rocksdb::RocksdbTarget,
 }

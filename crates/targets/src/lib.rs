@@ -5,13 +5,23 @@
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any;
-#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+#[cfg(any(
+    feature = "lmdb",
+    feature = "redb",
+    feature = "fjall",
+    feature = "rocksdb"
+))]
 mod directory;
 pub mod engine;
 mod error;
 #[cfg(feature = "fjall")]
 pub mod fjall;
-#[cfg(any(feature = "lmdb", feature = "redb", feature = "fjall"))]
+#[cfg(any(
+    feature = "lmdb",
+    feature = "redb",
+    feature = "fjall",
+    feature = "rocksdb"
+))]
 mod home;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
@@ -19,6 +29,8 @@ pub mod null;
 mod path;
 #[cfg(feature = "redb")]
 pub mod redb;
+#[cfg(feature = "rocksdb")]
+pub mod rocksdb;
 pub mod sqlite;
 mod stores;
 mod url;

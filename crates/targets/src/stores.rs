@@ -12,6 +12,8 @@ use crate::lmdb;
 use crate::null::Null;
 #[cfg(feature = "redb")]
 use crate::redb;
+#[cfg(feature = "rocksdb")]
+use crate::rocksdb;
 use crate::sqlite;
 use crate::url::{Listing, Url};
 
@@ -55,6 +57,11 @@ const STORES: &[Store] = &[
     Store {
         listing: fjall::LISTING,
         open: fjall::open,
+    },
+    #[cfg(feature = "rocksdb")]
+    Store {
+        listing: rocksdb::LISTING,
+        open: rocksdb::open,
     },
 ];
 

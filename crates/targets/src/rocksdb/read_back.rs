@@ -1,0 +1,172 @@
+//! What RocksDB says of itself: the options that it wrote down when it opened, after it has put aside
+//! what it would not take, and what its statistics counted of a trial commit.
+
+use rocksdb::Options;
+use std::fs;
+use std::io;
+use std::path::Path;
+use syncline_contract::{Durability, Setting};
+
+/// Options that bear on speed or safety.
+const SHOWN: &[&str] = &[
+    "recycle_log_file_num",
+    "wal_recovery_mode",
+    "use_fsync",
+    "manual_wal_flush",
+    "write_buffer_size",
+    "max_write_buffer_number",
+    "max_background_jobs",
+    "allow_concurrent_memtable_write",
+    "enable_pipelined_write",
+    "unordered_write",
+    "compression",
+];
+
+/// The options file of an open store.
+#[derive(Debug)]
+pub(super) struct OptionsFile {
+    name: String,
+    text: String,
+}
+
+impl OptionsFile {
+    /// The latest of a store's folder.
+    pub(super) fn read(folder: &Path) -> io::Result<OptionsFile> {
+        let mut latest: Option<String> = None;
+        for entry in fs::read_dir(folder)? {
+            let name = entry?.file_name().to_string_lossy().into_owned();
+            // The numbers have leading zeros, so that names sort as they do.
+            if name.starts_with("OPTIONS-") && !name.ends_with("dbtmp") {
+                latest = latest.max(Some(name));
+            }
+        }
+        let name = latest.ok_or_else(|| io::Error::other("RocksDB wrote no options file"))?;
+        let text = fs::read_to_string(folder.join(&name))?;
+        Ok(OptionsFile { name, text })
+    }
+
+    /// The value of an option of the store, or of its one column family.
+    pub(super) fn value(&self, option: &str) -> Option<&str> {
+        let mut pairs = self.text.lines().filter_map(|line| line.split_once('='));
+        pairs.find_map(|(name, value)| (name.trim() == option).then(|| value.trim()))
+    }
+
+    /// RocksDB's version.
+    pub(super) fn version(&self) -> String {
+        let version = self.value("rocksdb_version");
+        version.unwrap_or("unknown").to_owned()
+    }
+
+    /// The options that are shown beside every result.
+    pub(super) fn settings(&self) -> Vec<Setting> {
+        let setting = |name: &&str| {
+            self.value(name).map(|value| Setting {
+                name: (*name).to_owned(),
+                value: value.to_owned(),
+                said_by: format!("{}, which RocksDB wrote", self.name),
+            })
+        };
+        SHOWN.iter().filter_map(setting).collect()
+    }
+
+    /// The word that a trial commit and the options deserve, and the sentence that says so.
+    pub(super) fn evidence(&self, trial: Counts) -> (Durability, String) {
+        let is = |option| self.value(option) == Some("true");
+        let Counts { log_writes, syncs } = trial;
+        let (durability, what) = if log_writes == 0 || is("manual_wal_flush") {
+            (Durability::None, "a commit stays in memory")
+        } else if syncs == 0 {
+            (Durability::Os, "a commit is written and not synced")
+        } else if is("use_fsync") {
+            (Durability::Full, "a commit waits for fsync")
+        } else {
+            (Durability::Data, "a commit waits for fdatasync")
+        };
+        let use_fsync = self.value("use_fsync").unwrap_or("unknown");
+        let said = format!(
+            "of a trial commit with the same options RocksDB's statistics counted \
+             {log_writes} in rocksdb.write.wal and {syncs} in rocksdb.wal.synced, and {} says \
+             use_fsync={use_fsync}: {what}",
+            self.name
+        );
+        (durability, said)
+    }
+}
+
+/// What RocksDB's statistics counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) log_writes: u64,
+    pub(super) syncs: u64,
+}
+
+impl Counts {
+    /// Since the options' store was opened; they must have statistics.
+    pub(super) fn read(options: &Options) -> io::Result<Counts> {
+        let text = options.get_statistics().unwrap_or_default();
+        let count = |name: &str| {
+            let counted = counted(&text, name);
+            counted.ok_or_else(|| io::Error::other(format!("RocksDB's statistics lack {name}")))
+        };
+        Ok(Counts {
+            log_writes: count("rocksdb.write.wal")?,
+            syncs: count("rocksdb.wal.synced")?,
+        })
+    }
+}
+
+/// The number of a line `name COUNT : number`.
+fn counted(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let number = line.strip_prefix(name)?.strip_prefix(" COUNT : ")?;
+        number.trim().parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, OptionsFile, counted};
+    use syncline_contract::Durability;
+
+    fn file(text: &str) -> OptionsFile {
+        OptionsFile {
+            name: "OPTIONS-000007".to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_word_follows_from_what_was_counted_not_from_what_was_asked() {
+        let syncing = "[DBOptions]\n  use_fsync=false\n  manual_wal_flush=false\n";
+        let word =
+            |text: &str, log_writes, syncs| file(text).evidence(Counts { log_writes, syncs });
+        assert_eq!(word(syncing, 0, 0).0, Durability::None);
+        assert_eq!(word(syncing, 1, 0).0, Durability::Os);
+        assert_eq!(word(syncing, 1, 1).0, Durability::Data);
+        let full = syncing.replace("use_fsync=false", "use_fsync=true");
+        assert_eq!(word(&full, 1, 1).0, Durability::Full);
+        let held = syncing.replace("flush=false", "flush=true");
+        assert_eq!(word(&held, 1, 0).0, Durability::None);
+        let (_, said) = word(syncing, 1, 1);
+        assert!(
+            said.contains("counted 1 in rocksdb.write.wal and 1 in "),
+            "{said}"
+        );
+        assert!(
+            said.contains("OPTIONS-000007 says use_fsync=false"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_name_that_begins_another_is_not_taken_for_it() {
+        let text = "rocksdb.wal.synced COUNT : 3\nrocksdb.write.wal COUNT : 4\n\
+                    rocksdb.wal.synced.late COUNT : 9\n";
+        assert_eq!(counted(text, "rocksdb.wal.synced"), Some(3));
+        assert_eq!(counted(text, "rocksdb.write.wal"), Some(4));
+        assert_eq!(counted(text, "rocksdb.wal"), None);
+        let options = file("  compression_opts={level=1}\n  compression=kNoCompression\n");
+        assert_eq!(options.value("compression"), Some("kNoCompression"));
+        assert_eq!(options.value("pression"), None);
+    }
+}
