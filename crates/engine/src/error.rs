@@ -1,6 +1,7 @@
 //! What can go wrong in the engine: what failed, where, and what to do.
 
-use crate::ids::{Csn, DatabaseId};
+use crate::ids::{Csn, DatabaseId, TreeId};
+use crate::txn::{Conflict, PatchFailure};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,9 +48,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// The log was written by a later version.
-    #[error(
-        "{path} has log format {found}, but this program reads up to {known}; use a newer program"
-    )]
+    #[error("{path} has format {found}, but this program reads up to {known}; use a newer program")]
     Newer {
         /// The file.
         path: PathBuf,
@@ -69,7 +68,7 @@ pub enum Error {
         found: DatabaseId,
     },
     /// What had been stable is unreadable now. Opening would lose acknowledged commits.
-    #[error("{path} is damaged at byte {offset}: {what}; restore the log from a backup")]
+    #[error("{path} is damaged at byte {offset}: {what}; restore it from a backup")]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -78,15 +77,46 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
-    /// No space is left for another log segment. Nothing is lost; free some space and try again.
+    /// No space is left for another log segment or for the data file to grow. Nothing is lost; free
+    /// some space and try again.
     #[error(
-        "no space for another log segment of {segment_bytes} bytes in {directory}; free some space and try again"
+        "no space for {segment_bytes} more bytes in {directory}; free some space and try again"
     )]
     Full {
-        /// The log's directory.
+        /// The directory of the log or of the data file.
         directory: PathBuf,
-        /// What a segment needs, in bytes.
+        /// What a segment, or the data file, needs in addition, in bytes.
         segment_bytes: u64,
+    },
+    /// There is no data file where one must be.
+    #[error("no data file at {path}: {what}")]
+    NoDataFile {
+        /// Where it was looked for.
+        path: PathBuf,
+        /// What was found instead, and what to do.
+        what: &'static str,
+    },
+    /// There is a file where a new data file shall be made.
+    #[error("{path} is there already; open it, or choose another place")]
+    DataFileExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file stands where the data file should, but is none.
+    #[error("{path} is not a data file of this engine; move it away, or name the right one")]
+    NotADataFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The data file uses features that this program does not know.
+    #[error("{path} uses features unknown here (bits {bits:#x}); {advice}")]
+    Feature {
+        /// The file.
+        path: PathBuf,
+        /// The unknown bits.
+        bits: u64,
+        /// What to do.
+        advice: &'static str,
     },
     /// The ring or the prepared segments are full at this moment; wait for some commit to complete.
     #[error("the log has no room at this moment; wait for a commit in flight to complete")]
@@ -107,8 +137,9 @@ pub enum Error {
         /// The cap in bytes.
         bytes_max: u64,
     },
-    /// An earlier write or sync failed; nothing can be committed until the log is opened again.
-    #[error("the log is closed after a failure ({because}); open it again to recover")]
+    /// An earlier write or sync failed; nothing can be committed until the log, or the store, is opened
+    /// again.
+    #[error("closed after a failure ({because}); open again to recover")]
     Poisoned {
         /// What had failed.
         because: Arc<str>,
@@ -123,4 +154,196 @@ pub enum Error {
         /// What had failed.
         because: Arc<str>,
     },
+    /// A limit of memory is reached; nothing was changed.
+    #[error("{what} would take {bytes} bytes, but the cap is {bytes_max}; delete rows or raise it")]
+    Capped {
+        /// What there is too much of.
+        what: &'static str,
+        /// What it would take, in bytes.
+        bytes: u64,
+        /// The cap in bytes.
+        bytes_max: u64,
+    },
+    /// A key, a value or a transaction is longer than allowed.
+    #[error(
+        "{what} of {bytes} bytes is over the cap of {bytes_max}; make it shorter or raise the cap"
+    )]
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+        /// Its length in bytes.
+        bytes: u64,
+        /// The cap in bytes.
+        bytes_max: u64,
+    },
+    /// A log record cannot be redone.
+    #[error("the log record of {csn} cannot be redone: {what}; restore the database from a backup")]
+    Record {
+        /// The commit.
+        csn: Csn,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Rows that shall be built into a table or an index share a key.
+    #[error("two rows of table {table} share a key of {}; they must differ", .index.as_deref().unwrap_or("the table"))]
+    DuplicateBuilt {
+        /// The table.
+        table: String,
+        /// The unique index; none for the primary key.
+        index: Option<String>,
+    },
+    /// Another transaction was in the way; nothing was changed.
+    #[error("the transaction must be run again: {0}")]
+    Conflict(Conflict),
+    /// A row that was to be added is there already.
+    #[error("{tree} already has a row with that key; choose another key, or replace the row")]
+    Duplicate {
+        /// The tree of the table or of the unique index.
+        tree: TreeId,
+        /// The row's key, encoded.
+        key: Box<[u8]>,
+    },
+    /// A row that was to be changed or deleted is not there.
+    #[error("{tree} has no row with that key; it may have been deleted meanwhile")]
+    Absent {
+        /// The table's tree.
+        tree: TreeId,
+        /// The row's key, encoded.
+        key: Box<[u8]>,
+    },
+    /// A row is there, but a change of parts of it does not fit.
+    #[error("a row of {tree} does not take the change: {failure}")]
+    Patch {
+        /// The table's tree.
+        tree: TreeId,
+        /// The row's key, encoded.
+        key: Box<[u8]>,
+        /// Why not.
+        failure: PatchFailure,
+    },
+    /// There are as many sessions as there may be.
+    #[error("there are {sessions_max} sessions, which is the most; end one first")]
+    Sessions {
+        /// The cap.
+        sessions_max: usize,
+    },
+    /// A schema that cannot be.
+    #[error("the schema of table {table} cannot be used: {what}")]
+    Schema {
+        /// The table.
+        table: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// There is no table, index or column of that name.
+    #[error("there is no {kind} {name}")]
+    NoSuch {
+        /// "table", "index" or "column".
+        kind: &'static str,
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The name is taken.
+    #[error("there is a {kind} {name} already; choose another name")]
+    Taken {
+        /// "table" or "index".
+        kind: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A value of another kind than its column's.
+    #[error("column {column} of table {table} holds {expected}, not {found}")]
+    WrongKind {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// What the column holds.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// Null for a column that is never null.
+    #[error("column {column} of table {table} may not be null")]
+    IsNull {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
+    /// More or fewer values than columns.
+    #[error("{expected} values are expected for table {table} here, not {found}")]
+    WrongCount {
+        /// The table.
+        table: String,
+        /// How many there must be, at most for leading columns of a key.
+        expected: usize,
+        /// How many there were.
+        found: usize,
+    },
+    /// A change of a kind that the column does not allow.
+    #[error("column {column} of table {table} {what}")]
+    Unchangeable {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+        /// Why not, and what to do.
+        what: &'static str,
+    },
+    /// An encoded key is longer than the cap.
+    #[error(
+        "a key of {object} takes {bytes} bytes, over the cap of {bytes_max}; store less in its columns or raise key_bytes_max"
+    )]
+    KeyTooLarge {
+        /// The table or the index.
+        object: String,
+        /// What the key takes, in bytes.
+        bytes: u64,
+        /// The cap in bytes.
+        bytes_max: u64,
+    },
+    /// Bytes of a row, of an index entry or of the catalogue that this engine did not write.
+    #[error("{object} holds damaged bytes: {what}; restore the database from a backup")]
+    DamagedRow {
+        /// Which table, index or object.
+        object: String,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A handle of a table that has been dropped or changed since it was opened.
+    #[error("table {table} has been dropped or changed; open it again")]
+    TableChanged {
+        /// The table's name.
+        table: String,
+    },
+    /// A row with that primary key, or with these values in a unique index, is there already.
+    #[error("{} already has a row with that key; choose another one, or replace the row", named(.table, .index.as_deref()))]
+    DuplicateKey {
+        /// The table.
+        table: String,
+        /// The unique index; none if it is the primary key.
+        index: Option<String>,
+    },
+    /// A row that was to be changed or deleted is not there.
+    #[error("table {table} has no row with that key; it may have been deleted meanwhile")]
+    NoRow {
+        /// The table.
+        table: String,
+    },
+    /// A row is there, but a sum in it overflows or would lie beyond a bound.
+    #[error("a row of table {table} does not take the change: {failure}")]
+    Unfit {
+        /// The table.
+        table: String,
+        /// Why not.
+        failure: PatchFailure,
+    },
+}
+
+fn named(table: &str, index: Option<&str>) -> String {
+    index.map_or_else(
+        || format!("table {table}"),
+        |index| format!("index {index} of table {table}"),
+    )
 }

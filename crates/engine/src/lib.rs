@@ -1,39 +1,101 @@
-//! An embedded, crash-safe store with group commit: so far its log.
+//! An embedded store with group commit: typed tables, serializable transactions, recovery after a crash.
 //!
-//! What exists is the log ([`log`]) in its final format: a totally ordered, checksummed record of
-//! commits with group commit, tickets, recovery and an exact account of what is stable. Tables,
-//! transactions and checkpoints do not exist yet; a program that wants to keep rows today keeps them
-//! itself and logs what changed.
+//! A [`Database`] is a directory. Its tables have a [`Schema`]; a [`TypedSession`] runs one transaction
+//! after another over them, on the thread of whoever calls. A commit takes its place in one total order
+//! and is published; the log writes whole groups of commits with one sync. So a commit answers with a
+//! [`Ticket`](log::Ticket), which is complete when its group is stable: block on it, or await it.
 //!
 //! ```
-//! use syncline_disk::RealDisk;
-//! use syncline_engine::log::{Log, Options};
-//! use syncline_engine::{Csn, DatabaseId};
+//! use syncline_engine::{Change, Database, Kind, Options, Schema, Value};
 //!
 //! # fn main() -> syncline_engine::Result<()> {
 //! # let folder = tempfile::tempdir().expect("a folder for the example");
-//! # let directory = folder.path().join("log");
-//! # let options = Options { segment_bytes: 1 << 20, frame_bytes_max: 64 << 10, ..Options::default() };
-//! let log = Log::create(&RealDisk, &directory, DatabaseId::random(), options.clone())?;
-//! let mut record = b"what the transaction changed".to_vec();
-//! let permit = log.reserve(record.len())?; // may wait; the last thing that can fail
-//! let ticket = permit.take().publish(&mut record); // the commit's place in the order
-//! log.wait(ticket)?; // stable now
-//! log.close()?;
-//!
-//! let mut found = Vec::new();
-//! let replay = &mut |csn: Csn, record: &[u8]| found.push((csn, record.to_vec()));
-//! Log::open(&RealDisk, &directory, None, Csn::ZERO, &options, replay)?.close()?;
-//! assert_eq!(found, [(Csn(1), b"what the transaction changed".to_vec())]);
+//! # let directory = folder.path().join("bank");
+//! let database = Database::open_or_create(&directory, Options::default())?;
+//! let accounts = database.create_table(
+//!     Schema::table("accounts")
+//!         .column("id", Kind::Int)
+//!         .column("owner", Kind::Text)
+//!         .column("balance", Kind::Int)
+//!         .key(["id"])
+//!         .index("by_owner", ["owner"])
+//!         .build()?,
+//! )?;
+//! database.run(|transaction| {
+//!     transaction.insert(&accounts, &[Value::Int(1), Value::Text("ada"), Value::Int(100)])?;
+//!     transaction.insert(&accounts, &[Value::Int(2), Value::Text("bob"), Value::Int(100)])
+//! })?;
+//! // Additions to one row do not conflict; the bound is checked when the row is locked.
+//! database.run(|transaction| {
+//!     let paid = Change::add(2, Value::Int(-30)).at_least(Value::Int(0));
+//!     transaction.update(&accounts, &[Value::Int(1)], &[paid])?;
+//!     transaction.update(&accounts, &[Value::Int(2)], &[Change::add(2, Value::Int(30))])
+//! })?;
+//! let balance = database.run(|transaction| {
+//!     let row = transaction.get(&accounts, &[Value::Int(1)])?.expect("it was inserted");
+//!     Ok(row.value(2)?.as_int())
+//! })?;
+//! assert_eq!(balance, Some(70)); // stable: `run` has waited
+//! database.close()?;
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # The layers
+//!
+//! A module imports only from those above it in this list.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`log`] | every commit's record, in one order, stable before it is acknowledged |
+//! | `buffer` | pages in memory, and the exact cut for a checkpoint |
+//! | `access` | trees of bytes in pages; typed keys and rows as bytes |
+//! | `txn` | the commit protocol, isolation, older versions of rows |
+//! | `checkpoint` | the data file: pages as they were at one commit, replaced whole |
+//! | `forest`, `recovery` | where each tree begins; the log's commits redone on the pages |
+//! | `catalog` | the definitions of tables and indexes, which are rows too |
+//! | `table` | tables of typed rows over transactions on bytes |
+//! | `database` | a directory that is opened, kept and verified |
+//!
+//! # What it promises
+//!
+//! - Acknowledged means stable at the durability asked for: `none` (nothing), `data` (data synced), `full`
+//!   (data and all metadata synced). After a crash every acknowledged commit is there, and of the others
+//!   a prefix of the order, each whole.
+//! - Serializable transactions run as if one after another, in the order of their commit numbers;
+//!   snapshot isolation is offered beside it ([`Begin`]).
+//! - What was stable and cannot be read is refused as damaged, never dropped in silence.
+//! - The files carry a format number and feature bits; newer, foreign and damaged files are refused with
+//!   a sentence. Two processes cannot open one database.
+//!
+//! # What it does not do
+//!
+//! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is
+//! no server, no query language, no encryption and no compression. The engine has no executor; its own
+//! threads prepare log files and move checkpoints.
 
 mod access;
+mod buffer;
+mod catalog;
+mod checkpoint;
+mod database;
 mod error;
+mod forest;
 mod ids;
 pub mod log;
+mod options;
 mod plant;
+mod recovery;
+mod table;
+mod txn;
 
+pub use access::key::KeyRange;
+pub use access::schema::{
+    Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
+};
+pub use database::{CheckpointStats, Database, Inspection, Stats};
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
+pub use options::Options;
+pub use table::{Change, Mark, Path, Row, Table, Transaction, TypedSession};
+pub use txn::{Begin, Conflict, Counts, Direction, PatchFailure};

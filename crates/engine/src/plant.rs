@@ -33,6 +33,48 @@ pub(crate) enum Plant {
     TruncateDamage,
     /// A record's piece counts as the whole record.
     FragmentCommits,
+    /// A checkpoint takes a slot twice.
+    ReusePendingSlot,
+    /// A checkpoint's root is written before its pages are synced.
+    RootBeforePages,
+    /// A checkpoint's root is written before the log is stable up to it.
+    RootBeforeHorizon,
+    /// The slots that a checkpoint supersedes are free before its root is stable.
+    FreeBeforeRootStable,
+    /// Pages of the data file are taken as they are read.
+    SkipPageChecksum,
+    /// Every root goes to the same block.
+    RootsInOneBlock,
+    /// A failed sync of the data file counts as a good one.
+    SwallowDataSyncError,
+    /// Opening trusts the root that it reads and does not write it again.
+    SkipRestatement,
+    /// A commit takes its number before it has locked its rows.
+    NumberBeforeLocks,
+    /// A commit takes its number only after it has validated what it read.
+    ValidateBeforeNumber,
+    /// A commit is published before it is applied.
+    PublishBeforeApply,
+    /// A commit does not keep what it replaces.
+    SkipBeforeImage,
+    /// An insert shows only when it is applied, not when it is locked.
+    GhostAtApply,
+    /// What is old is collected without a look at who still reads it.
+    CollectBlindly,
+    /// Validation takes a row that another commit has locked for unchanged.
+    LockNotChecked,
+    /// Leaves that are made or read get the counter of others.
+    CounterReset,
+    /// A split unlatches the left leaf between copying its upper half and cutting it off.
+    SplitUnlatched,
+    /// The first change of a page after the cut keeps no image for the checkpoint.
+    SkipPreImage,
+    /// An index keeps the entry of a row's old value.
+    KeepOldEntry,
+    /// An addition compares its bounds with the number before it, not with the sum.
+    BoundOfOldValue,
+    /// A call that fails halfway leaves what it wrote before.
+    KeepHalfCall,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Access: rows found and changed by key. Trees of bytes below, typed rows above.
 
-#![allow(dead_code, reason = "what stands on it comes next")]
-
-mod word;
+pub(crate) mod btree;
+pub(crate) mod key;
+pub(crate) mod patch;
+pub(crate) mod row;
+pub(crate) mod schema;

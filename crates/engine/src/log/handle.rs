@@ -8,7 +8,7 @@ use crate::log::options::{Durability, Options};
 use crate::log::ring::{Lack, NO_WORKER};
 use crate::log::shared::{Shared, Until};
 use crate::log::stats::Stats;
-use crate::log::threads::Threads;
+use crate::log::threads::{Running, Threads};
 use crate::log::wait::{Completion, block};
 use crate::log::worker::Worker;
 use std::path::Path;
@@ -21,7 +21,7 @@ use syncline_metering::clock;
 pub struct Log<D: Disk> {
     shared: Arc<Shared<D>>,
     database: DatabaseId,
-    threads: Option<Threads>,
+    threads: Option<Running>,
     /// Held until everything else is dropped: nobody else may open the log while a thread writes.
     _lock: D::File,
 }
@@ -52,8 +52,7 @@ impl<D: Disk> Log<D> {
         database: DatabaseId,
         options: Options,
     ) -> Result<Log<D>> {
-        let opened = open::create(disk, directory, database, options)?;
-        Log::run(disk, directory, opened, true)
+        Log::create_with(disk, directory, database, options, Threads::Own)
     }
 
     /// Opens the log in `directory` and hands every commit after `replay_from` to `replay`, in order:
@@ -67,16 +66,49 @@ impl<D: Disk> Log<D> {
         options: &Options,
         replay: &mut dyn FnMut(Csn, &[u8]),
     ) -> Result<Log<D>> {
-        let opened = open::open(disk, directory, database, replay_from, options, replay)?;
-        Log::run(disk, directory, opened, true)
+        Log::open_with(
+            disk,
+            directory,
+            database,
+            replay_from,
+            options,
+            replay,
+            Threads::Own,
+        )
     }
 
-    /// Around what [`open::open`] or [`open::create`] found; without threads, a test steps the log.
+    /// [`Log::create`] with or without threads.
+    pub(crate) fn create_with(
+        disk: &D,
+        directory: &Path,
+        database: DatabaseId,
+        options: Options,
+        threads: Threads,
+    ) -> Result<Log<D>> {
+        let opened = open::create(disk, directory, database, options)?;
+        Log::run(disk, directory, opened, threads)
+    }
+
+    /// [`Log::open`] with or without threads.
+    pub(crate) fn open_with(
+        disk: &D,
+        directory: &Path,
+        database: Option<DatabaseId>,
+        replay_from: Csn,
+        options: &Options,
+        replay: &mut dyn FnMut(Csn, &[u8]),
+        threads: Threads,
+    ) -> Result<Log<D>> {
+        let opened = open::open(disk, directory, database, replay_from, options, replay)?;
+        Log::run(disk, directory, opened, threads)
+    }
+
+    /// Around what [`open::open`] or [`open::create`] found.
     pub(super) fn run(
         disk: &D,
         directory: &Path,
         opened: Opened<D>,
-        threads: bool,
+        threads: Threads,
     ) -> Result<Log<D>> {
         let shared = Arc::new(Shared::new(
             disk.clone(),
@@ -86,7 +118,10 @@ impl<D: Disk> Log<D> {
             opened.start.csn,
             opened.outlet,
         ));
-        let threads = threads.then(|| Threads::start(&shared)).transpose()?;
+        let threads = match threads {
+            Threads::Own => Some(Running::start(&shared)?),
+            Threads::None => None,
+        };
         Ok(Log {
             shared,
             database: opened.start.database,
@@ -157,10 +192,35 @@ impl<D: Disk> Log<D> {
         self.shared.horizon.get()
     }
 
+    /// The last commit of the contiguous published prefix: all commits up to it are applied, by the
+    /// order in which a commit works. Never behind the horizon.
+    #[inline]
+    pub(crate) fn published(&self) -> Csn {
+        self.shared.ring.published_prefix(self.shared.horizon.get())
+    }
+
+    /// The last number that was taken. With the commit gate closed it is published, too.
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> Csn {
+        Csn(self.shared.ring.next().0 - 1)
+    }
+
+    /// Fails if the log has failed.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        self.shared.check()
+    }
+
     /// The commits up to `csn` are no longer needed for recovery: their files may be used again. The
     /// caller keeps, stably, what makes it so, and opens the log from there.
     pub fn release(&self, csn: Csn) {
         self.shared.release(csn);
+    }
+
+    /// Closes the log for good after a failure elsewhere in the database: no commit may be
+    /// acknowledged any more.
+    pub(crate) fn fail(&self, because: &str) {
+        self.shared.fail(because);
     }
 
     /// What the log has done since it was opened.

@@ -26,6 +26,30 @@
 //!
 //! What it does not do: it does not know what a record means; it keeps no index of commits; it does
 //! not encrypt or compress.
+//!
+//! ```
+//! use syncline_disk::RealDisk;
+//! use syncline_engine::log::{Log, Options};
+//! use syncline_engine::{Csn, DatabaseId};
+//!
+//! # fn main() -> syncline_engine::Result<()> {
+//! # let folder = tempfile::tempdir().expect("a folder for the example");
+//! # let directory = folder.path().join("log");
+//! # let options = Options { segment_bytes: 1 << 20, frame_bytes_max: 64 << 10, ..Options::default() };
+//! let log = Log::create(&RealDisk, &directory, DatabaseId::random(), options.clone())?;
+//! let mut record = b"what the transaction changed".to_vec();
+//! let permit = log.reserve(record.len())?; // may wait; the last thing that can fail
+//! let ticket = permit.take().publish(&mut record); // the commit's place in the order
+//! log.wait(ticket)?; // stable now
+//! log.close()?;
+//!
+//! let mut found = Vec::new();
+//! let replay = &mut |csn: Csn, record: &[u8]| found.push((csn, record.to_vec()));
+//! Log::open(&RealDisk, &directory, None, Csn::ZERO, &options, replay)?.close()?;
+//! assert_eq!(found, [(Csn(1), b"what the transaction changed".to_vec())]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod commit;
 mod cork;
@@ -60,5 +84,6 @@ pub use commit::{Permit, Reserved, Ticket};
 pub use handle::{Log, Settings};
 pub use options::{Durability, Options, Writer};
 pub use stats::{CLASSES, Distribution, Stats};
+pub(crate) use threads::Threads;
 pub use wait::Completion;
 pub use worker::Worker;

@@ -63,6 +63,8 @@ pub(super) struct Outlet<F> {
     next: Csn,
     /// Bytes of that commit's record which are in frames already.
     partial_bytes: usize,
+    /// Bytes of records in frames since opening.
+    record_bytes: u64,
     buffers: Vec<AlignedBuffer>,
     header_buffer: Option<AlignedBuffer>,
     late_header: Option<Job<F>>,
@@ -109,6 +111,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             wall_ns: start.wall_ns,
             next: start.csn.next(),
             partial_bytes: 0,
+            record_bytes: 0,
             buffers,
             header_buffer: Some(AlignedBuffer::zeroed(options.frame_unit_bytes as usize)),
             late_header: None,
@@ -169,6 +172,11 @@ impl<F: syncline_disk::File> Outlet<F> {
         self.next
     }
 
+    /// Bytes of records put into frames since opening, without the zeros at the frames' ends.
+    pub(super) fn record_bytes(&self) -> u64 {
+        self.record_bytes
+    }
+
     /// How far the horizon has come.
     pub(super) fn horizon(&self) -> Csn {
         self.pipeline.horizon()
@@ -213,6 +221,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             self.buffers.push(buffer);
             return Err(NoFrame::NextSegment);
         };
+        self.record_bytes += draft.payload_bytes as u64;
         Ok(self.launch(ring, buffer, draft))
     }
 

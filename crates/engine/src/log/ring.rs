@@ -62,6 +62,8 @@ pub(super) struct Ring {
     next: Apart<AtomicU64>,
     claimed: Apart<AtomicU64>,
     space_bytes: Apart<AtomicU64>,
+    /// How far the contiguous published prefix was known to reach; moved on by whoever asks.
+    prefix: Apart<AtomicU64>,
 }
 
 /// Why a claim was refused.
@@ -98,6 +100,7 @@ impl Ring {
             next: Apart(AtomicU64::new(first.0)),
             claimed: Apart::default(),
             space_bytes: Apart::default(),
+            prefix: Apart(AtomicU64::new(first.0 - 1)),
         }
     }
 
@@ -166,6 +169,22 @@ impl Ring {
     /// True if that record is published and its slot not used again since.
     pub(super) fn is_published(&self, csn: Csn) -> bool {
         self.slot(csn).published.load(Ordering::Acquire) == csn.0
+    }
+
+    /// The last commit of the contiguous published prefix, given a horizon read before: the prefix is
+    /// never behind it, and only above it do slots still say whose they are. If slots are used again
+    /// during the call the answer may be older than the truth, yet never below that horizon.
+    #[inline]
+    pub(super) fn published_prefix(&self, horizon: Csn) -> Csn {
+        let known = self.prefix.0.load(Ordering::Acquire);
+        let mut last = Csn(known.max(horizon.0));
+        while self.is_published(last.next()) {
+            last = last.next();
+        }
+        if last.0 > known {
+            self.prefix.0.fetch_max(last.0, Ordering::AcqRel);
+        }
+        last
     }
 
     /// Lends a published record to the writer; none if it is not published yet.
@@ -274,6 +293,32 @@ mod tests {
             ring.bytes_written(512);
             ring.complete(1);
         }
+    }
+
+    #[test]
+    fn the_published_prefix_ends_before_the_first_gap_and_survives_slots_used_again() {
+        let ring = Ring::new(8, Csn(5));
+        ring.set_space(1 << 20);
+        let publish = |csn| ring.publish(csn, Kind::Transaction, &mut Vec::new());
+        let take = || {
+            ring.claim(512).unwrap();
+            ring.take()
+        };
+        assert_eq!(ring.published_prefix(Csn(4)), Csn(4));
+        let (first, second, third) = (take(), take(), take());
+        publish(second);
+        assert_eq!(ring.published_prefix(Csn(4)), Csn(4));
+        publish(first);
+        assert_eq!(ring.published_prefix(Csn(4)), second);
+        publish(third);
+        assert_eq!(ring.published_prefix(Csn(4)), third);
+        for complete in [3, 5] {
+            ring.complete(complete);
+            (0..5).for_each(|_| publish(take()));
+        }
+        // Nobody asked while all eight slots went to later commits: the horizon says where to look.
+        assert_eq!(ring.next(), Csn(18));
+        assert_eq!(ring.published_prefix(Csn(12)), Csn(17));
     }
 
     #[test]

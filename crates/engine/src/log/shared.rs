@@ -139,6 +139,10 @@ impl<D: Disk> Shared<D> {
         if commits > 0 {
             self.stats.group_commits.add(commits);
         }
+        let record_bytes = outlet.record_bytes();
+        self.stats
+            .record_bytes
+            .store(record_bytes, Ordering::Relaxed);
         let is_header = matches!(job, Job::Header { .. });
         self.flying.fetch_add(1, Ordering::SeqCst);
         if planted(Plant::AcknowledgeBeforeSync) {

@@ -34,6 +34,8 @@ pub struct Stats {
     pub group_commits: Distribution,
     /// Bytes per write, the zeros at a frame's end included.
     pub write_bytes: Distribution,
+    /// Bytes of records in frames: what recovery would have to read.
+    pub record_bytes: u64,
     /// Nanoseconds per write of a frame; where a write is itself a sync, both.
     pub write_ns: Distribution,
     /// Nanoseconds per sync that is a call of its own.
@@ -83,6 +85,7 @@ pub(super) struct SharedStats {
     pub(super) write_ns: SharedDistribution,
     pub(super) sync_ns: SharedDistribution,
     pub(super) room_wait_ns: SharedDistribution,
+    pub(super) record_bytes: AtomicU64,
     pub(super) syncs: AtomicU64,
     pub(super) segments: AtomicU64,
 }
@@ -97,6 +100,7 @@ impl SharedStats {
         Stats {
             group_commits: self.group_commits.get(),
             write_bytes: self.write_bytes.get(),
+            record_bytes: self.record_bytes.load(Ordering::Relaxed),
             write_ns: self.write_ns.get(),
             sync_ns: self.sync_ns.get(),
             syncs: self.syncs.load(Ordering::Relaxed),

@@ -9,21 +9,29 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use syncline_disk::Disk;
 
+/// Whether a log has threads of its own. Without them it moves when somebody waits: in simulations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Threads {
+    Own,
+    #[cfg_attr(not(test), allow(dead_code, reason = "for simulations"))]
+    None,
+}
+
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Threads {
+pub(super) struct Running {
     handles: Vec<JoinHandle<()>>,
 }
 
-impl Threads {
-    pub(super) fn start<D: Disk>(shared: &Arc<Shared<D>>) -> Result<Threads> {
-        let mut threads = Threads {
+impl Running {
+    pub(super) fn start<D: Disk>(shared: &Arc<Shared<D>>) -> Result<Running> {
+        let mut threads = Running {
             handles: Vec::new(),
         };
         let started = threads.spawn_all(shared);
         if started.is_err() {
             threads.stop(shared);
-            return started.map(|()| Threads {
+            return started.map(|()| Running {
                 handles: Vec::new(),
             });
         }

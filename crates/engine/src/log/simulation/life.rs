@@ -3,6 +3,7 @@
 use super::oracle::{Handed, Oracle};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
+use crate::log::Threads;
 use crate::log::handle::Log;
 use crate::log::job::{Done, Job};
 use crate::log::open;
@@ -63,7 +64,7 @@ impl World {
         }
         let opened = opened?;
         self.is_made = true;
-        Log::run(&self.disk, directory(), opened, false)
+        Log::run(&self.disk, directory(), opened, Threads::None)
     }
 
     /// Lets the log live for some steps, or until it fails; returns what is still on its way.
@@ -183,7 +184,7 @@ pub(super) fn recover(
         options,
         &mut |csn, record| handed.push((csn.0, record.to_vec())),
     )?;
-    Ok((Log::run(disk, directory(), opened, false)?, handed))
+    Ok((Log::run(disk, directory(), opened, Threads::None)?, handed))
 }
 
 /// True if the log is refused to the wrong database.

@@ -1,0 +1,107 @@
+//! Benchmarks of the store through its public face: what a transaction costs the client that runs it
+//! and does not wait, what a row costs in memory, and how fast a log is redone.
+//!
+//! `cargo bench -p syncline-engine --bench store` runs it in the current directory with a million rows;
+//! `-- --rows 100000 --rounds 5` sets how many and how often, `-- --only NAME` chooses parts. Under
+//! `cargo test` it runs once with tiny input, in the build's folder for temporary files. It ends with a
+//! checksum of the work done, so that none is optimized away.
+
+#![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
+
+mod memory;
+mod recovery;
+mod transactions;
+
+use std::path::{Path, PathBuf};
+
+/// How much is to be done.
+#[derive(Clone, Copy)]
+struct Scale {
+    rows: u64,
+    rounds: u32,
+    operations: u64,
+}
+
+type Part = fn(&Path, Scale) -> u64;
+
+const PARTS: [(&str, Part); 3] = [
+    ("transactions", transactions::run),
+    ("memory", memory::run),
+    ("recovery", recovery::run),
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, child, order, rows, folder] = &arguments[..]
+        && child == memory::CHILD
+    {
+        let rows = rows.parse().expect("a number of rows");
+        return memory::run_child(order, rows, Path::new(folder));
+    }
+    let value = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).cloned()
+    };
+    let number = |name: &str, default: u64| {
+        value(name).map_or(default, |text| {
+            text.parse().expect("a number follows the flag")
+        })
+    };
+    let is_bench = arguments.iter().any(|argument| argument == "--bench");
+    let scale = if is_bench {
+        Scale {
+            rows: number("--rows", 1_000_000),
+            rounds: number("--rounds", 3) as u32,
+            operations: 500_000,
+        }
+    } else {
+        Scale {
+            rows: 2_000,
+            rounds: 1,
+            operations: 500,
+        }
+    };
+    let only = value("--only");
+    let folder = Folder::make(is_bench);
+    let mut hash = 0_u64;
+    for (name, part) in PARTS {
+        if only.as_deref().is_none_or(|only| only == name) {
+            println!("{name}, {} rows", scale.rows);
+            hash = hash.rotate_left(7) ^ part(&folder.0.join(name), scale);
+        }
+    }
+    println!("hash {hash:016x}");
+}
+
+/// Prints a row: the median of what the rounds gave, and from what to what they went.
+fn show(name: &str, unit: &str, values: &mut [f64]) {
+    values.sort_by(f64::total_cmp);
+    let (least, median) = (values[0], values[values.len() / 2]);
+    let last = values[values.len() - 1];
+    println!("  {name:<52} {median:>10.2} {unit}  [{least:.2} to {last:.2}]");
+}
+
+/// A folder that goes when it drops.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// In the current directory for a benchmark, since the disk counts there; else with the build.
+    fn make(is_bench: bool) -> Folder {
+        let within = if is_bench {
+            PathBuf::from(".")
+        } else {
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+        };
+        let path = within.join(format!("syncline-store-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            println!("{} stays: {error}", self.0.display());
+        }
+    }
+}

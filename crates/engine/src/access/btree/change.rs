@@ -1,0 +1,99 @@
+//! Changing a leaf, and making room in it beforehand.
+
+use super::descend::Tries;
+use super::overflow;
+use super::tree::Tree;
+use crate::buffer::{Buffer, Leaf, Miss, Stop};
+use crate::error::Error;
+use crate::ids::PageId;
+
+/// Why room could not be made now.
+#[derive(Debug)]
+pub(crate) enum Blocked {
+    /// That page is absent: leave the section, load it, and start again.
+    Miss(PageId),
+    /// The pool of pre-images is full: leave the section, wait for room, and start again.
+    PreImages,
+    /// Another thread changes the tree's structure: leave the section, and start again.
+    Busy,
+    /// It cannot be made: memory is at its cap, or the key is too long.
+    Failed(Error),
+}
+
+impl From<Miss> for Blocked {
+    fn from(miss: Miss) -> Blocked {
+        Blocked::Miss(miss.0)
+    }
+}
+
+impl From<Stop> for Blocked {
+    fn from(stop: Stop) -> Blocked {
+        match stop {
+            Stop::Miss(page) => Blocked::Miss(page),
+            Stop::PreImages => Blocked::PreImages,
+        }
+    }
+}
+
+impl From<Error> for Blocked {
+    fn from(error: Error) -> Blocked {
+        Blocked::Failed(error)
+    }
+}
+
+impl Tree {
+    /// Changes the leaf whose fences cover the key, in a section, under its exclusive latch.
+    #[inline]
+    pub(crate) fn change<R>(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        change: impl FnOnce(&mut Leaf, PageId) -> R,
+    ) -> Result<R, Stop> {
+        let mut tries = Tries::new(self);
+        loop {
+            let guard = crossbeam_epoch::pin();
+            let found = self.descend(buffer, |inner| inner.index_of(key), &guard)?;
+            if let Some((frame, page)) = found
+                && let Some(latch) = frame.leaf()
+            {
+                let mut leaf = latch.write();
+                if !leaf.is_gone() && leaf.tree() == self.id && leaf.covers(key) {
+                    buffer.touch_leaf(frame, &leaf)?;
+                    return Ok(change(&mut leaf, page));
+                }
+            }
+            drop(guard);
+            tries.again()?;
+        }
+    }
+
+    /// Splits until the leaf that covers the key can take a value of so many bytes under it, as a new
+    /// row or for the row that is there. In a section, in prepare. Nothing is reserved: rows of others
+    /// may take the room, then the leaf refuses and this is called again.
+    pub(crate) fn make_room(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        value_bytes: usize,
+    ) -> Result<(), Blocked> {
+        let key_bytes_max = Tree::key_bytes_max(buffer);
+        if key.len() > key_bytes_max {
+            let (bytes, bytes_max) = (key.len() as u64, key_bytes_max as u64);
+            return Err(Error::Capped {
+                what: "a key",
+                bytes,
+                bytes_max,
+            }
+            .into());
+        }
+        let capacity = overflow::leaf_bytes(buffer, value_bytes);
+        while !self.view(buffer, key, |leaf, _| leaf.has_room(key, capacity))? {
+            let Some(_structure) = self.structure.try_lock() else {
+                return Err(Blocked::Busy);
+            };
+            self.split(buffer, key, capacity)?;
+        }
+        Ok(())
+    }
+}

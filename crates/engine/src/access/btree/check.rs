@@ -1,0 +1,196 @@
+//! Is a tree sound? Walks everything below the root and tells what is wrong, in sentences.
+
+use super::overflow::{self, Stub};
+use super::tree::Tree;
+use crate::buffer::{Buffer, Frame, Inner, Leaf};
+use crate::ids::PageId;
+use crossbeam_epoch::Guard;
+use std::collections::BTreeSet;
+
+/// The walk so far.
+struct Walk<'a> {
+    tree: &'a Tree,
+    buffer: &'a Buffer,
+    guard: &'a Guard,
+    seen: BTreeSet<PageId>,
+    found: Vec<String>,
+}
+
+/// Where a page must stand: its level, none for the root, and the keys that its parents leave it.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    level: Option<u8>,
+    lower: &'a [u8],
+    upper: Option<&'a [u8]>,
+}
+
+impl Tree {
+    /// What is wrong with the tree; empty if it is sound. No section may be active meanwhile.
+    pub(crate) fn check(&self, buffer: &Buffer) -> Vec<String> {
+        let guard = crossbeam_epoch::pin();
+        let mut walk = Walk {
+            tree: self,
+            buffer,
+            guard: &guard,
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+        };
+        walk.page(
+            self.root,
+            Place {
+                level: None,
+                lower: &[],
+                upper: None,
+            },
+        );
+        let Walk {
+            seen, mut found, ..
+        } = walk;
+        for page in buffer.pages_of(self.id) {
+            if !seen.contains(&page) {
+                found.push(format!(
+                    "{page} belongs to {}, but nothing leads to it",
+                    self.id
+                ));
+            }
+        }
+        found
+    }
+}
+
+impl<'a> Walk<'a> {
+    fn page(&mut self, page: PageId, place: Place<'_>) {
+        let Some(frame) = self.visit(page) else {
+            return;
+        };
+        if let Some(inner) = frame.inner() {
+            self.inner(page, inner, place);
+        } else if let Some(latch) = frame.leaf() {
+            if place.level.is_some_and(|level| level != 0) {
+                self.tell(page, "it is a leaf where an inner node must be");
+            }
+            self.leaf(page, &latch.read(), place);
+        } else {
+            self.tell(page, "it is an overflow page where a node must be");
+        }
+    }
+
+    /// The page's frame, if it is there, met for the first time, and labelled as this tree's.
+    fn visit(&mut self, page: PageId) -> Option<&'a Frame> {
+        if !self.seen.insert(page) {
+            self.tell(page, "two ways lead to it");
+            return None;
+        }
+        let Some(frame) = self.buffer.frame(page, self.guard) else {
+            self.tell(page, "it is not there");
+            return None;
+        };
+        let (number, tree) = frame.label();
+        if number != page {
+            self.tell(page, &format!("it carries the number of {number}"));
+        }
+        if tree != self.tree.id {
+            self.tell(page, &format!("it belongs to {tree}"));
+            return None;
+        }
+        Some(frame)
+    }
+
+    fn inner(&mut self, page: PageId, inner: &Inner, place: Place<'_>) {
+        let level = inner.level();
+        if level == 0 || place.level.is_some_and(|expected| level != expected) {
+            self.tell(page, &format!("it is an inner node of level {level}"));
+            return;
+        }
+        if let Err(what) = inner.check_frame() {
+            self.tell(page, &what);
+            return;
+        }
+        let branches = inner.branches();
+        let separator = |index: usize| branches.separator(index);
+        let count = branches.count();
+        for index in 0..count {
+            let below = if index == 0 {
+                place.lower
+            } else {
+                separator(index - 1)
+            };
+            let is_above = place.upper.is_some_and(|upper| separator(index) >= upper);
+            if separator(index) <= below || is_above {
+                self.tell(page, &format!("separator {index} is out of order"));
+                return;
+            }
+        }
+        for (index, child) in branches.children().iter().enumerate() {
+            let lower = if index == 0 {
+                place.lower
+            } else {
+                separator(index - 1)
+            };
+            let upper = if index == count {
+                place.upper
+            } else {
+                Some(separator(index))
+            };
+            self.page(
+                *child,
+                Place {
+                    level: Some(level - 1),
+                    lower,
+                    upper,
+                },
+            );
+        }
+    }
+
+    fn leaf(&mut self, page: PageId, leaf: &Leaf, place: Place<'_>) {
+        let damage = leaf.check();
+        let is_sound = damage.is_empty();
+        for what in &damage {
+            self.tell(page, what);
+        }
+        if !is_sound {
+            return;
+        }
+        if leaf.lower_fence() != place.lower || leaf.upper_fence() != place.upper {
+            self.tell(page, "its fences are not what its parents say");
+        }
+        for slot in 0..leaf.count() {
+            if leaf.word(slot).is_overflow() {
+                match Stub::from_value(leaf.value(slot)) {
+                    Some(stub) => self.chain(page, slot, stub),
+                    None => self.tell(page, &format!("slot {slot} holds no stub")),
+                }
+            }
+        }
+    }
+
+    fn chain(&mut self, owner: PageId, slot: usize, stub: Stub) {
+        let (mut next, mut bytes) = (stub.first, 0);
+        while next.0 != 0 {
+            let piece = self.visit(next).map(|frame| {
+                let piece = frame.overflow().and_then(overflow::piece_of);
+                piece.map(|(piece, behind)| (piece.len() as u64, behind))
+            });
+            match piece {
+                Some(Some((piece, behind))) => (bytes, next) = (bytes + piece, behind),
+                Some(None) => {
+                    self.tell(next, "it is no overflow page, but a chain leads to it");
+                    return;
+                }
+                None => return,
+            }
+        }
+        if bytes != stub.bytes {
+            let told = stub.bytes;
+            let what =
+                format!("the chain of slot {slot} holds {bytes} bytes, its stub says {told}");
+            self.tell(owner, &what);
+        }
+    }
+
+    fn tell(&mut self, page: PageId, what: &str) {
+        self.found
+            .push(format!("{page} of {}: {what}", self.tree.id));
+    }
+}

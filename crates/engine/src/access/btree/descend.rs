@@ -1,0 +1,127 @@
+//! From the root to a leaf, without a latch on the way, and looking at what is there.
+
+use super::tree::Tree;
+use crate::buffer::{Buffer, Frame, Inner, Leaf, Miss};
+use crate::ids::PageId;
+use crossbeam_epoch::Guard;
+
+/// Tries before a reader lets others run between two of them.
+const TRIES_BEFORE_YIELD: u32 = 8;
+
+/// Tries after which no change of the tree can be the reason any more.
+const TRIES_MAX: u32 = 10_000_000;
+
+impl Tree {
+    /// Looks at the leaf whose fences cover the key, under its shared latch. `look` must not access
+    /// any tree; overflow pages it may read.
+    #[inline]
+    pub(crate) fn view<R>(
+        &self,
+        buffer: &Buffer,
+        key: &[u8],
+        look: impl FnOnce(&Leaf, PageId) -> R,
+    ) -> Result<R, Miss> {
+        let choose = |inner: &Inner| inner.index_of(key);
+        self.view_by(buffer, choose, |leaf| leaf.covers(key), look)
+    }
+
+    /// Looks at the leaf that holds the greatest keys below `key`; without a key at the last leaf.
+    /// The leaf may have no such key: then go on with its lower fence, which is empty at the end.
+    #[inline]
+    pub(crate) fn view_before<R>(
+        &self,
+        buffer: &Buffer,
+        key: Option<&[u8]>,
+        look: impl FnOnce(&Leaf, PageId) -> R,
+    ) -> Result<R, Miss> {
+        let choose = |inner: &Inner| inner.index_before(key);
+        self.view_by(buffer, choose, |leaf| leaf.covers_before(key), look)
+    }
+
+    #[inline]
+    fn view_by<R>(
+        &self,
+        buffer: &Buffer,
+        choose: impl Fn(&Inner) -> usize,
+        covers: impl Fn(&Leaf) -> bool,
+        look: impl FnOnce(&Leaf, PageId) -> R,
+    ) -> Result<R, Miss> {
+        let mut tries = Tries::new(self);
+        loop {
+            let guard = crossbeam_epoch::pin();
+            if let Some((frame, page)) = self.descend(buffer, &choose, &guard)?
+                && let Some(latch) = frame.leaf()
+            {
+                let leaf = latch.read();
+                if !leaf.is_gone() {
+                    leaf.warm();
+                    if leaf.tree() == self.id && covers(&leaf) {
+                        return Ok(look(&leaf, page));
+                    }
+                }
+            }
+            drop(guard);
+            tries.again()?;
+        }
+    }
+
+    /// The frame of the leaf that `choose` leads to; none if the way ended elsewhere.
+    #[inline]
+    pub(super) fn descend<'g>(
+        &self,
+        buffer: &Buffer,
+        choose: impl Fn(&Inner) -> usize,
+        guard: &'g Guard,
+    ) -> Result<Option<(&'g Frame, PageId)>, Miss> {
+        let mut page = self.root;
+        let mut level = u8::MAX;
+        loop {
+            let found = if level == 1 {
+                buffer.find_leaf(page, guard)?
+            } else {
+                buffer.find(page, guard)?
+            };
+            let Some(frame) = found else {
+                return Ok(None);
+            };
+            let Some(inner) = frame.inner() else {
+                return Ok(Some((frame, page)));
+            };
+            if inner.tree() != self.id || inner.level() >= level {
+                return Ok(None);
+            }
+            level = inner.level();
+            page = inner.child(choose(inner));
+        }
+    }
+}
+
+/// Counts how often a descent started again.
+pub(super) struct Tries<'a> {
+    tree: &'a Tree,
+    count: u32,
+}
+
+impl Tries<'_> {
+    /// None yet.
+    pub(super) fn new(tree: &Tree) -> Tries<'_> {
+        Tries { tree, count: 0 }
+    }
+
+    /// One more: gives way to whoever is changing the tree. A dropped tree answers a miss.
+    #[cold]
+    pub(super) fn again(&mut self) -> Result<(), Miss> {
+        let (tree, count) = (self.tree, self.count);
+        if tree.is_dropped() {
+            return Err(Miss(tree.root));
+        }
+        assert!(count < TRIES_MAX, "{} leads to no leaf for a key", tree.id);
+        self.count += 1;
+        if count < TRIES_BEFORE_YIELD {
+            std::hint::spin_loop();
+        } else {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+}

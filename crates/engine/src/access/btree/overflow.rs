@@ -1,0 +1,183 @@
+//! Overflow pages: values that are too long for a leaf, in immutable pages chained one to the next.
+//!
+//! After the header of every page, little endian:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 28 | 4 | bytes of the value in this page |
+//! | 32 | 8 | number of the next page; 0 = this is the last |
+//! | 40 | | those bytes, zeros behind them |
+//!
+//! The leaf's value is a stub of 16 bytes, length (8) and first page (8), and the row's word says so.
+//!
+//! States of a chain: written by prepare it is detached, so that no checkpoint holds what may never
+//! be committed; attached in the section that writes the stub; freed in the section that replaces or
+//! removes the stub, or while still detached, if the transaction ends without it.
+//!
+//! A stub may be read under the latch of its leaf: who frees the chain must change the row first. Who
+//! reads it later may find the chain gone, and looks at the row again.
+
+use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u32, put_u64, u32_at, u64_at};
+use crate::buffer::{Buffer, Content, Leaf, Miss};
+use crate::error::Result;
+use crate::ids::{PageId, TreeId};
+
+const PIECE_AT: usize = 28;
+const NEXT_AT: usize = 32;
+
+/// Bytes of a stub in a leaf.
+pub(crate) const STUB_BYTES: usize = 16;
+
+/// Where a long value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stub {
+    /// The value's length in bytes.
+    pub(crate) bytes: u64,
+    /// The page that it begins in.
+    pub(crate) first: PageId,
+}
+
+impl Stub {
+    /// The stub as a leaf's value.
+    pub(crate) fn to_value(self) -> [u8; STUB_BYTES] {
+        let mut value = [0; STUB_BYTES];
+        put_u64(&mut value, 0, self.bytes);
+        put_u64(&mut value, 8, self.first.0);
+        value
+    }
+
+    /// The stub in a leaf's value; none if it is of another length.
+    pub(crate) fn from_value(value: &[u8]) -> Option<Stub> {
+        (value.len() == STUB_BYTES).then(|| Stub {
+            bytes: u64_at(value, 0),
+            first: PageId(u64_at(value, 8)),
+        })
+    }
+}
+
+/// True if a value of that length goes to overflow pages.
+pub(crate) fn is_needed(buffer: &Buffer, value_bytes: usize) -> bool {
+    value_bytes > Leaf::value_bytes_max(buffer.page_bytes())
+}
+
+/// What a value of that length takes in its leaf, in bytes.
+pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
+    if is_needed(buffer, value_bytes) {
+        STUB_BYTES
+    } else {
+        value_bytes
+    }
+}
+
+/// Writes a value into new detached pages. Nothing is left behind if memory is at its cap.
+pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Stub> {
+    let piece_bytes = buffer.page_bytes() - HEADER_BYTES;
+    let mut pages = Vec::new();
+    for _ in 0..value.len().div_ceil(piece_bytes).max(1) {
+        match buffer.allocate() {
+            Ok(page) => pages.push(page),
+            Err(error) => {
+                for page in pages {
+                    buffer.release(page);
+                }
+                return Err(error);
+            }
+        }
+    }
+    let mut rest = value;
+    for (index, page) in pages.iter().enumerate() {
+        let (piece, behind) = rest.split_at(rest.len().min(piece_bytes));
+        let mut image = vec![0; buffer.page_bytes()].into_boxed_slice();
+        page::label(&mut image, *page, tree, Kind::Overflow, 0);
+        put_u32(&mut image, PIECE_AT, piece.len() as u32);
+        put_u64(
+            &mut image,
+            NEXT_AT,
+            pages.get(index + 1).map_or(0, |next| next.0),
+        );
+        image[HEADER_BYTES..HEADER_BYTES + piece.len()].copy_from_slice(piece);
+        buffer.place_detached(Content::Overflow(image));
+        rest = behind;
+    }
+    Ok(Stub {
+        bytes: value.len() as u64,
+        first: pages[0],
+    })
+}
+
+/// Ends the detached state of a chain, in the section that writes its stub.
+pub(crate) fn attach(buffer: &Buffer, stub: Stub) {
+    for page in pages(buffer, stub) {
+        buffer.attach(page);
+    }
+}
+
+/// Appends the value to `out`. False, with `out` as it was, if the chain is gone.
+pub(crate) fn read(
+    buffer: &Buffer,
+    stub: Stub,
+    out: &mut Vec<u8>,
+) -> std::result::Result<bool, Miss> {
+    let start = out.len();
+    let guard = crossbeam_epoch::pin();
+    let (mut next, mut left) = (stub.first, stub.bytes);
+    loop {
+        let frame = buffer
+            .find(next, &guard)
+            .inspect_err(|_| out.truncate(start))?;
+        let piece = frame.and_then(|frame| frame.overflow()).and_then(piece_of);
+        let fits = piece.filter(|(bytes, next)| {
+            let bytes = bytes.len() as u64;
+            if next.0 == 0 {
+                bytes == left
+            } else {
+                bytes > 0 && bytes < left
+            }
+        });
+        let Some((bytes, behind)) = fits else {
+            out.truncate(start);
+            return Ok(false);
+        };
+        out.extend_from_slice(bytes);
+        left -= bytes.len() as u64;
+        if behind.0 == 0 {
+            return Ok(true);
+        }
+        next = behind;
+    }
+}
+
+/// Frees a chain, detached or not. In a section, if it was attached.
+pub(crate) fn free(buffer: &Buffer, stub: Stub) {
+    for page in pages(buffer, stub) {
+        buffer.free(page);
+    }
+}
+
+/// The pages of a chain that must be whole.
+fn pages(buffer: &Buffer, stub: Stub) -> Vec<PageId> {
+    let guard = crossbeam_epoch::pin();
+    let mut pages = vec![stub.first];
+    loop {
+        let last = pages[pages.len() - 1];
+        let bytes = buffer
+            .frame(last, &guard)
+            .and_then(|frame| frame.overflow());
+        let (_, next) = bytes
+            .and_then(piece_of)
+            .expect("a chain with an owner is whole");
+        if next.0 == 0 {
+            return pages;
+        }
+        pages.push(next);
+    }
+}
+
+/// The value's bytes in an overflow page, and the next page.
+pub(super) fn piece_of(image: &[u8]) -> Option<(&[u8], PageId)> {
+    let end = HEADER_BYTES + u32_at(image, PIECE_AT) as usize;
+    Some((
+        image.get(HEADER_BYTES..end)?,
+        PageId(u64_at(image, NEXT_AT)),
+    ))
+}

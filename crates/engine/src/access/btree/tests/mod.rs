@@ -1,0 +1,8 @@
+//! Trees beside sorted maps: one thread with forced misses, several threads at once, exact cuts under
+//! way, planted damage, and planted bugs.
+
+mod cut;
+mod damage;
+mod model;
+mod support;
+mod threads;

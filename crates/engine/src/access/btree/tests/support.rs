@@ -1,0 +1,216 @@
+//! A tree with its buffer as the tests use it: each access started again until it is done.
+
+use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
+use crate::access::btree::{Blocked, Tree};
+use crate::buffer::Word;
+use crate::buffer::{Buffer, BufferOptions, Leaf, Miss, Stop, without_misses};
+use crate::ids::{Csn, TreeId};
+
+/// Key and value.
+pub(super) type Row = (Vec<u8>, Vec<u8>);
+
+/// A tree and its buffer.
+pub(super) struct Bed {
+    pub(super) buffer: Buffer,
+    pub(super) tree: Tree,
+}
+
+/// Tiny pages, a miss at every so manieth page.
+pub(super) fn options(miss_every: Option<u32>) -> BufferOptions {
+    BufferOptions {
+        page_bytes: 512,
+        miss_every,
+        ..BufferOptions::default()
+    }
+}
+
+impl Bed {
+    pub(super) fn new(options: &BufferOptions) -> Bed {
+        let buffer = Buffer::new(options);
+        let tree = Tree::create(TreeId(5), &buffer).expect("memory for one page");
+        Bed { buffer, tree }
+    }
+
+    /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is.
+    pub(super) fn put(&self, key: &[u8], value: &[u8], on_full: &mut dyn FnMut()) {
+        let is_long = overflow::is_needed(&self.buffer, value.len());
+        let stub = is_long.then(|| {
+            overflow::write(&self.buffer, self.tree.id, value).expect("memory is not capped")
+        });
+        let stub_value = stub.map(Stub::to_value);
+        let in_leaf = stub_value.as_ref().map_or(value, |stub| stub.as_slice());
+        loop {
+            if !self.make_room(key, value.len(), on_full) {
+                continue;
+            }
+            let change = |leaf: &mut Leaf| write_row(leaf, key, in_leaf, is_long);
+            let Some(outcome) = self.change(key, on_full, change) else {
+                continue;
+            };
+            if let Ok(before) = outcome {
+                if let Some(before) = before {
+                    overflow::free(&self.buffer, before);
+                }
+                if let Some(stub) = stub {
+                    overflow::attach(&self.buffer, stub);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Removes a row, and its leaf if that is empty then. True if it was there.
+    pub(super) fn remove(&self, key: &[u8], on_full: &mut dyn FnMut()) -> bool {
+        let change = |leaf: &mut Leaf| {
+            let slot = leaf.search(key).ok()?;
+            let stub = stub_of(leaf, slot);
+            leaf.remove(slot);
+            Some((stub, leaf.count() == 0))
+        };
+        let found = loop {
+            if let Some(found) = self.change(key, on_full, change) {
+                break found;
+            }
+        };
+        let Some((stub, is_empty)) = found else {
+            return false;
+        };
+        if let Some(stub) = stub {
+            overflow::free(&self.buffer, stub);
+        }
+        if is_empty {
+            without_misses(|| self.tree.tidy(&self.buffer, key));
+        }
+        true
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let look = |leaf: &Leaf| leaf.search(key).ok().map(|slot| self.value(leaf, slot));
+        loop {
+            match self
+                .tree
+                .view(&self.buffer, key, |leaf, _| look(leaf).transpose())
+            {
+                Ok(Ok(found)) => return found,
+                Ok(Err(miss)) | Err(miss) => self.buffer.load(miss),
+            }
+        }
+    }
+
+    /// All rows, forwards, leaf by leaf.
+    pub(super) fn scan(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut next = Some(Vec::new());
+        while let Some(key) = next {
+            let look = |leaf: &Leaf| (self.rows(leaf), leaf.upper_fence().map(<[u8]>::to_vec));
+            match self.tree.view(&self.buffer, &key, |leaf, _| look(leaf)) {
+                Ok((Ok(more), behind)) => {
+                    rows.extend(more);
+                    next = behind;
+                }
+                Ok((Err(miss), _)) | Err(miss) => {
+                    self.buffer.load(miss);
+                    next = Some(key);
+                }
+            }
+        }
+        rows
+    }
+
+    /// All rows, backwards, leaf by leaf.
+    pub(super) fn scan_back(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut next: Option<Vec<u8>> = None;
+        loop {
+            let look = |leaf: &Leaf| (self.rows(leaf), leaf.lower_fence().to_vec());
+            match self
+                .tree
+                .view_before(&self.buffer, next.as_deref(), |leaf, _| look(leaf))
+            {
+                Ok((Ok(more), lower)) => {
+                    let below = |row: &&Row| next.as_ref().is_none_or(|key| row.0 < *key);
+                    rows.extend(more.iter().rev().filter(below).cloned());
+                    if lower.is_empty() {
+                        return rows;
+                    }
+                    next = Some(lower);
+                }
+                Ok((Err(miss), _)) | Err(miss) => self.buffer.load(miss),
+            }
+        }
+    }
+
+    fn make_room(&self, key: &[u8], value_bytes: usize, on_full: &mut dyn FnMut()) -> bool {
+        match self.tree.make_room(&self.buffer, key, value_bytes) {
+            Ok(()) => return true,
+            Err(Blocked::Miss(page)) => self.buffer.load(Miss(page)),
+            Err(Blocked::PreImages) => on_full(),
+            Err(Blocked::Busy) => std::thread::yield_now(),
+            Err(Blocked::Failed(error)) => panic!("memory is not capped: {error}"),
+        }
+        false
+    }
+
+    fn change<R>(
+        &self,
+        key: &[u8],
+        on_full: &mut dyn FnMut(),
+        change: impl FnOnce(&mut Leaf) -> R,
+    ) -> Option<R> {
+        match self.tree.change(&self.buffer, key, |leaf, _| change(leaf)) {
+            Ok(outcome) => return Some(outcome),
+            Err(Stop::Miss(page)) => self.buffer.load(Miss(page)),
+            Err(Stop::PreImages) => on_full(),
+        }
+        None
+    }
+
+    fn rows(&self, leaf: &Leaf) -> Result<Vec<Row>, Miss> {
+        let row = |slot| {
+            let mut key = Vec::new();
+            leaf.key_into(slot, &mut key);
+            Ok((key, self.value(leaf, slot)?))
+        };
+        (0..leaf.count()).map(row).collect()
+    }
+
+    fn value(&self, leaf: &Leaf, slot: usize) -> Result<Vec<u8>, Miss> {
+        let Some(stub) = stub_of(leaf, slot) else {
+            return Ok(leaf.value(slot).to_vec());
+        };
+        let mut value = Vec::new();
+        let is_there = overflow::read(&self.buffer, stub, &mut value)?;
+        assert!(is_there, "a chain stays while its row is latched");
+        Ok(value)
+    }
+}
+
+fn stub_of(leaf: &Leaf, slot: usize) -> Option<Stub> {
+    let is_stub = leaf.word(slot).is_overflow();
+    is_stub.then(|| Stub::from_value(leaf.value(slot)).expect("a stub"))
+}
+
+/// Writes the row and returns the chain that it had before.
+fn write_row(
+    leaf: &mut Leaf,
+    key: &[u8],
+    value: &[u8],
+    is_long: bool,
+) -> Result<Option<Stub>, crate::buffer::NoRoom> {
+    assert!(!is_long || value.len() == STUB_BYTES);
+    let word = Word::of(Csn(1));
+    let word = if is_long { word.overflow() } else { word };
+    let (slot, before) = match leaf.search(key) {
+        Ok(slot) => {
+            leaf.reserve(slot, value.len())?;
+            (slot, stub_of(leaf, slot))
+        }
+        Err(slot) => {
+            leaf.insert(slot, key, word, value.len())?;
+            (slot, None)
+        }
+    };
+    leaf.set_value(slot, value);
+    leaf.set_word(slot, word);
+    Ok(before)
+}

@@ -1,0 +1,58 @@
+//! A tree: what is known about it outside its pages.
+
+use crate::buffer::{Buffer, Content, Leaf};
+use crate::error::Result;
+use crate::ids::{PageId, TreeId};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A tree of bytes. Keys up to [`Tree::key_bytes_max`], the empty key included.
+pub(crate) struct Tree {
+    /// Its number.
+    pub(crate) id: TreeId,
+    pub(super) root: PageId,
+    /// Held by who splits, unlinks or collapses. Only tried inside sections.
+    pub(super) structure: Mutex<()>,
+    pub(super) is_dropped: AtomicBool,
+}
+
+impl Tree {
+    /// A new tree: an empty leaf as its root. In a section, or before any.
+    pub(crate) fn create(id: TreeId, buffer: &Buffer) -> Result<Tree> {
+        let root = buffer.allocate()?;
+        buffer.place(Content::Leaf(Leaf::empty(
+            buffer.page_bytes(),
+            root,
+            id,
+            &[],
+            None,
+        )));
+        Ok(Tree::existing(id, root))
+    }
+
+    /// A tree whose pages are there already.
+    pub(crate) fn existing(id: TreeId, root: PageId) -> Tree {
+        Tree {
+            id,
+            root,
+            structure: Mutex::new(()),
+            is_dropped: AtomicBool::new(false),
+        }
+    }
+
+    /// The root page's number, which never changes.
+    pub(crate) fn root(&self) -> PageId {
+        self.root
+    }
+
+    /// True once [`Tree::drop_pages`] has begun: every access answers a miss of the root from then
+    /// on. Ask this after a miss, before loading.
+    pub(crate) fn is_dropped(&self) -> bool {
+        self.is_dropped.load(Ordering::Acquire)
+    }
+
+    /// The longest key that a tree takes, in bytes.
+    pub(crate) fn key_bytes_max(buffer: &Buffer) -> usize {
+        Leaf::key_bytes_max(buffer.page_bytes())
+    }
+}

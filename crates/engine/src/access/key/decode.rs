@@ -1,0 +1,182 @@
+//! From a key's bytes back to values.
+//!
+//! Text and bytes cannot be lent out of a key as they lie there: they may hold escapes and may be
+//! turned over. So a key is *unfolded* once, and then lends any of its values. The unfolded form holds
+//! for each text or bytes column that is not null its end in the key (u32), its length (u32), and its
+//! plain bytes. It is empty for keys of fixed columns.
+
+use super::encode::{END, ESCAPE, NULL_FIRST, NULL_LAST, PRESENT, SIGN, ordered};
+use crate::access::schema::{KeyShape, Kind, Part, Value};
+
+/// Bytes that this engine did not write, and what is wrong with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed(pub(crate) &'static str);
+
+const SHORT: Malformed = Malformed("a key ends too early");
+
+/// A key that was unfolded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyView<'a> {
+    pub(crate) shape: &'a KeyShape,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) plain: &'a [u8],
+}
+
+impl<'a> KeyView<'a> {
+    /// The value of the key's column at `position`.
+    pub(crate) fn value(&self, position: usize) -> Result<Value<'a>, Malformed> {
+        let mut bytes = self.bytes;
+        let mut plain = self.plain;
+        for part in &self.shape.parts[..position] {
+            let Some(rest) = past_tag(part, bytes)? else {
+                bytes = &bytes[1..];
+                continue;
+            };
+            if part.kind.is_fixed() {
+                bytes = rest.get(8..).ok_or(SHORT)?;
+            } else {
+                let (end, _, rest) = next_plain(plain)?;
+                bytes = self.bytes.get(end..).ok_or(SHORT)?;
+                plain = rest;
+            }
+        }
+        let part = &self.shape.parts[position];
+        let Some(rest) = past_tag(part, bytes)? else {
+            return Ok(Value::Null);
+        };
+        if part.kind.is_fixed() {
+            return fixed(part, rest);
+        }
+        let (_, bytes, _) = next_plain(plain)?;
+        Value::of_bytes(part.kind, bytes).ok_or(Malformed("text in a key is not UTF-8"))
+    }
+}
+
+/// Unfolds the columns of a key into `plain`, which is emptied before. Returns how many bytes they
+/// take: what follows them is not looked at.
+pub(crate) fn unfold(
+    shape: &KeyShape,
+    bytes: &[u8],
+    plain: &mut Vec<u8>,
+) -> Result<usize, Malformed> {
+    plain.clear();
+    let mut at = 0;
+    for part in &shape.parts {
+        let rest = &bytes[at..];
+        let Some(value) = past_tag(part, rest)? else {
+            at += 1;
+            continue;
+        };
+        at += rest.len() - value.len();
+        if part.kind.is_fixed() {
+            fixed(part, value)?;
+            at += 8;
+        } else {
+            at += unescape(part, value, at, plain)?;
+        }
+    }
+    Ok(at)
+}
+
+/// How many bytes the columns take at the beginning of a key.
+pub(crate) fn skip(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
+    let mut at = 0;
+    for part in &shape.parts {
+        let rest = &bytes[at..];
+        let Some(value) = past_tag(part, rest)? else {
+            at += 1;
+            continue;
+        };
+        at += rest.len() - value.len();
+        at += if part.kind.is_fixed() {
+            if value.len() < 8 {
+                return Err(SHORT);
+            }
+            8
+        } else {
+            let end = if part.descending { !END } else { END };
+            let found = value.iter().position(|byte| *byte == end);
+            found.ok_or(SHORT)? + 1
+        };
+    }
+    Ok(at)
+}
+
+/// What follows the byte for null; none if the column is null.
+#[inline]
+fn past_tag<'a>(part: &Part, bytes: &'a [u8]) -> Result<Option<&'a [u8]>, Malformed> {
+    if !part.nullable {
+        return Ok(Some(bytes));
+    }
+    let null = if part.nulls_first {
+        NULL_FIRST
+    } else {
+        NULL_LAST
+    };
+    match bytes.split_first() {
+        None => Err(SHORT),
+        Some((tag, rest)) if *tag == PRESENT => Ok(Some(rest)),
+        Some((tag, _)) if *tag == null => Ok(None),
+        Some(_) => Err(Malformed("a key column begins with a wrong byte")),
+    }
+}
+
+#[inline]
+fn fixed<'a>(part: &Part, bytes: &[u8]) -> Result<Value<'a>, Malformed> {
+    let bits = u64::from_be_bytes(*bytes.first_chunk().ok_or(SHORT)?);
+    let bits = if part.descending { !bits } else { bits };
+    if part.kind != Kind::Float {
+        return Ok(Value::of_bits(part.kind, bits ^ SIGN));
+    }
+    let value = f64::from_bits(if bits & SIGN == 0 { !bits } else { bits ^ SIGN });
+    if ordered(value) == bits {
+        Ok(Value::Float(value))
+    } else {
+        Err(Malformed("a number in a key is not in its one form"))
+    }
+}
+
+/// The end in the key, the plain bytes, and what follows them.
+fn next_plain(plain: &[u8]) -> Result<(usize, &[u8], &[u8]), Malformed> {
+    const LACKS: Malformed = Malformed("a key was not unfolded");
+    let (end, rest) = plain.split_first_chunk().ok_or(LACKS)?;
+    let (length, rest) = rest.split_first_chunk().ok_or(LACKS)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (bytes, rest) = rest.split_at_checked(length).ok_or(LACKS)?;
+    Ok((u32::from_le_bytes(*end) as usize, bytes, rest))
+}
+
+/// Adds one column to the unfolded form; `at` is where its value begins in the key. Returns how many
+/// bytes the value takes there.
+fn unescape(part: &Part, value: &[u8], at: usize, plain: &mut Vec<u8>) -> Result<usize, Malformed> {
+    let head = plain.len();
+    plain.extend_from_slice(&[0; 8]);
+    let mask = if part.descending { 0xff } else { 0 };
+    let end = value
+        .iter()
+        .position(|byte| byte ^ mask == END)
+        .ok_or(SHORT)?;
+    let mut escaped = false;
+    for byte in &value[..end] {
+        let byte = byte ^ mask;
+        if escaped {
+            if byte > 2 {
+                return Err(Malformed("a key holds a wrong escape"));
+            }
+            plain.push(byte - 1);
+            escaped = false;
+        } else if byte == ESCAPE {
+            escaped = true;
+        } else {
+            plain.push(byte);
+        }
+    }
+    if escaped {
+        return Err(Malformed("a key ends within an escape"));
+    }
+    let length = (plain.len() - head - 8) as u32;
+    let past = (at + end + 1) as u32;
+    plain[head..head + 4].copy_from_slice(&past.to_le_bytes());
+    plain[head + 4..head + 8].copy_from_slice(&length.to_le_bytes());
+    Ok(end + 1)
+}

@@ -1,0 +1,164 @@
+//! Patches written step by step.
+
+use crate::access::row::check;
+use crate::access::schema::{Kind, Place, Schema, Value};
+use crate::error::{Error, Result};
+
+pub(super) const SET_FIXED: u8 = 1;
+pub(super) const NULL_FIXED: u8 = 2;
+pub(super) const SET_VARIABLE: u8 = 3;
+pub(super) const NULL_VARIABLE: u8 = 4;
+pub(super) const ADD_INTEGER: u8 = 5;
+pub(super) const ADD_FLOAT: u8 = 6;
+/// Code, column, ordinal, null bit.
+pub(super) const HEAD_BYTES: usize = 7;
+/// Stands for the null bit of a column that is never null.
+pub(super) const NEVER_NULL: u16 = 0xffff;
+/// The sum has a least value.
+pub(super) const LOWER: u8 = 1;
+/// The sum has a greatest value.
+pub(super) const UPPER: u8 = 2;
+
+/// What a sum may be at least and at most, both inclusive.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Bounds<'v> {
+    pub(crate) lower: Option<Value<'v>>,
+    pub(crate) upper: Option<Value<'v>>,
+}
+
+/// Begins a patch for rows of a table behind `out`, without a step.
+pub(crate) fn begin(schema: &Schema, out: &mut Vec<u8>) {
+    let block = schema.block();
+    out.extend_from_slice(&(block.len() as u32).to_le_bytes());
+    out.extend_from_slice(block);
+}
+
+/// Adds a step that sets a column to a value.
+///
+/// # Errors
+///
+/// [`Error::WrongKind`], [`Error::IsNull`], [`Error::Unchangeable`] for a key column.
+pub(crate) fn set(
+    schema: &Schema,
+    column: usize,
+    value: Value<'_>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    check(schema, column, value)?;
+    match schema.place(column) {
+        Place::Key { .. } => {
+            let what = "is in the primary key; delete the row and insert another";
+            Err(unchangeable(schema, column, what))
+        }
+        place @ Place::Fixed { .. } => {
+            let bits = value.fixed_bits();
+            let code = if bits.is_some() {
+                SET_FIXED
+            } else {
+                NULL_FIXED
+            };
+            head(code, column, place, out);
+            if let Some(bits) = bits {
+                out.extend_from_slice(&bits.to_le_bytes());
+            }
+            Ok(())
+        }
+        place @ Place::Variable { .. } => {
+            let bytes = value.variable_bytes();
+            let code = if bytes.is_some() {
+                SET_VARIABLE
+            } else {
+                NULL_VARIABLE
+            };
+            head(code, column, place, out);
+            if let Some(bytes) = bytes {
+                out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+                out.extend_from_slice(bytes);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Adds a step that adds to a number; the sum must lie within the bounds.
+///
+/// # Errors
+///
+/// [`Error::WrongKind`] of the delta or a bound, [`Error::IsNull`] where one is null,
+/// [`Error::Unchangeable`] for a key column, text, bytes, and a bound that is not a number.
+pub(crate) fn add(
+    schema: &Schema,
+    column: usize,
+    delta: Value<'_>,
+    bounds: Bounds<'_>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let kind = schema.columns()[column].kind();
+    let place = match (schema.place(column), kind) {
+        (Place::Key { .. }, _) => {
+            let what = "is in the primary key; delete the row and insert another";
+            return Err(unchangeable(schema, column, what));
+        }
+        (_, Kind::Text | Kind::Bytes) => {
+            let what = "is no number and cannot be added to; set it";
+            return Err(unchangeable(schema, column, what));
+        }
+        (place, _) => place,
+    };
+    let delta = number(schema, column, delta)?;
+    let bound = |bound: Option<Value<'_>>| bound.map(|value| number(schema, column, value));
+    let (lower, upper) = (
+        bound(bounds.lower).transpose()?,
+        bound(bounds.upper).transpose()?,
+    );
+    if kind == Kind::Float && [lower, upper].into_iter().flatten().any(is_nan) {
+        let what = "cannot be bounded by what is not a number";
+        return Err(unchangeable(schema, column, what));
+    }
+    let code = if kind == Kind::Float {
+        ADD_FLOAT
+    } else {
+        ADD_INTEGER
+    };
+    head(code, column, place, out);
+    out.push(if lower.is_some() { LOWER } else { 0 } | if upper.is_some() { UPPER } else { 0 });
+    for bits in [Some(delta), lower, upper].into_iter().flatten() {
+        out.extend_from_slice(&bits.to_le_bytes());
+    }
+    Ok(())
+}
+
+fn number(schema: &Schema, column: usize, value: Value<'_>) -> Result<u64> {
+    if value.kind().is_none() {
+        return Err(schema.unfit(column, crate::access::key::Unfit::Null, value));
+    }
+    check(schema, column, value)?;
+    Ok(value
+        .fixed_bits()
+        .expect("the column is of a fixed kind, and so is the value"))
+}
+
+fn is_nan(bits: u64) -> bool {
+    f64::from_bits(bits).is_nan()
+}
+
+fn head(code: u8, column: usize, place: Place, out: &mut Vec<u8>) {
+    let (ordinal, null_bit) = match place {
+        Place::Fixed { ordinal, null_bit } | Place::Variable { ordinal, null_bit } => {
+            (ordinal, null_bit.unwrap_or(NEVER_NULL))
+        }
+        Place::Key { .. } => unreachable!("key columns were refused before"),
+    };
+    out.push(code);
+    for number in [column as u16, ordinal, null_bit] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn unchangeable(schema: &Schema, column: usize, what: &'static str) -> Error {
+    Error::Unchangeable {
+        table: schema.name().to_owned(),
+        column: schema.columns()[column].name().to_owned(),
+        what,
+    }
+}

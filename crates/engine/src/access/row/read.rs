@@ -1,0 +1,106 @@
+//! Reading a row: any column of it, wherever it lies.
+
+use super::raw::Raw;
+use crate::access::key::{KeyView, Malformed, unfold};
+use crate::access::schema::{Place, Schema, Value};
+
+/// A row and its key, as bytes that are read column by column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowView<'a> {
+    schema: &'a Schema,
+    key: KeyView<'a>,
+    raw: Raw<'a>,
+}
+
+impl<'a> RowView<'a> {
+    /// Looks at a row. The key is unfolded into `plain`.
+    pub(crate) fn open(
+        schema: &'a Schema,
+        key: &'a [u8],
+        value: &'a [u8],
+        plain: &'a mut Vec<u8>,
+    ) -> Result<RowView<'a>, Malformed> {
+        let taken = unfold(schema.key_shape(), key, plain)?;
+        if taken < key.len() {
+            return Err(Malformed("a key goes on behind its last column"));
+        }
+        Ok(RowView {
+            schema,
+            key: KeyView {
+                shape: schema.key_shape(),
+                bytes: key,
+                plain,
+            },
+            raw: Raw::open(value, |version| schema.layout(version))?,
+        })
+    }
+
+    /// The table's definition.
+    pub(crate) fn schema(&self) -> &'a Schema {
+        self.schema
+    }
+
+    /// The bytes of the primary key.
+    pub(crate) fn key_bytes(&self) -> &'a [u8] {
+        self.key.bytes
+    }
+
+    /// The value of a column; panics beyond the last one.
+    #[inline]
+    pub(crate) fn value(&self, column: usize) -> Result<Value<'a>, Malformed> {
+        let about = &self.schema.columns()[column];
+        let place = self.schema.place(column);
+        if let Place::Key { position } = place {
+            return self.key.value(usize::from(position));
+        }
+        if about.since > self.raw.version {
+            return Ok(about.default());
+        }
+        match place {
+            Place::Key { .. } => unreachable!("key columns were answered above"),
+            Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }
+                if null_bit.is_some_and(|bit| self.raw.is_null(bit)) =>
+            {
+                Ok(Value::Null)
+            }
+            Place::Fixed { ordinal, .. } => Ok(Value::of_bits(about.kind, self.raw.fixed(ordinal))),
+            Place::Variable { ordinal, .. } => {
+                let bytes = &self.raw.bytes[self.raw.variable(ordinal)?];
+                Value::of_bytes(about.kind, bytes).ok_or(Malformed("text in a row is not UTF-8"))
+            }
+        }
+    }
+
+    /// Reads everything and checks what reading alone would not see: bits left over, and what stands
+    /// where a column is null.
+    pub(crate) fn check(&self) -> Result<(), Malformed> {
+        let layout = self.raw.layout;
+        for bit in layout.nullable..layout.nullable.next_multiple_of(8) {
+            if self.raw.is_null(bit) {
+                return Err(Malformed(
+                    "a row has a bit set for a column that is not there",
+                ));
+            }
+        }
+        for column in 0..self.schema.columns().len() {
+            let value = self.value(column)?;
+            if value.is_null() && self.schema.columns()[column].since <= self.raw.version {
+                self.check_null(column)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_null(&self, column: usize) -> Result<(), Malformed> {
+        let is_empty = match self.schema.place(column) {
+            Place::Key { .. } => true,
+            Place::Fixed { ordinal, .. } => self.raw.fixed(ordinal) == 0,
+            Place::Variable { ordinal, .. } => self.raw.variable(ordinal)?.is_empty(),
+        };
+        if is_empty {
+            Ok(())
+        } else {
+            Err(Malformed("a column that is null has bytes"))
+        }
+    }
+}

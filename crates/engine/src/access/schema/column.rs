@@ -1,0 +1,127 @@
+//! Columns, key columns and indexes: the parts of a schema.
+
+use crate::access::schema::{Kind, Value};
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) nullable: bool,
+    pub(crate) since: u16,
+    pub(crate) default: Option<OwnedValue>,
+}
+
+impl Column {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What it holds.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// True if it may be null.
+    pub fn is_nullable(&self) -> bool {
+        self.nullable
+    }
+
+    /// The version of the schema that it came with; 1 for those the table was made with.
+    pub fn since(&self) -> u16 {
+        self.since
+    }
+
+    /// What rows hold that were written before the column was added.
+    pub fn default(&self) -> Value<'_> {
+        self.default
+            .as_ref()
+            .map_or(Value::Null, OwnedValue::borrow)
+    }
+}
+
+/// How text is compared. One rule exists; others will have ids of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Collation {
+    /// By its UTF-8 bytes, which is by code points.
+    #[default]
+    Binary,
+}
+
+/// A column of a key, with its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyColumn {
+    /// Its position in the table.
+    pub column: usize,
+    /// True if great values come first.
+    pub descending: bool,
+    /// True if null comes before all values, whatever their direction.
+    pub nulls_first: bool,
+    /// How text is compared.
+    pub collation: Collation,
+}
+
+/// A secondary index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<KeyColumn>,
+    pub(crate) unique: bool,
+}
+
+impl Index {
+    /// Its name, unique in the table.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its columns, in order.
+    pub fn columns(&self) -> &[KeyColumn] {
+        &self.columns
+    }
+
+    /// True if no two rows may have the same values in its columns. Null is no value: rows that have a
+    /// null there never collide.
+    pub fn is_unique(&self) -> bool {
+        self.unique
+    }
+}
+
+/// A value with its own bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum OwnedValue {
+    /// Of a fixed kind, by its bits.
+    Fixed { kind: Kind, bits: u64 },
+    /// UTF-8 text.
+    Text(Box<str>),
+    /// Bytes.
+    Bytes(Box<[u8]>),
+}
+
+impl OwnedValue {
+    /// A copy; none of null.
+    pub(crate) fn of(value: Value<'_>) -> Option<OwnedValue> {
+        match value {
+            Value::Null => None,
+            Value::Text(text) => Some(OwnedValue::Text(text.into())),
+            Value::Bytes(bytes) => Some(OwnedValue::Bytes(bytes.into())),
+            Value::Int(_) | Value::Float(_) | Value::Decimal(_) | Value::Timestamp(_) => {
+                Some(OwnedValue::Fixed {
+                    kind: value.kind()?,
+                    bits: value.fixed_bits()?,
+                })
+            }
+        }
+    }
+
+    /// Lends it.
+    pub(crate) fn borrow(&self) -> Value<'_> {
+        match self {
+            OwnedValue::Fixed { kind, bits } => Value::of_bits(*kind, *bits),
+            OwnedValue::Text(text) => Value::Text(text),
+            OwnedValue::Bytes(bytes) => Value::Bytes(bytes),
+        }
+    }
+}

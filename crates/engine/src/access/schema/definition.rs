@@ -1,0 +1,304 @@
+//! A table's definition, checked and made ready for use.
+
+use crate::access::schema::layout;
+use crate::access::schema::{Collation, Column, Index, KeyColumn, KeyShape, Kind, Layout, Place};
+use crate::error::{Error, Result};
+use std::collections::HashSet;
+
+/// The most columns of a table: row and patch formats count them in 16 bits, and a row is read whole.
+const COLUMNS_MAX: usize = 1024;
+/// The most columns of a key: more would not fit its bytes anyway.
+const KEY_COLUMNS_MAX: usize = 32;
+/// The most indexes of a table: each is written with every row.
+const INDEXES_MAX: usize = 64;
+/// The longest name, in bytes.
+const NAME_BYTES_MAX: usize = 128;
+/// The longest default value, in bytes: it goes with every patch.
+const DEFAULT_BYTES_MAX: usize = 1024;
+/// The most digits after the point that 63 bits can bear.
+const SCALE_MAX: u8 = 18;
+/// The highest version: the row format has 15 bits for it.
+const VERSION_MAX: u16 = 0x7fff;
+
+/// A definition as it was asked for or read, not checked yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) key: Vec<KeyColumn>,
+    pub(crate) indexes: Vec<Index>,
+}
+
+/// A table's definition: its name, columns, primary key and secondary indexes.
+///
+/// ```
+/// use syncline_engine::{Kind, Schema, asc, desc};
+///
+/// # fn main() -> syncline_engine::Result<()> {
+/// let order = Schema::table("order")
+///     .column("customer", Kind::Int)
+///     .column("placed", Kind::Timestamp)
+///     .column("total", Kind::Decimal { scale: 2 })
+///     .nullable("note", Kind::Text)
+///     .key([asc("customer"), desc("placed")])
+///     .index("by_total", ["total"])
+///     .build()?;
+/// assert_eq!(order.column("total"), Some(2));
+/// assert_eq!(order.columns()[3].name(), "note");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Schema {
+    definition: Definition,
+    places: Box<[Place]>,
+    layouts: Box<[Layout]>,
+    block: Box<[u8]>,
+    key_shape: KeyShape,
+    index_shapes: Box<[KeyShape]>,
+}
+
+impl PartialEq for Schema {
+    fn eq(&self, other: &Schema) -> bool {
+        self.definition == other.definition
+    }
+}
+
+impl Schema {
+    /// Checks a definition and makes it ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Schema`], which says what cannot be.
+    pub(crate) fn checked(definition: Definition) -> Result<Schema> {
+        check(&definition).map_err(|what| Error::Schema {
+            table: definition.name.clone(),
+            what,
+        })?;
+        let (places, layouts) = layout::places(&definition.columns, &definition.key);
+        let block = layout::block(&definition.columns, &places, &layouts);
+        let shape = |key: &[KeyColumn]| KeyShape::new(&definition.columns, key);
+        let indexes = definition.indexes.iter();
+        Ok(Schema {
+            key_shape: shape(&definition.key),
+            index_shapes: indexes.map(|index| shape(&index.columns)).collect(),
+            places: places.into(),
+            layouts: layouts.into(),
+            block,
+            definition,
+        })
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Its columns, in order.
+    pub fn columns(&self) -> &[Column] {
+        &self.definition.columns
+    }
+
+    /// The position of a column by its name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        let mut columns = self.definition.columns.iter();
+        columns.position(|column| column.name == name)
+    }
+
+    /// The columns of its primary key, in order.
+    pub fn key(&self) -> &[KeyColumn] {
+        &self.definition.key
+    }
+
+    /// Its secondary indexes.
+    pub fn indexes(&self) -> &[Index] {
+        &self.definition.indexes
+    }
+
+    /// The position of an index by its name.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        let mut indexes = self.definition.indexes.iter();
+        indexes.position(|index| index.name == name)
+    }
+
+    /// How often columns were added, counted from 1; each row says at which version it was written.
+    pub fn version(&self) -> u16 {
+        self.layouts.len() as u16
+    }
+
+    pub(crate) fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, column: usize) -> Place {
+        self.places[column]
+    }
+
+    /// The layout of rows of a version, if there was such a version.
+    #[inline]
+    pub(crate) fn layout(&self, version: u16) -> Option<Layout> {
+        let index = usize::from(version).checked_sub(1)?;
+        self.layouts.get(index).copied()
+    }
+
+    /// What goes with every patch; see `layout.rs`.
+    pub(crate) fn block(&self) -> &[u8] {
+        &self.block
+    }
+
+    #[inline]
+    pub(crate) fn key_shape(&self) -> &KeyShape {
+        &self.key_shape
+    }
+
+    #[inline]
+    pub(crate) fn index_shape(&self, index: usize) -> &KeyShape {
+        &self.index_shapes[index]
+    }
+
+    /// True if an index stands on that column.
+    pub(crate) fn is_indexed(&self, column: usize) -> bool {
+        let stands_on = |index: &Index| index.columns.iter().any(|part| part.column == column);
+        self.definition.indexes.iter().any(stands_on)
+    }
+}
+
+type Check = std::result::Result<(), String>;
+
+fn check(definition: &Definition) -> Check {
+    check_name("the table", &definition.name)?;
+    check_columns(&definition.columns)?;
+    check_key("the primary key", &definition.key, &definition.columns)?;
+    for part in &definition.key {
+        let column = &definition.columns[part.column];
+        if column.nullable {
+            return Err(format!("key column {} may not be null", column.name));
+        }
+        if column.since > 1 {
+            return Err(format!("key column {} was added later", column.name));
+        }
+    }
+    check_indexes(definition)
+}
+
+fn check_columns(columns: &[Column]) -> Check {
+    if columns.len() > COLUMNS_MAX {
+        return Err(format!(
+            "{} columns are more than {COLUMNS_MAX}",
+            columns.len()
+        ));
+    }
+    unique("column", columns.iter().map(|column| column.name.as_str()))?;
+    let mut version = 1;
+    for column in columns {
+        check_column(column)?;
+        let follows = column.since == version || column.since == version + 1;
+        if !follows || column.since > VERSION_MAX {
+            let name = &column.name;
+            return Err(format!(
+                "column {name} has version {} after version {version}",
+                column.since
+            ));
+        }
+        version = column.since;
+    }
+    Ok(())
+}
+
+fn check_column(column: &Column) -> Check {
+    let name = &column.name;
+    check_name("column", name)?;
+    if let Kind::Decimal { scale } = column.kind
+        && scale > SCALE_MAX
+    {
+        return Err(format!(
+            "column {name} has scale {scale}, above {SCALE_MAX}"
+        ));
+    }
+    let default = column.default();
+    if !default.is_null() && default.kind() != Some(column.kind) {
+        return Err(format!(
+            "the default of column {name} is not {}",
+            column.kind
+        ));
+    }
+    if default
+        .variable_bytes()
+        .is_some_and(|bytes| bytes.len() > DEFAULT_BYTES_MAX)
+    {
+        return Err(format!(
+            "the default of column {name} is longer than {DEFAULT_BYTES_MAX} bytes"
+        ));
+    }
+    if column.since > 1 && !column.nullable && default.is_null() {
+        return Err(format!(
+            "column {name} is added to rows that exist: give it a default, or let it be null"
+        ));
+    }
+    Ok(())
+}
+
+fn check_key(of: &str, key: &[KeyColumn], columns: &[Column]) -> Check {
+    if key.is_empty() {
+        return Err(format!("{of} has no column"));
+    }
+    if key.len() > KEY_COLUMNS_MAX {
+        return Err(format!("{of} has more than {KEY_COLUMNS_MAX} columns"));
+    }
+    let mut seen = HashSet::new();
+    for part in key {
+        let Some(column) = columns.get(part.column) else {
+            return Err(format!(
+                "{of} names column {}, which is not there",
+                part.column
+            ));
+        };
+        if !seen.insert(part.column) {
+            return Err(format!("{of} names column {} twice", column.name));
+        }
+        match part.collation {
+            Collation::Binary => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_indexes(definition: &Definition) -> Check {
+    let indexes = &definition.indexes;
+    if indexes.len() > INDEXES_MAX {
+        return Err(format!(
+            "{} indexes are more than {INDEXES_MAX}",
+            indexes.len()
+        ));
+    }
+    unique("index", indexes.iter().map(|index| index.name.as_str()))?;
+    for index in indexes {
+        check_name("index", &index.name)?;
+        let of = format!("index {}", index.name);
+        check_key(&of, &index.columns, &definition.columns)?;
+    }
+    Ok(())
+}
+
+fn check_name(of: &str, name: &str) -> Check {
+    if name.is_empty() {
+        return Err(format!("{of} has an empty name"));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(format!(
+            "{of} {name} has a name of more than {NAME_BYTES_MAX} bytes"
+        ));
+    }
+    Ok(())
+}
+
+fn unique<'a>(of: &str, names: impl Iterator<Item = &'a str>) -> Check {
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(format!("{of} {name} is named twice"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Layouts: where the columns of a row lie, for each version of the schema.
+//!
+//! Columns are only added, and only at the end. So a column has one place for ever (its place among
+//! the fixed ones or among the variable ones, and its bit among the nullable ones), and a version of
+//! the schema is told by three counts.
+//!
+//! The *layout block* holds all that a function without the schema needs to change a row of any
+//! version: it goes with every patch. Numbers are little-endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 2 | the current version, v |
+//! | 6 each, v times | counts of nullable, fixed and variable columns of versions 1 to v |
+//! | 2 | how many columns were added after version 1, key columns apart |
+//! | each: 1 | bit 0: variable, bit 1: nullable, bit 2: has a default |
+//! | 8, or 4 + n | if it has a default: its bits, or its length and bytes |
+
+use crate::access::schema::{Column, KeyColumn};
+
+/// Where a column's value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the key, at that position among its columns.
+    Key { position: u16 },
+    /// In the row, that many eight bytes into its fixed part.
+    Fixed { ordinal: u16, null_bit: Option<u16> },
+    /// In the row, at that position among its variable columns.
+    Variable { ordinal: u16, null_bit: Option<u16> },
+}
+
+/// What a row of one version holds, in counts of columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Those that may be null.
+    pub(crate) nullable: u16,
+    /// Those of eight bytes.
+    pub(crate) fixed: u16,
+    /// Those of any length.
+    pub(crate) variable: u16,
+}
+
+/// What of a column a [`Place`] does not say: only the block needs it.
+pub(crate) const BLOCK_VARIABLE: u8 = 1;
+/// See [`BLOCK_VARIABLE`].
+pub(crate) const BLOCK_NULLABLE: u8 = 2;
+/// See [`BLOCK_VARIABLE`].
+pub(crate) const BLOCK_DEFAULT: u8 = 4;
+
+/// The places of all columns, and the layout of every version from 1 on.
+pub(crate) fn places(columns: &[Column], key: &[KeyColumn]) -> (Vec<Place>, Vec<Layout>) {
+    let mut layouts: Vec<Layout> = Vec::new();
+    let mut counts = Layout::default();
+    let mut places = Vec::with_capacity(columns.len());
+    for (position, column) in columns.iter().enumerate() {
+        while layouts.len() + 1 < usize::from(column.since) {
+            layouts.push(counts);
+        }
+        places.push(place(position, column, key, &mut counts));
+    }
+    layouts.push(counts);
+    (places, layouts)
+}
+
+fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layout) -> Place {
+    if let Some(position) = key.iter().position(|part| part.column == position) {
+        let position = position as u16;
+        return Place::Key { position };
+    }
+    let null_bit = column.nullable.then_some(counts.nullable);
+    counts.nullable += u16::from(column.nullable);
+    if column.kind.is_fixed() {
+        counts.fixed += 1;
+        let ordinal = counts.fixed - 1;
+        Place::Fixed { ordinal, null_bit }
+    } else {
+        counts.variable += 1;
+        let ordinal = counts.variable - 1;
+        Place::Variable { ordinal, null_bit }
+    }
+}
+
+/// The layout block; see the module.
+pub(crate) fn block(columns: &[Column], places: &[Place], layouts: &[Layout]) -> Box<[u8]> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&(layouts.len() as u16).to_le_bytes());
+    for layout in layouts {
+        for count in [layout.nullable, layout.fixed, layout.variable] {
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+    }
+    let added = columns
+        .iter()
+        .zip(places)
+        .filter(|(column, place)| column.since > 1 && !matches!(place, Place::Key { .. }));
+    out.extend_from_slice(&(added.clone().count() as u16).to_le_bytes());
+    for (column, _) in added {
+        block_column(column, &mut out);
+    }
+    out.into()
+}
+
+fn block_column(column: &Column, out: &mut Vec<u8>) {
+    let mut flags = 0;
+    flags |= BLOCK_VARIABLE * u8::from(!column.kind.is_fixed());
+    flags |= BLOCK_NULLABLE * u8::from(column.nullable);
+    flags |= BLOCK_DEFAULT * u8::from(column.default.is_some());
+    out.push(flags);
+    let default = column.default();
+    if let Some(bits) = default.fixed_bits() {
+        out.extend_from_slice(&bits.to_le_bytes());
+    } else if let Some(bytes) = default.variable_bytes() {
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+    }
+}

@@ -1,0 +1,32 @@
+//! Schemas: what a table's rows hold, by which key they are found, and which indexes go with them.
+//!
+//! A [`Schema`] is a table's whole definition. It is built with [`Schema::table`], checked once, and
+//! never changes; a column or an index more makes a new schema. Rows keep the version that they were
+//! written at, so that columns can be added without touching a single row.
+//!
+//! Invariants, checked when a schema is made and when one is read back:
+//! 1. Names of columns are unique in the table, names of indexes too; no name is empty or too long.
+//! 2. The primary key has a column at least, names none twice, and none of its columns may be null.
+//! 3. Versions of columns never fall from one column to the next: what is added stands at the end.
+//! 4. A column that was added later may be null or has a default; no default is null.
+
+mod builder;
+mod change;
+mod column;
+mod definition;
+mod layout;
+#[cfg(test)]
+pub(crate) mod random;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use builder::{Builder, KeyPart, asc, desc};
+pub(crate) use column::OwnedValue;
+pub use column::{Collation, Column, Index, KeyColumn};
+pub(crate) use definition::Definition;
+pub use definition::Schema;
+pub(crate) use layout::{BLOCK_DEFAULT, BLOCK_NULLABLE, BLOCK_VARIABLE, Layout, Place};
+pub(crate) use shape::{KeyShape, Part};
+pub use value::{Decimal, Kind, Value};

@@ -1,0 +1,268 @@
+//! The exact cut: every page as it was at one moment, read out while transactions go on.
+//!
+//! A page is in one of these states, told by its frame's `modified_in`:
+//!
+//! | state | `modified_in` | moved by |
+//! |---|---|---|
+//! | clean | 0 | captured; read from the disk |
+//! | dirty | the current epoch | its first change in this epoch, which lists it |
+//! | awaiting capture | the epoch before, while a cut runs | the cut, which begins a new epoch |
+//! | detached | the greatest number | made so; ended by attaching |
+//!
+//! Who changes a page that awaits capture hands its image to the pool first ([`super::images`]).
+//! Whoever moves `modified_in` away from the old epoch, capture or change, has won the page: the
+//! change does so while it holds the pool, so that a capture that lost finds the image there.
+
+use super::frame::{Body, CLEAN, DETACHED, Frame};
+use super::images::{Image, Images};
+use super::leaf::Leaf;
+use super::miss::Stop;
+use super::pages::Buffer;
+use crate::ids::PageId;
+use crate::plant::{Plant, planted};
+use parking_lot::{Condvar, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a checkpoint writes: all that changed since the last cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cut {
+    /// Names the cut, to capture its pages.
+    pub(crate) epoch: u64,
+    /// Pages to capture, ascending.
+    pub(crate) dirty: Vec<PageId>,
+    /// Pages that are gone, ascending. A page may be among them that no checkpoint has seen.
+    pub(crate) freed: Vec<PageId>,
+    /// The first number that was never used.
+    pub(crate) next_page: PageId,
+}
+
+/// What the buffer keeps about cuts.
+pub(super) struct Cuts {
+    /// Changes are counted to this epoch; it moves only while no section is active.
+    epoch: AtomicU64,
+    /// Pages changed or freed in this epoch. Held while a page is placed, so that the cut sees it
+    /// wholly or not at all.
+    pub(super) listed: Mutex<Vec<PageId>>,
+    images: Mutex<Images>,
+    room: Condvar,
+    /// The cut that is being captured; zero if none.
+    running: AtomicU64,
+    /// Its dirty pages that are not captured yet.
+    left: AtomicU64,
+    page_bytes: u64,
+    pre_image_bytes_max: u64,
+}
+
+impl Cuts {
+    /// No cut is running.
+    pub(super) fn new(page_bytes: u32, pre_image_bytes_max: u64) -> Cuts {
+        Cuts {
+            epoch: AtomicU64::new(1),
+            listed: Mutex::new(Vec::new()),
+            images: Mutex::new(Images::new()),
+            room: Condvar::new(),
+            running: AtomicU64::new(0),
+            left: AtomicU64::new(0),
+            page_bytes: page_bytes.into(),
+            pre_image_bytes_max,
+        }
+    }
+
+    /// The epoch that changes count to now.
+    #[inline]
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of all images in the pool.
+    pub(super) fn image_bytes(&self) -> u64 {
+        self.images.lock().all_bytes()
+    }
+
+    /// True if a page last changed in that epoch still has to be captured.
+    fn awaits_capture(&self, modified_in: u64) -> bool {
+        modified_in != CLEAN && modified_in != DETACHED && modified_in < self.epoch()
+    }
+
+    /// A page leaves its frame: hands its image over if the running cut still needs it.
+    pub(super) fn hand_over(&self, frame: &Frame, page: PageId, image: Image) {
+        let seen = frame.modified_in.load(Ordering::Acquire);
+        if self.awaits_capture(seen) {
+            let mut images = self.images.lock();
+            if win(frame, seen) {
+                images.keep(page, image, false);
+            }
+        }
+    }
+
+    /// The slow half of a page's first change in an epoch.
+    #[cold]
+    fn first_change(
+        &self,
+        frame: &Frame,
+        page: PageId,
+        copy: impl FnOnce() -> Image,
+    ) -> Result<(), Stop> {
+        let seen = frame.modified_in.load(Ordering::Acquire);
+        assert!(seen != DETACHED, "{page} is detached and cannot change");
+        if self.awaits_capture(seen) {
+            if planted(Plant::SkipPreImage) {
+                return Ok(());
+            }
+            let mut images = self.images.lock();
+            if images.copied_bytes() + self.page_bytes > self.pre_image_bytes_max {
+                return Err(Stop::PreImages);
+            }
+            if win(frame, seen) {
+                images.keep(page, copy(), true);
+            }
+        }
+        let mut listed = self.listed.lock();
+        frame.modified_in.store(self.epoch(), Ordering::Release);
+        listed.push(page);
+        Ok(())
+    }
+}
+
+/// Takes the page from the running cut's captures, or from its changes; false if the other side did.
+fn win(frame: &Frame, seen: u64) -> bool {
+    frame
+        .modified_in
+        .compare_exchange(seen, CLEAN, Ordering::AcqRel, Ordering::Acquire)
+        .is_ok()
+}
+
+impl Buffer {
+    /// Begins a new epoch and tells what changed in the one that ends. Called with no section active;
+    /// the cut before must be finished.
+    pub(crate) fn cut(&self) -> Cut {
+        let cuts = &self.cuts;
+        let mut listed = cuts.listed.lock();
+        let epoch = cuts.epoch();
+        let before = cuts.running.swap(epoch, Ordering::AcqRel);
+        assert!(before == 0, "the cut of epoch {before} is not finished");
+        cuts.epoch.store(epoch + 1, Ordering::Release);
+        let mut pages = std::mem::take(&mut *listed);
+        pages.sort_unstable();
+        pages.dedup();
+        let guard = crossbeam_epoch::pin();
+        let is_there = |page: &PageId| {
+            // A detached page stands where one was freed: for the checkpoint that one is gone.
+            let frame = self.translation.get(*page, &guard);
+            frame.is_some_and(|frame| frame.modified_in.load(Ordering::Acquire) != DETACHED)
+        };
+        let (dirty, freed): (Vec<PageId>, Vec<PageId>) = pages.into_iter().partition(is_there);
+        cuts.left.store(dirty.len() as u64, Ordering::Release);
+        let next_page = self.numbers.lock().next();
+        Cut {
+            epoch,
+            dirty,
+            freed,
+            next_page,
+        }
+    }
+
+    /// Copies the page as it was at the cut into `out`, a page long. Once for each dirty page of the
+    /// cut, from any thread, while transactions go on.
+    pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut [u8]) {
+        let cuts = &self.cuts;
+        assert!(
+            epoch == cuts.running.load(Ordering::Acquire),
+            "no cut of epoch {epoch} runs"
+        );
+        if !self.capture_in_place(epoch, page, out) {
+            let found = cuts.images.lock().take(page, out);
+            assert!(
+                found,
+                "{page} was not dirty at the cut, or is captured already"
+            );
+            cuts.room.notify_all();
+        }
+        cuts.left.fetch_sub(1, Ordering::AcqRel);
+        if super::page::kind(out) == Some(super::page::Kind::Leaf) {
+            let leaf = Leaf::from_image(out.into());
+            let locked = (0..leaf.count()).find(|slot| leaf.word(*slot).is_locked());
+            assert!(locked.is_none(), "{page} was cut with a locked row");
+        }
+    }
+
+    /// Captures the page from its frame, unless it has changed since.
+    fn capture_in_place(&self, epoch: u64, page: PageId, out: &mut [u8]) -> bool {
+        let guard = crossbeam_epoch::pin();
+        let Some(frame) = self.translation.get(page, &guard) else {
+            return false;
+        };
+        let seen = frame.modified_in.load(Ordering::Acquire);
+        if seen == CLEAN || seen > epoch {
+            return false;
+        }
+        match &frame.body {
+            Body::Leaf(latch) => {
+                let leaf = latch.read();
+                if leaf.is_gone() || !win(frame, seen) {
+                    return false;
+                }
+                out.copy_from_slice(leaf.image());
+            }
+            Body::Inner(inner) => {
+                if !win(frame, seen) {
+                    return false;
+                }
+                out.copy_from_slice(inner.image());
+            }
+            Body::Overflow(bytes) => {
+                if !win(frame, seen) {
+                    return false;
+                }
+                out.copy_from_slice(bytes);
+            }
+        }
+        true
+    }
+
+    /// Ends the cut: every dirty page is captured. Wakes who waits for the pool.
+    pub(crate) fn finish_cut(&self, epoch: u64) {
+        let cuts = &self.cuts;
+        let left = cuts.left.load(Ordering::Acquire);
+        assert!(left == 0, "{left} dirty pages of the cut are not captured");
+        let images = cuts.images.lock();
+        assert!(images.is_empty(), "images wait that no capture asks for");
+        let running = cuts.running.swap(0, Ordering::AcqRel);
+        assert!(
+            running == epoch,
+            "the cut of epoch {running} runs, not that of {epoch}"
+        );
+        cuts.room.notify_all();
+    }
+
+    /// Waits, outside a section, until the pool can take another pre-image.
+    pub(crate) fn wait_for_pre_images(&self) {
+        let cuts = &self.cuts;
+        let mut images = cuts.images.lock();
+        let is_full = |images: &mut Images| {
+            images.copied_bytes() + cuts.page_bytes > cuts.pre_image_bytes_max
+        };
+        cuts.room.wait_while(&mut images, is_full);
+    }
+
+    /// Must come before any change of the leaf, under its exclusive latch: lists it as dirty, and
+    /// keeps the cut's image if it still is to be captured.
+    #[inline]
+    pub(crate) fn touch_leaf(&self, frame: &Frame, leaf: &Leaf) -> Result<(), Stop> {
+        if frame.modified_in.load(Ordering::Relaxed) == self.cuts.epoch() {
+            return Ok(());
+        }
+        self.cuts
+            .first_change(frame, leaf.page(), || Image::Own(leaf.image().into()))
+    }
+
+    /// The same for a page that is about to be replaced by a node with another content.
+    pub(crate) fn touch_inner(&self, frame: &Frame) -> Result<(), Stop> {
+        if frame.modified_in.load(Ordering::Relaxed) == self.cuts.epoch() {
+            return Ok(());
+        }
+        let inner = frame.inner().expect("the frame of an inner node");
+        self.cuts
+            .first_change(frame, inner.page(), || Image::Shared(inner.image().clone()))
+    }
+}

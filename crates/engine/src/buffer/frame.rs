@@ -1,0 +1,167 @@
+//! A frame: a resident page with what the buffer knows about it.
+
+use super::inner::Inner;
+use super::leaf::Leaf;
+use super::page::{self, Kind};
+use crate::ids::{PageId, TreeId};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A frame: one cache line, so that a lookup waits for one.
+#[repr(C, align(64))]
+pub(crate) struct Frame {
+    /// What it holds.
+    pub(super) body: Body,
+    /// [`CLEAN`], [`DETACHED`], or the epoch of the last change.
+    pub(super) modified_in: AtomicU64,
+}
+
+const _: () = assert!(size_of::<Frame>() == 64, "a frame is a cache line");
+
+/// `modified_in` of a page that is as the last finished checkpoint has it.
+pub(super) const CLEAN: u64 = 0;
+
+/// `modified_in` of a page that no checkpoint may see yet.
+pub(super) const DETACHED: u64 = u64::MAX;
+
+/// What a frame holds, by the page's kind.
+pub(super) enum Body {
+    Leaf(RwLock<Leaf>),
+    Inner(Inner),
+    Overflow(Arc<[u8]>),
+}
+
+/// A page's content before it has a frame.
+pub(crate) enum Content {
+    /// Rows.
+    Leaf(Leaf),
+    /// Separators and children.
+    Inner(Inner),
+    /// The page's bytes.
+    Overflow(Box<[u8]>),
+}
+
+impl Content {
+    /// The content that an image from the disk holds. The caller has verified the image.
+    pub(super) fn from_image(image: Box<[u8]>) -> Content {
+        match page::kind(&image).expect("a verified image has a kind") {
+            Kind::Leaf => Content::Leaf(Leaf::from_image(image)),
+            Kind::Inner => Content::Inner(Inner::from_image(&image)),
+            Kind::Overflow => Content::Overflow(image),
+        }
+    }
+
+    /// The page that the content names in its header.
+    pub(super) fn page(&self) -> PageId {
+        match self {
+            Content::Leaf(leaf) => leaf.page(),
+            Content::Inner(inner) => page::number(inner.image()),
+            Content::Overflow(bytes) => page::number(bytes),
+        }
+    }
+}
+
+impl Frame {
+    /// A frame for the content.
+    pub(super) fn new(content: Content, modified_in: u64) -> Frame {
+        Frame {
+            body: match content {
+                Content::Leaf(leaf) => Body::Leaf(RwLock::new(leaf)),
+                Content::Inner(inner) => Body::Inner(inner),
+                Content::Overflow(bytes) => Body::Overflow(bytes.into()),
+            },
+            modified_in: AtomicU64::new(modified_in),
+        }
+    }
+
+    /// Where a leaf's bytes lie, as a number; zero for other pages. Before the frame is shared.
+    pub(super) fn image_address(&self) -> usize {
+        self.leaf()
+            .map_or(0, |latch| latch.read().image().as_ptr().addr())
+    }
+
+    /// Page and tree that the page's header names. Not of a leaf that is gone.
+    pub(crate) fn label(&self) -> (PageId, TreeId) {
+        match &self.body {
+            Body::Leaf(latch) => {
+                let leaf = latch.read();
+                (leaf.page(), page::tree(leaf.image()))
+            }
+            Body::Inner(inner) => (inner.page(), inner.tree()),
+            Body::Overflow(bytes) => (page::number(bytes), page::tree(bytes)),
+        }
+    }
+
+    /// True if no checkpoint may see the page yet.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.modified_in.load(Ordering::Acquire) == DETACHED
+    }
+
+    /// The latched leaf, if the page is one.
+    #[inline]
+    pub(crate) fn leaf(&self) -> Option<&RwLock<Leaf>> {
+        match &self.body {
+            Body::Leaf(leaf) => Some(leaf),
+            Body::Inner(_) | Body::Overflow(_) => None,
+        }
+    }
+
+    /// The inner node, if the page is one.
+    #[inline]
+    pub(crate) fn inner(&self) -> Option<&Inner> {
+        match &self.body {
+            Body::Inner(inner) => Some(inner),
+            Body::Leaf(_) | Body::Overflow(_) => None,
+        }
+    }
+
+    /// The bytes of an overflow page, if the page is one.
+    pub(crate) fn overflow(&self) -> Option<&[u8]> {
+        match &self.body {
+            Body::Overflow(bytes) => Some(bytes),
+            Body::Leaf(_) | Body::Inner(_) => None,
+        }
+    }
+}
+
+/// Memory in use for frames.
+#[derive(Debug)]
+pub(super) struct Account {
+    frame_bytes: u64,
+    bytes: AtomicU64,
+}
+
+/// What the allocator keeps beside each of a frame's two pieces, in bytes: its header, and the gap
+/// that aligning the frame to a line leaves.
+const ALLOCATOR_BYTES: u64 = 16 + 16 + 32;
+
+impl Account {
+    /// For frames with pages of that length.
+    pub(super) fn new(page_bytes: u32) -> Account {
+        Account {
+            frame_bytes: u64::from(page_bytes) + size_of::<Frame>() as u64 + ALLOCATOR_BYTES,
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes in use, frames that wait for their last reader included.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// A frame with its page came.
+    pub(super) fn charge(&self) {
+        self.bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
+    }
+
+    /// A frame with its page was freed.
+    pub(super) fn discharge(&self) {
+        self.bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
+    }
+
+    /// What one frame takes with its page.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        self.frame_bytes
+    }
+}

@@ -1,0 +1,354 @@
+//! An inner node: separators and children, a value that is never changed but replaced whole.
+//!
+//! After the header of every page ([`super::page`]), little endian, n separators:
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 28 | 2 | n |
+//! | 30 | 2 | prefix: how many bytes all separators begin with |
+//! | 32 | 8 | zero |
+//! | 40 | | the prefix |
+//! | | 4n | heads: the first 4 bytes of each separator behind the prefix, as in a leaf |
+//! | | 8(n+1) | page numbers of the children |
+//! | | 2n | length of each separator behind the prefix |
+//! | | 2n | where the tail of each separator ends |
+//! | | | tails back to back: the separators' bytes behind prefix and head |
+//!
+//! Invariants:
+//! 1. Separators ascend strictly. Child i holds the keys from separator i-1 (inclusive) up to
+//!    separator i (exclusive); the first and the last child have no bound here, only above.
+//! 2. The children's level is one less than the node's.
+
+use super::leaf::{common_bytes, head_of};
+use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
+use crate::ids::{PageId, TreeId};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+const COUNT_AT: usize = 28;
+const PREFIX_AT: usize = 30;
+const HEAD_BYTES: usize = 4;
+const CHILD_BYTES: usize = 8;
+
+/// Bytes that a separator takes beside its tail.
+const SEPARATOR_BYTES: usize = HEAD_BYTES + CHILD_BYTES + 2 + 2;
+
+/// See the module.
+#[derive(Clone)]
+pub(crate) struct Inner {
+    bytes: Arc<[u8]>,
+    tree: TreeId,
+    count: u16,
+    prefix: u16,
+    level: u8,
+}
+
+impl Inner {
+    /// The node in an image from the disk.
+    pub(super) fn from_image(image: &[u8]) -> Inner {
+        Inner {
+            tree: page::tree(image),
+            count: u16_at(image, COUNT_AT),
+            prefix: u16_at(image, PREFIX_AT),
+            level: page::level(image),
+            bytes: image.into(),
+        }
+    }
+
+    /// The page as it would stand on the disk.
+    pub(super) fn image(&self) -> &Arc<[u8]> {
+        &self.bytes
+    }
+
+    /// The tree that the node belongs to.
+    #[inline]
+    pub(crate) fn tree(&self) -> TreeId {
+        self.tree
+    }
+
+    /// 1 above leaves, 2 above that, and so on.
+    #[inline]
+    pub(crate) fn level(&self) -> u8 {
+        self.level
+    }
+
+    /// The page's number.
+    pub(crate) fn page(&self) -> PageId {
+        page::number(&self.bytes)
+    }
+
+    /// Separators; there is one child more.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// The child at that place.
+    #[inline]
+    pub(crate) fn child(&self, index: usize) -> PageId {
+        assert!(
+            index <= self.count(),
+            "child {index} of {}",
+            self.count() + 1
+        );
+        let children = self.heads_at() + HEAD_BYTES * self.count();
+        PageId(u64_at(&self.bytes, children + CHILD_BYTES * index))
+    }
+
+    /// Which child holds the key: how many separators are not above it.
+    #[inline]
+    pub(crate) fn index_of(&self, key: &[u8]) -> usize {
+        self.rank(key, true)
+    }
+
+    /// Which child holds the greatest keys below `key`: how many separators are below it. Without a
+    /// key the last child.
+    pub(crate) fn index_before(&self, key: Option<&[u8]>) -> usize {
+        key.map_or(self.count(), |key| self.rank(key, false))
+    }
+
+    /// How many separators are below the key, with `or_equal` also those that equal it.
+    #[inline]
+    fn rank(&self, key: &[u8], or_equal: bool) -> usize {
+        let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            return if key < prefix { 0 } else { self.count() };
+        };
+        let head = head_of(suffix);
+        let start = self.heads_at();
+        let heads = self.bytes[start..start + HEAD_BYTES * self.count()]
+            .as_chunks::<HEAD_BYTES>()
+            .0;
+        let mut rank = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
+        if heads
+            .get(rank)
+            .is_none_or(|other| u32::from_le_bytes(*other) != head)
+        {
+            return rank;
+        }
+        let mut end =
+            rank + heads[rank..].partition_point(|other| u32::from_le_bytes(*other) == head);
+        while rank < end {
+            let middle = usize::midpoint(rank, end);
+            let order = self.compare_tail(middle, suffix);
+            if order == Ordering::Less || (or_equal && order == Ordering::Equal) {
+                rank = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        rank
+    }
+
+    fn compare_tail(&self, index: usize, suffix: &[u8]) -> Ordering {
+        let (own, suffix_bytes) = self.tail(index);
+        let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+        own.cmp(tail).then(suffix_bytes.cmp(&suffix.len()))
+    }
+
+    /// A separator's tail, and its whole length behind the prefix.
+    fn tail(&self, index: usize) -> (&[u8], usize) {
+        let lengths = self.heads_at() + (HEAD_BYTES + CHILD_BYTES) * self.count() + CHILD_BYTES;
+        let ends = lengths + 2 * self.count();
+        let suffix_bytes = usize::from(u16_at(&self.bytes, lengths + 2 * index));
+        let end = usize::from(u16_at(&self.bytes, ends + 2 * index));
+        (
+            &self.bytes[end - suffix_bytes.saturating_sub(HEAD_BYTES)..end],
+            suffix_bytes,
+        )
+    }
+
+    /// Everything taken apart, to be changed and put together again.
+    pub(crate) fn branches(&self) -> Branches {
+        let mut branches = Branches::default();
+        let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
+        for index in 0..self.count() {
+            let (tail, suffix_bytes) = self.tail(index);
+            let head = u32_at(&self.bytes, self.heads_at() + HEAD_BYTES * index).to_be_bytes();
+            branches.bytes.extend_from_slice(prefix);
+            branches
+                .bytes
+                .extend_from_slice(&head[..suffix_bytes.min(HEAD_BYTES)]);
+            branches.bytes.extend_from_slice(tail);
+            branches.ends.push(branches.bytes.len());
+        }
+        branches.children = (0..=self.count()).map(|index| self.child(index)).collect();
+        branches
+    }
+
+    /// What is wrong with the page's own frame; the contents can be read if nothing is.
+    pub(crate) fn check_frame(&self) -> Result<(), String> {
+        let fixed = self.heads_at() + SEPARATOR_BYTES * self.count() + CHILD_BYTES;
+        if fixed > self.bytes.len() {
+            return Err(format!("{} separators end behind the page", self.count()));
+        }
+        let ends = fixed - 2 * self.count();
+        let mut end = fixed;
+        for index in 0..self.count() {
+            let suffix_bytes = usize::from(u16_at(&self.bytes, ends - 2 * (self.count() - index)));
+            end += suffix_bytes.saturating_sub(HEAD_BYTES);
+            if usize::from(u16_at(&self.bytes, ends + 2 * index)) != end || end > self.bytes.len() {
+                return Err(format!("separator {index} does not end where it must"));
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn heads_at(&self) -> usize {
+        HEADER_BYTES + usize::from(self.prefix)
+    }
+}
+
+/// An inner node's separators and children, outside a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Branches {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    children: Vec<PageId>,
+}
+
+impl Branches {
+    /// One child, no separator.
+    pub(crate) fn of(child: PageId) -> Branches {
+        Branches {
+            children: vec![child],
+            ..Branches::default()
+        }
+    }
+
+    /// Separators; there is one child more.
+    pub(crate) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The children in key order.
+    pub(crate) fn children(&self) -> &[PageId] {
+        &self.children
+    }
+
+    /// The separator at that place.
+    pub(crate) fn separator(&self, index: usize) -> &[u8] {
+        &self.bytes[self.start(index)..self.ends[index]]
+    }
+
+    /// Puts a separator and the child right of it in at that place.
+    pub(crate) fn insert(&mut self, index: usize, separator: &[u8], right: PageId) {
+        let start = self.start(index);
+        self.bytes.splice(start..start, separator.iter().copied());
+        for end in &mut self.ends[index..] {
+            *end += separator.len();
+        }
+        self.ends.insert(index, start + separator.len());
+        self.children.insert(index + 1, right);
+    }
+
+    /// Takes the child out, and the separator that parted it from its left neighbour, or (the first
+    /// one) from its right neighbour.
+    pub(crate) fn remove_child(&mut self, index: usize) {
+        self.children.remove(index);
+        let separator = index.saturating_sub(1);
+        let (start, end) = (self.start(separator), self.ends[separator]);
+        self.bytes.drain(start..end);
+        self.ends.remove(separator);
+        for later in &mut self.ends[separator..] {
+            *later -= end - start;
+        }
+    }
+
+    /// Splits at a separator, which goes up: what is left of it, it, what is right of it.
+    pub(crate) fn split_at(&self, index: usize) -> (Branches, Vec<u8>, Branches) {
+        let (start, end) = (self.start(index), self.ends[index]);
+        let left = Branches {
+            bytes: self.bytes[..start].to_vec(),
+            ends: self.ends[..index].to_vec(),
+            children: self.children[..=index].to_vec(),
+        };
+        let right = Branches {
+            bytes: self.bytes[end..].to_vec(),
+            ends: self.ends[index + 1..]
+                .iter()
+                .map(|later| later - end)
+                .collect(),
+            children: self.children[index + 1..].to_vec(),
+        };
+        (left, self.bytes[start..end].to_vec(), right)
+    }
+
+    /// The separator to split at when the node is full: the middle; but when the newest one, at
+    /// `grown_at`, is the last, the one before it, so that ascending inserts fill nodes up.
+    pub(crate) fn split_index(&self, grown_at: usize) -> usize {
+        let count = self.count();
+        assert!(count >= 3, "a full inner node has three separators");
+        if grown_at + 1 == count {
+            count - 2
+        } else {
+            count / 2
+        }
+    }
+
+    /// The node that holds all this; none if it does not fit into a page.
+    pub(crate) fn node(
+        &self,
+        page_bytes: usize,
+        page: PageId,
+        tree: TreeId,
+        level: u8,
+    ) -> Option<Inner> {
+        let count = self.count();
+        let prefix = self.prefix_bytes();
+        let fixed = HEADER_BYTES + prefix + SEPARATOR_BYTES * count + CHILD_BYTES;
+        let suffix_bytes = |index| self.separator(index).len() - prefix;
+        let tails: usize = (0..count)
+            .map(|i| suffix_bytes(i).saturating_sub(HEAD_BYTES))
+            .sum();
+        if fixed + tails > page_bytes {
+            return None;
+        }
+        let mut image = vec![0; page_bytes];
+        page::label(&mut image, page, tree, Kind::Inner, level);
+        put_u16(&mut image, COUNT_AT, count as u16);
+        put_u16(&mut image, PREFIX_AT, prefix as u16);
+        let heads = HEADER_BYTES + prefix;
+        image[HEADER_BYTES..heads].copy_from_slice(&self.bytes[..prefix]);
+        let children = heads + HEAD_BYTES * count;
+        let lengths = children + CHILD_BYTES * (count + 1);
+        let mut end = fixed;
+        for (index, child) in self.children.iter().enumerate() {
+            put_u64(&mut image, children + CHILD_BYTES * index, child.0);
+        }
+        for index in 0..count {
+            let suffix = &self.separator(index)[prefix..];
+            let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+            put_u32(&mut image, heads + HEAD_BYTES * index, head_of(suffix));
+            put_u16(&mut image, lengths + 2 * index, suffix.len() as u16);
+            image[end..end + tail.len()].copy_from_slice(tail);
+            end += tail.len();
+            put_u16(&mut image, lengths + 2 * (count + index), end as u16);
+        }
+        Some(Inner::from_image(&image))
+    }
+
+    /// What a node takes that holds all this and one separator more behind it, in bytes, or a little
+    /// more than that.
+    pub(crate) fn bytes_with(&self, separator: &[u8]) -> usize {
+        let prefix = match self.count() {
+            0 => 0,
+            _ => common_bytes(self.separator(0), separator),
+        };
+        let suffixes = self.bytes.len() + separator.len() - prefix * (self.count() + 1);
+        HEADER_BYTES + prefix + SEPARATOR_BYTES * (self.count() + 1) + CHILD_BYTES + suffixes
+    }
+
+    /// What all separators begin with: as they ascend, what the first and the last begin with.
+    fn prefix_bytes(&self) -> usize {
+        match self.count() {
+            0 => 0,
+            count => common_bytes(self.separator(0), self.separator(count - 1)),
+        }
+    }
+
+    fn start(&self, index: usize) -> usize {
+        index.checked_sub(1).map_or(0, |before| self.ends[before])
+    }
+}

@@ -1,0 +1,212 @@
+//! Changing a leaf's rows: insert, grow, write, remove, and compaction of what dead rows leave.
+
+use super::counter;
+use super::view::{
+    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, Leaf, PLACE_BYTES, ROW_BYTES,
+    SLOT_BYTES, SUFFIX_AT, head_of,
+};
+use crate::buffer::Word;
+use crate::buffer::page::{put_u16, put_u32, put_u64, u16_at};
+use std::cmp::Ordering;
+
+/// The leaf cannot take the row, not even compacted: the tree must split it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NoRoom;
+
+impl Leaf {
+    /// Inserts a row with an empty value and room for one of `capacity` bytes.
+    ///
+    /// `at` is where [`Leaf::search`] said that the key belongs. Room that rows keep beyond their
+    /// values, but for locked rows, counts as free.
+    pub(crate) fn insert(
+        &mut self,
+        at: usize,
+        key: &[u8],
+        word: Word,
+        capacity: usize,
+    ) -> Result<(), NoRoom> {
+        debug_assert!(self.covers(key), "the key lies between the fences");
+        debug_assert!(at == 0 || self.compare_key(at - 1, key) == Ordering::Less);
+        debug_assert!(at == self.count() || self.compare_key(at, key) == Ordering::Greater);
+        let suffix_bytes = key.len() - usize::from(self.prefix);
+        let row_bytes = row_bytes(suffix_bytes, capacity);
+        if self.gap_bytes() < SLOT_BYTES + row_bytes {
+            self.gain(SLOT_BYTES + row_bytes, None)?;
+        }
+        self.push(at, key, word, capacity);
+        self.last_insert = at as u16;
+        self.counter = counter::fresh();
+        Ok(())
+    }
+
+    /// Makes room for a value of that length; the value stays, and so do the slots.
+    pub(crate) fn reserve(&mut self, slot: usize, capacity: usize) -> Result<(), NoRoom> {
+        if capacity <= self.capacity(slot) {
+            return Ok(());
+        }
+        let suffix_bytes = self.suffix_bytes(slot);
+        let row_bytes = row_bytes(suffix_bytes, capacity);
+        if self.gap_bytes() < row_bytes {
+            let more = capacity - self.capacity(slot);
+            return self.gain(more, Some((slot, capacity)));
+        }
+        let (row, length) = (self.row(slot), self.value(slot).len());
+        let old_bytes = self.row_bytes_at(slot);
+        let start = self.take_heap(row_bytes);
+        let content = ROW_BYTES + self.tail_bytes(row) + length;
+        self.bytes.copy_within(row..row + content, start);
+        put_u16(&mut self.bytes, start + CAPACITY_AT, capacity as u16);
+        let place = self.places_at() + PLACE_BYTES * slot;
+        put_u16(&mut self.bytes, place, start as u16);
+        self.bury(row, old_bytes);
+        Ok(())
+    }
+
+    /// Writes the row's value, for which room must have been reserved.
+    pub(crate) fn set_value(&mut self, slot: usize, value: &[u8]) {
+        let capacity = self.capacity(slot);
+        assert!(
+            value.len() <= capacity,
+            "{} bytes into room for {capacity}",
+            value.len()
+        );
+        let row = self.row(slot);
+        let start = row + ROW_BYTES + self.tail_bytes(row);
+        self.bytes[start..start + value.len()].copy_from_slice(value);
+        put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
+    }
+
+    /// Writes the row's word.
+    #[inline]
+    pub(crate) fn set_word(&mut self, slot: usize, word: Word) {
+        let row = self.row(slot);
+        put_u64(&mut self.bytes, row, word.0);
+    }
+
+    /// Removes the row; those behind it move one slot down.
+    pub(crate) fn remove(&mut self, slot: usize) {
+        let (row, row_bytes) = (self.row(slot), self.row_bytes_at(slot));
+        let (heads, places) = (self.heads_at(), self.places_at());
+        let end = places + PLACE_BYTES * self.count();
+        let (head, place) = (heads + HEAD_BYTES * slot, places + PLACE_BYTES * slot);
+        self.bytes.copy_within(head + HEAD_BYTES..place, head);
+        self.bytes
+            .copy_within(place + PLACE_BYTES..end, place - HEAD_BYTES);
+        self.set_count(self.count - 1);
+        self.bury(row, row_bytes);
+        self.counter = counter::fresh();
+    }
+
+    /// True if the leaf can take that value under that key, as a new row or for the row that is there.
+    pub(crate) fn has_room(&self, key: &[u8], capacity: usize) -> bool {
+        let found = self.search(key);
+        let need = match found {
+            Ok(slot) if capacity <= self.capacity(slot) => return true,
+            Ok(slot) => capacity - self.capacity_kept(slot),
+            Err(_) => SLOT_BYTES + row_bytes(key.len() - usize::from(self.prefix), capacity),
+        };
+        if found.is_err() && self.gap_bytes() >= need {
+            return true;
+        }
+        self.free_bytes_compacted() >= need
+    }
+
+    /// Bytes between the places and the lowest row.
+    #[inline]
+    pub(super) fn gap_bytes(&self) -> usize {
+        self.heap() - (self.places_at() + PLACE_BYTES * self.count())
+    }
+
+    /// Bytes that would be free after a compaction.
+    pub(super) fn free_bytes_compacted(&self) -> usize {
+        let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        let slack: usize = (0..self.count())
+            .map(|slot| self.capacity(slot) - self.capacity_kept(slot))
+            .sum();
+        self.gap_bytes() + dead + slack
+    }
+
+    /// The capacity that the row keeps when it moves: a locked row's was reserved for what comes.
+    pub(super) fn capacity_kept(&self, slot: usize) -> usize {
+        if self.word(slot).is_locked() {
+            self.capacity(slot)
+        } else {
+            self.value(slot).len()
+        }
+    }
+
+    /// Writes a row without asking for room. `at` must be the key's place.
+    pub(super) fn push(&mut self, at: usize, key: &[u8], word: Word, capacity: usize) {
+        let suffix = &key[usize::from(self.prefix)..];
+        let row = self.take_heap(row_bytes(suffix.len(), capacity));
+        put_u64(&mut self.bytes, row, word.0);
+        put_u16(&mut self.bytes, row + SUFFIX_AT, suffix.len() as u16);
+        put_u16(&mut self.bytes, row + LENGTH_AT, 0);
+        put_u16(&mut self.bytes, row + CAPACITY_AT, capacity as u16);
+        let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+        self.bytes[row + ROW_BYTES..row + ROW_BYTES + tail.len()].copy_from_slice(tail);
+        self.open_slot(at, head_of(suffix), row);
+    }
+
+    fn open_slot(&mut self, at: usize, head: u32, row: usize) {
+        let (heads, places) = (self.heads_at(), self.places_at());
+        let end = places + PLACE_BYTES * self.count();
+        let (head_at, place_at) = (heads + HEAD_BYTES * at, places + PLACE_BYTES * at);
+        self.bytes.copy_within(place_at..end, place_at + SLOT_BYTES);
+        self.bytes
+            .copy_within(head_at..place_at, head_at + HEAD_BYTES);
+        put_u32(&mut self.bytes, head_at, head);
+        put_u16(&mut self.bytes, place_at + HEAD_BYTES, row as u16);
+        self.set_count(self.count + 1);
+    }
+
+    /// Compacts the page if that frees so many bytes. With `grown` that slot gets that capacity,
+    /// which is what the bytes are for.
+    fn gain(&mut self, need: usize, grown: Option<(usize, usize)>) -> Result<(), NoRoom> {
+        let mut free_bytes = self.free_bytes_compacted();
+        if let Some((slot, _)) = grown {
+            // What the row keeps beyond its value was counted as free, but `need` starts from its
+            // capacity.
+            free_bytes -= self.capacity(slot) - self.capacity_kept(slot);
+        }
+        if free_bytes < need {
+            return Err(NoRoom);
+        }
+        self.compact(grown);
+        Ok(())
+    }
+
+    fn heap(&self) -> usize {
+        usize::from(u16_at(&self.bytes, HEAP_AT))
+    }
+
+    fn take_heap(&mut self, row_bytes: usize) -> usize {
+        let start = self.heap() - row_bytes;
+        put_u16(&mut self.bytes, HEAP_AT, start as u16);
+        start
+    }
+
+    fn row_bytes_at(&self, slot: usize) -> usize {
+        row_bytes(self.suffix_bytes(slot), self.capacity(slot))
+    }
+
+    /// The row at that place is dead.
+    fn bury(&mut self, row: usize, row_bytes: usize) {
+        if row == self.heap() {
+            put_u16(&mut self.bytes, HEAP_AT, (row + row_bytes) as u16);
+        } else {
+            let dead = u16_at(&self.bytes, DEAD_AT) + row_bytes as u16;
+            put_u16(&mut self.bytes, DEAD_AT, dead);
+        }
+    }
+
+    fn set_count(&mut self, count: u16) {
+        self.count = count;
+        put_u16(&mut self.bytes, COUNT_AT, count);
+    }
+}
+
+/// Bytes of a row in the heap.
+pub(super) fn row_bytes(suffix_bytes: usize, capacity: usize) -> usize {
+    ROW_BYTES + suffix_bytes.saturating_sub(HEAD_BYTES) + capacity
+}

@@ -1,0 +1,308 @@
+//! Making leaves from leaves: empty ones, compaction, splitting, and moving a fence.
+//!
+//! A split puts the rows below a separator into one leaf and the others into a second. The separator
+//! is the shortest string that tells the two neighbours apart. Where it falls: in the middle of the
+//! bytes; but a row that goes to the end of its leaf, or goes on with an ascending run in the leaf's
+//! second half, leaves the rows before it together, so that sorted inserts fill leaves up.
+//!
+//! There is always a place: with caps as [`Leaf::key_bytes_max`] gives them one row fits beside any
+//! two fences, and what follows the first row fits with a lower fence that is no longer than that
+//! row's key and one byte.
+
+use super::change::row_bytes;
+use super::view::{
+    COUNT_AT, DEAD_AT, HEAP_AT, LOWER_AT, Leaf, NO_FENCE, PREFIX_AT, SLOT_BYTES, UPPER_AT,
+    common_bytes,
+};
+use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u16};
+use crate::ids::{PageId, TreeId};
+use std::ops::Range;
+
+/// Where a leaf will be split.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SplitPlan {
+    /// Rows that stay left.
+    pub(crate) left_count: usize,
+    /// The left leaf's upper fence and the right leaf's lower one.
+    pub(crate) separator: Vec<u8>,
+}
+
+impl Leaf {
+    /// A leaf without rows.
+    pub(crate) fn empty(
+        page_bytes: usize,
+        page: PageId,
+        tree: TreeId,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+    ) -> Leaf {
+        let mut image = vec![0; page_bytes].into_boxed_slice();
+        page::label(&mut image, page, tree, Kind::Leaf, 0);
+        put_u16(&mut image, COUNT_AT, 0);
+        put_u16(&mut image, PREFIX_AT, prefix_bytes(lower, upper) as u16);
+        put_u16(&mut image, LOWER_AT, lower.len() as u16);
+        put_u16(
+            &mut image,
+            UPPER_AT,
+            upper.map_or(NO_FENCE, |upper| upper.len() as u16),
+        );
+        put_u16(&mut image, HEAP_AT, page_bytes as u16);
+        put_u16(&mut image, DEAD_AT, 0);
+        let upper = upper.unwrap_or_default();
+        let (start, middle) = (HEADER_BYTES, HEADER_BYTES + lower.len());
+        image[start..middle].copy_from_slice(lower);
+        image[middle..middle + upper.len()].copy_from_slice(upper);
+        Leaf::from_image(image)
+    }
+
+    /// The longest key that trees on such pages take, in bytes: what makes every split possible.
+    pub(crate) fn key_bytes_max(page_bytes: usize) -> usize {
+        let row = SLOT_BYTES + row_bytes(0, Leaf::value_bytes_max(page_bytes));
+        ((page_bytes - HEADER_BYTES - row) / 3).min(1024)
+    }
+
+    /// The longest value that stands in a leaf, in bytes; longer ones go to overflow pages.
+    pub(crate) fn value_bytes_max(page_bytes: usize) -> usize {
+        page_bytes / 4
+    }
+
+    /// What a row takes in a leaf that truncates nothing of its key, in bytes.
+    pub(crate) fn row_bytes_in_page(key_bytes: usize, value_bytes: usize) -> usize {
+        SLOT_BYTES + row_bytes(key_bytes, value_bytes)
+    }
+
+    /// The same rows under the same number with other fences; none if they do not fit.
+    pub(crate) fn with_fences(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<Leaf> {
+        let rows = self.rows_bytes(prefix_bytes(lower, upper), 0..self.count());
+        if fixed_bytes(lower, upper) + rows > self.bytes.len() {
+            return None;
+        }
+        let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
+        leaf.append(self, 0..self.count(), None);
+        Some(leaf)
+    }
+
+    /// The same content under another number, for a root that becomes an inner node or a leaf.
+    pub(crate) fn renumbered(&self, page: PageId) -> Leaf {
+        let mut image = self.bytes.clone();
+        page::label(&mut image, page, self.tree, Kind::Leaf, 0);
+        Leaf::from_image(image)
+    }
+
+    /// The right half of a split, under that number.
+    pub(crate) fn right_half(&self, plan: &SplitPlan, page: PageId) -> Leaf {
+        let upper = self.upper_fence();
+        let mut right = Leaf::empty(self.bytes.len(), page, self.tree, &plan.separator, upper);
+        right.append(self, plan.left_count..self.count(), None);
+        right
+    }
+
+    /// The left half of a split, under that number.
+    pub(crate) fn left_half(&self, plan: &SplitPlan, page: PageId) -> Leaf {
+        let (lower, upper) = (self.lower_fence(), Some(plan.separator.as_slice()));
+        let mut left = Leaf::empty(self.bytes.len(), page, self.tree, lower, upper);
+        left.append(self, 0..plan.left_count, None);
+        left
+    }
+
+    /// Becomes `other`, which holds this page's new content; the counter is renewed.
+    pub(crate) fn become_leaf(&mut self, other: Leaf) {
+        debug_assert_eq!(self.page(), other.page());
+        // The bytes stay where they are: the translation table knows their address.
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.copy_from_slice(&other.bytes);
+        *self = other;
+        self.bytes = bytes;
+    }
+
+    /// Where to split so that the key's row, with a value of `capacity` bytes, comes nearer to its
+    /// room. None if there is nothing to split: a single row that is the key's own.
+    pub(crate) fn split_plan(&self, key: &[u8], capacity: usize) -> Option<SplitPlan> {
+        let found = self.search(key);
+        let merged = Merged {
+            leaf: self,
+            key,
+            capacity,
+            at: found,
+        };
+        let count = merged.count();
+        if count < 2 {
+            return None;
+        }
+        let preferred = merged.preferred();
+        let near = |distance: usize| {
+            let lower = preferred.checked_sub(distance).filter(|cut| *cut >= 1);
+            let upper = (distance > 0)
+                .then_some(preferred + distance)
+                .filter(|cut| *cut < count);
+            [lower, upper]
+        };
+        for with_new in [true, false] {
+            let mut cuts = (0..count).flat_map(near).flatten();
+            let plan = cuts.find_map(|cut| merged.plan(cut, with_new));
+            if plan.is_some() {
+                return plan;
+            }
+        }
+        None
+    }
+
+    /// Moves all rows to the page's end, in key order, dead ones gone.
+    pub(super) fn compact(&mut self, grown: Option<(usize, usize)>) {
+        let (lower, upper) = (self.lower_fence(), self.upper_fence());
+        let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
+        leaf.append(self, 0..self.count(), grown);
+        // No row came, went or changed its slot, and what checkpoints wrote stays known.
+        leaf.counter = self.counter;
+        leaf.last_insert = self.last_insert;
+        self.become_leaf(leaf);
+    }
+
+    /// Copies rows behind the last one.
+    fn append(&mut self, from: &Leaf, slots: Range<usize>, grown: Option<(usize, usize)>) {
+        let mut key = Vec::new();
+        for slot in slots {
+            from.key_into(slot, &mut key);
+            let kept = from.capacity_kept(slot);
+            let capacity = match grown {
+                Some((grown, capacity)) if grown == slot => capacity.max(kept),
+                _ => kept,
+            };
+            let at = self.count();
+            self.push(at, &key, from.word(slot), capacity);
+            self.set_value(at, from.value(slot));
+        }
+    }
+
+    /// Bytes of those rows with their slots under a prefix of that length.
+    fn rows_bytes(&self, prefix: usize, slots: Range<usize>) -> usize {
+        slots
+            .map(|slot| {
+                SLOT_BYTES + row_bytes(self.key_bytes(slot) - prefix, self.capacity_kept(slot))
+            })
+            .sum()
+    }
+}
+
+/// A leaf's rows with one more, or with one of them grown.
+struct Merged<'a> {
+    leaf: &'a Leaf,
+    key: &'a [u8],
+    capacity: usize,
+    at: Result<usize, usize>,
+}
+
+impl Merged<'_> {
+    fn count(&self) -> usize {
+        self.leaf.count() + usize::from(self.at.is_err())
+    }
+
+    /// The cut that we would like: how many merged rows go left.
+    fn preferred(&self) -> usize {
+        let middle = self.middle();
+        let Err(at) = self.at else { return middle };
+        let goes_on = at == usize::from(self.leaf.last_insert) + 1 && at >= middle;
+        if at == self.leaf.count() || goes_on {
+            at
+        } else {
+            middle
+        }
+    }
+
+    /// The cut that comes nearest to half of the bytes.
+    fn middle(&self) -> usize {
+        let prefix = usize::from(self.leaf.prefix);
+        let all: usize = (0..self.count())
+            .map(|index| self.row_bytes(index, prefix))
+            .sum();
+        let mut left = 0;
+        for index in 0..self.count() - 1 {
+            let row = self.row_bytes(index, prefix);
+            if left + row / 2 >= all / 2 {
+                return index.max(1);
+            }
+            left += row;
+        }
+        self.count() - 1
+    }
+
+    fn row_bytes(&self, index: usize, prefix: usize) -> usize {
+        match self.slot(index) {
+            None => SLOT_BYTES + row_bytes(self.key.len() - prefix, self.capacity),
+            Some(slot) => {
+                let kept = self.leaf.capacity_kept(slot);
+                let capacity = if self.at == Ok(slot) {
+                    self.capacity.max(kept)
+                } else {
+                    kept
+                };
+                SLOT_BYTES + row_bytes(self.leaf.key_bytes(slot) - prefix, capacity)
+            }
+        }
+    }
+
+    /// The leaf's slot of a merged row; none for the new one.
+    fn slot(&self, index: usize) -> Option<usize> {
+        match self.at {
+            Err(at) if index == at => None,
+            Err(at) if index > at => Some(index - 1),
+            _ => Some(index),
+        }
+    }
+
+    fn key_of(&self, index: usize) -> Vec<u8> {
+        let mut key = self.key.to_vec();
+        if let Some(slot) = self.slot(index) {
+            self.leaf.key_into(slot, &mut key);
+        }
+        key
+    }
+
+    /// The plan of that cut, if both sides fit: the rows as they are, and `with_new` the new or grown
+    /// one as well.
+    fn plan(&self, cut: usize, with_new: bool) -> Option<SplitPlan> {
+        let (left, mut separator) = (self.key_of(cut - 1), self.key_of(cut));
+        separator.truncate(common_bytes(&left, &separator) + 1);
+        let left_count = match self.at {
+            Err(at) if cut > at => cut - 1,
+            _ => cut,
+        };
+        let (lower, upper) = (self.leaf.lower_fence(), self.leaf.upper_fence());
+        let left = self.side_bytes(0..cut, lower, Some(&separator), with_new);
+        let right = self.side_bytes(cut..self.count(), &separator, upper, with_new);
+        let page_bytes = self.leaf.bytes.len();
+        (left <= page_bytes && right <= page_bytes).then_some(SplitPlan {
+            left_count,
+            separator,
+        })
+    }
+
+    fn side_bytes(
+        &self,
+        merged: Range<usize>,
+        lower: &[u8],
+        upper: Option<&[u8]>,
+        with_new: bool,
+    ) -> usize {
+        let prefix = prefix_bytes(lower, upper);
+        let rows: usize = if with_new {
+            merged.map(|index| self.row_bytes(index, prefix)).sum()
+        } else {
+            let slots = merged.filter_map(|index| self.slot(index));
+            slots
+                .map(|slot| self.leaf.rows_bytes(prefix, slot..slot + 1))
+                .sum()
+        };
+        fixed_bytes(lower, upper) + rows
+    }
+}
+
+/// Bytes of a leaf before its heads.
+fn fixed_bytes(lower: &[u8], upper: Option<&[u8]>) -> usize {
+    HEADER_BYTES + lower.len() + upper.map_or(0, <[u8]>::len)
+}
+
+/// What all keys between two fences begin with, in bytes.
+fn prefix_bytes(lower: &[u8], upper: Option<&[u8]>) -> usize {
+    upper.map_or(0, |upper| common_bytes(lower, upper))
+}

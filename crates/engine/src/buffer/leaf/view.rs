@@ -1,0 +1,335 @@
+//! Reading a leaf: search, keys, words, values, fences.
+
+use super::counter;
+use crate::buffer::Word;
+use crate::buffer::page::{self, HEADER_BYTES, u16_at, u32_at, u64_at};
+use crate::ids::{PageId, TreeId};
+use crate::plant::{Plant, planted};
+use std::cmp::Ordering;
+
+pub(super) const COUNT_AT: usize = 28;
+pub(super) const PREFIX_AT: usize = 30;
+pub(super) const LOWER_AT: usize = 32;
+pub(super) const UPPER_AT: usize = 34;
+pub(super) const HEAP_AT: usize = 36;
+pub(super) const DEAD_AT: usize = 38;
+
+/// Length of an upper fence that is not there.
+pub(super) const NO_FENCE: u16 = u16::MAX;
+
+/// Bytes of a head and a row's place.
+pub(super) const HEAD_BYTES: usize = 4;
+pub(super) const PLACE_BYTES: usize = 2;
+pub(super) const SLOT_BYTES: usize = HEAD_BYTES + PLACE_BYTES;
+
+/// Bytes of a row before its key.
+pub(super) const ROW_BYTES: usize = 14;
+
+pub(super) const SUFFIX_AT: usize = 8;
+pub(super) const LENGTH_AT: usize = 10;
+pub(super) const CAPACITY_AT: usize = 12;
+
+/// A cache line, and how far into the page [`Leaf::warm`] goes.
+const LINE_BYTES: usize = 64;
+const WARM_BYTES: usize = 10 * LINE_BYTES;
+
+/// A leaf, under its latch. Slots are places in key order, from 0.
+pub(crate) struct Leaf {
+    pub(super) bytes: Box<[u8]>,
+    pub(super) counter: u64,
+    pub(super) tree: TreeId,
+    pub(super) count: u16,
+    pub(super) prefix: u16,
+    pub(super) lower: u16,
+    pub(super) upper: u16,
+    /// The slot of the last insert, to see ascending runs. Not in the page.
+    pub(super) last_insert: u16,
+    /// Freed or replaced: whoever waited for the latch looks the page up again.
+    is_gone: bool,
+}
+
+impl Leaf {
+    /// The leaf in an image from the disk.
+    pub(in crate::buffer) fn from_image(image: Box<[u8]>) -> Leaf {
+        let counter = if planted(Plant::CounterReset) {
+            1
+        } else {
+            counter::fresh()
+        };
+        Leaf {
+            counter,
+            tree: page::tree(&image),
+            count: u16_at(&image, COUNT_AT),
+            prefix: u16_at(&image, PREFIX_AT),
+            lower: u16_at(&image, LOWER_AT),
+            upper: u16_at(&image, UPPER_AT),
+            last_insert: u16::MAX - 1,
+            is_gone: false,
+            bytes: image,
+        }
+    }
+
+    /// The page as it would stand on the disk.
+    #[inline]
+    pub(in crate::buffer) fn image(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// True if the page was freed or is no leaf any more.
+    #[inline]
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// Marks the leaf as gone and hands its image out.
+    pub(in crate::buffer) fn leave(&mut self) -> Box<[u8]> {
+        assert!(!self.is_gone, "a leaf leaves once");
+        self.is_gone = true;
+        self.count = 0;
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// The page's number.
+    pub(crate) fn page(&self) -> PageId {
+        page::number(&self.bytes)
+    }
+
+    /// The tree that the rows belong to.
+    #[inline]
+    pub(crate) fn tree(&self) -> TreeId {
+        self.tree
+    }
+
+    /// Rows, ghosts included.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// See invariant 3 of the module.
+    #[inline]
+    pub(crate) fn counter(&self) -> u64 {
+        self.counter
+    }
+
+    /// No key is less; empty if the leaf is the tree's first.
+    #[inline]
+    pub(crate) fn lower_fence(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..HEADER_BYTES + usize::from(self.lower)]
+    }
+
+    /// Every key is less; none if the leaf is the tree's last.
+    #[inline]
+    pub(crate) fn upper_fence(&self) -> Option<&[u8]> {
+        if self.upper == NO_FENCE {
+            return None;
+        }
+        let start = HEADER_BYTES + usize::from(self.lower);
+        Some(&self.bytes[start..start + usize::from(self.upper)])
+    }
+
+    /// Asks for the lines that a search will need all at once: it would wait for them one after the
+    /// other, as each step of it depends on the one before.
+    #[inline]
+    pub(crate) fn warm(&self) {
+        let end = self.places_at() + PLACE_BYTES * self.count();
+        let end = end.min(HEADER_BYTES + WARM_BYTES);
+        let lines = self.bytes[..end].iter().step_by(LINE_BYTES);
+        std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
+    }
+
+    /// True if the key lies between the fences.
+    #[inline]
+    pub(crate) fn covers(&self, key: &[u8]) -> bool {
+        self.lower_fence() <= key && self.upper_fence().is_none_or(|upper| key < upper)
+    }
+
+    /// True if the greatest keys below `key` (none: of all) lie between the fences.
+    pub(crate) fn covers_before(&self, key: Option<&[u8]>) -> bool {
+        match (key, self.upper_fence()) {
+            (None, upper) => upper.is_none(),
+            (Some(key), upper) => {
+                (self.lower == 0 || self.lower_fence() < key)
+                    && upper.is_none_or(|upper| key <= upper)
+            }
+        }
+    }
+
+    /// The key's slot, or the slot where it belongs.
+    #[inline]
+    pub(crate) fn search(&self, key: &[u8]) -> Result<usize, usize> {
+        let prefix = self.prefix();
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            return Err(if key < prefix { 0 } else { self.count() });
+        };
+        let head = head_of(suffix);
+        let heads = self.heads();
+        let first = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
+        let equal = heads[first..]
+            .iter()
+            .take_while(|other| u32::from_le_bytes(**other) == head);
+        match equal.take(2).count() {
+            0 => Err(first),
+            1 => match self.compare_tail(first, suffix) {
+                Ordering::Less => Err(first + 1),
+                Ordering::Equal => Ok(first),
+                Ordering::Greater => Err(first),
+            },
+            _ => self.search_tails(first, head, suffix),
+        }
+    }
+
+    /// Searches among rows whose heads are equal, from `first`.
+    fn search_tails(&self, first: usize, head: u32, suffix: &[u8]) -> Result<usize, usize> {
+        let equal =
+            self.heads()[first..].partition_point(|other| u32::from_le_bytes(*other) == head);
+        let (mut low, mut high) = (first, first + equal);
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.compare_tail(middle, suffix) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        Err(low)
+    }
+
+    /// The row's key beside `key`.
+    pub(crate) fn compare_key(&self, slot: usize, key: &[u8]) -> Ordering {
+        let prefix = self.prefix();
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            // All keys begin with the prefix; one that does not is beside them all, or a piece of it.
+            return prefix.cmp(key);
+        };
+        self.head(slot)
+            .cmp(&head_of(suffix))
+            .then_with(|| self.compare_tail(slot, suffix))
+    }
+
+    /// Puts the row's key into `out`, which is emptied first.
+    pub(crate) fn key_into(&self, slot: usize, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(self.prefix());
+        let head = self.head(slot).to_be_bytes();
+        out.extend_from_slice(&head[..self.suffix_bytes(slot).min(HEAD_BYTES)]);
+        out.extend_from_slice(self.tail(slot));
+    }
+
+    /// The row's key in bytes.
+    pub(crate) fn key_bytes(&self, slot: usize) -> usize {
+        usize::from(self.prefix) + self.suffix_bytes(slot)
+    }
+
+    /// The row's word.
+    #[inline]
+    pub(crate) fn word(&self, slot: usize) -> Word {
+        Word(u64_at(&self.bytes, self.row(slot)))
+    }
+
+    /// The row's value; empty for a row that reserves room only.
+    #[inline]
+    pub(crate) fn value(&self, slot: usize) -> &[u8] {
+        let row = self.row(slot);
+        let length = usize::from(u16_at(&self.bytes, row + LENGTH_AT));
+        let start = row + ROW_BYTES + self.tail_bytes(row);
+        &self.bytes[start..start + length]
+    }
+
+    /// How long the row's value may grow in place, in bytes.
+    #[inline]
+    pub(crate) fn capacity(&self, slot: usize) -> usize {
+        usize::from(u16_at(&self.bytes, self.row(slot) + CAPACITY_AT))
+    }
+
+    pub(super) fn prefix(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..HEADER_BYTES + usize::from(self.prefix)]
+    }
+
+    #[inline]
+    pub(super) fn heads_at(&self) -> usize {
+        let upper = if self.upper == NO_FENCE {
+            0
+        } else {
+            usize::from(self.upper)
+        };
+        HEADER_BYTES + usize::from(self.lower) + upper
+    }
+
+    #[inline]
+    pub(super) fn places_at(&self) -> usize {
+        self.heads_at() + HEAD_BYTES * self.count()
+    }
+
+    #[inline]
+    pub(super) fn heads(&self) -> &[[u8; HEAD_BYTES]] {
+        let start = self.heads_at();
+        self.bytes[start..start + HEAD_BYTES * self.count()]
+            .as_chunks()
+            .0
+    }
+
+    #[inline]
+    pub(super) fn head(&self, slot: usize) -> u32 {
+        assert!(slot < self.count(), "slot {slot} of {}", self.count());
+        u32_at(&self.bytes, self.heads_at() + HEAD_BYTES * slot)
+    }
+
+    /// Where the row starts.
+    #[inline]
+    pub(super) fn row(&self, slot: usize) -> usize {
+        assert!(slot < self.count(), "slot {slot} of {}", self.count());
+        usize::from(u16_at(&self.bytes, self.places_at() + PLACE_BYTES * slot))
+    }
+
+    /// The row's key behind the prefix, in bytes.
+    pub(super) fn suffix_bytes(&self, slot: usize) -> usize {
+        usize::from(u16_at(&self.bytes, self.row(slot) + SUFFIX_AT))
+    }
+
+    /// The key's bytes that stand in the row at that place: those behind prefix and head.
+    #[inline]
+    pub(super) fn tail_bytes(&self, row: usize) -> usize {
+        usize::from(u16_at(&self.bytes, row + SUFFIX_AT)).saturating_sub(HEAD_BYTES)
+    }
+
+    fn tail(&self, slot: usize) -> &[u8] {
+        let row = self.row(slot);
+        &self.bytes[row + ROW_BYTES..row + ROW_BYTES + self.tail_bytes(row)]
+    }
+
+    /// The row's key beside one with the same prefix and an equal head.
+    #[inline]
+    fn compare_tail(&self, slot: usize, suffix: &[u8]) -> Ordering {
+        let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+        let row = self.row(slot);
+        let suffix_bytes = usize::from(u16_at(&self.bytes, row + SUFFIX_AT));
+        let start = row + ROW_BYTES;
+        let own = &self.bytes[start..start + suffix_bytes.saturating_sub(HEAD_BYTES)];
+        // Heads are padded with zeros: keys of up to four bytes may differ in length only.
+        let order = if own.is_empty() && tail.is_empty() {
+            Ordering::Equal
+        } else {
+            own.cmp(tail)
+        };
+        order.then(suffix_bytes.cmp(&suffix.len()))
+    }
+}
+
+/// The first four bytes as a number of the same order.
+#[inline]
+pub(in crate::buffer) fn head_of(suffix: &[u8]) -> u32 {
+    // Put together in registers: bytes copied one by one and read back as a number would stall.
+    match *suffix {
+        [a, b, c, d, ..] => u32::from_be_bytes([a, b, c, d]),
+        [a, b, c] => u32::from_be_bytes([a, b, c, 0]),
+        [a, b] => u32::from_be_bytes([a, b, 0, 0]),
+        [a] => u32::from_be_bytes([a, 0, 0, 0]),
+        [] => 0,
+    }
+}
+
+/// How many bytes two strings begin with in common.
+pub(crate) fn common_bytes(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,92 @@
+//! A page that is not in memory, as a value: the caller leaves everything, loads it, and starts again.
+//!
+//! Everything is resident today, so a miss happens only when a test asks for it: with `miss_every` =
+//! n every n-th translation answers that the page is absent. Having loaded, a thread finds its next
+//! pages without a miss, mostly a descent's worth, now and then thousands, so that whatever starts
+//! again from its beginning gets on whatever n is. Inside commit sections misses are off.
+
+use crate::ids::PageId;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The page that is absent. Load it without holding anything, then start again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Miss(pub(crate) PageId);
+
+/// Why a change could not be made now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// That page is absent: leave the section, load it, and start again.
+    Miss(PageId),
+    /// The pool of pre-images is full: leave the section, wait for room, and start again.
+    PreImages,
+}
+
+impl From<Miss> for Stop {
+    fn from(miss: Miss) -> Stop {
+        Stop::Miss(miss.0)
+    }
+}
+
+thread_local! {
+    static OFF: Cell<bool> = const { Cell::new(false) };
+    /// Pages that the thread finds before one may be missing again.
+    static FOUND: Cell<u32> = const { Cell::new(0) };
+    static LOADS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `body` without forced misses on this thread: for commit sections, whose pages prepare has
+/// made resident.
+pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            OFF.set(self.0);
+        }
+    }
+    let _restore = Restore(OFF.replace(true));
+    body()
+}
+
+/// Forces misses.
+#[derive(Debug)]
+pub(super) struct Forced {
+    every: u32,
+    count: AtomicU64,
+}
+
+impl Forced {
+    /// Every n-th translation misses.
+    pub(super) fn new(every: u32) -> Forced {
+        assert!(every > 0, "every 0th translation is none");
+        Forced {
+            every,
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// True if this translation shall miss.
+    #[cold]
+    pub(super) fn misses(&self) -> bool {
+        if OFF.get() {
+            return false;
+        }
+        let left = FOUND.get();
+        if left > 0 {
+            FOUND.set(left - 1);
+            return false;
+        }
+        (self.count.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(u64::from(self.every))
+    }
+
+    /// This thread has loaded a page.
+    pub(super) fn loaded() {
+        let loads = LOADS.get().wrapping_add(1);
+        LOADS.set(loads);
+        FOUND.set(match loads {
+            loads if loads.is_multiple_of(64) => 4096,
+            loads if loads.is_multiple_of(8) => 64,
+            _ => 8,
+        });
+    }
+}

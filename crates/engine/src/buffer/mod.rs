@@ -1,0 +1,42 @@
+//! Buffer: pages in memory, found by their number, and the exact image of all of them at one moment.
+//!
+//! A page is found through the [`translation`] table: number in, frame out, without a latch. What a
+//! frame holds depends on the page's kind: a [`Leaf`] behind a latch, whose memory image is its disk
+//! image; an [`Inner`] node, a value that is never changed but replaced whole; or the immutable bytes
+//! of an overflow page. Readers hold an epoch guard while they look at a frame; frames that left the
+//! table are freed when no guard can see them any more.
+//!
+//! Invariants:
+//! 1. Every change of a page happens inside a commit section; the cut is taken while none is active.
+//! 2. The first change of a page since the cut hands the image of the cut over ([`images`]) if it was
+//!    not captured yet. A change is any byte: lock bits and ghosts too.
+//! 3. A page is listed once an interval: as dirty, or as freed if it is not there at the cut.
+//! 4. A frame keeps its kind. A page changes its kind by getting a new frame.
+//! 5. A leaf that was freed or replaced is marked as gone under its latch before its frame leaves the
+//!    table: whoever waited for the latch looks the page up again.
+//! 6. A detached page (an overflow page of an unfinished transaction) is in no list and no image.
+//!
+//! Everything is resident: a page that is not there is a bug, but for the misses that tests force.
+
+pub(crate) mod cut;
+mod frame;
+mod images;
+mod inner;
+mod leaf;
+mod miss;
+mod numbers;
+mod options;
+pub(crate) mod page;
+mod pages;
+#[cfg(test)]
+mod tests;
+mod translation;
+mod word;
+
+pub(crate) use frame::{Content, Frame};
+pub(crate) use inner::{Branches, Inner};
+pub(crate) use leaf::{Leaf, NoRoom, SplitPlan, common_bytes};
+pub(crate) use miss::{Miss, Stop, without_misses};
+pub(crate) use options::BufferOptions;
+pub(crate) use pages::Buffer;
+pub(crate) use word::Word;

@@ -1,0 +1,301 @@
+//! The buffer: pages found, made, replaced and freed.
+
+use super::cut::Cuts;
+use super::frame::{Account, Body, CLEAN, Content, DETACHED, Frame};
+use super::images::Image;
+use super::leaf::Leaf;
+use super::miss::{Forced, Miss, Stop};
+use super::numbers::Numbers;
+use super::options::BufferOptions;
+use super::translation::Translation;
+use crate::error::{Error, Result};
+use crate::ids::{PageId, TreeId};
+use crossbeam_epoch::Guard;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// All pages of a database. See the module.
+pub(crate) struct Buffer {
+    pub(super) translation: Translation,
+    pub(super) cuts: Cuts,
+    pub(super) numbers: Mutex<Numbers>,
+    account: Arc<Account>,
+    /// Numbers given out whose pages are not there yet.
+    promised: AtomicU64,
+    forced: Option<Forced>,
+    page_bytes: u32,
+    resident_bytes_max: u64,
+}
+
+impl Buffer {
+    /// An empty one.
+    pub(crate) fn new(options: &BufferOptions) -> Buffer {
+        options.assert_sound();
+        let account = Arc::new(Account::new(options.page_bytes));
+        Buffer {
+            translation: Translation::new(&account),
+            cuts: Cuts::new(options.page_bytes, options.pre_image_bytes_max),
+            numbers: Mutex::new(Numbers::new()),
+            account,
+            promised: AtomicU64::new(0),
+            forced: options.miss_every.map(Forced::new),
+            page_bytes: options.page_bytes,
+            resident_bytes_max: options.resident_bytes_max,
+        }
+    }
+
+    /// A page's length in bytes.
+    #[inline]
+    pub(crate) fn page_bytes(&self) -> usize {
+        self.page_bytes as usize
+    }
+
+    /// Memory in use, in bytes: frames with their pages, those that wait for their last reader and
+    /// the allocator's own included; the translation table; images in the pool.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.account.bytes() + self.translation.bytes() + self.cuts.image_bytes()
+    }
+
+    /// A number for a new page: the lowest freed one first. The page comes with [`Buffer::place`].
+    /// Refused when memory would pass its cap; frames that are replaced while readers may see them
+    /// can pass it for a moment by a few pages.
+    pub(crate) fn allocate(&self) -> Result<PageId> {
+        let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;
+        let bytes = self.resident_bytes() + promised * self.account.frame_bytes();
+        if bytes > self.resident_bytes_max {
+            self.promised.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::Capped {
+                what: "memory for pages",
+                bytes,
+                bytes_max: self.resident_bytes_max,
+            });
+        }
+        Ok(self.numbers.lock().take())
+    }
+
+    /// Gives a number back that got no page.
+    pub(crate) fn release(&self, page: PageId) {
+        self.promised.fetch_sub(1, Ordering::Relaxed);
+        self.numbers.lock().give_back(page);
+    }
+
+    /// Puts a new page under its allocated number; it is dirty from the start.
+    pub(crate) fn place(&self, content: Content) {
+        let mut listed = self.cuts.listed.lock();
+        let page = content.page();
+        self.put_new(content, self.cuts.epoch());
+        self.promised.fetch_sub(1, Ordering::Relaxed);
+        listed.push(page);
+    }
+
+    /// Puts a new page that no checkpoint sees until it is attached.
+    pub(crate) fn place_detached(&self, content: Content) {
+        self.put_new(content, DETACHED);
+        self.promised.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Ends the detached state of a page: it is dirty now.
+    pub(crate) fn attach(&self, page: PageId) {
+        let guard = crossbeam_epoch::pin();
+        let mut listed = self.cuts.listed.lock();
+        let frame = self
+            .translation
+            .get(page, &guard)
+            .expect("a detached page stays until attached");
+        let before = frame.modified_in.swap(self.cuts.epoch(), Ordering::AcqRel);
+        assert!(before == DETACHED, "{page} was not detached");
+        listed.push(page);
+    }
+
+    /// Puts a page read from the data file, verified by the caller; it is clean.
+    pub(crate) fn install(&self, page: PageId, image: Box<[u8]>) {
+        assert!(
+            image.len() == self.page_bytes(),
+            "{page} has {} bytes",
+            image.len()
+        );
+        let content = Content::from_image(image);
+        assert!(
+            content.page() == page,
+            "{page} carries the number of {}",
+            content.page()
+        );
+        self.put_new(content, CLEAN);
+    }
+
+    /// At open, after all pages are installed: numbers below `next` without a page are free.
+    pub(crate) fn set_next_page(&self, next: PageId) {
+        let guard = crossbeam_epoch::pin();
+        let is_there = |page| self.translation.get(page, &guard).is_some();
+        self.numbers.lock().restore(next, is_there);
+    }
+
+    /// Gives a page another content, in a section, by whoever holds its tree's structure. The page
+    /// must have been touched in this section.
+    pub(crate) fn replace(&self, content: Content, guard: &Guard) {
+        let page = content.page();
+        let frame = self
+            .translation
+            .get(page, guard)
+            .expect("a page to be replaced is there");
+        let epoch = self.cuts.epoch();
+        assert!(
+            frame.modified_in.load(Ordering::Acquire) == epoch,
+            "{page} is replaced without being touched"
+        );
+        self.translation
+            .put(page, Frame::new(content, epoch), guard);
+        // What was replaced is a page long; it shall not wait for a full bag of garbage.
+        guard.flush();
+    }
+
+    /// Frees a page, in a section; a cut that still needs its image gets it. Never refused: what the
+    /// image takes was taken before.
+    pub(crate) fn free(&self, page: PageId) {
+        let guard = crossbeam_epoch::pin();
+        let frame = self
+            .translation
+            .get(page, &guard)
+            .expect("a page to be freed is there");
+        match &frame.body {
+            Body::Leaf(latch) => self.retire_leaf(frame, &mut latch.write()),
+            Body::Inner(inner) => {
+                self.cuts
+                    .hand_over(frame, page, Image::Shared(inner.image().clone()));
+            }
+            Body::Overflow(bytes) => {
+                self.cuts
+                    .hand_over(frame, page, Image::Shared(bytes.clone()));
+            }
+        }
+        self.forget(page, &guard);
+    }
+
+    /// Marks a leaf as gone under its latch and hands its image over; [`Buffer::forget`] or
+    /// [`Buffer::replace`] follows.
+    pub(crate) fn retire_leaf(&self, frame: &Frame, leaf: &mut Leaf) {
+        let page = leaf.page();
+        self.cuts.hand_over(frame, page, Image::Own(leaf.leave()));
+    }
+
+    /// Takes a page that handed its image over out of the table, and its number back.
+    pub(crate) fn forget(&self, page: PageId, guard: &Guard) {
+        let mut listed = self.cuts.listed.lock();
+        let is_detached = self
+            .translation
+            .get(page, guard)
+            .is_some_and(|frame| frame.modified_in.load(Ordering::Acquire) == DETACHED);
+        assert!(
+            self.translation.remove(page, guard),
+            "{page} is freed twice"
+        );
+        if !is_detached {
+            listed.push(page);
+        }
+        drop(listed);
+        self.numbers.lock().give_back(page);
+    }
+
+    /// Brings an absent page in. Everything is resident, so only a forced miss can be loaded; a page
+    /// that is really absent is a bug (or its tree was dropped, which the caller must ask first).
+    pub(crate) fn load(&self, miss: Miss) {
+        let guard = crossbeam_epoch::pin();
+        let is_forced = self.forced.is_some() || self.translation.get(miss.0, &guard).is_some();
+        assert!(is_forced, "{} is not there", miss.0);
+        Forced::loaded();
+    }
+
+    /// The page's frame; none if there is no such page. May miss when tests force misses.
+    #[inline]
+    pub(crate) fn find<'g>(
+        &self,
+        page: PageId,
+        guard: &'g Guard,
+    ) -> std::result::Result<Option<&'g Frame>, Miss> {
+        if let Some(forced) = &self.forced
+            && forced.misses()
+        {
+            return Err(Miss(page));
+        }
+        Ok(self.translation.get(page, guard))
+    }
+
+    /// The same for a page that is likely a leaf.
+    #[inline]
+    pub(crate) fn find_leaf<'g>(
+        &self,
+        page: PageId,
+        guard: &'g Guard,
+    ) -> std::result::Result<Option<&'g Frame>, Miss> {
+        if let Some(forced) = &self.forced
+            && forced.misses()
+        {
+            return Err(Miss(page));
+        }
+        Ok(self.translation.get_with_image(page, guard))
+    }
+
+    /// The page's frame, without forced misses.
+    #[inline]
+    pub(crate) fn frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        self.translation.get(page, guard)
+    }
+
+    /// Every page that is labelled as the tree's, detached ones left out, ascending. Looks at all pages.
+    pub(crate) fn pages_of(&self, tree: TreeId) -> Vec<PageId> {
+        let guard = crossbeam_epoch::pin();
+        let end = self.numbers.lock().next();
+        let is_of_tree = |page: &PageId| {
+            let frame = self.translation.get(*page, &guard);
+            frame.is_some_and(|frame| !frame.is_detached() && frame.label().1 == tree)
+        };
+        (1..end.0).map(PageId).filter(is_of_tree).collect()
+    }
+
+    /// Looks at a leaf by its number, under its shared latch; none if the page is gone or no leaf.
+    #[inline]
+    pub(crate) fn view_leaf<R>(&self, page: PageId, look: impl FnOnce(&Leaf) -> R) -> Option<R> {
+        let guard = crossbeam_epoch::pin();
+        let leaf = self
+            .translation
+            .get_with_image(page, &guard)?
+            .leaf()?
+            .read();
+        (!leaf.is_gone()).then(|| look(&leaf))
+    }
+
+    /// Changes a leaf by its number, in a section, under its exclusive latch; none if the page is gone
+    /// or no leaf.
+    #[inline]
+    pub(crate) fn change_leaf<R>(
+        &self,
+        page: PageId,
+        change: impl FnOnce(&mut Leaf) -> R,
+    ) -> std::result::Result<Option<R>, Stop> {
+        let guard = crossbeam_epoch::pin();
+        let Some(frame) = self.translation.get(page, &guard) else {
+            return Ok(None);
+        };
+        let Some(latch) = frame.leaf() else {
+            return Ok(None);
+        };
+        let mut leaf = latch.write();
+        if leaf.is_gone() {
+            return Ok(None);
+        }
+        self.touch_leaf(frame, &leaf)?;
+        Ok(Some(change(&mut leaf)))
+    }
+
+    fn put_new(&self, content: Content, modified_in: u64) {
+        let guard = crossbeam_epoch::pin();
+        let page = content.page();
+        assert!(
+            self.translation.get(page, &guard).is_none(),
+            "{page} is there already"
+        );
+        self.translation
+            .put(page, Frame::new(content, modified_in), &guard);
+    }
+}

@@ -1,0 +1,197 @@
+//! The translation table: from a page's number to its frame, without a latch.
+//!
+//! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk
+//! c the numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and
+//! where its page's bytes lie. That address is a hint for the processor only: frame and page come from
+//! memory at once, not one after the other. It may be out of date, and nothing is ever read by it.
+//!
+//! Invariants:
+//! 1. A frame enters an empty entry or replaces the frame before it; it is reachable through one
+//!    entry at most.
+//! 2. A frame that left its entry is freed once every guard that was there when it left is gone.
+//! 3. A reference to a frame lives no longer than the guard that it was found under.
+
+#![allow(
+    unsafe_code,
+    reason = "epochs free frames that readers may still see; the references are tied to their guards here"
+)]
+
+use super::frame::{Account, Frame};
+use super::numbers::PAGE_ID_END;
+use crate::ids::PageId;
+use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+const FIRST_CHUNK_BITS: u32 = 10;
+const CHUNKS: usize = (40 - FIRST_CHUNK_BITS + 1) as usize;
+
+type Chunk = Box<[Entry]>;
+
+/// A page's frame, and the address of its bytes, zero if unknown.
+#[derive(Default)]
+struct Entry {
+    frame: Atomic<Frame>,
+    image: AtomicUsize,
+}
+
+/// A cache line, and how many of a page are asked for: header, fences and heads of most leaves.
+const LINE_BYTES: usize = 64;
+const HINTED_LINES: usize = 6;
+
+/// See the module.
+pub(super) struct Translation {
+    chunks: [OnceLock<Chunk>; CHUNKS],
+    bytes: AtomicU64,
+    account: Arc<Account>,
+}
+
+impl Translation {
+    /// No page. Frames are charged to the account while they live.
+    pub(super) fn new(account: &Arc<Account>) -> Translation {
+        Translation {
+            chunks: [const { OnceLock::new() }; CHUNKS],
+            bytes: AtomicU64::new(0),
+            account: Arc::clone(account),
+        }
+    }
+
+    /// Memory of the table itself in bytes.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The page's frame.
+    #[inline]
+    pub(super) fn get<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        let frame = self.find(page)?.frame.load(Ordering::Acquire, guard);
+        // SAFETY: the frame was published by a release store of a whole value, and by invariant 2 it
+        // is not freed while `guard`, under which it was found, is held; it is never borrowed mutably.
+        unsafe { frame.as_ref() }
+    }
+
+    /// The same for a page whose bytes will be read at once.
+    #[inline]
+    pub(super) fn get_with_image<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        prefetch(self.find(page)?.image.load(Ordering::Relaxed));
+        self.get(page, guard)
+    }
+
+    #[inline]
+    fn find(&self, page: PageId) -> Option<&Entry> {
+        let (chunk, index) = place(page);
+        self.chunks.get(chunk)?.get()?.get(index)
+    }
+
+    /// Gives the page its frame, and sends the one before away.
+    pub(super) fn put(&self, page: PageId, frame: Frame, guard: &Guard) {
+        self.account.charge();
+        let entry = self.entry(page);
+        entry.image.store(frame.image_address(), Ordering::Relaxed);
+        let before = entry.frame.swap(Owned::new(frame), Ordering::AcqRel, guard);
+        self.retire(before, guard);
+    }
+
+    /// Takes the page's frame away; false if there was none.
+    pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
+        let entry = self.entry(page);
+        entry.image.store(0, Ordering::Relaxed);
+        let before = entry.frame.swap(Shared::null(), Ordering::AcqRel, guard);
+        let was_there = !before.is_null();
+        self.retire(before, guard);
+        was_there
+    }
+
+    /// Frees a frame that has left its entry, when nobody can see it any more.
+    fn retire(&self, frame: Shared<'_, Frame>, guard: &Guard) {
+        if frame.is_null() {
+            return;
+        }
+        let account = Arc::clone(&self.account);
+        let release = move || {
+            // SAFETY: the swap that handed the frame over took it out of the only entry that led to it
+            // (invariant 1), and this runs once, when no guard that could have seen it is left.
+            drop(unsafe { frame.into_owned() });
+            account.discharge();
+        };
+        // SAFETY: what the closure holds may be dropped on any thread at any later time: the account
+        // is shared by count, and the frame is sendable and reachable through the closure alone.
+        unsafe { guard.defer_unchecked(release) };
+    }
+
+    fn entry(&self, page: PageId) -> &Entry {
+        assert!(page.0 < PAGE_ID_END, "{page} is beyond all pages");
+        let (chunk, index) = place(page);
+        let chunk = self.chunks[chunk].get_or_init(|| {
+            let count = chunk_entries(chunk);
+            let bytes = (count * size_of::<Entry>()) as u64;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            (0..count).map(|_| Entry::default()).collect()
+        });
+        &chunk[index]
+    }
+}
+
+impl Drop for Translation {
+    fn drop(&mut self) {
+        let guard = crossbeam_epoch::pin();
+        let chunks = self.chunks.iter().filter_map(OnceLock::get);
+        for entry in chunks.flat_map(|chunk| chunk.iter()) {
+            self.retire(
+                entry.frame.swap(Shared::null(), Ordering::AcqRel, &guard),
+                &guard,
+            );
+        }
+        guard.flush();
+    }
+}
+
+/// Asks for the first lines at that address, whatever is there now.
+#[inline]
+fn prefetch(address: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..HINTED_LINES {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = std::ptr::without_provenance(address.wrapping_add(line * LINE_BYTES));
+        // SAFETY: a prefetch reads nothing and never faults, at any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::hint::black_box(address);
+}
+
+/// Chunk and index of a page's entry.
+#[inline]
+fn place(page: PageId) -> (usize, usize) {
+    let bits = u64::BITS - (page.0 >> FIRST_CHUNK_BITS).leading_zeros();
+    let start = if bits == 0 {
+        0
+    } else {
+        1_u64 << (FIRST_CHUNK_BITS + bits - 1)
+    };
+    (bits as usize, (page.0 - start) as usize)
+}
+
+fn chunk_entries(chunk: usize) -> usize {
+    1 << (FIRST_CHUNK_BITS as usize + chunk.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNKS, chunk_entries, place};
+    use crate::ids::PageId;
+
+    #[test]
+    fn every_number_has_a_place_of_its_own() {
+        let mut expected = (0, 0);
+        for number in 0..300_000 {
+            assert_eq!(place(PageId(number)), expected, "page {number}");
+            expected.1 += 1;
+            if expected.1 == chunk_entries(expected.0) {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        let (chunk, index) = place(PageId((1 << 40) - 1));
+        assert_eq!((chunk, index), (CHUNKS - 1, chunk_entries(CHUNKS - 1) - 1));
+    }
+}

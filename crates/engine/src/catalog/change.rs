@@ -1,0 +1,249 @@
+//! Changes of the catalogue, each of which makes another one.
+
+use super::table::{IndexEntry, ObjectId, State, TableEntry};
+use super::value::{Aside, Catalog};
+use crate::access::schema::{Index, Schema};
+use crate::error::{Error, Result};
+use crate::ids::TreeId;
+use std::sync::Arc;
+
+impl Catalog {
+    /// With a table and its indexes, all ready; their trees are to be made.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`].
+    pub(crate) fn with_table(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
+        self.check_free(schema.name())?;
+        let mut next = self.clone();
+        let (id, tree) = (next.new_object(), next.new_tree());
+        let mut indexes = Vec::new();
+        for _ in schema.indexes() {
+            indexes.push(IndexEntry {
+                id: next.new_object(),
+                tree: next.new_tree(),
+            });
+        }
+        next.names.insert(schema.name().to_owned(), id);
+        let entry = Arc::new(TableEntry {
+            id,
+            tree,
+            state: State::Ready,
+            generation: 1,
+            schema,
+            indexes,
+        });
+        next.tables.insert(id, Arc::clone(&entry));
+        Ok((next, entry))
+    }
+
+    /// With a table that is being filled; it has no name yet. Its indexes are built when it is ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`].
+    pub(crate) fn with_table_building(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
+        let (mut next, entry) = self.with_table(schema)?;
+        next.names.remove(entry.schema.name());
+        let entry = next.replace(&entry, |entry| entry.state = State::Building);
+        Ok((next, entry))
+    }
+
+    /// With a table that was being filled, ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`], if its name was given away meanwhile.
+    pub(crate) fn with_table_ready(&self, id: ObjectId) -> Result<(Catalog, Arc<TableEntry>)> {
+        let entry = self
+            .tables
+            .get(&id)
+            .expect("a table that was built is in the catalogue");
+        self.check_free(entry.schema.name())?;
+        let mut next = self.clone();
+        next.names.insert(entry.schema.name().to_owned(), id);
+        let entry = next.replace(entry, |entry| entry.state = State::Ready);
+        Ok((next, entry))
+    }
+
+    /// With a table that is being dropped: its name is free, its trees are to be dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub(crate) fn with_table_dropping(&self, name: &str) -> Result<(Catalog, Arc<TableEntry>)> {
+        let entry = self.existing(name)?;
+        let mut next = self.clone();
+        next.names.remove(name);
+        let entry = next.replace(entry, |entry| entry.state = State::Dropping);
+        Ok((next, entry))
+    }
+
+    /// Without an object whose trees are gone. A table's indexes go with it.
+    pub(crate) fn without(&self, id: ObjectId) -> Catalog {
+        let mut next = self.clone();
+        if let Some(table) = next.tables.remove(&id)
+            && next.names.get(table.schema.name()) == Some(&id)
+        {
+            next.names.remove(table.schema.name());
+        }
+        next.aside
+            .retain(|index, aside| *index != id && aside.table != id);
+        next
+    }
+
+    /// With another definition of a table: columns more at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub(crate) fn with_columns_of(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
+        let entry = self.existing(schema.name())?;
+        let columns = entry.schema.columns();
+        assert!(
+            schema.columns().starts_with(columns)
+                && schema.key() == entry.schema.key()
+                && schema.indexes() == entry.schema.indexes(),
+            "columns are added at the end, and nothing else changes with them"
+        );
+        let mut next = self.clone();
+        let entry = next.replace(entry, |entry| entry.schema = schema);
+        Ok((next, entry))
+    }
+
+    /// With an index that is being filled. `schema` is the table's with the index as its last one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`], if the table is not there.
+    pub(crate) fn with_index_building(&self, schema: &Schema) -> Result<(Catalog, IndexEntry)> {
+        let entry = self.existing(schema.name())?;
+        let index = schema.indexes().last().cloned();
+        let index = index.expect("the index to be built is the schema's last");
+        let mut next = self.clone();
+        let id = next.new_object();
+        let tree = next.new_tree();
+        let aside = Aside {
+            table: entry.id,
+            tree,
+            state: State::Building,
+            index,
+        };
+        next.aside.insert(id, aside);
+        Ok((next, IndexEntry { id, tree }))
+    }
+
+    /// With an index that was being filled, ready.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Schema`], if the name was given away meanwhile.
+    pub(crate) fn with_index_ready(&self, id: ObjectId) -> Result<(Catalog, Arc<TableEntry>)> {
+        let aside = self
+            .aside
+            .get(&id)
+            .expect("an index that was built is in the catalogue");
+        let entry = self
+            .tables
+            .get(&aside.table)
+            .expect("an index's table is in the catalogue");
+        let mut definition = entry.schema.definition().clone();
+        let mut indexes = entry.indexes.clone();
+        let tree = aside.tree;
+        let at = indexes.partition_point(|index| index.id < id);
+        definition.indexes.insert(at, aside.index.clone());
+        indexes.insert(at, IndexEntry { id, tree });
+        let schema = Schema::checked(definition)?;
+        let mut next = self.clone();
+        next.aside.remove(&id);
+        let entry = next.replace(entry, |entry| {
+            entry.schema = schema;
+            entry.indexes = indexes;
+        });
+        Ok((next, entry))
+    }
+
+    /// With an index that is being dropped: its name is free, its tree is to be dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub(crate) fn with_index_dropping(
+        &self,
+        table: &str,
+        name: &str,
+    ) -> Result<(Catalog, IndexEntry)> {
+        let entry = self.existing(table)?;
+        let at = entry
+            .schema
+            .index(name)
+            .ok_or_else(|| no_such("index", name))?;
+        let mut definition = entry.schema.definition().clone();
+        let index: Index = definition.indexes.remove(at);
+        let schema = Schema::checked(definition)?;
+        let gone = entry.indexes[at];
+        let mut next = self.clone();
+        let aside = Aside {
+            table: entry.id,
+            tree: gone.tree,
+            state: State::Dropping,
+            index,
+        };
+        next.aside.insert(gone.id, aside);
+        next.replace(entry, |entry| {
+            entry.schema = schema;
+            entry.indexes.remove(at);
+        });
+        Ok((next, gone))
+    }
+
+    fn existing(&self, name: &str) -> Result<&Arc<TableEntry>> {
+        self.table(name).ok_or_else(|| no_such("table", name))
+    }
+
+    fn check_free(&self, name: &str) -> Result<()> {
+        if self.names.contains_key(name) {
+            let name = name.to_owned();
+            return Err(Error::Taken {
+                kind: "table",
+                name,
+            });
+        }
+        Ok(())
+    }
+
+    fn new_object(&mut self) -> ObjectId {
+        let id = ObjectId(self.next_object);
+        self.next_object =
+            id.0.checked_add(1)
+                .expect("32 bits of objects last for ever");
+        id
+    }
+
+    fn new_tree(&mut self) -> TreeId {
+        let tree = TreeId(self.next_tree);
+        self.next_tree = tree
+            .0
+            .checked_add(1)
+            .expect("32 bits of trees last for ever");
+        tree
+    }
+
+    fn replace(
+        &mut self,
+        entry: &Arc<TableEntry>,
+        change: impl FnOnce(&mut TableEntry),
+    ) -> Arc<TableEntry> {
+        let mut changed = TableEntry::clone(entry);
+        changed.generation += 1;
+        change(&mut changed);
+        let changed = Arc::new(changed);
+        self.tables.insert(changed.id, Arc::clone(&changed));
+        changed
+    }
+}
+
+fn no_such(kind: &'static str, name: &str) -> Error {
+    let name = name.to_owned();
+    Error::NoSuch { kind, name }
+}

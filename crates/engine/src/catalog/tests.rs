@@ -1,0 +1,194 @@
+//! The catalogue as a value and as rows: the same both ways, whatever is done to it.
+
+use super::Catalog;
+use super::codec;
+use super::table::ObjectId;
+use super::table::State;
+use crate::access::schema::random;
+use crate::access::schema::{Builder, KeyPart, Kind, Schema, asc};
+use crate::error::{Error, Result};
+use fastrand::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+
+fn read(rows: &Rows) -> Result<Catalog> {
+    Catalog::read(
+        rows.iter()
+            .map(|(key, value)| (key.as_slice(), value.as_slice())),
+    )
+}
+
+/// A random schema under a given name.
+fn named(rng: &mut Rng, name: &str) -> Schema {
+    let like = random::schema(rng);
+    let mut builder: Builder = Schema::table(name);
+    for column in like.columns() {
+        builder = if column.is_nullable() {
+            builder.nullable(column.name(), column.kind())
+        } else {
+            builder.column(column.name(), column.kind())
+        };
+    }
+    let parts = |columns: &[crate::access::schema::KeyColumn]| -> Vec<KeyPart> {
+        let name = |column: usize| like.columns()[column].name().to_owned();
+        columns.iter().map(|part| asc(name(part.column))).collect()
+    };
+    builder = builder.key(parts(like.key()));
+    for index in like.indexes() {
+        builder = builder.unique(index.name(), parts(index.columns()));
+    }
+    builder.build().expect("it is like a good one")
+}
+
+fn some_name(rng: &mut Rng) -> &'static str {
+    ["accounts", "orders", "lines"][rng.usize(..3)]
+}
+
+/// One random change; an error where it is refused.
+fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
+    let name = some_name(rng);
+    let existing = catalog.table(name).map(|table| table.schema.clone());
+    let unfinished = catalog.unfinished();
+    let unfinished = rng.choice(&unfinished);
+    Ok(match (rng.u8(..9), existing, unfinished) {
+        (0, _, _) => catalog.with_table(named(rng, name))?.0,
+        (1, _, _) => catalog.with_table_building(named(rng, name))?.0,
+        (2, _, _) => catalog.with_table_dropping(name)?.0,
+        (3, Some(schema), _) => catalog.with_columns_of(random::grown(rng, &schema))?.0,
+        (4, Some(schema), _) => {
+            let index = format!("index {}", rng.u8(..4));
+            let column = schema.columns()[0].name().to_owned();
+            catalog
+                .with_index_building(&schema.with_index(&index, [asc(column)], false)?)?
+                .0
+        }
+        (5, Some(schema), _) if !schema.indexes().is_empty() => {
+            let index = rng.usize(..schema.indexes().len());
+            catalog
+                .with_index_dropping(name, schema.indexes()[index].name())?
+                .0
+        }
+        (6, _, Some(object)) if object.state == State::Building => {
+            if catalog.tables.contains_key(&object.id) {
+                catalog.with_table_ready(object.id)?.0
+            } else {
+                catalog.with_index_ready(object.id)?.0
+            }
+        }
+        (_, _, Some(object)) => catalog.without(object.id),
+        _ => catalog.clone(),
+    })
+}
+
+fn ids(catalog: &Catalog) -> BTreeSet<ObjectId> {
+    let tables = catalog.tables.values();
+    let indexes = tables.flat_map(|table| table.indexes.iter().map(|index| index.id));
+    let aside = catalog.aside.keys().copied();
+    catalog
+        .tables
+        .keys()
+        .copied()
+        .chain(indexes)
+        .chain(aside)
+        .collect()
+}
+
+#[test]
+fn rows_and_catalogue_say_the_same_after_every_change() {
+    let mut refused = 0;
+    for seed in 0..100 {
+        let mut rng = Rng::with_seed(seed);
+        let mut catalog = Catalog::new();
+        let mut rows = codec::rows(&catalog);
+        let mut gone = BTreeSet::new();
+        for _ in 0..60 {
+            let Ok(next) = change(&mut rng, &catalog) else {
+                refused += 1;
+                continue;
+            };
+            for (key, value) in catalog.changes_to(&next) {
+                match value {
+                    Some(value) => drop(rows.insert(key, value)),
+                    None => assert!(rows.remove(&key).is_some(), "a row that goes was there"),
+                }
+            }
+            assert_eq!(rows, codec::rows(&next), "seed {seed}");
+            assert_eq!(
+                read(&rows).expect("the rows are whole"),
+                next,
+                "seed {seed}"
+            );
+            gone.extend(ids(&catalog).difference(&ids(&next)).copied());
+            assert!(
+                gone.is_disjoint(&ids(&next)),
+                "a number was given twice, seed {seed}"
+            );
+            catalog = next;
+        }
+    }
+    assert!(
+        refused > 100,
+        "changes that cannot be are tried too: {refused}"
+    );
+}
+
+#[test]
+fn a_table_is_found_while_it_is_ready() {
+    let schema = Schema::table("t")
+        .column("a", Kind::Int)
+        .key(["a"])
+        .build()
+        .unwrap();
+    let (catalog, table) = Catalog::new().with_table_building(schema.clone()).unwrap();
+    assert!(catalog.table("t").is_none());
+    let (catalog, table) = catalog.with_table_ready(table.id).unwrap();
+    assert_eq!(catalog.table("t"), Some(&table));
+    let taken = catalog.with_table(schema.clone()).unwrap_err();
+    assert!(matches!(taken, Error::Taken { .. }), "{taken}");
+    let index = schema.with_index("i", ["a"], false).unwrap();
+    let (catalog, index) = catalog.with_index_building(&index).unwrap();
+    assert_eq!(catalog.unfinished()[0].trees, [index.tree]);
+    let (catalog, changed) = catalog.with_index_ready(index.id).unwrap();
+    assert_eq!(changed.indexes, [index]);
+    assert!(changed.generation > table.generation);
+    let (catalog, dropped) = catalog.with_table_dropping("t").unwrap();
+    assert!(catalog.table("t").is_none() && catalog.tables().next().is_none());
+    assert_eq!(catalog.unfinished()[0].trees, [table.tree, index.tree]);
+    let (again, second) = catalog.with_table(schema).unwrap();
+    assert!(second.id > dropped.id && second.tree > index.tree);
+    assert_eq!(again.without(dropped.id).table("t"), Some(&second));
+}
+
+#[test]
+fn no_bytes_make_reading_the_catalogue_panic() {
+    let mut rng = Rng::with_seed(1);
+    let mut rows = Rows::new();
+    let (mut whole, mut refused) = (0, 0);
+    for round in 0..100_000 {
+        if round % 500 == 0 {
+            let mut catalog = Catalog::new();
+            for _ in 0..20 {
+                catalog = change(&mut rng, &catalog).unwrap_or(catalog);
+            }
+            rows = codec::rows(&catalog);
+        }
+        let mut damaged = rows.clone();
+        let at = rng.usize(..rows.len());
+        let (key, value) = rows.iter().nth(at).expect("so many rows there are");
+        if rng.u8(..4) == 0 {
+            damaged.remove(key);
+            damaged.insert(random::mutated(&mut rng, key), value.clone());
+        } else {
+            damaged.insert(key.clone(), random::mutated(&mut rng, value));
+        }
+        match read(&damaged) {
+            Ok(_) => whole += 1,
+            Err(error) => {
+                assert!(matches!(error, Error::DamagedRow { .. }), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(whole > 1_000 && refused > 10_000, "{whole} {refused}");
+}

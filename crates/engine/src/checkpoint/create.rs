@@ -1,0 +1,109 @@
+//! Making a data file: under another name, whole and stable, and only then under its own.
+//!
+//! A making that was interrupted leaves at most a file `NAME.new`, which the next one writes over. So
+//! under its own name a data file is whole or not there.
+
+use crate::checkpoint::data_file::{DataFile, open_io, open_options};
+use crate::checkpoint::map::Map;
+use crate::checkpoint::options::{FileOptions, check_page_bytes};
+use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES};
+use crate::checkpoint::slots::Slots;
+use crate::error::{Error, Result};
+use crate::ids::{Csn, DatabaseId, PageId};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use syncline_disk::{Disk, File, OpenOptions};
+use syncline_metering::clock;
+
+impl<D: Disk> DataFile<D> {
+    /// Makes a data file without pages: root 1, at csn 0. It is stable when this returns, but its name
+    /// only after a sync of its directory, which is the caller's. Refuses a path that is taken; `Full`
+    /// if there is no space.
+    pub(crate) fn create(
+        disk: &D,
+        path: &Path,
+        database: DatabaseId,
+        page_bytes: u32,
+        options: &FileOptions,
+    ) -> Result<DataFile<D>> {
+        options.check()?;
+        check_page_bytes(page_bytes)?;
+        let making = making_path(path);
+        let lock = disk.open(&making, OpenOptions::READ_WRITE)?;
+        lock.try_lock()?;
+        if exists(disk, path)? {
+            disk.remove(&making)?;
+            let path = path.to_owned();
+            return Err(Error::DataFileExists { path });
+        }
+        lock.set_len(0)?;
+        let (io, is_direct) = open_io(disk, &making, page_bytes, options)?;
+        let page = u64::from(page_bytes);
+        let file_bytes = SLOTS_FROM_BYTES + options.extent_bytes.next_multiple_of(page);
+        preallocate(disk, &io, &making, file_bytes)?;
+        let reserved = SLOTS_FROM_BYTES / page;
+        let mut file = DataFile {
+            path: path.to_owned(),
+            io,
+            lock,
+            is_direct,
+            options: options.clone(),
+            root: first_root(database, page_bytes, file_bytes / page),
+            map: Map::default(),
+            slots: Slots::new(reserved, file_bytes / page),
+            has_loose_end: false,
+            has_checkpoint: false,
+            failure: None,
+        };
+        file.restate(true)?;
+        disk.rename(&making, path)?;
+        Ok(file)
+    }
+}
+
+/// The name under which a data file is made.
+pub(super) fn making_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    PathBuf::from(name)
+}
+
+fn first_root(database: DatabaseId, page_bytes: u32, file_slots: u64) -> Root {
+    Root {
+        features: Features::default(),
+        database,
+        number: 1,
+        csn: Csn::ZERO,
+        next_page: PageId(1),
+        page_bytes,
+        meta: Vec::new(),
+        pages: 0,
+        wall_ns: clock::wall(),
+        directory: Directory::default(),
+        file_slots,
+        home: 0,
+    }
+}
+
+/// Fills the file with zeros and syncs them. A full disk gets its space back.
+fn preallocate<D: Disk>(disk: &D, io: &D::File, making: &Path, bytes: u64) -> Result<()> {
+    match io.preallocate(bytes).and_then(|()| io.sync_all()) {
+        Ok(()) => Ok(()),
+        Err(error) if error.is_full() => {
+            disk.remove(making)?;
+            Err(Error::Full {
+                directory: making.parent().unwrap_or(Path::new("")).to_owned(),
+                segment_bytes: bytes,
+            })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn exists<D: Disk>(disk: &D, path: &Path) -> Result<bool> {
+    match disk.open(path, open_options(true, false)) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

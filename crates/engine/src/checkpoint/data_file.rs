@@ -1,0 +1,150 @@
+//! The data file in memory: the root in force, the map, the free slots, and the open file.
+//!
+//! Two handles: one holds the lock and reads the roots before the page size is known, the other does
+//! everything else, past the page cache if it may. After a failed write or sync the file takes nothing
+//! more: it must be opened again.
+
+use crate::checkpoint::map::Map;
+use crate::checkpoint::options::FileOptions;
+use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset};
+use crate::checkpoint::slots::Slots;
+use crate::error::{Error, Result};
+use crate::ids::SlotId;
+use crate::plant::{Plant, planted};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
+
+/// Direct reads and writes want whole blocks of any device.
+const DIRECT_PAGE_BYTES_MIN: u32 = 4096;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct DataFile<D: Disk> {
+    pub(super) path: PathBuf,
+    pub(super) io: D::File,
+    /// Held for its lock.
+    pub(super) lock: D::File,
+    pub(super) is_direct: bool,
+    pub(super) options: FileOptions,
+    pub(super) root: Root,
+    pub(super) map: Map,
+    pub(super) slots: Slots,
+    /// Bytes may lie behind the last slot: a growth that was never synced.
+    pub(super) has_loose_end: bool,
+    /// One checkpoint at a time.
+    pub(super) has_checkpoint: bool,
+    pub(super) failure: Option<Arc<str>>,
+}
+
+impl<D: Disk> DataFile<D> {
+    /// The root in force: that of the last checkpoint known to be stable.
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// True if reads and writes go past the page cache.
+    #[cfg(test)]
+    pub(crate) fn is_direct(&self) -> bool {
+        self.is_direct
+    }
+
+    pub(super) fn page_bytes(&self) -> usize {
+        self.root.page_bytes as usize
+    }
+
+    /// Where a slot begins, in bytes.
+    pub(super) fn offset(&self, slot: SlotId) -> u64 {
+        slot.0 * u64::from(self.root.page_bytes)
+    }
+
+    /// Refuses work after a failure.
+    pub(super) fn check_alive(&self) -> Result<()> {
+        match &self.failure {
+            None => Ok(()),
+            Some(because) => Err(Error::Poisoned {
+                because: Arc::clone(because),
+            }),
+        }
+    }
+
+    /// Writes; a failure is final.
+    pub(super) fn write(&mut self, bytes: &[u8], offset: u64) -> Result<()> {
+        self.check_alive()?;
+        let written = self.io.write_at(bytes, offset);
+        written.map_err(|error| self.fail(error))
+    }
+
+    /// Makes stable what was written; a failure is final.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        self.check_alive()?;
+        match self.io.sync_data() {
+            Err(_) if planted(Plant::SwallowDataSyncError) => Ok(()),
+            Err(error) => Err(self.fail(error)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Remembers a failure, so that nothing follows it.
+    pub(super) fn fail(&mut self, error: syncline_disk::Error) -> Error {
+        self.failure = Some(error.to_string().into());
+        error.into()
+    }
+
+    /// Writes a root into a block.
+    pub(super) fn write_root(&mut self, root: &Root, block: u8) -> Result<()> {
+        let mut bytes = AlignedBuffer::zeroed(BLOCK_BYTES);
+        let root = root.to_bytes();
+        bytes[..root.len()].copy_from_slice(&root);
+        self.write(&bytes, block_offset(block))
+    }
+
+    /// Makes sure that the root in force is on the disk: see invariant 4 of the module above. `copy` is
+    /// false if only the copy was found, which then is what must not be touched.
+    pub(super) fn restate(&mut self, copy: bool) -> Result<()> {
+        let root = self.root.clone();
+        if copy {
+            self.write_root(&root, COPY_BLOCK)?;
+            self.sync()?;
+        }
+        self.write_root(&root, root.home)?;
+        self.sync()
+    }
+}
+
+/// Opens the handle for pages: direct if that is wanted, allowed by the page size, and offered.
+pub(super) fn open_io<D: Disk>(
+    disk: &D,
+    path: &Path,
+    page_bytes: u32,
+    options: &FileOptions,
+) -> Result<(D::File, bool)> {
+    let direct = options.direct && page_bytes >= DIRECT_PAGE_BYTES_MIN;
+    match disk.open(path, open_options(options.read_only, direct)) {
+        Ok(file) => Ok((file, direct)),
+        Err(error) if direct && is_not_offered(error.kind()) => {
+            let file = disk.open(path, open_options(options.read_only, false))?;
+            Ok((file, false))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How an existing file is opened.
+pub(super) fn open_options(read_only: bool, direct: bool) -> OpenOptions {
+    OpenOptions {
+        access: if read_only {
+            Access::Read
+        } else {
+            Access::ReadWrite
+        },
+        create: Create::Never,
+        direct,
+        write_sync: WriteSync::No,
+    }
+}
+
+fn is_not_offered(kind: Option<ErrorKind>) -> bool {
+    matches!(kind, Some(ErrorKind::InvalidInput | ErrorKind::Unsupported))
+}

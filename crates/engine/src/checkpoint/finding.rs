@@ -1,0 +1,13 @@
+//! Sentences about a data file: what damage is called, and where it lies.
+
+use crate::error::Error;
+use std::path::Path;
+
+/// Damage at a byte of the data file.
+pub(super) fn damaged(path: &Path, offset: u64, what: impl Into<String>) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        offset,
+        what: what.into(),
+    }
+}

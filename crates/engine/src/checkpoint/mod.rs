@@ -1,0 +1,75 @@
+//! The data file: the pages of the store as they were at one commit, replaced whole by checkpoints.
+//!
+//! One file. Its first 32 KiB hold three root blocks (`root`); behind them lie slots of one page each.
+//! A slot holds a page, a map page (`map`), or a part of the directory, or it is free. The root names
+//! the directory, the directory names the map pages, the map pages name the slot of every page:
+//!
+//! ```text
+//!  0     8 KiB   16 KiB   32 KiB
+//!  | root | root | copy |   | slot | slot | slot | ...      root -> directory -> map page -> page
+//! ```
+//!
+//! A checkpoint (`machine`) never overwrites what a root names. It goes through these states, one I/O
+//! a step, and whoever calls [`Checkpoint::step`] moves it on:
+//!
+//! | state | does | fails with |
+//! |---|---|---|
+//! | room | grows the file by zeros until slots suffice, and syncs them | Full: step again |
+//! | pages | captures dirty pages into free slots | for good |
+//! | map | writes the changed map pages into free slots | for good |
+//! | directory | writes the directory and the meta blob into free slots | for good |
+//! | sync | syncs all of that | for good |
+//! | horizon | waits until the log is stable up to the checkpoint's commit | |
+//! | root | writes the root into the block that does not hold the last one | for good |
+//! | root sync | syncs it; then the slots that only the last root named are free | for good |
+//!
+//! Invariants:
+//! 1. The last root known to be stable, its directory, its map pages and its pages are never
+//!    overwritten. Hence a crash at any moment leaves the state of the last checkpoint or, if its root
+//!    was being written, of the running one.
+//! 2. A slot is free only if neither the last stable root nor the running checkpoint names it.
+//! 3. A root is written only when what it names is stable and the log is stable up to its commit.
+//! 4. Roots alternate between two blocks. Opening first makes sure of the root that it chose: it writes
+//!    it to the third block and syncs, then writes it to its own block and syncs. A root whose sync had
+//!    failed may be readable and yet not be on the disk; without this the next checkpoint would
+//!    overwrite the last one that is.
+//! 5. Every piece is checked when it is read: root and directory by their checksums, map pages and
+//!    pages by their own checksum and by 24 bits of it in the entry that names them. So a page that was
+//!    lost, misplaced or overwritten later is noticed even if it is whole in itself.
+//! 6. The map grows with the file's preallocated length: a slot is used only after a sync of the zeros
+//!    written over it, so that a full disk shows only in the state `room`.
+//! 7. A new file is made under another name and gets its own name when it is whole and stable.
+//!
+//! What it does not do: it does not know what a page holds, nor when a checkpoint is due; it does not
+//! sleep. It does not shrink the file. It does not tell whether the log still reaches back to the
+//! root's commit: that is the caller's check.
+
+mod create;
+mod data_file;
+mod finding;
+mod inspect;
+mod load;
+mod machine;
+mod map;
+mod open;
+mod options;
+mod plan;
+mod room;
+mod root;
+mod run;
+mod slots;
+
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+#[allow(unused_imports, reason = "what stands on it comes next")]
+pub(crate) use {
+    data_file::DataFile,
+    inspect::Inspection,
+    machine::{Checkpoint, Progress},
+    options::FileOptions,
+    plan::Work,
+    root::Root,
+};

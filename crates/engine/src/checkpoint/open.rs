@@ -1,0 +1,272 @@
+//! Opening a data file: which root, whether it can be believed, and what it leads to.
+//!
+//! 1. The newest sound root is taken. A block that is neither sound nor blank is read once more; if it
+//!    stays bad, a crash has torn the root that was being written there, or the newest root is damaged,
+//!    and the root before it is taken. Its slots are whole in the first case and may have been used
+//!    again in the second, so then every page is read and checked at once.
+//! 2. A sound root whose directory, map or length is wrong is damage, never a reason to take an older
+//!    one: what a root names was stable before it was written.
+//! 3. The root is made sure of before anything else is written (invariant 4 of the module above).
+
+use crate::checkpoint::data_file::{DataFile, open_io, open_options};
+use crate::checkpoint::finding::damaged;
+use crate::checkpoint::map::{self, Entry, Map};
+use crate::checkpoint::options::FileOptions;
+use crate::checkpoint::root::{
+    BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, Features, ROOT_BYTES, Root, SLOTS_FROM_BYTES,
+    block_offset, read_block,
+};
+use crate::checkpoint::slots::Slots;
+use crate::error::{Error, Result};
+use crate::ids::SlotId;
+use crate::plant::{Plant, planted};
+use std::io::ErrorKind;
+use std::path::Path;
+use syncline_disk::{Disk, File};
+
+impl<D: Disk> DataFile<D> {
+    /// Opens the data file at `path` with its newest usable root and locks it. Refuses what is damaged,
+    /// newer, foreign, never finished, or locked by another handle.
+    pub(crate) fn open(disk: &D, path: &Path, options: &FileOptions) -> Result<DataFile<D>> {
+        options.check()?;
+        let lock = open_lock(disk, path, options)?;
+        let blocks = read_blocks(&lock)?;
+        let chosen = choose(path, &blocks)?;
+        check_features(path, chosen.root.features, options)?;
+        let file_bytes = lock.len()?;
+        check_length(path, &chosen.root, file_bytes)?;
+        let page = u64::from(chosen.root.page_bytes);
+        let (io, is_direct) = open_io(disk, path, chosen.root.page_bytes, options)?;
+        let mut file = DataFile {
+            path: path.to_owned(),
+            io,
+            lock,
+            is_direct,
+            options: options.clone(),
+            map: Map::default(),
+            slots: Slots::new(SLOTS_FROM_BYTES / page, chosen.root.file_slots),
+            has_loose_end: file_bytes > chosen.root.file_slots * page,
+            has_checkpoint: false,
+            failure: None,
+            root: chosen.root,
+        };
+        file.read_directory()?;
+        file.read_map()?;
+        if chosen.is_fallback {
+            file.load(&mut |_, _| Ok(()))?;
+        }
+        if !options.read_only && !planted(Plant::SkipRestatement) {
+            file.restate(!chosen.only_copy)?;
+        }
+        Ok(file)
+    }
+
+    /// The directory's entries into the map, the meta blob into the root.
+    fn read_directory(&mut self) -> Result<()> {
+        let directory = self.root.directory;
+        let slots = directory.slots(self.root.page_bytes);
+        for slot in directory.slot.0..directory.slot.0 + slots {
+            self.take_named(SlotId(slot), "the directory")?;
+        }
+        let bytes = self.read_slots(directory.slot, slots)?;
+        let bytes = &bytes[..directory.bytes() as usize];
+        if crc32c::crc32c(bytes) != directory.crc {
+            let what = "the directory's checksum does not fit its bytes";
+            return Err(damaged(&self.path, self.offset(directory.slot), what));
+        }
+        let (entries, meta) = bytes.split_at(directory.map_pages as usize * 8);
+        self.map.map_pages = entries.chunks_exact(8).map(Entry::from_bytes).collect();
+        self.root.meta = meta.to_vec();
+        Ok(())
+    }
+
+    fn read_map(&mut self) -> Result<()> {
+        let in_map_page = map::entries_in(self.root.page_bytes);
+        let expected = map::map_pages_for(self.root.next_page, self.root.page_bytes);
+        if self.map.map_pages.len() as u64 != expected {
+            return Err(damaged(
+                &self.path,
+                block_offset(self.root.home),
+                format!(
+                    "the root names {} map pages, not {expected}",
+                    self.map.map_pages.len()
+                ),
+            ));
+        }
+        let next = self.root.next_page.0 as usize - 1;
+        let mut entries = Vec::with_capacity(next);
+        for (index, entry) in self.map.map_pages.clone().into_iter().enumerate() {
+            let missing = in_map_page.min(next - entries.len());
+            if entry.is_absent() {
+                entries.resize(entries.len() + missing, Entry::ABSENT);
+                continue;
+            }
+            self.take_named(entry.slot(), "a map page")?;
+            let bytes = self.read_slots(entry.slot(), 1)?;
+            let read = map::read(&bytes, index as u64, entry);
+            let found =
+                read.map_err(|what| damaged(&self.path, self.offset(entry.slot()), what))?;
+            entries.extend(found.take(missing));
+        }
+        self.map.entries = entries;
+        let named: Vec<SlotId> = self.map.pages().map(|(_, entry)| entry.slot()).collect();
+        if named.len() as u64 != self.root.pages {
+            let what = format!(
+                "the map holds {} pages, not {}",
+                named.len(),
+                self.root.pages
+            );
+            return Err(damaged(&self.path, block_offset(self.root.home), what));
+        }
+        named
+            .into_iter()
+            .try_for_each(|slot| self.take_named(slot, "a page"))
+    }
+
+    fn take_named(&mut self, slot: SlotId, what: &str) -> Result<()> {
+        if self.slots.take(slot) {
+            return Ok(());
+        }
+        let what = format!("{slot} of {what} is named twice or not in the file");
+        Err(damaged(&self.path, self.offset(slot), what))
+    }
+}
+
+/// The root to go on with.
+struct Chosen {
+    root: Root,
+    /// Its own block does not hold it, only the copy's does.
+    only_copy: bool,
+    /// Some block is bad: there may have been a newer root.
+    is_fallback: bool,
+}
+
+fn open_lock<D: Disk>(disk: &D, path: &Path, options: &FileOptions) -> Result<D::File> {
+    let nothing = |what| Error::NoDataFile {
+        path: path.to_owned(),
+        what,
+    };
+    let lock = match disk.open(path, open_options(options.read_only, false)) {
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+            return Err(nothing(
+                "there is no such file; make a new database, or name the right directory",
+            ));
+        }
+        opened => opened?,
+    };
+    lock.try_lock()?;
+    if lock.is_empty()? {
+        return Err(nothing(
+            "the file is empty, which this engine never leaves; restore it from a backup",
+        ));
+    }
+    Ok(lock)
+}
+
+/// What stands in the three blocks; where the file ends earlier, nothing does. A block that the disk
+/// cannot read counts as bad, as a write that lost its power may leave it so, unless there is no other.
+pub(super) fn read_blocks<F: File>(file: &F) -> Result<[BlockRead; BLOCKS]> {
+    let mut blocks = [const { BlockRead::Blank }; BLOCKS];
+    let mut failure = None;
+    for (block, found) in blocks.iter_mut().enumerate() {
+        let offset = block_offset(block as u8);
+        *found = match try_block(file, offset) {
+            // A flipped bit on the way, or a failure that passes, is no reason to take an older root.
+            Ok(BlockRead::Bad { .. }) | Err(_) => match try_block(file, offset) {
+                Ok(found) => found,
+                Err(error) => {
+                    failure = Some(error);
+                    BlockRead::Bad { ours: true }
+                }
+            },
+            Ok(found) => found,
+        };
+    }
+    let is_root = |block: &BlockRead| matches!(block, BlockRead::Sound(_) | BlockRead::Newer(_));
+    match failure {
+        Some(error) if !blocks.iter().any(is_root) => Err(error.into()),
+        _ => Ok(blocks),
+    }
+}
+
+fn try_block<F: File>(file: &F, offset: u64) -> syncline_disk::Result<BlockRead> {
+    let mut bytes = [0; BLOCK_BYTES];
+    file.read_at(&mut bytes, offset)?;
+    Ok(read_block(&bytes[..ROOT_BYTES]))
+}
+
+fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<Chosen> {
+    let later = blocks.iter().find_map(|block| match block {
+        BlockRead::Newer(format) => Some(*format),
+        _ => None,
+    });
+    if let Some(found) = later {
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            found,
+            known: crate::checkpoint::root::FORMAT,
+        });
+    }
+    let sound = blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(block, read)| match read {
+            BlockRead::Sound(root) => Some((root, block as u8)),
+            _ => None,
+        });
+    // Of a root and its copy, the root.
+    let newest = sound.max_by_key(|(root, block)| (root.number, *block != COPY_BLOCK));
+    match newest {
+        Some((root, block)) => Ok(Chosen {
+            root: root.clone(),
+            only_copy: block == COPY_BLOCK,
+            is_fallback: blocks
+                .iter()
+                .any(|block| matches!(block, BlockRead::Bad { .. })),
+        }),
+        None => Err(refuse(path, blocks)),
+    }
+}
+
+fn refuse(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Error {
+    if blocks.contains(&BlockRead::Bad { ours: true }) {
+        return damaged(path, 0, "no root can be read");
+    }
+    if blocks.iter().all(|block| *block == BlockRead::Blank) {
+        return Error::NoDataFile {
+            path: path.to_owned(),
+            what: "the file holds no root, which this engine never leaves; restore it from a backup",
+        };
+    }
+    Error::NotADataFile {
+        path: path.to_owned(),
+    }
+}
+
+fn check_features(path: &Path, features: Features, options: &FileOptions) -> Result<()> {
+    let refused = |bits, advice| {
+        Err(Error::Feature {
+            path: path.to_owned(),
+            bits,
+            advice,
+        })
+    };
+    let unknown = features.incompatible & !Features::KNOWN.incompatible;
+    if unknown != 0 {
+        return refused(unknown, "use a newer program");
+    }
+    let unknown = features.read_only & !Features::KNOWN.read_only;
+    if unknown != 0 && !options.read_only {
+        return refused(unknown, "use a newer program, or open it for reading only");
+    }
+    Ok(())
+}
+
+fn check_length(path: &Path, root: &Root, file_bytes: u64) -> Result<()> {
+    let expected = root.file_slots * u64::from(root.page_bytes);
+    if expected < SLOTS_FROM_BYTES || file_bytes < expected {
+        let what = format!("the file ends at {file_bytes}, but its root says {expected}");
+        return Err(damaged(path, file_bytes, what));
+    }
+    Ok(())
+}

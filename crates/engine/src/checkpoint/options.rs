@@ -1,0 +1,106 @@
+//! The data file's knobs: each with its default, its limit and the reason for both.
+
+use crate::error::{Error, Result};
+
+/// How a data file is used. None of it is written into the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileOptions {
+    /// By how much the file grows: 4 KiB to 1 GiB, rounded up to whole pages. Default 64 MiB: seldom,
+    /// and little beside what a busy store writes. Small ones are for tests.
+    pub(crate) extent_bytes: u64,
+    /// What is kept free beside a checkpoint's own need, if the disk has it: up to 1 GiB. Default
+    /// 16 MiB: so that a checkpoint of that many changed pages still works when the disk is full.
+    pub(crate) reserve_bytes: u64,
+    /// Past the page cache, where pages have 4 KiB at least and the file system offers it. Default
+    /// true: a checkpoint would else push out what other programs have cached.
+    pub(crate) direct: bool,
+    /// Only look: nothing is written, not even to make sure of the root.
+    pub(crate) read_only: bool,
+}
+
+impl Default for FileOptions {
+    fn default() -> FileOptions {
+        FileOptions {
+            extent_bytes: 64 << 20,
+            reserve_bytes: 16 << 20,
+            direct: true,
+            read_only: false,
+        }
+    }
+}
+
+impl FileOptions {
+    /// Refuses what lies outside the limits.
+    pub(crate) fn check(&self) -> Result<()> {
+        rule(
+            (4 << 10..=1 << 30).contains(&self.extent_bytes),
+            "extent_bytes",
+            self.extent_bytes,
+            "it must lie between 4 KiB and 1 GiB",
+        )?;
+        rule(
+            self.reserve_bytes <= 1 << 30,
+            "reserve_bytes",
+            self.reserve_bytes,
+            "it must be at most 1 GiB",
+        )
+    }
+}
+
+/// Refuses a page size that no data file can have.
+pub(super) fn check_page_bytes(page_bytes: u32) -> Result<()> {
+    rule(
+        is_page_size(page_bytes),
+        "page_bytes",
+        page_bytes.into(),
+        "it must be a power of two between 512 and 32768",
+    )
+}
+
+/// True for the sizes that a page may have.
+pub(super) fn is_page_size(page_bytes: u32) -> bool {
+    page_bytes.is_power_of_two() && (512..=32 << 10).contains(&page_bytes)
+}
+
+fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Result<()> {
+    if holds {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option,
+        value,
+        rule,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileOptions, check_page_bytes};
+    use crate::error::Error;
+
+    #[test]
+    fn each_knob_is_held_to_its_limits() {
+        FileOptions::default().check().unwrap();
+        let refused = |change: fn(&mut FileOptions)| {
+            let mut options = FileOptions::default();
+            change(&mut options);
+            match options.check() {
+                Err(Error::Option { option, .. }) => option,
+                other => panic!("not refused: {other:?}"),
+            }
+        };
+        assert_eq!(refused(|o| o.extent_bytes = 4095), "extent_bytes");
+        assert_eq!(refused(|o| o.extent_bytes = 2 << 30), "extent_bytes");
+        assert_eq!(refused(|o| o.reserve_bytes = 2 << 30), "reserve_bytes");
+    }
+
+    #[test]
+    fn pages_have_512_bytes_to_32_kib() {
+        for allowed in [512, 1024, 4096, 8192, 32_768] {
+            check_page_bytes(allowed).unwrap();
+        }
+        for refused in [0, 256, 513, 6000, 65_536] {
+            assert!(check_page_bytes(refused).is_err(), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Room for a checkpoint: the file grows by zeros, written and synced, until slots suffice.
+//!
+//! Asked for is what the checkpoint needs, and a reserve, in whole extents. If the disk has no space
+//! for that, just what is needed; and if not even that, the checkpoint stops with `Full` before it has
+//! written anything, and its next step tries again. What was grown in vain is given back.
+
+use crate::checkpoint::data_file::DataFile;
+use crate::checkpoint::plan::Plan;
+use crate::error::{Error, Result};
+use std::path::Path;
+use syncline_disk::{Disk, File};
+
+/// How much is written with zeros between two syncs, so that commits beside it do not wait long.
+const PIECE_BYTES: u64 = 4 << 20;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Room {
+    /// How many slots the file shall have.
+    goal: Option<u64>,
+    /// How many it has once they are synced.
+    unsynced: Option<u64>,
+    /// The disk refused a whole extent.
+    is_short: bool,
+}
+
+impl Room {
+    /// Does one I/O towards room enough and tells its bytes; nothing once there is.
+    pub(super) fn step<D: Disk>(
+        &mut self,
+        plan: &Plan,
+        file: &mut DataFile<D>,
+    ) -> Result<Option<u64>> {
+        if let Some(slots) = self.unsynced {
+            file.io.sync_all().map_err(|error| file.fail(error))?;
+            self.unsynced = None;
+            file.slots.grow(slots);
+            return Ok(Some(0));
+        }
+        self.goal = self.goal(plan, file);
+        let Some(goal) = self.goal else {
+            return Ok(None);
+        };
+        let page = file.page_bytes() as u64;
+        let from = file.slots.count() * page;
+        if file.has_loose_end {
+            // Zeros of a growth that was never synced may be missing: they are written again.
+            file.io.set_len(from).map_err(|error| file.fail(error))?;
+            file.has_loose_end = false;
+            return Ok(Some(0));
+        }
+        let to = (goal * page).min(from + PIECE_BYTES.next_multiple_of(page));
+        match file.io.preallocate(to) {
+            Ok(()) => {
+                self.unsynced = Some(to / page);
+                Ok(Some(to - from))
+            }
+            Err(error) if error.is_full() => self.full(file, from, goal * page - from),
+            Err(error) => Err(file.fail(error)),
+        }
+    }
+
+    /// Bytes by which the file is still to grow, as far as known.
+    pub(super) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
+        let has = self.unsynced.unwrap_or(file.slots.count());
+        self.goal.map_or(0, |goal| goal.saturating_sub(has)) * file.page_bytes() as u64
+    }
+
+    /// The disk is full: more modest next time, or the caller's turn.
+    fn full<D: Disk>(
+        &mut self,
+        file: &mut DataFile<D>,
+        from: u64,
+        missing: u64,
+    ) -> Result<Option<u64>> {
+        file.io.set_len(from).map_err(|error| file.fail(error))?;
+        let was_short = self.is_short;
+        *self = Room {
+            is_short: !was_short,
+            ..Room::default()
+        };
+        if !was_short {
+            return Ok(Some(0));
+        }
+        Err(Error::Full {
+            directory: file.path.parent().unwrap_or(Path::new("")).to_owned(),
+            segment_bytes: missing,
+        })
+    }
+
+    /// How many slots the file must have; none if it has them.
+    fn goal<D: Disk>(&self, plan: &Plan, file: &DataFile<D>) -> Option<u64> {
+        let has = file.slots.count();
+        if let Some(goal) = self.goal.filter(|goal| *goal > has) {
+            return Some(goal);
+        }
+        let page = file.page_bytes() as u64;
+        if self.is_short {
+            let missing = missing(plan, file, 0);
+            return (missing > 0).then_some(has + missing);
+        }
+        let missing = missing(plan, file, file.options.reserve_bytes / page);
+        let extent = file.options.extent_bytes.div_ceil(page);
+        (missing > 0).then(|| has + missing.next_multiple_of(extent))
+    }
+}
+
+/// How many slots there are too few at the file's end.
+fn missing<D: Disk>(plan: &Plan, file: &DataFile<D>, reserve: u64) -> u64 {
+    let in_a_row = plan.directory_slots();
+    let wanted = plan.single_slots() + in_a_row + reserve;
+    let missing = wanted.saturating_sub(file.slots.free());
+    if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
+        return missing;
+    }
+    missing.max(in_a_row - file.slots.free_at_end())
+}

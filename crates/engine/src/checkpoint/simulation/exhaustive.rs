@@ -1,0 +1,91 @@
+//! Every cut of a small life, under many kinds of image, and of many of those every cut of the opening
+//! and the checkpoint that follow.
+
+use super::search::copies;
+use super::world::{Ended, Failure, World};
+use syncline_disk::simulated::Crash;
+
+/// The world of a seed after some checkpoints, or until the power goes off after `cut` operations; true
+/// if it did.
+fn live(world: &mut World, cut: u64, checkpoints: u32) -> bool {
+    world.disk.crash_after(cut);
+    let mut file = match world.open() {
+        Ok(file) => file,
+        Err(Failure::Refused(_)) => return true,
+        Err(Failure::Broken(why)) => panic!("cut {cut}: {why}"),
+    };
+    for _ in 0..checkpoints {
+        match world.checkpoint(&mut file).unwrap() {
+            Ended::Done => {}
+            Ended::Full => return false,
+            Ended::Failed(_) => return true,
+        }
+    }
+    false
+}
+
+fn images(pending: usize) -> Vec<Crash> {
+    let mut images = vec![Crash::DropAll, Crash::KeepAll];
+    images.extend((0..pending.min(6)).map(Crash::Only));
+    for seed in 0..6 {
+        images.push(Crash::Subset { seed });
+        images.push(Crash::Torn { seed });
+    }
+    images
+}
+
+/// Opens and checkpoints the world at every cut; each time what is left must be right. Returns how many
+/// images that were.
+fn cut_again(world: &World) -> u64 {
+    let mut opened = 0;
+    for cut in 0.. {
+        let mut again = world.on(copies(&world.disk));
+        let was_cut = live(&mut again, cut, 1);
+        let seeds = [cut, cut + 1];
+        let torn = seeds.map(|seed| Crash::Torn { seed });
+        for how in [Crash::DropAll, Crash::KeepAll].into_iter().chain(torn) {
+            opened += 1;
+            let checked = again.check_image(again.disk.crash(how));
+            checked.unwrap_or_else(|why| panic!("second cut {cut}, {how:?}: {why}"));
+        }
+        if !was_cut {
+            break;
+        }
+    }
+    opened
+}
+
+fn every_cut(seed: u64, is_direct: bool) -> u64 {
+    let mut opened = 0;
+    for cut in 0.. {
+        let mut world = World::new(seed);
+        world.options.direct = is_direct;
+        world.page_bytes = if is_direct { 4096 } else { 512 };
+        let was_cut = live(&mut world, cut, 3);
+        for (number, how) in images(world.disk.pending()).into_iter().enumerate() {
+            let image = world.disk.crash(how);
+            opened += 1;
+            let checked = world.check_image(copies(&image));
+            checked.unwrap_or_else(|why| panic!("cut {cut}, {how:?}: {why}"));
+            // Two levels for every fifth image, in turn, else the count explodes without news.
+            if (number as u64 + cut).is_multiple_of(5) {
+                opened += cut_again(&world.on(image));
+            }
+        }
+        if !was_cut {
+            assert!(cut > 15, "the life was too small: {cut} operations");
+            break;
+        }
+    }
+    opened
+}
+
+#[test]
+fn every_cut_of_a_small_life_keeps_every_promise() {
+    assert!(every_cut(2, false) > 3_000);
+}
+
+#[test]
+fn every_cut_of_a_small_life_with_direct_writes_keeps_every_promise() {
+    assert!(every_cut(7, true) > 3_000);
+}

@@ -1,0 +1,171 @@
+//! What may be found when the data file is opened, kept beside it in plain collections.
+//!
+//! 1. What was reported done is found, until a later checkpoint is.
+//! 2. A checkpoint may be found once its root may have been written; never before the log is stable up
+//!    to its commit.
+//! 3. What an opening has reported stays, as if it had been reported done.
+
+use super::world::Failure;
+use crate::buffer::page;
+use crate::checkpoint::{DataFile, Root, Work};
+use crate::ids::{Csn, PageId, TreeId};
+use fastrand::Rng;
+use std::collections::{BTreeMap, BTreeSet};
+use syncline_disk::SimulatedDisk;
+
+/// The state at one checkpoint: page ids with the seeds of their bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) number: u64,
+    pub(super) csn: Csn,
+    pub(super) next_page: PageId,
+    pub(super) pages: BTreeMap<PageId, u64>,
+    pub(super) meta: Vec<u8>,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    /// The last known one, and the next if its root may have been written.
+    pub(super) candidates: Vec<State>,
+    /// The one before the last known.
+    pub(super) previous: Option<State>,
+}
+
+impl State {
+    /// A new data file's.
+    pub(super) fn first() -> State {
+        State {
+            number: 1,
+            next_page: PageId(1),
+            ..State::default()
+        }
+    }
+
+    /// Random changes: the state after them, and the cut that leads to it.
+    pub(super) fn next(&self, random: &mut Rng, pages_max: u64) -> (State, Work) {
+        let mut next = self.clone();
+        next.number += 1;
+        next.csn = Csn(self.csn.0 + random.u64(0..5));
+        next.next_page = PageId(self.next_page.0 + random.u64(0..4).pow(3));
+        let (mut dirty, mut freed) = (Vec::new(), Vec::new());
+        let (change, free) = (random.u8(1..7), random.u8(0..3));
+        for page in (1..next.next_page.0).map(PageId) {
+            let is_full = next.pages.len() as u64 >= pages_max;
+            match random.u8(0..8) {
+                draw if draw < free || (is_full && draw == 7) => {
+                    freed.push(page);
+                    next.pages.remove(&page);
+                }
+                draw if draw < change && !is_full => {
+                    dirty.push(page);
+                    next.pages.insert(page, random.u64(..));
+                }
+                _ => {}
+            }
+        }
+        if random.u8(0..3) == 0 {
+            next.meta = vec![random.u8(..); random.usize(0..1_500)];
+        }
+        random.shuffle(&mut dirty);
+        let work = Work {
+            csn: next.csn,
+            dirty,
+            freed,
+            next_page: next.next_page,
+            meta: next.meta.clone(),
+        };
+        (next, work)
+    }
+
+    /// The bytes of a page, not yet sealed.
+    pub(super) fn capture(&self, page: PageId, out: &mut [u8]) {
+        fill(page, self.pages[&page], out);
+    }
+
+    /// Why the file does not hold this state. A complaint of its own check counts unless reads may
+    /// fail now.
+    pub(super) fn check(
+        &self,
+        file: &DataFile<SimulatedDisk>,
+        reads_fail: bool,
+    ) -> Result<(), Failure> {
+        let root: &Root = file.root();
+        let broken = |what| {
+            Err(Failure::Broken(format!(
+                "checkpoint {} {what}",
+                self.number
+            )))
+        };
+        if (root.csn, root.next_page) != (self.csn, self.next_page) || root.meta != self.meta {
+            return broken("has another root");
+        }
+        let mut found = BTreeSet::new();
+        let mut expected = vec![0; root.page_bytes as usize];
+        let mut wrong = None;
+        file.load(&mut |page, bytes| {
+            if let Some(seed) = self.pages.get(&page) {
+                fill(page, *seed, &mut expected);
+                if bytes[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..] {
+                    wrong = Some(format!("{page} is not what was captured"));
+                }
+            }
+            found.insert(page);
+            Ok(())
+        })?;
+        if let Some(wrong) = wrong {
+            return Err(Failure::Broken(wrong));
+        }
+        if !found.iter().eq(self.pages.keys()) {
+            return broken("has other pages");
+        }
+        match file.check()?.pop() {
+            Some(complaint) if !reads_fail => Err(Failure::Broken(complaint)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Model {
+    pub(super) fn new() -> Model {
+        Model {
+            candidates: vec![State::first()],
+            previous: None,
+        }
+    }
+
+    /// The state that an open file holds, or why it may not be there.
+    pub(super) fn find(
+        &self,
+        file: &DataFile<SimulatedDisk>,
+        reads_fail: bool,
+    ) -> Result<State, Failure> {
+        let number = file.root().number;
+        let found = self.candidates.iter().find(|state| state.number == number);
+        let Some(state) = found else {
+            let allowed: Vec<u64> = self.candidates.iter().map(|state| state.number).collect();
+            return Err(Failure::Broken(format!(
+                "checkpoint {number} was found, not one of {allowed:?}"
+            )));
+        };
+        state.check(file, reads_fail)?;
+        Ok(state.clone())
+    }
+
+    /// This state was reported.
+    pub(super) fn settle(&mut self, state: State) {
+        if self.candidates[0].number < state.number {
+            self.previous = Some(self.candidates[0].clone());
+        }
+        self.candidates = vec![state];
+    }
+}
+
+fn fill(page: PageId, seed: u64, out: &mut [u8]) {
+    out.fill(0);
+    page::label(out, page, TreeId(7), page::Kind::Leaf, 0);
+    let mut random = Rng::with_seed(seed);
+    for word in out[page::HEADER_BYTES..].chunks_exact_mut(8) {
+        word.copy_from_slice(&random.u64(..).to_le_bytes());
+    }
+}

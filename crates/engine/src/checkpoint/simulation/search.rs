@@ -1,0 +1,210 @@
+//! From a seed to a violation, or none: lives, crashes, faults, and spoiled bytes.
+
+use super::spoil;
+use super::world::{Ended, Failure, World};
+use crate::error::Error;
+use syncline_disk::SimulatedDisk;
+use syncline_disk::simulated::{Crash, Fault, FaultRule, SyncFailure};
+
+/// How many lives follow one another in a world.
+const LIVES: u32 = 5;
+
+/// What a search has done, so that a test can see that it did something.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    /// Crash images opened and held against the model.
+    pub(super) recoveries: u64,
+    /// Faults that struck.
+    pub(super) faults: u64,
+    /// Checkpoints that were done.
+    pub(super) checkpoints: u64,
+    /// Spoiled files that were opened.
+    pub(super) spoiled: u64,
+    /// Checkpoints that found the disk full.
+    pub(super) full: u64,
+}
+
+/// Lives through the world of a seed; the first violation, in words.
+pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
+    let mut world = World::new(seed);
+    for _ in 0..LIVES {
+        match world.random.u8(0..4) {
+            0 => fault_life(&mut world, tally)?,
+            _ => crash_life(&mut world, tally)?,
+        }
+    }
+    Ok(())
+}
+
+/// A life that the power ends, and what every crash image of it opens to.
+fn crash_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
+    if world.random.u8(0..8) > 0 {
+        let cut = world.random.u64(0..50);
+        world.disk.crash_after(cut);
+    }
+    match world.open() {
+        Ok(mut file) => {
+            for _ in 0..world.random.u8(0..5) {
+                match world.checkpoint(&mut file)? {
+                    Ended::Done => tally.checkpoints += 1,
+                    Ended::Full | Ended::Failed(_) => break,
+                }
+            }
+        }
+        Err(Failure::Broken(why)) => return Err(why),
+        Err(Failure::Refused(error)) => power_is_off(&error)?,
+    }
+    go_through_images(world, tally)
+}
+
+/// Every image must open to what the model allows; one of them goes on.
+fn go_through_images(world: &mut World, tally: &mut Tally) -> Result<(), String> {
+    let images = world.images();
+    for &how in &images {
+        tally.recoveries += 1;
+        let image = world.disk.crash(how);
+        world
+            .check_image(image)
+            .map_err(|why| format!("{how:?}: {why}"))?;
+    }
+    let chosen = images[world.random.usize(0..images.len())];
+    let disk = world.disk.crash(chosen);
+    if world.is_made && world.random.u8(0..3) == 0 {
+        tally.spoiled += 1;
+        spoil::spoil(world, &disk.crash(Crash::DropAll))?;
+    }
+    world.disk = disk;
+    Ok(())
+}
+
+/// A life in which a fault strikes; the process starts again on the same disk, and then the power goes.
+fn fault_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
+    if !world.is_made {
+        drop(world.open().map_err(|failure| failure.to_string())?);
+    }
+    let fault = arm(world);
+    let before = world.disk.faults_struck();
+    let failed = live_with_faults(world, tally).map_err(|why| format!("{fault:?}: {why}"))?;
+    tally.faults += world.disk.faults_struck() - before;
+    world.disk.disarm();
+    world.reads_fail = false;
+    if failed && world.random.u8(0..3) == 0 {
+        world.disk.evict();
+    }
+    // What the process does that starts again and may know of no failure.
+    let mut file = world
+        .open()
+        .map_err(|why| format!("{fault:?}, opened again: {why}"))?;
+    if world.random.bool() {
+        let cut = world.random.u64(0..20);
+        world.disk.crash_after(cut);
+    }
+    for _ in 0..world.random.u8(0..3) {
+        match world.checkpoint(&mut file)? {
+            Ended::Done => tally.checkpoints += 1,
+            Ended::Full | Ended::Failed(_) => break,
+        }
+    }
+    drop(file);
+    go_through_images(world, tally).map_err(|why| format!("{fault:?}, later {why}"))
+}
+
+/// True if something failed.
+fn live_with_faults(world: &mut World, tally: &mut Tally) -> Result<bool, String> {
+    let mut file = match world.open() {
+        Ok(file) => file,
+        Err(Failure::Broken(why)) => return Err(why),
+        Err(Failure::Refused(_)) => return Ok(true),
+    };
+    for _ in 0..world.random.u8(1..6) {
+        match world.checkpoint(&mut file)? {
+            Ended::Done => tally.checkpoints += 1,
+            Ended::Full => {
+                tally.full += 1;
+                return Ok(false);
+            }
+            Ended::Failed(error) => return not_full(&error).map(|()| true),
+        }
+    }
+    Ok(false)
+}
+
+fn arm(world: &mut World) -> Fault {
+    let faults = [
+        Fault::WriteError,
+        Fault::WriteFull,
+        Fault::PreallocateFull,
+        Fault::PreallocateFull,
+        Fault::SyncError(SyncFailure::PagesDropped),
+        Fault::SyncError(SyncFailure::PagesKeptUntilEviction),
+        Fault::SyncError(SyncFailure::OneHandleOnly),
+        Fault::SyncFull,
+        Fault::ReadError,
+        Fault::FlippedBit,
+    ];
+    let fault = faults[world.random.usize(0..faults.len())];
+    world.reads_fail = matches!(fault, Fault::ReadError | Fault::FlippedBit);
+    world.disk.arm(FaultRule {
+        skip: world.random.u64(0..25),
+        repeat: fault == Fault::PreallocateFull && world.random.bool(),
+        ..FaultRule::next(fault, "")
+    });
+    fault
+}
+
+fn power_is_off(error: &Error) -> Result<(), String> {
+    match error {
+        Error::Disk(_) => Ok(()),
+        other => Err(format!("with the power off it says: {other}")),
+    }
+}
+
+fn not_full(error: &Error) -> Result<(), String> {
+    match error {
+        Error::Disk(_) => Ok(()),
+        other => Err(format!("a failure was told as: {other}")),
+    }
+}
+
+/// For other tests of the simulation.
+pub(super) fn copies(disk: &SimulatedDisk) -> SimulatedDisk {
+    disk.crash(Crash::DropAll)
+}
+
+mod tests {
+    use super::{Tally, search};
+    use syncline_metering::clock;
+
+    /// The number in an environment variable, if it is set.
+    fn asked(name: &str) -> Option<u64> {
+        std::env::var(name).ok()?.parse().ok()
+    }
+
+    #[test]
+    fn no_seed_breaks_a_promise() {
+        let seeds = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
+            (Some(seed), _) => seed..seed + 1,
+            (None, count) => 0..count.unwrap_or(700),
+        };
+        let mut tally = Tally::default();
+        let began = clock::now();
+        for seed in seeds.clone() {
+            if let Err(why) = search(seed, &mut tally) {
+                panic!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
+            }
+        }
+        let seconds = (clock::now() - began) as f64 / 1e9;
+        println!(
+            "{tally:?}, {:.0} images/s",
+            tally.recoveries as f64 / seconds
+        );
+        if seeds.end - seeds.start > 500 {
+            assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
+            assert!(
+                tally.checkpoints > 2_000 && tally.spoiled > 500,
+                "{tally:?}"
+            );
+            assert!(tally.full > 20, "{tally:?}");
+        }
+    }
+}

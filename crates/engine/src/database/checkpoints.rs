@@ -1,0 +1,232 @@
+//! Checkpoints of a running database: who begins one, who moves it on, and what a failure means.
+//!
+//! Whoever needs a checkpoint to move drives it, as with the log: the keeper's thread, a call of
+//! `checkpoint`, or a writer that waits for room in the pool of pre-images. One at a time takes the
+//! state's mutex and does a step; the others wait for that mutex and then do the next.
+//!
+//! States of a checkpoint: none, running (its cut is taken), finished. A full disk leaves it running:
+//! the step is tried again when somebody next drives. Any other failure closes the log, and with it
+//! the database, for good.
+
+use crate::buffer::Buffer;
+use crate::checkpoint::{Checkpoint, DataFile, Inspection, Progress, Work};
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::ids::Csn;
+use crate::log::Ticket;
+use crate::txn::{Closed, Core};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_disk::Disk;
+use syncline_metering::{Module, Nanos, clock, tag};
+
+/// What a step of [`Checkpoints::drive`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// None is running.
+    Idle,
+    /// It went on, by a write of so many bytes, with so many left.
+    Worked {
+        /// Bytes written.
+        bytes: u64,
+        /// Bytes still to be written.
+        left_bytes: u64,
+    },
+    /// It is in force: everything up to this commit is in the data file.
+    Finished(Csn),
+}
+
+/// What checkpoints have done since the database was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckpointStats {
+    /// Checkpoints in force since opening.
+    pub finished: u64,
+    /// Bytes that they wrote: pages, map, directory and roots.
+    pub bytes: u64,
+    /// Nanoseconds that commits were held up by their cuts.
+    pub gate_ns: Nanos,
+    /// Nanoseconds from cut to root, of the last one.
+    pub last_ns: Nanos,
+}
+
+#[derive(Debug)]
+struct Running {
+    checkpoint: Checkpoint,
+    epoch: u64,
+    began: Nanos,
+}
+
+struct Inside<D: Disk> {
+    file: DataFile<D>,
+    running: Option<Running>,
+}
+
+/// See the module.
+pub(crate) struct Checkpoints<D: Disk> {
+    inside: Mutex<Inside<D>>,
+    finished: AtomicU64,
+    bytes: AtomicU64,
+    gate_ns: AtomicU64,
+    last_ns: AtomicU64,
+}
+
+impl<D: Disk> Checkpoints<D> {
+    pub(crate) fn new(file: DataFile<D>) -> Checkpoints<D> {
+        Checkpoints {
+            inside: Mutex::new(Inside {
+                file,
+                running: None,
+            }),
+            finished: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+            gate_ns: AtomicU64::new(0),
+            last_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// Begins one unless one is running; true if it did.
+    pub(crate) fn begin(&self, core: &Core<D>, forest: &Forest) -> Result<bool> {
+        let mut inside = self.inside.lock();
+        if inside.running.is_some() {
+            return Ok(false);
+        }
+        core.log.check()?;
+        let started = clock::now();
+        let closed = core.close_gate();
+        cut(&mut inside, core, forest, &closed);
+        drop(closed);
+        let held_up = clock::now().saturating_sub(started);
+        self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Does one step of the running one.
+    pub(crate) fn drive(&self, core: &Core<D>) -> Result<Step> {
+        self.step(&mut self.inside.lock(), core)
+    }
+
+    /// One from cut to root, after the running one.
+    pub(crate) fn run(&self, core: &Core<D>, forest: &Forest) -> Result<Csn> {
+        self.finish(core)?;
+        self.begin(core, forest)?;
+        // Another thread may have begun it, and may finish it: then that was after this call began.
+        self.finish(core)?;
+        Ok(self.inside.lock().file.root().csn)
+    }
+
+    /// One from cut to root by the holder of the closed gate, after the running one.
+    pub(crate) fn run_closed(
+        &self,
+        core: &Core<D>,
+        forest: &Forest,
+        closed: &Closed,
+    ) -> Result<()> {
+        let mut inside = self.inside.lock();
+        while inside.running.is_some() {
+            self.step(&mut inside, core)?;
+        }
+        core.log.check()?;
+        cut(&mut inside, core, forest, closed);
+        while inside.running.is_some() {
+            self.step(&mut inside, core)?;
+        }
+        Ok(())
+    }
+
+    /// The commit up to which the data file holds everything.
+    pub(crate) fn csn(&self) -> Csn {
+        self.inside.lock().file.root().csn
+    }
+
+    /// What they have done.
+    pub(crate) fn stats(&self) -> CheckpointStats {
+        CheckpointStats {
+            finished: self.finished.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+            gate_ns: self.gate_ns.load(Ordering::Relaxed),
+            last_ns: self.last_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    /// What the data file says of itself.
+    pub(crate) fn inspect(&self) -> Result<Inspection> {
+        self.inside.lock().file.inspect()
+    }
+
+    /// Reads everything in the data file again; what is wrong there, in sentences.
+    pub(crate) fn check(&self) -> Result<Vec<String>> {
+        self.inside.lock().file.check()
+    }
+
+    fn finish(&self, core: &Core<D>) -> Result<()> {
+        while !matches!(self.drive(core)?, Step::Idle | Step::Finished(_)) {}
+        Ok(())
+    }
+
+    fn step(&self, inside: &mut Inside<D>, core: &Core<D>) -> Result<Step> {
+        let Inside { file, running } = inside;
+        let Some(now) = running.as_mut() else {
+            return Ok(Step::Idle);
+        };
+        let _entered = tag::enter(Module::DataStore);
+        match one_io(file, now, core) {
+            Ok(Progress::Worked { bytes }) => {
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+                let left_bytes = now.checkpoint.remaining_bytes(file);
+                Ok(Step::Worked { bytes, left_bytes })
+            }
+            Ok(Progress::AwaitHorizon(csn)) => {
+                core.log.wait(Ticket { csn })?;
+                Ok(Step::Worked {
+                    bytes: 0,
+                    left_bytes: now.checkpoint.remaining_bytes(file),
+                })
+            }
+            Ok(Progress::Done) => {
+                core.buffer.finish_cut(now.epoch);
+                let span = clock::now().saturating_sub(now.began);
+                *running = None;
+                self.last_ns.store(span, Ordering::Relaxed);
+                self.finished.fetch_add(1, Ordering::Relaxed);
+                let csn = file.root().csn;
+                core.log.release(csn);
+                Ok(Step::Finished(csn))
+            }
+            Err(full @ Error::Full { .. }) => Err(full),
+            Err(error) => {
+                core.log.fail(&error.to_string());
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Takes the cut, with the gate closed.
+fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed: &Closed) {
+    let csn = core.log.published();
+    let cut = core.buffer.cut();
+    let work = Work {
+        csn,
+        dirty: cut.dirty,
+        freed: cut.freed,
+        next_page: cut.next_page,
+        meta: forest.to_bytes(),
+    };
+    inside.running = Some(Running {
+        checkpoint: inside.file.begin(work),
+        epoch: cut.epoch,
+        began: clock::now(),
+    });
+}
+
+fn one_io<D: Disk>(
+    file: &mut DataFile<D>,
+    running: &mut Running,
+    core: &Core<D>,
+) -> Result<Progress> {
+    let buffer: &Buffer = &core.buffer;
+    let epoch = running.epoch;
+    let mut capture = |page, out: &mut [u8]| buffer.capture(epoch, page, out);
+    let horizon = core.log.horizon();
+    running.checkpoint.step(file, &mut capture, horizon)
+}

@@ -1,0 +1,66 @@
+//! What the parts of an open database share.
+
+use crate::catalog::{Catalog, TableEntry};
+use crate::database::checkpoints::{Checkpoints, Step};
+use crate::error::Result;
+use crate::forest::Forest;
+use crate::options::Options;
+use crate::recovery::Redone;
+use crate::table::Table;
+use crate::txn::{Core, Relief};
+use parking_lot::{Mutex, RwLock};
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use syncline_disk::Disk;
+
+/// See the module.
+pub(crate) struct Engine<D: Disk> {
+    pub(crate) core: Arc<Core<D>>,
+    pub(crate) forest: Forest,
+    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    /// None in transient mode: nothing is kept.
+    pub(crate) checkpoints: Option<Checkpoints<D>>,
+    pub(crate) options: Options,
+    pub(crate) directory: PathBuf,
+    pub(crate) redone: Redone,
+    /// Held while tables or indexes are changed.
+    pub(crate) defining: Mutex<()>,
+}
+
+impl<D: Disk> Engine<D> {
+    /// Lets writers that lack room move the checkpoint on.
+    pub(crate) fn relieve_writers(self: &Arc<Self>) {
+        self.core
+            .set_relief(Box::new(Reliever(Arc::downgrade(self))));
+    }
+
+    /// A handle of a table.
+    pub(crate) fn handle(&self, entry: &Arc<TableEntry>) -> Table {
+        Table::new(entry, |id| {
+            let tree = self.forest.tree(id);
+            tree.expect("a tree in the catalogue is in the forest")
+        })
+    }
+
+    /// The tables as they are now.
+    pub(crate) fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.catalog.read())
+    }
+}
+
+struct Reliever<D: Disk>(Weak<Engine<D>>);
+
+impl<D: Disk> Relief for Reliever<D> {
+    fn relieve(&self) -> Result<()> {
+        let Some(engine) = self.0.upgrade() else {
+            return Ok(());
+        };
+        let Some(checkpoints) = &engine.checkpoints else {
+            return Ok(());
+        };
+        if let Step::Finished(_) = checkpoints.drive(&engine.core)? {
+            engine.core.set_pressed(false);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,296 @@
+//! The database as its user holds it.
+
+use crate::access::schema::{Schema, Value};
+use crate::database::define::encoded;
+use crate::database::engine::Engine;
+use crate::database::inspect::Inspection;
+use crate::database::keeper::Keeper;
+use crate::database::open;
+use crate::database::stats::Stats;
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::log::{self, Threads, Worker};
+use crate::options::Options;
+use crate::table::{Table, Transaction, TypedSession};
+use crate::txn::Begin;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_disk::{Disk, NullDisk, RealDisk};
+
+/// An open database. Share it between threads by reference or in an `Arc`; each thread or client works
+/// through a session of its own. Dropping it ends its thread; what was acknowledged is stable already.
+pub struct Database<D: Disk = RealDisk> {
+    // Held for its drop, before the rest goes.
+    _keeper: Option<Keeper>,
+    engine: Arc<Engine<D>>,
+}
+
+impl Database<RealDisk> {
+    /// Makes a database in a directory that is missing or empty; its parent must exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] where something is already; [`Error::Option`]; [`Error::Disk`].
+    pub fn create(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
+        Database::create_on(&RealDisk, directory.as_ref(), options)
+    }
+
+    /// Opens a database: its pages of the last checkpoint, and every commit behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] and [`Error::NoDataFile`] where there is none, [`Error::Damaged`] where
+    /// acknowledged commits would be lost, [`Error::Newer`], [`Error::Feature`] and
+    /// [`Error::NotADataFile`] for files that this program does not know, [`Error::Capped`] if it does
+    /// not fit into `resident_bytes_max`, [`Error::Disk`] also if it is open elsewhere.
+    pub fn open(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
+        Database::open_on(&RealDisk, directory.as_ref(), options)
+    }
+
+    /// Opens the database of a directory, or makes it where the directory is missing or empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::create`] and [`Database::open`].
+    pub fn open_or_create(directory: impl AsRef<Path>, options: Options) -> Result<Database> {
+        let directory = directory.as_ref();
+        match RealDisk.list(directory) {
+            Ok(names) if names.is_empty() => Database::create(directory, options),
+            Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
+                Database::create(directory, options)
+            }
+            _ => Database::open(directory, options),
+        }
+    }
+}
+
+impl Database<NullDisk> {
+    /// A database that keeps nothing: all in memory, gone when it is dropped. Commits are complete when
+    /// they are published.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Option`].
+    pub fn transient(options: Options) -> Result<Database<NullDisk>> {
+        Database::started(open::transient(options)?)
+    }
+}
+
+impl<D: Disk> Database<D> {
+    /// [`Database::create`] on any disk.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn create_on(disk: &D, directory: &Path, options: Options) -> Result<Database<D>> {
+        Database::started(open::create(disk, directory, options, Threads::Own)?)
+    }
+
+    /// [`Database::open`] on any disk.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn open_on(disk: &D, directory: &Path, options: Options) -> Result<Database<D>> {
+        Database::started(open::open(disk, directory, options, Threads::Own)?)
+    }
+
+    fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
+        let keeps = engine.options.checkpoint_by_itself;
+        let keeper = keeps.then(|| Keeper::start(&engine)).transpose()?;
+        Ok(Database {
+            _keeper: keeper,
+            engine,
+        })
+    }
+
+    /// Makes an empty table with its indexes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`].
+    pub fn create_table(&self, schema: Schema) -> Result<Table> {
+        self.engine
+            .create_table(schema)
+            .map(|entry| self.engine.handle(&entry))
+    }
+
+    /// Makes a table out of rows, in any order, each given by the values of all columns. They are sorted
+    /// in memory and built into full pages without a log; a checkpoint makes them stable. Writers to
+    /// other tables wait meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::create_table`]; [`Error::DuplicateBuilt`], and what is wrong with a row.
+    pub fn load_table<'r>(
+        &self,
+        schema: Schema,
+        rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
+    ) -> Result<Table> {
+        let rows = encoded(&schema, rows, self.engine.options.key_bytes_max)?;
+        self.engine
+            .load_table(schema, rows)
+            .map(|entry| self.engine.handle(&entry))
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub fn table(&self, name: &str) -> Result<Table> {
+        let catalog = self.engine.catalog();
+        let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
+            kind: "table",
+            name: name.to_owned(),
+        })?;
+        Ok(self.engine.handle(entry))
+    }
+
+    /// The definitions of all tables, by their names.
+    pub fn tables(&self) -> Vec<Schema> {
+        let catalog = self.engine.catalog();
+        catalog.tables().map(|entry| entry.schema.clone()).collect()
+    }
+
+    /// Drops a table with its rows and indexes. Transactions that have touched it conflict.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.engine.drop_table(name)
+    }
+
+    /// Changes a table to a schema made from its own by `with_column`, `with_nullable`, `with_index` or
+    /// `without_index`, one of them at a time. An index is built from the rows that are there, while
+    /// writers wait. Handles of the table are to be opened again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
+    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index.
+    pub fn change_table(&self, schema: &Schema) -> Result<Table> {
+        self.engine
+            .change_table(schema)
+            .map(|entry| self.engine.handle(&entry))
+    }
+
+    /// A session: runs one transaction after another, keeping its memory. Each thread or client has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sessions`] beyond a fixed number.
+    pub fn session(&self) -> Result<TypedSession<D>> {
+        TypedSession::new(&self.engine.core)
+    }
+
+    /// Runs `body` in a serializable transaction, commits, and waits until that is stable. After a
+    /// conflict it runs again, at last alone, until it commits; so `body` changes nothing but through
+    /// its transaction. If it fails otherwise, the transaction leaves no trace.
+    ///
+    /// # Errors
+    ///
+    /// What `body` answers; what the data refuse at the commit; [`Error::Indeterminate`] if the log
+    /// fails meanwhile.
+    pub fn run<R>(&self, body: impl FnMut(&mut Transaction<'_, D>) -> Result<R>) -> Result<R> {
+        let mut session = self.session()?;
+        let (answer, ticket) = session.run(Begin::Serializable, body)?;
+        session.wait(ticket)?;
+        Ok(answer)
+    }
+
+    /// Writes every page that changed since the last checkpoint, at full speed, and lets the log before
+    /// it go. Transactions run on. Returns the commit up to which the data file is now exact.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if the data file cannot grow: nothing is lost, try again with more space. Any
+    /// other failure closes the database.
+    pub fn checkpoint(&self) -> Result<Csn> {
+        match &self.engine.checkpoints {
+            Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.forest),
+            None => Ok(self.engine.core.log.horizon()),
+        }
+    }
+
+    /// Everything up to this commit is stable (at durability none: written).
+    pub fn horizon(&self) -> Csn {
+        self.engine.core.log.horizon()
+    }
+
+    /// Writes everything that was committed before the call, and waits until it is stable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`] and [`Error::Indeterminate`] after a failure.
+    pub fn flush(&self) -> Result<()> {
+        self.engine.core.log.flush()
+    }
+
+    /// A worker's part, which corks the log while an executor makes a pass over its clients.
+    pub fn worker(&self) -> Worker<D> {
+        self.engine.core.log.worker()
+    }
+
+    /// What is in force, read back from the log's files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Disk`].
+    pub fn settings(&self) -> Result<log::Settings> {
+        self.engine.core.log.settings()
+    }
+
+    /// The options in force: as given, but what the files say of themselves.
+    pub fn options(&self) -> &Options {
+        &self.engine.options
+    }
+
+    /// What was done since it was opened, and what it holds.
+    pub fn stats(&self) -> Stats {
+        self.engine.stats()
+    }
+
+    /// Walks every tree, compares indexes with tables, and reads the whole data file again. Writers
+    /// wait meanwhile. Returns what is wrong, in sentences; none if nothing is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Disk`] if the file cannot be read at all.
+    pub fn verify(&self) -> Result<Vec<String>> {
+        self.engine.verify()
+    }
+
+    /// What the database is: files, settings, tables. Prints as a page of text.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Disk`].
+    pub fn inspect(&self) -> Result<Inspection> {
+        self.engine.inspect()
+    }
+
+    /// Writes what is committed, makes a checkpoint so that the next opening is quick, and ends. A
+    /// drop does without both: the next opening then reads the log.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::flush`] and [`Database::checkpoint`].
+    pub fn close(self) -> Result<()> {
+        self.flush()?;
+        self.checkpoint()?;
+        Ok(())
+    }
+}
+
+impl<D: Disk> fmt::Debug for Database<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Database");
+        debug
+            .field("directory", &self.engine.directory)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,217 @@
+//! The keeper: the thread that begins checkpoints when the log has grown, and moves them on at a pace.
+//!
+//! It looks twenty times a second. A checkpoint is due when enough records or segments were written
+//! since the last one began. Its writes are spread over half the time that passed between the last two
+//! beginnings, and go at half that pace while the log's writes take more than twice what they took
+//! before: each log sync also waits for what the checkpoint has put into the device's cache. When the
+//! log has grown to twice its limit there is no pace, and commits wait.
+
+use crate::database::checkpoints::Step;
+use crate::database::engine::Engine;
+use crate::error::{Error, Result};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use syncline_disk::Disk;
+use syncline_metering::{Nanos, clock};
+
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Once a second.
+const LOOKS_A_SWEEP: u32 = 20;
+
+/// No step waits longer, whatever the pace says.
+const PAUSE_MAX_NS: Nanos = 100_000_000;
+
+/// See the module. Dropping it ends the thread and waits for it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    ending: Arc<Ending>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Ending {
+    ends: Mutex<bool>,
+    bell: Condvar,
+}
+
+/// What the log had written at some moment, since opening.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grown {
+    record_bytes: u64,
+    segment_bytes: u64,
+    writes: u64,
+    write_ns: u64,
+}
+
+struct Rounds<D: Disk> {
+    engine: Arc<Engine<D>>,
+    ending: Arc<Ending>,
+    /// When the last checkpoint began.
+    at_last: Grown,
+    last_began: Nanos,
+    interval_ns: Nanos,
+    /// Nanoseconds a log write took when no checkpoint ran.
+    base_write_ns: u64,
+    before: Grown,
+}
+
+impl Keeper {
+    pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<Keeper> {
+        let ending = Arc::new(Ending::default());
+        let mut rounds = Rounds {
+            engine: Arc::clone(engine),
+            ending: Arc::clone(&ending),
+            at_last: Grown::default(),
+            last_began: clock::now(),
+            interval_ns: 0,
+            base_write_ns: u64::MAX,
+            before: Grown::default(),
+        };
+        let thread = std::thread::Builder::new()
+            .name("checkpoints".to_owned())
+            .spawn(move || rounds.run())
+            .map_err(|source| Error::Thread { source })?;
+        Ok(Keeper {
+            ending,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        *self.ending.ends.lock() = true;
+        self.ending.bell.notify_all();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            assert!(
+                std::thread::panicking(),
+                "the thread of the checkpoints has panicked"
+            );
+        }
+    }
+}
+
+impl<D: Disk> Rounds<D> {
+    fn run(&mut self) {
+        let mut looks = 0_u32;
+        while !self.pause(LOOK) {
+            let grown = self.grown();
+            self.look(grown);
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_A_SWEEP) {
+                // Commits collect what is old bit by bit; where they have ceased, something is left.
+                self.engine.core.sweep();
+            }
+            if self.is_due(grown) {
+                self.checkpoint(grown);
+            }
+        }
+    }
+
+    /// Sleeps; true if the thread shall end.
+    fn pause(&self, span: Duration) -> bool {
+        let mut ends = self.ending.ends.lock();
+        if !*ends {
+            self.ending.bell.wait_for(&mut ends, span);
+        }
+        *ends
+    }
+
+    fn grown(&self) -> Grown {
+        let stats = self.engine.core.log.stats();
+        Grown {
+            record_bytes: stats.record_bytes,
+            segment_bytes: stats.write_bytes.sum,
+            writes: stats.write_ns.count,
+            write_ns: stats.write_ns.sum,
+        }
+    }
+
+    /// Keeps in mind what a log write takes without a checkpoint beside it.
+    fn look(&mut self, grown: Grown) {
+        if let Some(mean) = self.write_ns_since_last_look(grown) {
+            // A slow drift upwards forgets a base that was too good to last.
+            let risen = self.base_write_ns.saturating_add(self.base_write_ns / 64);
+            self.base_write_ns = mean.min(risen);
+        }
+    }
+
+    fn write_ns_since_last_look(&mut self, grown: Grown) -> Option<u64> {
+        let before = std::mem::replace(&mut self.before, grown);
+        let writes = grown.writes - before.writes;
+        (writes > 0).then(|| (grown.write_ns - before.write_ns) / writes)
+    }
+
+    fn is_due(&self, grown: Grown) -> bool {
+        let options = &self.engine.options;
+        let records = grown.record_bytes - self.at_last.record_bytes;
+        let segments = grown.segment_bytes - self.at_last.segment_bytes;
+        records >= options.checkpoint_log_bytes || segments >= options.checkpoint_segment_bytes
+    }
+
+    /// True if commits must wait for the checkpoint that is running.
+    fn is_overdue(&self, grown: Grown) -> bool {
+        let segments = grown.segment_bytes - self.at_last.segment_bytes;
+        segments >= self.engine.options.checkpoint_segment_bytes
+    }
+
+    fn checkpoint(&mut self, grown: Grown) {
+        let engine = Arc::clone(&self.engine);
+        let Some(checkpoints) = &engine.checkpoints else {
+            // Nothing is kept, so nothing in the log is needed either.
+            engine.core.log.release(engine.core.log.horizon());
+            self.at_last = grown;
+            return;
+        };
+        let now = clock::now();
+        // A failure is told to those whose commits it concerns: the log is closed by it.
+        if !checkpoints
+            .begin(&engine.core, &engine.forest)
+            .is_ok_and(|begun| begun)
+        {
+            return;
+        }
+        self.interval_ns = now.saturating_sub(self.last_began);
+        self.last_began = now;
+        self.at_last = grown;
+        let mut all_bytes = 0;
+        loop {
+            match checkpoints.drive(&engine.core) {
+                Ok(Step::Worked { bytes, left_bytes }) => {
+                    all_bytes = all_bytes.max(bytes + left_bytes);
+                    let pause_ns = self.pause_ns(bytes, all_bytes);
+                    if self.pause(Duration::from_nanos(pause_ns)) {
+                        return;
+                    }
+                }
+                // Writers that need it are told that the disk is full when they drive it themselves.
+                Err(Error::Full { .. }) => {
+                    if self.pause(LOOK) {
+                        return;
+                    }
+                }
+                Ok(Step::Idle | Step::Finished(_)) | Err(_) => break,
+            }
+        }
+        engine.core.set_pressed(false);
+    }
+
+    fn pause_ns(&mut self, bytes: u64, all_bytes: u64) -> Nanos {
+        let grown = self.grown();
+        let pressed = self.is_overdue(grown);
+        self.engine.core.set_pressed(pressed);
+        let mean = self.write_ns_since_last_look(grown);
+        if pressed || all_bytes == 0 {
+            return 0;
+        }
+        let slow = mean.is_some_and(|mean| mean / 2 > self.base_write_ns);
+        let spread_ns = self.interval_ns / if slow { 1 } else { 2 };
+        let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes);
+        PAUSE_MAX_NS.min(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}

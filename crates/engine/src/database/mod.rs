@@ -1,0 +1,33 @@
+//! The front door: a database in a directory, its tables, and how it is kept.
+//!
+//! | in the directory | what it is |
+//! |---|---|
+//! | `data` | the pages as they were at the last checkpoint (`checkpoint`) |
+//! | `log/` | every commit behind it (`log`); elsewhere if an option says so |
+//! | `making` | the database is being made: whatever else is there may be made anew |
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `open.rs` | making a directory, opening one, recovery's order |
+//! | `engine.rs` | what sessions, checkpoints and definitions share |
+//! | `checkpoints.rs`, `keeper.rs` | when checkpoints begin, who moves them on, how fast |
+//! | `define.rs` | tables and indexes added and dropped |
+//! | `handle.rs` | `Database` |
+//! | `verify.rs`, `inspect.rs`, `stats.rs` | what is wrong, what is there, what was done |
+
+mod checkpoints;
+mod define;
+mod engine;
+mod handle;
+mod inspect;
+mod keeper;
+mod open;
+mod stats;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use checkpoints::CheckpointStats;
+pub use handle::Database;
+pub use inspect::Inspection;
+pub use stats::Stats;

@@ -1,0 +1,314 @@
+//! Making a database, and opening one.
+//!
+//! Making: the directory, a file `making` with its name synced, the data file, the log, their names
+//! synced, and `making` removed. Where that was cut off, whatever lies beside `making` holds no commit,
+//! and making it again begins anew.
+//!
+//! Opening: lock and root of the data file, its pages, the forest, the log's commits behind the root,
+//! ghosts that the checkpoint had caught, the catalogue, and what it calls unfinished (`recovery`).
+
+use crate::access::btree::Tree;
+use crate::buffer::{Buffer, BufferOptions};
+use crate::catalog::{CATALOG_TREE, Catalog};
+use crate::checkpoint::{DataFile, FileOptions};
+use crate::database::checkpoints::Checkpoints;
+use crate::database::engine::Engine;
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::ids::{Csn, DatabaseId};
+use crate::log::{Log, Threads};
+use crate::options::Options;
+use crate::recovery::{Redo, Redone};
+use crate::txn::{Core, TxnOptions, strip_ghosts};
+use parking_lot::{Mutex, RwLock};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syncline_disk::{Disk, NullDisk, OpenOptions};
+
+const DATA: &str = "data";
+const LOG: &str = "log";
+const MAKING: &str = "making";
+
+/// Makes a database in a directory that is missing, empty, or was left half made.
+pub(crate) fn create<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    options: Options,
+    threads: Threads,
+) -> Result<Arc<Engine<D>>> {
+    options.check()?;
+    let names = claim(disk, directory)?;
+    let log_directory = log_directory(directory, &options);
+    if names.contains(&MAKING.into()) {
+        clear(disk, directory, &names)?;
+    } else if !names.is_empty() {
+        let directory = directory.to_owned();
+        return Err(Error::Exists { directory });
+    } else {
+        drop(disk.open(&directory.join(MAKING), OpenOptions::READ_WRITE)?);
+        disk.sync_directory(directory)?;
+    }
+    let database = DatabaseId::random();
+    let file_options = file_options(&options);
+    let data = directory.join(DATA);
+    let file = DataFile::create(disk, &data, database, options.page_bytes, &file_options)?;
+    let log = Log::create_with(disk, &log_directory, database, options.log.clone(), threads)?;
+    disk.sync_directory(directory)?;
+    disk.remove(&directory.join(MAKING))?;
+    disk.sync_directory(directory)?;
+    let parts = Parts {
+        buffer: buffer(&options),
+        forest: Forest::default(),
+        redone: Redone::default(),
+    };
+    parts.plant_catalog()?;
+    parts.assemble(log, Some(file), options, directory)
+}
+
+/// Opens a database.
+pub(crate) fn open<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    options: Options,
+    threads: Threads,
+) -> Result<Arc<Engine<D>>> {
+    options.check()?;
+    if list(disk, directory)?.is_some_and(|names| names.contains(&MAKING.into())) {
+        return Err(Error::Missing {
+            directory: directory.to_owned(),
+            what: "its making was cut off, so it holds nothing; make it again".to_owned(),
+        });
+    }
+    let file = DataFile::open(disk, &directory.join(DATA), &file_options(&options))?;
+    let options = Options {
+        page_bytes: file.root().page_bytes,
+        ..options
+    };
+    options.check()?;
+    let mut parts = Parts {
+        buffer: buffer(&options),
+        forest: forest(&file, directory)?,
+        redone: Redone::default(),
+    };
+    parts.load(&file, options.resident_bytes_max)?;
+    parts.plant_catalog()?;
+    let log = parts.redo(disk, directory, &file, &options, threads)?;
+    parts.drop_ghosts();
+    parts.assemble(log, Some(file), options, directory)
+}
+
+/// A database that keeps nothing: pages in memory, and a log that goes nowhere.
+pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
+    options.check()?;
+    let directory = Path::new("");
+    let disk = NullDisk::default();
+    let log_options = crate::log::Options {
+        durability: crate::log::Durability::None,
+        ..options.log.clone()
+    };
+    let database = DatabaseId::random();
+    let log = Log::create_with(&disk, directory, database, log_options, Threads::Own)?;
+    let parts = Parts {
+        buffer: buffer(&options),
+        forest: Forest::default(),
+        redone: Redone::default(),
+    };
+    parts.plant_catalog()?;
+    parts.assemble(log, None, options, directory)
+}
+
+/// What recovery works on.
+struct Parts {
+    buffer: Buffer,
+    forest: Forest,
+    redone: Redone,
+}
+
+impl Parts {
+    /// Reads every page of the data file.
+    fn load<D: Disk>(&self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
+        file.load(&mut |page, bytes| {
+            self.buffer.install(page, bytes);
+            let bytes = self.buffer.resident_bytes();
+            if bytes > bytes_max {
+                let what = "the database in memory";
+                return Err(Error::Capped {
+                    what,
+                    bytes,
+                    bytes_max,
+                });
+            }
+            Ok(())
+        })?;
+        self.buffer.set_next_page(file.root().next_page);
+        Ok(())
+    }
+
+    /// The catalogue's tree is there from the first moment, without a record.
+    fn plant_catalog(&self) -> Result<()> {
+        if self.forest.tree(CATALOG_TREE).is_none() {
+            let tree = Tree::create(CATALOG_TREE, &self.buffer)?;
+            self.forest.add(Arc::new(tree));
+        }
+        Ok(())
+    }
+
+    fn drop_ghosts(&self) {
+        for tree in self.forest.trees() {
+            let stripped = strip_ghosts(&self.buffer, &tree);
+            assert!(stripped.is_ok(), "no checkpoint runs during recovery");
+        }
+    }
+
+    fn redo<D: Disk>(
+        &mut self,
+        disk: &D,
+        directory: &Path,
+        file: &DataFile<D>,
+        options: &Options,
+        threads: Threads,
+    ) -> Result<Log<D>> {
+        let (root, log_directory) = (file.root(), log_directory(directory, options));
+        let mut redo = Redo::new(&self.buffer, &self.forest);
+        let replay = &mut |csn: Csn, record: &[u8]| redo.commit(csn, record);
+        let log = Log::open_with(
+            disk,
+            &log_directory,
+            Some(root.database),
+            root.csn,
+            &options.log,
+            replay,
+            threads,
+        )?;
+        self.redone = redo.finish()?;
+        if log.horizon() < root.csn {
+            return Err(Error::Damaged {
+                path: log_directory,
+                offset: 0,
+                what: format!(
+                    "it ends at {}, before {} of the checkpoint",
+                    log.horizon(),
+                    root.csn
+                ),
+            });
+        }
+        Ok(log)
+    }
+
+    fn read_catalog(&self) -> Result<Catalog> {
+        let tree = self.forest.tree(CATALOG_TREE);
+        let tree = tree.expect("the catalogue's tree is always there");
+        let mut rows = Vec::new();
+        tree.walk(&self.buffer, &mut |key, value| {
+            rows.push((key.to_vec(), value.to_vec()));
+            Ok(())
+        })?;
+        if rows.is_empty() {
+            return Ok(Catalog::new());
+        }
+        Catalog::read(rows.iter().map(|(key, value)| (&key[..], &value[..])))
+    }
+
+    fn assemble<D: Disk>(
+        self,
+        log: Log<D>,
+        file: Option<DataFile<D>>,
+        options: Options,
+        directory: &Path,
+    ) -> Result<Arc<Engine<D>>> {
+        let catalog = self.read_catalog()?;
+        let core = Arc::new(Core::new(log, self.buffer, txn_options(&options)));
+        let engine = Arc::new(Engine {
+            core,
+            forest: self.forest,
+            catalog: RwLock::new(Arc::new(catalog)),
+            checkpoints: file.map(Checkpoints::new),
+            options,
+            directory: directory.to_owned(),
+            redone: self.redone,
+            defining: Mutex::new(()),
+        });
+        engine.relieve_writers();
+        engine.drop_unfinished()?;
+        Ok(engine)
+    }
+}
+
+/// Where the log of a database lies.
+pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
+    let elsewhere = options.log_directory.clone();
+    elsewhere.unwrap_or_else(|| directory.join(LOG))
+}
+
+fn forest<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Forest> {
+    Forest::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
+        path: directory.join(DATA),
+        offset: 0,
+        what: what.to_owned(),
+    })
+}
+
+fn buffer(options: &Options) -> Buffer {
+    Buffer::new(&BufferOptions {
+        page_bytes: options.page_bytes,
+        resident_bytes_max: options.resident_bytes_max,
+        pre_image_bytes_max: options.pre_image_bytes_max,
+        miss_every: options.miss_every,
+    })
+}
+
+fn file_options(options: &Options) -> FileOptions {
+    FileOptions {
+        extent_bytes: options.extent_bytes,
+        reserve_bytes: options.extent_bytes / 4,
+        direct: options.log.direct,
+        read_only: false,
+    }
+}
+
+fn txn_options(options: &Options) -> TxnOptions {
+    TxnOptions {
+        version_bytes_max: options.version_bytes_max,
+        key_bytes_max: options.key_bytes_max,
+        value_bytes_max: options.value_bytes_max,
+        retries_max: options.retries,
+        ..TxnOptions::default()
+    }
+}
+
+fn list<D: Disk>(disk: &D, directory: &Path) -> Result<Option<Vec<PathBuf>>> {
+    match disk.list(directory) {
+        Ok(names) => Ok(Some(names)),
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The names in the directory, which is made if it is missing.
+fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
+    if let Some(names) = list(disk, directory)? {
+        return Ok(names);
+    }
+    disk.create_directory(directory)?;
+    let parent = directory
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    disk.sync_directory(parent.unwrap_or(Path::new(".")))?;
+    Ok(Vec::new())
+}
+
+/// Removes what a making that was cut off has left in the database's own directory, all but the file
+/// that says so. A log elsewhere is left alone: it may be another database's.
+fn clear<D: Disk>(disk: &D, directory: &Path, names: &[PathBuf]) -> Result<()> {
+    for name in names {
+        if name.to_string_lossy().starts_with(DATA) {
+            disk.remove(&directory.join(name))?;
+        }
+    }
+    let log = directory.join(LOG);
+    for name in list(disk, &log)?.unwrap_or_default() {
+        disk.remove(&log.join(name))?;
+    }
+    Ok(())
+}

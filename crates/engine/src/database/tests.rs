@@ -1,0 +1,142 @@
+//! A database as its parts work together: rows come back after closing, checkpoints and definitions.
+
+use crate::database::engine::Engine;
+use crate::database::open::{create, open, transient};
+use crate::log::Threads;
+use crate::txn::{Begin, Session};
+use crate::{Error, Kind, Options, Result};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_disk::{Disk, RealDisk};
+
+fn schema(name: &str) -> crate::Schema {
+    crate::Schema::table(name)
+        .column("id", Kind::Int)
+        .column("text", Kind::Text)
+        .key(["id"])
+        .build()
+        .unwrap()
+}
+
+/// Writes rows of bytes into the table's tree: what is typed above is not the matter here.
+fn put<D: Disk>(engine: &Arc<Engine<D>>, table: &str, key: u32, value: &[u8]) {
+    let tree = engine.catalog().table(table).unwrap().tree;
+    let tree = engine.forest.tree(tree).unwrap();
+    let mut session = Session::new(&engine.core).unwrap();
+    session.begin(Begin::Serializable).unwrap();
+    session.put(&tree, &key.to_be_bytes(), value).unwrap();
+    let ticket = session.commit().unwrap();
+    session.wait(ticket).unwrap();
+}
+
+fn rows<D: Disk>(engine: &Engine<D>, table: &str) -> BTreeMap<u32, Vec<u8>> {
+    let tree = engine.catalog().table(table).unwrap().tree;
+    let tree = engine.forest.tree(tree).unwrap();
+    let mut rows = BTreeMap::new();
+    tree.walk(&engine.core.buffer, &mut |key, value| {
+        let key = u32::from_be_bytes(key.try_into().unwrap());
+        rows.insert(key, value.to_vec());
+        Ok(())
+    })
+    .unwrap();
+    rows
+}
+
+fn reopened(directory: &Path) -> Result<Arc<Engine<RealDisk>>> {
+    open(&RealDisk, directory, Options::tiny(), Threads::None)
+}
+
+#[test]
+fn rows_come_back_from_the_log_from_a_checkpoint_and_from_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    let mut expected = BTreeMap::new();
+    let mut write = |engine: &Arc<Engine<RealDisk>>, round: u32| {
+        for row in 0..100 {
+            let value = vec![round as u8; (row * 13 % 700) as usize];
+            put(engine, "one", row * 7919 % (50 + round), &value);
+            expected.insert(row * 7919 % (50 + round), value);
+        }
+        expected.clone()
+    };
+    let mut engine = engine;
+    for round in 0..6 {
+        let expected = write(&engine, round);
+        if round % 3 == 1 {
+            let checkpoints = engine.checkpoints.as_ref().unwrap();
+            checkpoints.run(&engine.core, &engine.forest).unwrap();
+            assert_eq!(checkpoints.csn(), engine.core.log.horizon());
+        }
+        let expected = if round % 2 == 0 {
+            expected
+        } else {
+            write(&engine, round)
+        };
+        assert_eq!(rows(&engine, "one"), expected, "round {round}");
+        drop(engine);
+        engine = reopened(&directory).unwrap();
+        assert_eq!(
+            rows(&engine, "one"),
+            expected,
+            "round {round}, opened again"
+        );
+    }
+}
+
+#[test]
+fn a_table_that_was_dropped_stays_dropped_and_another_takes_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    assert!(matches!(
+        engine.create_table(schema("one")),
+        Err(Error::Taken { .. })
+    ));
+    put(&engine, "one", 1, b"before");
+    let pages = engine.core.buffer.resident_bytes();
+    engine.create_table(schema("two")).unwrap();
+    engine.drop_table("one").unwrap();
+    engine.create_table(schema("one")).unwrap();
+    assert!(
+        engine.core.buffer.resident_bytes() <= pages + 4096,
+        "pages were freed"
+    );
+    put(&engine, "one", 2, b"after");
+    drop(engine);
+    let engine = reopened(&directory).unwrap();
+    assert_eq!(
+        rows(&engine, "one"),
+        BTreeMap::from([(2, b"after".to_vec())])
+    );
+    assert!(rows(&engine, "two").is_empty());
+    assert_eq!(engine.forest.trees().len(), 3);
+}
+
+#[test]
+fn a_directory_that_holds_something_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine"), "mine").unwrap();
+    let made = create(&RealDisk, folder.path(), Options::tiny(), Threads::None);
+    assert!(matches!(made, Err(Error::Exists { .. })));
+    assert!(matches!(
+        reopened(folder.path()),
+        Err(Error::NoDataFile { .. })
+    ));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_transient_database_keeps_rows_in_memory() {
+    let engine = transient(Options::tiny()).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    for key in 0..1_000 {
+        put(&engine, "one", key, b"value");
+    }
+    assert_eq!(rows(&engine, "one").len(), 1_000);
+    engine.drop_table("one").unwrap();
+    assert!(engine.catalog().table("one").is_none());
+}

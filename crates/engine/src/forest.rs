@@ -1,0 +1,156 @@
+//! The forest: every tree of the database by its number, and where its root page is.
+//!
+//! A checkpoint carries the forest as its metadata, all integers little-endian:
+//!
+//! | offset | bytes | what |
+//! |---|---|---|
+//! | 0 | 1 | version of this list, 1 |
+//! | 1 | 4 | how many trees follow |
+//! | 5 | 12 each | number (4), root page (8), by ascending number |
+//!
+//! The forest does not know what a tree is for, nor whether it is finished: the catalogue does, and
+//! gives the numbers.
+//!
+//! Invariant: it changes behind the closed gate or in recovery only, so that a cut sees it still.
+
+use crate::access::btree::Tree;
+use crate::ids::{PageId, TreeId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+const VERSION: u8 = 1;
+const HEAD_BYTES: usize = 5;
+const TREE_BYTES: usize = 12;
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Forest(RwLock<BTreeMap<TreeId, Arc<Tree>>>);
+
+impl Forest {
+    /// A tree by its number.
+    pub(crate) fn tree(&self, id: TreeId) -> Option<Arc<Tree>> {
+        self.read().get(&id).map(Arc::clone)
+    }
+
+    /// Adds a tree.
+    pub(crate) fn add(&self, tree: Arc<Tree>) {
+        let before = self.write().insert(tree.id, tree);
+        assert!(before.is_none(), "a tree's number is given once");
+    }
+
+    /// Takes a tree out.
+    pub(crate) fn remove(&self, id: TreeId) -> Option<Arc<Tree>> {
+        self.write().remove(&id)
+    }
+
+    /// Gives a tree a new handle; holders of the old one are told. With the gate closed.
+    pub(crate) fn renew(&self, id: TreeId) {
+        if let Some(tree) = self.write().get_mut(&id) {
+            *tree = Arc::new(tree.renewed());
+        }
+    }
+
+    /// Every tree, by its number.
+    pub(crate) fn trees(&self) -> Vec<Arc<Tree>> {
+        self.read().values().map(Arc::clone).collect()
+    }
+
+    /// The list for a checkpoint.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let trees = self.read();
+        let mut bytes = Vec::with_capacity(HEAD_BYTES + trees.len() * TREE_BYTES);
+        bytes.push(VERSION);
+        bytes.extend_from_slice(&(trees.len() as u32).to_le_bytes());
+        for (id, tree) in trees.iter() {
+            bytes.extend_from_slice(&id.0.to_le_bytes());
+            bytes.extend_from_slice(&tree.root().0.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The forest of a checkpoint; what is wrong with the list if it cannot be read. An empty list is
+    /// that of a database without any checkpoint.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Forest, &'static str> {
+        let forest = Forest::default();
+        if bytes.is_empty() {
+            return Ok(forest);
+        }
+        let split = bytes.split_at_checked(HEAD_BYTES);
+        let (head, list) = split.ok_or("the list of trees is cut short")?;
+        if head[0] != VERSION {
+            return Err("the list of trees has an unknown version");
+        }
+        if list.len() as u64 != u64::from(u32_at(head, 1)) * TREE_BYTES as u64 {
+            return Err("the list of trees has a length that does not fit its count");
+        }
+        let mut last = TreeId(0);
+        for entry in list.chunks_exact(TREE_BYTES) {
+            let (low, high) = (u32_at(entry, 4), u32_at(entry, 8));
+            let root = PageId(u64::from(low) | u64::from(high) << 32);
+            let id = TreeId(u32_at(entry, 0));
+            if id <= last || root.0 == 0 {
+                return Err("the list of trees is out of order, or names no root");
+            }
+            last = id;
+            forest.add(Arc::new(Tree::existing(id, root)));
+        }
+        Ok(forest)
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let four = bytes[at..at + 4].try_into().expect("four bytes are four");
+    u32::from_le_bytes(four)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Forest;
+    use crate::access::btree::Tree;
+    use crate::ids::{PageId, TreeId};
+    use std::sync::Arc;
+
+    fn forest() -> Forest {
+        let forest = Forest::default();
+        for (id, root) in [(1, 3), (2, 9), (7, 1 << 35)] {
+            forest.add(Arc::new(Tree::existing(TreeId(id), PageId(root))));
+        }
+        forest
+    }
+
+    #[test]
+    fn a_forest_comes_back_from_its_list() {
+        let before = forest();
+        before.remove(TreeId(2)).unwrap();
+        let again = Forest::from_bytes(&before.to_bytes()).unwrap();
+        assert_eq!(again.tree(TreeId(7)).unwrap().root(), PageId(1 << 35));
+        assert!(again.tree(TreeId(2)).is_none());
+        assert_eq!(again.trees().len(), 2);
+        assert!(Forest::from_bytes(&[]).unwrap().trees().is_empty());
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        let bytes = forest().to_bytes();
+        for cut in 1..bytes.len() {
+            assert!(Forest::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..10_000 {
+            let mut changed = bytes.clone();
+            let at = random.usize(..changed.len());
+            changed[at] = random.u8(..);
+            if let Ok(forest) = Forest::from_bytes(&changed) {
+                assert_eq!(forest.trees().len(), 3);
+            }
+        }
+    }
+}

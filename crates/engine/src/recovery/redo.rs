@@ -1,0 +1,215 @@
+//! Redo: what a log record says, done to trees and pages at rest.
+//!
+//! Rows that are deleted leave no ghost: nobody reads behind. No cut runs, so that no pre-image is ever
+//! wanted; pages are all there, so that a miss is a forced one and is loaded at once.
+
+use crate::access::btree::overflow::{self, Stub};
+use crate::access::btree::{Blocked, Leaf, Tree};
+use crate::buffer::Word;
+use crate::buffer::{Buffer, Miss, NoRoom, Stop};
+use crate::error::{Error, Result};
+use crate::forest::Forest;
+use crate::ids::{Csn, TreeId};
+use crate::txn::{Operation, operations};
+use std::sync::Arc;
+
+/// What was redone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Redone {
+    /// Commits with a record.
+    pub(crate) commits: u64,
+    /// Rows put or deleted.
+    pub(crate) rows: u64,
+    /// Bytes of records.
+    pub(crate) bytes: u64,
+}
+
+/// See the module.
+pub(crate) struct Redo<'d> {
+    buffer: &'d Buffer,
+    forest: &'d Forest,
+    /// The tree that was changed last; mostly the next change is of the same.
+    tree: Option<Arc<Tree>>,
+    redone: Redone,
+    failure: Option<Error>,
+}
+
+impl<'d> Redo<'d> {
+    pub(crate) fn new(buffer: &'d Buffer, forest: &'d Forest) -> Redo<'d> {
+        Redo {
+            buffer,
+            forest,
+            tree: None,
+            redone: Redone::default(),
+            failure: None,
+        }
+    }
+
+    /// Redoes a commit. After a failure it does nothing more; [`Redo::finish`] tells of it.
+    pub(crate) fn commit(&mut self, csn: Csn, record: &[u8]) {
+        if self.failure.is_some() {
+            return;
+        }
+        self.redone.commits += 1;
+        self.redone.bytes += record.len() as u64;
+        if let Err(error) = self.operations(csn, record) {
+            self.failure = Some(error);
+        }
+    }
+
+    /// Ends redo.
+    pub(crate) fn finish(self) -> Result<Redone> {
+        match self.failure {
+            None => Ok(self.redone),
+            Some(error) => Err(error),
+        }
+    }
+
+    fn operations(&mut self, csn: Csn, record: &[u8]) -> Result<()> {
+        for operation in operations(record) {
+            let operation = operation.map_err(|malformed| Error::Record {
+                csn,
+                what: malformed.to_string(),
+            })?;
+            match operation {
+                Operation::Put { tree, key, value } => {
+                    let tree = self.tree(csn, tree)?;
+                    put(self.buffer, &tree, csn, key, value)?;
+                    self.redone.rows += 1;
+                }
+                Operation::Delete { tree, key } => {
+                    let tree = self.tree(csn, tree)?;
+                    delete(self.buffer, &tree, key);
+                    self.redone.rows += 1;
+                }
+                Operation::CreateTree(id) => {
+                    let tree = Tree::create(id, self.buffer)?;
+                    self.forest.add(Arc::new(tree));
+                }
+                Operation::DropTree(id) => {
+                    self.tree = None;
+                    if let Some(tree) = self.forest.remove(id) {
+                        tree.drop_pages(self.buffer);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, csn: Csn, id: TreeId) -> Result<Arc<Tree>> {
+        if let Some(tree) = self.tree.as_ref().filter(|tree| tree.id == id) {
+            return Ok(Arc::clone(tree));
+        }
+        let tree = self.forest.tree(id).ok_or_else(|| unknown(csn, id))?;
+        self.tree = Some(Arc::clone(&tree));
+        Ok(tree)
+    }
+}
+
+/// Makes a row that value, whether or not it was there.
+fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Result<()> {
+    if !overflow::is_needed(buffer, value.len()) {
+        return place(buffer, tree, key, value, Word::of(csn));
+    }
+    let stub = overflow::write(buffer, tree.id, value)?;
+    overflow::attach(buffer, stub);
+    place(
+        buffer,
+        tree,
+        key,
+        &stub.to_value(),
+        Word::of(csn).overflow(),
+    )
+}
+
+fn place(buffer: &Buffer, tree: &Tree, key: &[u8], value: &[u8], word: Word) -> Result<()> {
+    loop {
+        let placed = change(buffer, tree, key, |leaf| place_in(leaf, key, value, word));
+        match placed {
+            Ok(replaced) => {
+                if let Some(stub) = replaced {
+                    overflow::free(buffer, stub);
+                }
+                return Ok(());
+            }
+            Err(NoRoom) => make_room(buffer, tree, key, value.len())?,
+        }
+    }
+}
+
+/// Puts a row into its leaf; gives the overflow pages that it had back to be freed.
+fn place_in(
+    leaf: &mut Leaf,
+    key: &[u8],
+    value: &[u8],
+    word: Word,
+) -> std::result::Result<Option<Stub>, NoRoom> {
+    let mut replaced = None;
+    let slot = match leaf.search(key) {
+        Ok(slot) => {
+            leaf.reserve(slot, value.len())?;
+            if leaf.word(slot).is_overflow() {
+                replaced = Stub::from_value(leaf.value(slot));
+            }
+            slot
+        }
+        Err(slot) => {
+            leaf.insert(slot, key, word, value.len())?;
+            slot
+        }
+    };
+    leaf.set_value(slot, value);
+    leaf.set_word(slot, word);
+    Ok(replaced)
+}
+
+/// Takes a row away, if it is there: what is redone twice finds it gone.
+fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
+    let (replaced, is_empty) = change(buffer, tree, key, |leaf| {
+        let Ok(slot) = leaf.search(key) else {
+            return (None, false);
+        };
+        let stub = Some(leaf.word(slot))
+            .filter(|word| word.is_overflow())
+            .and_then(|_| Stub::from_value(leaf.value(slot)));
+        leaf.remove(slot);
+        (stub, leaf.count() == 0)
+    });
+    if let Some(stub) = replaced {
+        overflow::free(buffer, stub);
+    }
+    if is_empty {
+        tree.tidy(buffer, key);
+    }
+}
+
+fn change<R>(buffer: &Buffer, tree: &Tree, key: &[u8], mut body: impl FnMut(&mut Leaf) -> R) -> R {
+    loop {
+        match tree.change(buffer, key, |leaf, _| body(leaf)) {
+            Ok(done) => return done,
+            Err(Stop::Miss(page)) => buffer.load(Miss(page)),
+            Err(Stop::PreImages) => unreachable!("no checkpoint runs during recovery"),
+        }
+    }
+}
+
+fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Result<()> {
+    loop {
+        match tree.make_room(buffer, key, value_bytes) {
+            Ok(()) => return Ok(()),
+            Err(Blocked::Miss(page)) => buffer.load(Miss(page)),
+            Err(Blocked::Failed(error)) => return Err(error),
+            Err(Blocked::PreImages | Blocked::Busy) => {
+                unreachable!("nobody else works on the trees during recovery")
+            }
+        }
+    }
+}
+
+fn unknown(csn: Csn, tree: TreeId) -> Error {
+    Error::Record {
+        csn,
+        what: format!("it changes {tree}, which does not exist"),
+    }
+}

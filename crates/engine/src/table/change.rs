@@ -1,0 +1,98 @@
+//! Changes of a row's columns.
+
+use crate::access::patch::{Bounds, add, begin, set};
+use crate::access::schema::{Schema, Value};
+use crate::error::Result;
+
+/// What becomes of one column of a row.
+///
+/// ```
+/// use syncline_engine::{Change, Value};
+///
+/// let seen = Change::set(3, Value::Timestamp(1_700_000_000_000_000));
+/// let paid = Change::add(2, Value::Int(-5)).at_least(Value::Int(0));
+/// assert_eq!((seen.column(), paid.column()), (3, 2));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Change<'v> {
+    /// It becomes that value.
+    Set {
+        /// Its position in the table.
+        column: usize,
+        /// The new value.
+        value: Value<'v>,
+    },
+    /// A number is added to it, whatever it is when the commit comes to it; null stays null. The change
+    /// needs no read and does not conflict with other additions.
+    Add {
+        /// Its position in the table.
+        column: usize,
+        /// What is added, of the column's kind.
+        delta: Value<'v>,
+        /// What the sum is at least.
+        lower: Option<Value<'v>>,
+        /// What the sum is at most.
+        upper: Option<Value<'v>>,
+    },
+}
+
+impl<'v> Change<'v> {
+    /// The column becomes that value.
+    pub fn set(column: usize, value: Value<'v>) -> Change<'v> {
+        Change::Set { column, value }
+    }
+
+    /// A number is added to the column.
+    pub fn add(column: usize, delta: Value<'v>) -> Change<'v> {
+        Change::Add {
+            column,
+            delta,
+            lower: None,
+            upper: None,
+        }
+    }
+
+    /// The same, refused if the sum is less. No meaning for a value that is set.
+    #[must_use]
+    pub fn at_least(mut self, bound: Value<'v>) -> Change<'v> {
+        if let Change::Add { lower, .. } = &mut self {
+            *lower = Some(bound);
+        }
+        self
+    }
+
+    /// The same, refused if the sum is greater. No meaning for a value that is set.
+    #[must_use]
+    pub fn at_most(mut self, bound: Value<'v>) -> Change<'v> {
+        if let Change::Add { upper, .. } = &mut self {
+            *upper = Some(bound);
+        }
+        self
+    }
+
+    /// The column's position in the table.
+    pub fn column(&self) -> usize {
+        match self {
+            Change::Set { column, .. } | Change::Add { column, .. } => *column,
+        }
+    }
+}
+
+/// Writes the changes as a patch into `out`, which is emptied before.
+pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    begin(schema, out);
+    for change in changes {
+        match *change {
+            Change::Set { column, value } => set(schema, column, value, out)?,
+            Change::Add {
+                column,
+                delta,
+                lower,
+                upper,
+            } => add(schema, column, delta, Bounds { lower, upper }, out)?,
+        }
+    }
+    Ok(())
+}

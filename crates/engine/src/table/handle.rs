@@ -1,0 +1,143 @@
+//! Handles of tables and of their indexes.
+
+use crate::access::btree::Tree;
+use crate::access::schema::Schema;
+use crate::catalog::TableEntry;
+use crate::error::{Error, Result};
+use crate::ids::TreeId;
+use std::fmt;
+use std::sync::Arc;
+
+/// A table, to be named in calls. Cheap to clone; good until the table is dropped or changed: then
+/// calls fail with [`Error::TableChanged`], and the table is to be opened again.
+#[derive(Clone)]
+pub struct Table {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    entry: Arc<TableEntry>,
+    tree: Arc<Tree>,
+    /// The trees of its indexes, in the schema's order.
+    indexes: Box<[Arc<Tree>]>,
+}
+
+impl Table {
+    /// A handle; `tree` finds the trees that the catalogue names.
+    pub(crate) fn new(entry: &Arc<TableEntry>, tree: impl Fn(TreeId) -> Arc<Tree>) -> Table {
+        let indexes = entry.indexes.iter().map(|index| tree(index.tree));
+        Table {
+            inner: Arc::new(Inner {
+                tree: tree(entry.tree),
+                indexes: indexes.collect(),
+                entry: Arc::clone(entry),
+            }),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.schema().name()
+    }
+
+    /// Its definition.
+    pub fn schema(&self) -> &Schema {
+        &self.inner.entry.schema
+    }
+
+    /// The position of a column, by which rows and changes name it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub fn column(&self, name: &str) -> Result<usize> {
+        let column = self.schema().column(name);
+        column.ok_or_else(|| no_such("column", name))
+    }
+
+    /// One of its indexes, to be looked into.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuch`].
+    pub fn by(&self, index: &str) -> Result<Path<'_>> {
+        let found = self.schema().index(index);
+        Ok(Path {
+            table: self,
+            index: Some(found.ok_or_else(|| no_such("index", index))?),
+        })
+    }
+
+    pub(super) fn tree(&self) -> &Arc<Tree> {
+        &self.inner.tree
+    }
+
+    pub(super) fn index_tree(&self, index: usize) -> &Arc<Tree> {
+        &self.inner.indexes[index]
+    }
+
+    pub(super) fn has_indexes(&self) -> bool {
+        !self.inner.indexes.is_empty()
+    }
+
+    /// Which part of it a tree is, by its number.
+    pub(super) fn part(&self, tree: TreeId) -> Option<Part<'_>> {
+        if self.inner.tree.id == tree {
+            return Some(Part::Rows);
+        }
+        let position = self
+            .inner
+            .indexes
+            .iter()
+            .position(|index| index.id == tree)?;
+        Some(Part::Index(self.schema().indexes()[position].name()))
+    }
+
+    /// True for two handles of the same table and definition.
+    pub(super) fn is(&self, other: &Table) -> bool {
+        Arc::ptr_eq(&self.inner.tree, &other.inner.tree)
+    }
+
+    /// Fails if the handle is no longer good.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.inner.tree.is_dropped() {
+            let table = self.name().to_owned();
+            return Err(Error::TableChanged { table });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table({})", self.name())
+    }
+}
+
+/// A part of a table that has a tree of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part<'t> {
+    /// Its rows.
+    Rows,
+    /// The index of that name.
+    Index(&'t str),
+}
+
+/// In which order rows are walked over: a table's primary key, or one of its indexes.
+#[derive(Clone, Copy, Debug)]
+pub struct Path<'t> {
+    pub(super) table: &'t Table,
+    pub(super) index: Option<usize>,
+}
+
+impl<'t> From<&'t Table> for Path<'t> {
+    fn from(table: &'t Table) -> Path<'t> {
+        Path { table, index: None }
+    }
+}
+
+fn no_such(kind: &'static str, name: &str) -> Error {
+    let name = name.to_owned();
+    Error::NoSuch { kind, name }
+}

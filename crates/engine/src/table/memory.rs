@@ -1,0 +1,95 @@
+//! What a typed session works with: buffers that are used again, and the names of what it touches.
+
+use crate::access::key::ByteRange;
+use crate::access::row::Entries;
+use crate::error::{Error, Result};
+use crate::ids::TreeId;
+use crate::table::handle::{Part, Table};
+use crate::txn::Conflict;
+
+/// So many tables are remembered; then it begins anew with the next transaction.
+const TABLES_MAX: usize = 64;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The key of the row at hand, and what it unfolds to.
+    pub(super) key: Vec<u8>,
+    pub(super) plain: Vec<u8>,
+    /// The row as it shall be, and what its key unfolds to.
+    pub(super) row: Vec<u8>,
+    pub(super) plain_new: Vec<u8>,
+    /// The row as it was.
+    pub(super) old: Vec<u8>,
+    pub(super) patch: Vec<u8>,
+    pub(super) entries: Entries,
+    pub(super) range: ByteRange,
+    /// Primary keys that index entries led to, one behind the other, and where each ends.
+    pub(super) keys: Vec<u8>,
+    pub(super) key_ends: Vec<usize>,
+    /// The index entry that was read last.
+    pub(super) last_entry: Vec<u8>,
+    /// The tables that were touched, from transaction to transaction: refusals name them.
+    tables: Vec<Table>,
+}
+
+impl Memory {
+    /// Prepares for the next transaction.
+    pub(super) fn begin(&mut self) {
+        if self.tables.len() > TABLES_MAX {
+            self.tables.clear();
+        }
+    }
+
+    /// Remembers a table; fails if its handle is no longer good.
+    #[inline]
+    pub(super) fn touch(&mut self, table: &Table) -> Result<()> {
+        table.check()?;
+        if !self.tables.iter().any(|known| known.is(table)) {
+            self.tables.push(table.clone());
+        }
+        Ok(())
+    }
+
+    /// An error of the session, with the names of tables and indexes in place of numbers of trees.
+    #[cold]
+    pub(super) fn named(&self, error: Error) -> Error {
+        let names = |tree| self.names(tree);
+        let named = match &error {
+            Error::Duplicate { tree, .. } => {
+                names(*tree).map(|(table, index)| Error::DuplicateKey { table, index })
+            }
+            // An entry is deleted only after its row was read. If it is not there, the transaction
+            // itself had let another row take its place, blindly, and had then deleted that.
+            Error::Absent { tree, .. } => names(*tree).map(|(table, index)| match index {
+                None => Error::NoRow { table },
+                index => Error::DuplicateKey { table, index },
+            }),
+            Error::Patch { tree, failure, .. } => names(*tree).map(|(table, _)| Error::Unfit {
+                table,
+                failure: *failure,
+            }),
+            Error::Conflict(Conflict::Dropped) => {
+                self.stale().map(|table| Error::TableChanged { table })
+            }
+            _ => None,
+        };
+        named.unwrap_or(error)
+    }
+
+    /// The name of a table that was touched and whose handle is no longer good.
+    fn stale(&self) -> Option<String> {
+        let stale = self.tables.iter().find(|table| table.check().is_err());
+        stale.map(|table| table.name().to_owned())
+    }
+
+    fn names(&self, tree: TreeId) -> Option<(String, Option<String>)> {
+        self.tables.iter().find_map(|table| {
+            let index = match table.part(tree)? {
+                Part::Rows => None,
+                Part::Index(name) => Some(name.to_owned()),
+            };
+            Some((table.name().to_owned(), index))
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! The typed front: tables of rows over sessions of bytes.
+//!
+//! A [`Table`] is a handle; a [`TypedSession`] runs one transaction after another on the thread of
+//! whoever calls, and keeps its memory: no operation allocates once its buffers have grown. A
+//! [`Transaction`] is a session with a transaction open that cannot be forgotten: dropped, it aborts.
+//!
+//! Invariants:
+//! 1. Rows and their index entries are written by one transaction, so they change together or not at
+//!    all, in memory, in the log and after a crash.
+//! 2. A write that touches no indexed column reads nothing: it is blind, and conflicts with nobody who
+//!    only changes other rows. One that does reads the row, and the commit validates that.
+//! 3. A call that fails leaves the transaction as it was before the call.
+//! 4. Whatever depends on data (a duplicate, a row that is not there, a bound) is told by the session,
+//!    when what it depends on is stable, and never from a mixture of states.
+
+mod change;
+mod handle;
+mod memory;
+mod read;
+mod row;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod write;
+
+pub use change::Change;
+pub use handle::{Path, Table};
+pub use row::Row;
+pub use transaction::{Mark, Transaction, TypedSession};

@@ -1,0 +1,258 @@
+//! Reading rows: by primary key, by unique index, and along a range of either.
+
+use crate::access::key::{self, KeyRange, Malformed};
+use crate::access::row::{Entry, RowView, primary_key_of};
+use crate::access::schema::Value;
+use crate::error::Result;
+use crate::table::handle::{Path, Table};
+use crate::table::memory::Memory;
+use crate::table::row::Row;
+use crate::txn::{Direction, Scan, Session};
+use std::ops::{Bound, ControlFlow};
+use syncline_disk::Disk;
+
+/// So many index entries are read before the first of their rows; then twice as many each time, so that
+/// a visitor that stops early has not read much in vain.
+const ENTRIES_FIRST: usize = 8;
+/// The most index entries that are read at once.
+const ENTRIES_MAX: usize = 256;
+
+/// How much of a range is walked over, and which way.
+#[derive(Clone, Copy)]
+pub(super) struct Walk<'v> {
+    pub(super) range: KeyRange<'v>,
+    pub(super) direction: Direction,
+    pub(super) limit: usize,
+}
+
+/// Gets each row; breaking ends the walk.
+pub(super) type Visitor<'v> = &'v mut dyn FnMut(Row<'_>) -> Result<ControlFlow<()>>;
+
+/// The row of a primary key.
+pub(super) fn get<'a, D: Disk>(
+    session: &'a mut Session<D>,
+    memory: &'a mut Memory,
+    table: &'a Table,
+    values: &[Value<'_>],
+) -> Result<Option<Row<'a>>> {
+    encode_key(memory, table, values)?;
+    get_encoded(session, memory, table)
+}
+
+/// The row that has these values in a unique index.
+pub(super) fn get_by<'a, D: Disk>(
+    session: &'a mut Session<D>,
+    memory: &'a mut Memory,
+    path: Path<'a>,
+    values: &[Value<'_>],
+) -> Result<Option<Row<'a>>> {
+    let table = path.table;
+    let Some(index) = path.index else {
+        return get(session, memory, table, values);
+    };
+    memory.touch(table)?;
+    let (schema, shape) = (table.schema(), table.schema().index_shape(index));
+    assert!(
+        schema.indexes()[index].is_unique(),
+        "index {} may have many rows for these values; scan it",
+        schema.indexes()[index].name()
+    );
+    memory.key.clear();
+    let count = key::encode(schema, shape, values.iter().copied(), &mut memory.key)?;
+    if count < shape.parts.len() {
+        return Err(schema.wrong_count(shape.parts.len(), count));
+    }
+    if values.iter().any(|value| value.is_null()) {
+        return Ok(None);
+    }
+    let entry = session.get(table.index_tree(index), &memory.key);
+    let Some(primary_key) = entry.map_err(|error| memory.named(error))? else {
+        return Ok(None);
+    };
+    memory.key.clear();
+    memory.key.extend_from_slice(primary_key);
+    get_encoded(session, memory, table)
+}
+
+/// Hands the rows of a range to `visitor`, in order.
+pub(super) fn scan<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    path: Path<'_>,
+    walk: Walk<'_>,
+    visitor: Visitor<'_>,
+) -> Result<()> {
+    let table = path.table;
+    memory.touch(table)?;
+    let schema = table.schema();
+    let shape = path
+        .index
+        .map_or(schema.key_shape(), |index| schema.index_shape(index));
+    if !memory.range.set(schema, shape, walk.range)? {
+        return Ok(());
+    }
+    match path.index {
+        None => scan_table(session, memory, table, walk, visitor),
+        Some(index) => scan_index(session, memory, (table, index), walk, visitor),
+    }
+}
+
+fn scan_table<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    walk: Walk<'_>,
+    visitor: Visitor<'_>,
+) -> Result<()> {
+    let Memory { range, plain, .. } = memory;
+    let mut outcome = Ok(());
+    let scan = Scan {
+        lower: Bound::Included(&range.lower),
+        upper: range.upper().map_or(Bound::Unbounded, Bound::Excluded),
+        direction: walk.direction,
+        limit: walk.limit,
+    };
+    let scanned = session.scan(table.tree(), scan, |key, value| {
+        let view = RowView::open(table.schema(), key, value, plain);
+        let row = view.map_err(|what| table.schema().damaged(what));
+        let visited = row.and_then(|view| visitor(Row { view }));
+        visited.unwrap_or_else(|error| {
+            outcome = Err(error);
+            ControlFlow::Break(())
+        })
+    });
+    scanned.map_err(|error| memory.named(error))?;
+    outcome
+}
+
+fn scan_index<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    (table, index): (&Table, usize),
+    walk: Walk<'_>,
+    visitor: Visitor<'_>,
+) -> Result<()> {
+    let mut left = walk.limit;
+    let mut at_once = ENTRIES_FIRST;
+    let mut goes_on = false;
+    while left > 0 {
+        let wanted = left.min(at_once);
+        read_entries(
+            session,
+            memory,
+            (table, index),
+            (walk.direction, wanted, goes_on),
+        )?;
+        let found = memory.key_ends.len();
+        if visit_entries(session, memory, table, visitor)?.is_break() || found < wanted {
+            break;
+        }
+        left -= found;
+        at_once = (2 * at_once).min(ENTRIES_MAX);
+        goes_on = true;
+    }
+    Ok(())
+}
+
+/// Reads some index entries, from the beginning of the range or from behind the last one on.
+fn read_entries<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    (table, index): (&Table, usize),
+    (direction, limit, goes_on): (Direction, usize, bool),
+) -> Result<()> {
+    let Memory {
+        range,
+        keys,
+        key_ends,
+        last_entry,
+        ..
+    } = memory;
+    keys.clear();
+    key_ends.clear();
+    // The entry that was read last, kept apart since the visitor writes the next one.
+    let from = std::mem::take(last_entry);
+    let mut scan = Scan {
+        lower: Bound::Included(&range.lower),
+        upper: range.upper().map_or(Bound::Unbounded, Bound::Excluded),
+        direction,
+        limit,
+    };
+    if goes_on {
+        match direction {
+            Direction::Ascending => scan.lower = Bound::Excluded(&from),
+            Direction::Descending => scan.upper = Bound::Excluded(&from),
+        }
+    }
+    let mut outcome = Ok(());
+    let scanned = session.scan(table.index_tree(index), scan, |key, value| {
+        let entry = Entry { key, value };
+        match primary_key_of(table.schema(), index, entry) {
+            Ok(primary_key) => keys.extend_from_slice(primary_key),
+            Err(what) => {
+                outcome = Err(table.schema().damaged(what));
+                return ControlFlow::Break(());
+            }
+        }
+        key_ends.push(keys.len());
+        if key_ends.len() == limit {
+            last_entry.extend_from_slice(key);
+        }
+        ControlFlow::Continue(())
+    });
+    scanned.map_err(|error| memory.named(error))?;
+    outcome
+}
+
+/// Reads the rows that the entries lead to.
+fn visit_entries<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    visitor: Visitor<'_>,
+) -> Result<ControlFlow<()>> {
+    let mut start = 0;
+    for entry in 0..memory.key_ends.len() {
+        let end = memory.key_ends[entry];
+        memory.key.clear();
+        memory.key.extend_from_slice(&memory.keys[start..end]);
+        start = end;
+        let row = get_encoded(session, memory, table)?;
+        let lost = Malformed("an index entry leads to no row");
+        let row = row.ok_or_else(|| table.schema().damaged(lost))?;
+        if visitor(row)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// Writes a whole primary key into `memory.key`.
+pub(super) fn encode_key(memory: &mut Memory, table: &Table, values: &[Value<'_>]) -> Result<()> {
+    memory.touch(table)?;
+    let (schema, shape) = (table.schema(), table.schema().key_shape());
+    memory.key.clear();
+    let count = key::encode(schema, shape, values.iter().copied(), &mut memory.key)?;
+    if count < shape.parts.len() {
+        return Err(schema.wrong_count(shape.parts.len(), count));
+    }
+    Ok(())
+}
+
+/// The row whose key is in `memory.key`.
+fn get_encoded<'a, D: Disk>(
+    session: &'a mut Session<D>,
+    memory: &'a mut Memory,
+    table: &'a Table,
+) -> Result<Option<Row<'a>>> {
+    match session.get(table.tree(), &memory.key) {
+        Ok(None) => Ok(None),
+        Err(error) => Err(memory.named(error)),
+        Ok(Some(value)) => {
+            let schema = table.schema();
+            let view = RowView::open(schema, &memory.key, value, &mut memory.plain);
+            let view = view.map_err(|what| schema.damaged(what))?;
+            Ok(Some(Row { view }))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A row as it is handed out: any column of it, read where it lies.
+
+use crate::access::row::RowView;
+use crate::access::schema::{Column, Schema, Value};
+use crate::error::Result;
+use std::fmt;
+
+/// A row of a table, lent until the next call.
+#[derive(Clone, Copy)]
+pub struct Row<'a> {
+    pub(super) view: RowView<'a>,
+}
+
+impl<'a> Row<'a> {
+    /// The value of the column at that position; panics if the table has no such column. Only this
+    /// column is decoded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DamagedRow`](crate::Error::DamagedRow).
+    #[inline]
+    pub fn value(&self, column: usize) -> Result<Value<'a>> {
+        let value = self.view.value(column);
+        value.map_err(|what| self.view.schema().damaged(what))
+    }
+
+    /// All values, in the order of the columns.
+    pub fn values(&self) -> impl ExactSizeIterator<Item = Result<Value<'a>>> + use<'a> {
+        let row = *self;
+        (0..self.schema().columns().len()).map(move |column| row.value(column))
+    }
+
+    /// The table's definition.
+    pub fn schema(&self) -> &'a Schema {
+        self.view.schema()
+    }
+}
+
+impl fmt::Debug for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.schema().columns().iter();
+        f.debug_map()
+            .entries(columns.map(Column::name).zip(self.values()))
+            .finish()
+    }
+}

@@ -1,0 +1,6 @@
+//! Typed transactions against a plain model, alone and many at a time.
+
+mod calls;
+mod fixture;
+mod many;
+mod model;

@@ -1,0 +1,331 @@
+//! Transactions over tables: as a session that owns its transaction, and as a guard.
+//!
+//! Both offer the same calls. The guard is for code that runs through; the session for code that waits
+//! between calls and cannot keep a guard meanwhile, such as many clients on one thread.
+
+use crate::access::key::KeyRange;
+use crate::access::schema::Value;
+use crate::error::Result;
+use crate::ids::Csn;
+use crate::log::Ticket;
+use crate::table::change::Change;
+use crate::table::handle::{Path, Table};
+use crate::table::memory::Memory;
+use crate::table::read::{self, Walk};
+use crate::table::row::Row;
+use crate::table::write;
+use crate::txn::{Begin, Core, Direction, Savepoint, Session};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use syncline_disk::Disk;
+
+/// One transaction after another over tables, on the thread of whoever calls.
+///
+/// A conflict breaks the transaction: every call then answers it, until [`abort`](TypedSession::abort)
+/// or [`commit`](TypedSession::commit). Dropping the session aborts.
+pub struct TypedSession<D: Disk> {
+    session: Session<D>,
+    memory: Memory,
+}
+
+/// A transaction that aborts when it is dropped before its commit.
+pub struct Transaction<'s, D: Disk> {
+    session: &'s mut Session<D>,
+    memory: &'s mut Memory,
+    aborts_on_drop: bool,
+}
+
+/// A place in a transaction to which its writes can be taken back; see `rollback_to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark(Savepoint);
+
+/// The calls that both have, over `self.parts()`.
+macro_rules! calls {
+    () => {
+        /// The row of a primary key, given by the values of all its columns; none if there is none. The
+        /// row is lent until the next call.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Conflict`](crate::Error::Conflict), [`Error::WrongKind`](crate::Error::WrongKind),
+        /// [`Error::WrongCount`](crate::Error::WrongCount).
+        pub fn get<'a>(
+            &'a mut self,
+            table: &'a Table,
+            key: &[Value<'_>],
+        ) -> Result<Option<Row<'a>>> {
+            let (session, memory) = self.parts();
+            read::get(session, memory, table, key)
+        }
+
+        /// The row that has these values in a unique index (`table.by("name")?`), given for all of its
+        /// columns; none if there is none, or if one of the values is null. Panics if the index may
+        /// have several rows for them: scan it.
+        ///
+        /// # Errors
+        ///
+        /// As `get`.
+        pub fn get_by<'a>(
+            &'a mut self,
+            path: impl Into<Path<'a>>,
+            values: &[Value<'_>],
+        ) -> Result<Option<Row<'a>>> {
+            let (session, memory) = self.parts();
+            read::get_by(session, memory, path.into(), values)
+        }
+
+        /// Hands the rows of a range to `visitor`, in the order of the table's key (`&table`) or of an
+        /// index (`table.by("name")?`), at most `limit` of them, until it breaks or fails. The
+        /// transaction's own writes are among them. What was handed out counts as read, so that a
+        /// serializable transaction commits only if the range holds the same rows then.
+        ///
+        /// # Errors
+        ///
+        /// As `get`, and whatever `visitor` answers.
+        pub fn scan<'a>(
+            &mut self,
+            path: impl Into<Path<'a>>,
+            range: KeyRange<'_>,
+            direction: Direction,
+            limit: usize,
+            mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
+        ) -> Result<()> {
+            let (session, memory) = self.parts();
+            let walk = Walk {
+                range,
+                direction,
+                limit,
+            };
+            read::scan(session, memory, path.into(), walk, &mut visitor)
+        }
+
+        /// Adds a row, given by the values of all columns in order. Reads nothing: if a row with this
+        /// primary key or with these values in a unique index is there, the commit is refused.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
+        /// [`Error::WrongCount`](crate::Error::WrongCount),
+        /// [`Error::KeyTooLarge`](crate::Error::KeyTooLarge); at the commit, or here if the transaction
+        /// itself wrote the other row, [`Error::DuplicateKey`](crate::Error::DuplicateKey).
+        pub fn insert(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
+            let (session, memory) = self.parts();
+            write::insert(session, memory, table, values)
+        }
+
+        /// Makes a row be that, whether one with its primary key is there or not. Reads the row if the
+        /// table has indexes.
+        ///
+        /// # Errors
+        ///
+        /// As `insert`; a duplicate only of a unique index.
+        pub fn put(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
+            let (session, memory) = self.parts();
+            write::put(session, memory, table, values)
+        }
+
+        /// Changes columns of the row of a primary key, in the order of `changes`. Reads the row only
+        /// if an index stands on one of the columns.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
+        /// [`Error::Unchangeable`](crate::Error::Unchangeable) for a key column; at the commit, or
+        /// here if the transaction itself shows it, [`Error::NoRow`](crate::Error::NoRow),
+        /// [`Error::Unfit`](crate::Error::Unfit) if a sum overflows or is out of its bounds, and
+        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey) of a unique index.
+        pub fn update(
+            &mut self,
+            table: &Table,
+            key: &[Value<'_>],
+            changes: &[Change<'_>],
+        ) -> Result<()> {
+            let (session, memory) = self.parts();
+            write::update(session, memory, table, key, changes)
+        }
+
+        /// Deletes the row of a primary key. Reads the row if the table has indexes.
+        ///
+        /// # Errors
+        ///
+        /// At the commit, or here if the transaction itself shows it,
+        /// [`Error::NoRow`](crate::Error::NoRow).
+        pub fn delete(&mut self, table: &Table, key: &[Value<'_>]) -> Result<()> {
+            let (session, memory) = self.parts();
+            write::delete(session, memory, table, key)
+        }
+
+        /// The place where the transaction is.
+        pub fn mark(&mut self) -> Mark {
+            Mark(self.parts().0.savepoint())
+        }
+
+        /// Takes back what was written since the mark. What was read stays read.
+        pub fn rollback_to(&mut self, mark: Mark) {
+            self.parts().0.rollback_to(mark.0);
+        }
+
+        /// The commit after which, and before the next, the transaction sees the store.
+        pub fn read_point(&mut self) -> Csn {
+            self.parts().0.read_point()
+        }
+    };
+}
+
+impl<D: Disk> TypedSession<D> {
+    /// A session; refused beyond a fixed number.
+    pub(crate) fn new(core: &Arc<Core<D>>) -> Result<TypedSession<D>> {
+        Ok(TypedSession {
+            session: Session::new(core)?,
+            memory: Memory::default(),
+        })
+    }
+
+    /// Begins a transaction; panics if one is open. Allocates nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`](crate::Error::Poisoned); those that only read work on nevertheless.
+    pub fn begin(&mut self, begin: Begin) -> Result<()> {
+        self.memory.begin();
+        self.session.begin(begin)
+    }
+
+    /// Begins a serializable transaction that runs alone: others read meanwhile, and wait to commit. It
+    /// meets no conflict.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](TypedSession::begin).
+    pub fn begin_exclusive(&mut self) -> Result<()> {
+        self.memory.begin();
+        self.session.begin_exclusive()
+    }
+
+    /// True while a transaction is open.
+    pub fn is_open(&self) -> bool {
+        self.session.is_open()
+    }
+
+    calls!();
+
+    /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit, or
+    /// without writes everything that was read, is stable: [`wait`](TypedSession::wait) for it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`](crate::Error::Conflict): run it again. What the data refuse:
+    /// [`Error::DuplicateKey`](crate::Error::DuplicateKey), [`Error::NoRow`](crate::Error::NoRow),
+    /// [`Error::Unfit`](crate::Error::Unfit). Nothing was changed in any of these cases.
+    pub fn commit(&mut self) -> Result<Ticket> {
+        let committed = self.session.commit();
+        committed.map_err(|error| self.memory.named(error))
+    }
+
+    /// The same with durability none for this commit: it is complete now, and may be lost in a crash
+    /// until the log, which is told to go on at once, has come to it.
+    ///
+    /// # Errors
+    ///
+    /// As [`commit`](TypedSession::commit).
+    pub fn commit_unsynced(&mut self) -> Result<Csn> {
+        let committed = self.session.commit_unsynced();
+        committed.map_err(|error| self.memory.named(error))
+    }
+
+    /// A bound of the last commit's log record, in bytes: for [`Worker::staged`](crate::log::Worker::staged).
+    #[inline]
+    pub fn record_bytes_max(&self) -> usize {
+        self.session.record_bytes_max()
+    }
+
+    /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Indeterminate`](crate::Error::Indeterminate) if the log failed before.
+    pub fn wait(&self, ticket: Ticket) -> Result<()> {
+        self.session.wait(ticket)
+    }
+
+    /// Ends the transaction, if there is one, without a trace.
+    pub fn abort(&mut self) {
+        self.session.abort();
+    }
+
+    /// Begins a transaction that aborts when it is dropped.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](TypedSession::begin).
+    pub fn transaction(&mut self, begin: Begin) -> Result<Transaction<'_, D>> {
+        self.begin(begin)?;
+        Ok(Transaction {
+            session: &mut self.session,
+            memory: &mut self.memory,
+            aborts_on_drop: true,
+        })
+    }
+
+    /// Runs `body` in a transaction and commits it; after a conflict again, at last alone, until it
+    /// commits. So `body` changes nothing but through its transaction. If it fails otherwise, the
+    /// transaction is aborted.
+    ///
+    /// # Errors
+    ///
+    /// What `body` answers, and those of [`commit`](TypedSession::commit) but conflicts.
+    pub fn run<R>(
+        &mut self,
+        begin: Begin,
+        mut body: impl FnMut(&mut Transaction<'_, D>) -> Result<R>,
+    ) -> Result<(R, Ticket)> {
+        self.memory.begin();
+        let memory = &mut self.memory;
+        let run = self.session.run(begin, |session| {
+            body(&mut Transaction {
+                session,
+                memory,
+                aborts_on_drop: false,
+            })
+        });
+        run.map_err(|error| self.memory.named(error))
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut Session<D>, &mut Memory) {
+        (&mut self.session, &mut self.memory)
+    }
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    calls!();
+
+    /// Commits, as [`TypedSession::commit`] does.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn commit(mut self) -> Result<Ticket> {
+        self.aborts_on_drop = false;
+        let committed = self.session.commit();
+        committed.map_err(|error| self.memory.named(error))
+    }
+
+    /// Ends the transaction without a trace, as dropping it does.
+    pub fn abort(self) {
+        drop(self);
+    }
+
+    #[inline]
+    fn parts(&mut self) -> (&mut Session<D>, &mut Memory) {
+        (self.session, self.memory)
+    }
+}
+
+impl<D: Disk> Drop for Transaction<'_, D> {
+    fn drop(&mut self) {
+        if self.aborts_on_drop {
+            self.session.abort();
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The arena of a transaction: its keys and values, one after another, forgotten together.
+
+/// The most bytes in an arena: places in it are 32-bit numbers.
+const BYTES_MAX: usize = u32::MAX as usize;
+
+/// Memory that a session keeps for its next transaction.
+const BYTES_KEPT: usize = 1 << 20;
+
+/// Bytes in an arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    start: u32,
+    bytes: u32,
+}
+
+impl Span {
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        self.bytes as usize
+    }
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Arena {
+    bytes: Vec<u8>,
+}
+
+impl Arena {
+    #[inline]
+    pub(super) fn get(&self, span: Span) -> &[u8] {
+        &self.bytes[span.start as usize..][..span.bytes as usize]
+    }
+
+    /// Adds a copy. The caller has asked [`Arena::has_room`].
+    #[inline]
+    pub(super) fn add(&mut self, bytes: &[u8]) -> Span {
+        let start = self.bytes.len();
+        assert!(
+            bytes.len() <= BYTES_MAX - start,
+            "room in an arena is asked for first"
+        );
+        self.bytes.extend_from_slice(bytes);
+        Span {
+            start: start as u32,
+            bytes: bytes.len() as u32,
+        }
+    }
+
+    /// True if so many bytes can be added.
+    #[inline]
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        bytes <= BYTES_MAX - self.bytes.len()
+    }
+
+    /// How many bytes it holds.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets everything; unusually much memory is given back.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        if self.bytes.capacity() > BYTES_KEPT {
+            self.bytes = Vec::new();
+        }
+    }
+}

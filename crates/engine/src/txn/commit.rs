@@ -1,0 +1,312 @@
+//! The commit: from private writes to a place in the one order of commits.
+//!
+//! The steps and why they come in this order are told in the module `txn`; here they stand one below
+//! the other. What cannot be done inside the section (the pool of pre-images is full, a page is absent,
+//! the record is longer than thought) unlocks everything, leaves the section, is done, and the commit
+//! begins again; nothing has a number by then.
+
+use crate::access::btree::overflow;
+use crate::buffer::Word;
+use crate::buffer::{Miss, without_misses};
+use crate::error::{Error, Result};
+use crate::ids::{Csn, PageId};
+use crate::log::{Permit, Ticket};
+use crate::txn::apply::{apply, collect};
+use crate::txn::conflict::Conflict;
+use crate::txn::core::Core;
+use crate::txn::gate::Section;
+use crate::txn::lock::{lock_rows, unlock_rows};
+use crate::txn::record::put_bytes_max;
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::{After, Row, Transaction};
+use crate::txn::validate::{Check, validate};
+use crate::txn::write_set::Refusal;
+use syncline_disk::Disk;
+
+/// How often a commit begins again before that is a conflict. Each time something is got out of the
+/// way, but others may come in between.
+const ROUNDS_MAX: u32 = 10_000;
+
+/// The patched rows of a session's first transaction are thought not to be longer, in bytes.
+const PATCHED_BYTES_FIRST: usize = 256;
+
+/// Why rows could not be locked.
+#[derive(Debug)]
+pub(super) enum Stopped {
+    /// To be done outside the section; then the commit begins again.
+    Needs(Need),
+    Conflict(Conflict),
+    /// The data refuse the write of that row, whose word was seen.
+    Refused {
+        row: u32,
+        refusal: Refusal,
+        seen: Csn,
+    },
+    Failed(Error),
+}
+
+/// What a commit needs before it begins again.
+#[derive(Debug)]
+pub(super) enum Need {
+    /// Room in the pool of pre-images.
+    PreImages,
+    /// That page.
+    Page(PageId),
+    /// A longer log record.
+    Record,
+}
+
+/// Commits a transaction that writes something. Whether it succeeds or not, the transaction is over.
+pub(super) fn commit<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticket> {
+    let committed = commit_rounds(core, txn);
+    if committed.is_err() {
+        give_back(core, txn);
+    }
+    committed
+}
+
+fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticket> {
+    #[cfg(test)]
+    if let Some(order) = crate::txn::tests::wrong_order::planted_order() {
+        return crate::txn::tests::wrong_order::commit(core, txn, order);
+    }
+    plan(core, txn)?;
+    for _ in 0..ROUNDS_MAX {
+        let permit = prepare(core, txn)?; // a: may wait, may fail
+        let Some(section) = enter(core, txn) else {
+            drop(permit); // whoever closed the gate may need its room
+            core.gate.wait_until_open();
+            continue;
+        };
+        let permit = Armed(Some(permit));
+        if let Err(stopped) = without_misses(|| lock_rows(core, txn)) {
+            // b: rows in order, one latch at a time; may still fail
+            unlock_rows(core, txn);
+            leave(section);
+            drop(permit);
+            resolve(core, txn, stopped)?;
+            continue;
+        }
+        let number = take_number(permit.disarm()); // c: from here on nothing waits or allocates
+        if let Err(conflict) = validate_reads(core, txn) {
+            // d: the only way to fail now
+            unlock_rows(core, txn);
+            step(Step::Publish);
+            number.void();
+            leave(section);
+            return Err(Error::Conflict(conflict));
+        }
+        without_misses(|| apply(core, txn, number.csn())); // e: values, words, unlocked
+        step(Step::Publish);
+        let ticket = number.publish(&mut txn.commit.record); // f: it may be acknowledged once stable
+        without_misses(|| collect(core, txn, ticket.csn));
+        leave(section); // g
+        return Ok(ticket);
+    }
+    Err(Error::Conflict(Conflict::Locked))
+}
+
+/// A permit while rows are being locked. A panic then would leave rows locked for ever, so it closes
+/// the log, as a panic between number and record does.
+struct Armed<'c, D: Disk>(Option<Permit<'c, D>>);
+
+impl<'c, D: Disk> Armed<'c, D> {
+    #[inline]
+    fn disarm(mut self) -> Permit<'c, D> {
+        self.0.take().expect("it is disarmed once")
+    }
+}
+
+impl<D: Disk> Drop for Armed<'_, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(permit) = self.0.take()
+        {
+            // A number that is neither published nor given up.
+            drop(permit.take());
+        }
+    }
+}
+
+/// What is done once: the order of the rows, and values that go to overflow pages.
+pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
+    txn.check()?;
+    let Transaction {
+        writes,
+        arena,
+        commit,
+        ..
+    } = txn;
+    commit.rows.clear();
+    for &write in writes.sort(arena) {
+        commit.rows.push(Row {
+            write,
+            slot: 0,
+            page: PageId(0),
+            counter: 0,
+            was: Word(0),
+            after: After::Same,
+            is_locked: false,
+            version: None,
+            stub: None,
+        });
+    }
+    for row in &mut commit.rows {
+        if let Some(value) = writes.plain_value(row.write)
+            && overflow::is_needed(&core.buffer, value.len())
+        {
+            let id = writes.get(row.write).id;
+            row.stub = Some(overflow::write(&core.buffer, id, arena.get(value))?);
+        }
+    }
+    if commit.patched_bytes_max == 0 {
+        commit.patched_bytes_max = PATCHED_BYTES_FIRST;
+    }
+    Ok(())
+}
+
+/// Step a: everything that may wait or be refused, outside the section.
+pub(super) fn prepare<'c, D: Disk>(
+    core: &'c Core<D>,
+    txn: &mut Transaction,
+) -> Result<Permit<'c, D>> {
+    step(Step::Prepare);
+    if txn.is_validated() && !txn.reads.is_empty() && txn.alone.is_none() {
+        // Most losers find out here, before they lock anything or take a number.
+        validate(core, txn, Check::Early).map_err(Error::Conflict)?;
+    }
+    core.heed_pressure()?;
+    core.secure_versions(|| match &txn.alone {
+        Some(closed) => closed.section(),
+        None => core.gate.enter(txn.seat),
+    })?;
+    let rows = txn.commit.rows.len();
+    let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();
+    let mut bytes = whole + txn.writes.bytes + rows * put_bytes_max(0, 0);
+    let patched = |row: &&Row| txn.writes.is_patched(row.write);
+    bytes += txn.commit.rows.iter().filter(patched).count() * txn.commit.patched_bytes_max;
+    txn.commit.record_bytes_max = bytes;
+    core.log.reserve(bytes)
+}
+
+/// Step b begins: none if the gate is closed.
+#[inline]
+pub(super) fn enter<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Option<Section<'c>> {
+    step(Step::Enter);
+    match &txn.alone {
+        Some(closed) => Some(closed.section()),
+        None => core.gate.try_enter(txn.seat),
+    }
+}
+
+/// Step c: all locks are held, so whoever takes a smaller number and writes what this one reads or
+/// writes has locked it already.
+#[inline]
+pub(super) fn take_number<D: Disk>(permit: Permit<'_, D>) -> crate::log::Reserved<'_, D> {
+    step(Step::Number);
+    permit.take()
+}
+
+/// Step d.
+#[inline]
+pub(super) fn validate_reads<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+) -> std::result::Result<(), Conflict> {
+    if txn.alone.is_some() {
+        return Ok(());
+    }
+    if txn.trees.iter().any(|tree| tree.is_dropped()) {
+        return Err(Conflict::Dropped);
+    }
+    if txn.is_validated() {
+        return validate(core, txn, Check::Final);
+    }
+    if core.registry.is_doomed(txn.seat) {
+        // The ghost of a row that was deleted after the begin may have gone.
+        return Err(Conflict::SnapshotTooOld);
+    }
+    Ok(())
+}
+
+/// Step g.
+#[inline]
+pub(super) fn leave(section: Section<'_>) {
+    step(Step::Leave);
+    drop(section);
+}
+
+/// Does what the commit needs, or says why it cannot be. Outside the section.
+pub(super) fn resolve<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    stopped: Stopped,
+) -> Result<()> {
+    match stopped {
+        Stopped::Needs(Need::PreImages) => core.wait_for_pre_images()?,
+        Stopped::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
+        // The longest row is known now.
+        Stopped::Needs(Need::Record) => {}
+        Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
+        Stopped::Failed(error) => return Err(error),
+        Stopped::Refused { row, refusal, seen } => {
+            return Err(refused(core, txn, row, refusal, seen));
+        }
+    }
+    Ok(())
+}
+
+/// The answer to a write that the data refuse. If what was read has changed it is a conflict instead:
+/// then the refusal may stem from a mixture of states. Otherwise it is true of the moment when the row
+/// was looked at, since rows that are unchanged and unlocked now were so then, and it may be told once
+/// everything that was seen is stable.
+pub(super) fn refused<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    row: u32,
+    refusal: Refusal,
+    seen: Csn,
+) -> Error {
+    let write = *txn.writes.get(txn.commit.rows[row as usize].write);
+    refusal_of(
+        core,
+        txn,
+        (write.tree, txn.arena.get(write.key)),
+        refusal,
+        seen,
+    )
+}
+
+/// The same by the row's tree and key.
+pub(super) fn refusal_of<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    (tree, key): (u32, &[u8]),
+    refusal: Refusal,
+    seen: Csn,
+) -> Error {
+    if txn.is_validated()
+        && txn.alone.is_none()
+        && let Err(conflict) = validate(core, txn, Check::Early)
+    {
+        return Error::Conflict(conflict);
+    }
+    if let Err(error) = core.wait_stable(seen.max(txn.seen)) {
+        return error;
+    }
+    let (tree, key) = (txn.trees[tree as usize].id, key.into());
+    match refusal {
+        Refusal::Duplicate => Error::Duplicate { tree, key },
+        Refusal::Absent => Error::Absent { tree, key },
+        Refusal::Patch(failure) => Error::Patch { tree, key, failure },
+    }
+}
+
+/// After a commit that failed: long values that it had written go.
+fn give_back<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
+    for row in &mut txn.commit.rows {
+        if let Some(stub) = row.stub.take() {
+            overflow::free(&core.buffer, stub);
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The core of a store: what all its sessions share.
+
+use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
+use crate::buffer::{Buffer, Leaf};
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::log::{Log, Ticket};
+use crate::plant::{Plant, planted};
+use crate::txn::conflict::{Counters, Counts};
+use crate::txn::garbage::Garbage;
+use crate::txn::gate::{Closed, Gate, Section};
+use crate::txn::registry::Registry;
+use crate::txn::step::{Step, step, stepped};
+use crate::txn::transaction::Transaction;
+use crate::txn::version::Versions;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use syncline_disk::Disk;
+
+/// A new bound is looked for once in so many commits, and sessions.
+const COMMITS_A_BOUND: u64 = 32;
+
+/// How transactions run.
+#[allow(clippy::struct_field_names, reason = "each knob is a cap and says so")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TxnOptions {
+    /// Memory for old versions in bytes. Beyond it the oldest transaction that needs them is told so.
+    pub(crate) version_bytes_max: u64,
+    /// The longest key in bytes; a page may allow less.
+    pub(crate) key_bytes_max: u32,
+    /// The longest value in bytes.
+    pub(crate) value_bytes_max: u32,
+    /// How often a closure is run again before it is run alone.
+    pub(crate) retries_max: u32,
+    /// How often a locked row is looked at before that is a conflict: some tens of nanoseconds each at
+    /// first, then a turn of the scheduler each, since the holder may have lost its core.
+    pub(crate) lock_looks_max: u32,
+}
+
+impl Default for TxnOptions {
+    fn default() -> TxnOptions {
+        TxnOptions {
+            version_bytes_max: 256 << 20,
+            key_bytes_max: 1 << 10,
+            value_bytes_max: 16 << 20,
+            retries_max: 8,
+            lock_looks_max: 48,
+        }
+    }
+}
+
+/// Makes room for writers that cannot go on without: it moves the running checkpoint.
+pub(crate) trait Relief: Send + Sync {
+    /// Does a part of the work on the caller's thread, or waits for another who does it. Fails if there
+    /// is no way on, such as on a full disk.
+    fn relieve(&self) -> Result<()>;
+}
+
+/// See the module.
+pub(crate) struct Core<D: Disk> {
+    pub(crate) log: Log<D>,
+    pub(crate) buffer: Buffer,
+    pub(crate) options: TxnOptions,
+    pub(super) gate: Arc<Gate>,
+    pub(super) registry: Registry,
+    pub(super) versions: Versions,
+    pub(super) garbage: Garbage,
+    pub(super) counters: Counters,
+    relief: OnceLock<Box<dyn Relief>>,
+    /// The log has grown so long that commits wait for the checkpoint.
+    is_pressed: AtomicBool,
+    /// A bound of the registry: once it was right it stays right, since no begin goes behind it.
+    bound: Apart,
+    /// The commit at which the bound was last looked for.
+    bound_at: Apart,
+    /// The longest key that options and page allow.
+    pub(super) key_bytes_max: usize,
+}
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart(AtomicU64);
+
+impl<D: Disk> Core<D> {
+    pub(crate) fn new(log: Log<D>, buffer: Buffer, options: TxnOptions) -> Core<D> {
+        let start = log.horizon().0;
+        let page_allows = Leaf::key_bytes_max(buffer.page_bytes());
+        Core {
+            key_bytes_max: page_allows.min(options.key_bytes_max as usize),
+            log,
+            buffer,
+            options,
+            gate: Gate::new(),
+            registry: Registry::new(),
+            versions: Versions::new(),
+            garbage: Garbage::new(),
+            counters: Counters::default(),
+            relief: OnceLock::new(),
+            is_pressed: AtomicBool::new(false),
+            bound: Apart(AtomicU64::new(start)),
+            bound_at: Apart(AtomicU64::new(start)),
+        }
+    }
+
+    /// Closes the commit gate: waits until no section runs. For cuts and for changes of tables.
+    pub(crate) fn close_gate(&self) -> Closed {
+        self.gate.close()
+    }
+
+    /// Says who relieves writers; once.
+    pub(crate) fn set_relief(&self, relief: Box<dyn Relief>) {
+        let before = self.relief.set(relief);
+        assert!(before.is_ok(), "a store has one who relieves its writers");
+    }
+
+    /// Lets commits wait for the checkpoint, or not any more.
+    pub(crate) fn set_pressed(&self, is_pressed: bool) {
+        self.is_pressed.store(is_pressed, Ordering::Relaxed);
+    }
+
+    /// Waits while the log is too long. Outside a section.
+    #[inline]
+    pub(super) fn heed_pressure(&self) -> Result<()> {
+        while self.is_pressed.load(Ordering::Relaxed) {
+            self.log.check()?;
+            self.relieve()?;
+        }
+        Ok(())
+    }
+
+    /// Comes back when there may be room for another pre-image. Outside a section.
+    pub(super) fn wait_for_pre_images(&self) -> Result<()> {
+        self.log.check()?;
+        self.relieve()
+    }
+
+    fn relieve(&self) -> Result<()> {
+        if let Some(relief) = self.relief.get() {
+            return relief.relieve();
+        }
+        self.buffer.wait_for_pre_images();
+        Ok(())
+    }
+
+    /// How often transactions ended in which way.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counters.get()
+    }
+
+    /// About how much memory old versions take, in bytes.
+    pub(crate) fn version_bytes(&self) -> u64 {
+        self.versions.bytes()
+    }
+
+    /// How many transactions are open.
+    pub(crate) fn open_transactions(&self) -> usize {
+        self.registry.open()
+    }
+
+    /// Drops old versions and removes ghosts and trees that nobody needs any more. Commits do that
+    /// bit by bit; this is for stores at rest. Not for whoever holds the gate closed.
+    pub(crate) fn sweep(&self) {
+        let bound = self.find_bound();
+        let section = self.gate.enter(0);
+        self.collect_versions(bound);
+        self.garbage.collect_all(&self.buffer, bound);
+        drop(section);
+    }
+
+    /// The bound that is known.
+    #[inline]
+    pub(super) fn bound(&self) -> Csn {
+        if planted(Plant::CollectBlindly) {
+            return self.log.published();
+        }
+        Csn(self.bound.0.load(Ordering::Relaxed))
+    }
+
+    /// Looks for a new bound if the last look was long ago.
+    #[inline]
+    pub(super) fn refresh_bound(&self, now: Csn) {
+        let at = self.bound_at.0.load(Ordering::Relaxed);
+        if now.0 < at + COMMITS_A_BOUND + self.registry.seats_made() {
+            return;
+        }
+        let mine =
+            self.bound_at
+                .0
+                .compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
+        if mine.is_ok() {
+            self.find_bound();
+        }
+    }
+
+    /// Looks for the bound now.
+    pub(super) fn find_bound(&self) -> Csn {
+        let bound = self.registry.oldest(|| self.log.horizon());
+        self.bound.0.fetch_max(bound.0, Ordering::Relaxed);
+        self.bound()
+    }
+
+    /// Makes sure that there is memory for old versions. Outside a section: it may wait for the log.
+    #[inline]
+    pub(super) fn secure_versions<'g>(&self, section: impl Fn() -> Section<'g>) -> Result<()> {
+        if self.versions.bytes() <= self.options.version_bytes_max {
+            return Ok(());
+        }
+        self.make_space_for_versions(section)
+    }
+
+    #[cold]
+    fn make_space_for_versions<'g>(&self, section: impl Fn() -> Section<'g>) -> Result<()> {
+        loop {
+            let bound = self.find_bound();
+            let section = section();
+            self.collect_versions(bound);
+            drop(section);
+            if self.versions.bytes() <= self.options.version_bytes_max {
+                return Ok(());
+            }
+            // Either somebody reads behind, or the log is behind.
+            if !self.registry.doom_oldest(self.log.horizon()) {
+                self.log.flush()?;
+                if self.find_bound() == bound {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// The overflow pages that only old versions hold, by their stubs. To be called with the gate closed.
+    /// A cut contains these pages, but after a restart nothing leads to them: whoever writes the cut
+    /// notes them beside it, and frees them when it is opened.
+    #[cfg(test)]
+    pub(crate) fn stubs_of_versions(&self) -> Vec<Stub> {
+        debug_assert!(self.gate.is_closed(), "else a version may be about to go");
+        let stubs = self.versions.stubs();
+        stubs
+            .chunks_exact(STUB_BYTES)
+            .filter_map(Stub::from_value)
+            .collect()
+    }
+
+    /// Drops versions up to a bound, and their long values. The caller is in a section: between the two
+    /// a cut must not come.
+    fn collect_versions(&self, bound: Csn) {
+        let mut stubs = Vec::new();
+        self.versions.collect(bound, &mut stubs);
+        self.free_overflow(&mut stubs);
+    }
+
+    /// Frees overflow pages, given their stubs as they lay in leaves. The caller is in a section.
+    pub(super) fn free_overflow(&self, stubs: &mut Vec<u8>) {
+        for stub in stubs.chunks_exact(STUB_BYTES).filter_map(Stub::from_value) {
+            overflow::free(&self.buffer, stub);
+        }
+        stubs.clear();
+    }
+
+    /// Fails if a row is longer than allowed or the transaction holds too much already.
+    #[inline]
+    pub(super) fn check_row(&self, txn: &Transaction, key: &[u8], value: &[u8]) -> Result<()> {
+        if key.len() > self.key_bytes_max {
+            return Err(capped("a key", key.len(), self.key_bytes_max));
+        }
+        if value.len() > self.options.value_bytes_max as usize {
+            let value_bytes_max = self.options.value_bytes_max as usize;
+            return Err(capped("a value", value.len(), value_bytes_max));
+        }
+        check_arena(txn, key.len() + value.len())
+    }
+
+    /// Waits until all commits up to that one are applied. Whoever holds them up is in a section and
+    /// does not wait, but it may have lost its core.
+    pub(super) fn wait_published(&self, csn: Csn) -> Result<()> {
+        let mut looks = 0_u32;
+        while self.log.published() < csn {
+            self.log.check()?;
+            pause(looks);
+            looks += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits until what was seen of the store is stable: an answer that depends on it may go out.
+    pub(super) fn wait_stable(&self, seen: Csn) -> Result<()> {
+        if self.log.horizon() >= seen {
+            return Ok(());
+        }
+        self.wait_published(seen)?;
+        self.log.wait(Ticket { csn: seen })
+    }
+}
+
+/// Fails if a transaction cannot keep so many bytes more.
+#[inline]
+pub(super) fn check_arena(txn: &Transaction, bytes: usize) -> Result<()> {
+    if txn.arena.has_room(bytes) {
+        return Ok(());
+    }
+    let kept = txn.arena.len() + bytes;
+    Err(capped("a transaction", kept, u32::MAX as usize))
+}
+
+#[cold]
+fn capped(what: &'static str, bytes: usize, bytes_max: usize) -> Error {
+    Error::TooLong {
+        what,
+        bytes: bytes as u64,
+        bytes_max: bytes_max as u64,
+    }
+}
+
+/// Lets others go on, shortly at first.
+#[inline]
+pub(super) fn pause(looks: u32) {
+    if stepped() {
+        step(Step::Spin);
+    } else if looks < 32 {
+        std::hint::spin_loop();
+    } else {
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,358 @@
+//! Locking the rows of a commit, and unlocking them if it does not come about.
+//!
+//! A row is locked by a bit in its word, under the latch of its leaf, one row at a time in the order of
+//! trees and keys. With the lock everything is settled that could fail later: the row's existence, a
+//! first committer's right, a patch and its bounds, room in the leaf for what the row becomes, the
+//! version of what it was, and its part of the log record. A row that is not there yet is put there as
+//! a locked ghost, which moves the leaf's counter: who reads the range from now on sees it coming.
+//!
+//! A row that another commit has locked is looked at again for a bounded time, then it is a conflict:
+//! nobody waits without end, and two commits never wait for each other.
+
+use crate::access::btree::overflow::{self, STUB_BYTES};
+use crate::access::btree::{Blocked, Tree};
+use crate::buffer::Word;
+use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
+use crate::ids::{Csn, PageId};
+use crate::plant::{Plant, planted};
+use crate::txn::arena::Arena;
+use crate::txn::commit::{Need, Stopped};
+use crate::txn::conflict::Conflict;
+use crate::txn::core::{Core, pause};
+use crate::txn::read::{absent, resolve};
+use crate::txn::record::{add_delete, add_put, put_bytes_max};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
+use crate::txn::version::Name;
+use crate::txn::write_set::{Folded, Folder, Write, WriteSet};
+use syncline_disk::Disk;
+
+/// What a look at a row led to.
+enum Looked {
+    /// It is locked, and what it becomes is settled.
+    Locked,
+    /// It is locked; what it becomes needs overflow pages, which is no work to do under a latch.
+    Half,
+    /// Another commit has it.
+    Taken,
+    /// The leaf has no room for what it becomes.
+    NoRoom {
+        bytes: usize,
+    },
+    Stopped(Stopped),
+}
+
+/// A row at its commit, with what settling it needs of the transaction.
+struct Locker<'t, D: Disk> {
+    core: &'t Core<D>,
+    writes: &'t WriteSet,
+    arena: &'t Arena,
+    folder: &'t mut Folder,
+    commit: &'t mut Commit,
+    /// Under snapshot isolation: what is newer than this was committed first by others.
+    first_until: Option<Csn>,
+    /// Which of the commit's rows it is.
+    at: u32,
+    tree: &'t Tree,
+    write: Write,
+    key: &'t [u8],
+}
+
+/// Step b: locks all rows. If it stops, some are locked.
+pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<(), Stopped> {
+    let Transaction {
+        writes,
+        arena,
+        folder,
+        commit,
+        trees,
+        kind,
+        read_point,
+        ..
+    } = txn;
+    commit.record.clear();
+    commit.record.extend_from_slice(&commit.before_rows);
+    let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
+    for at in 0..commit.rows.len() as u32 {
+        let write = *writes.get(commit.rows[at as usize].write);
+        let locker = Locker {
+            core,
+            writes,
+            arena,
+            folder,
+            commit,
+            first_until,
+            at,
+            tree: &trees[write.tree as usize],
+            write,
+            key: arena.get(write.key),
+        };
+        locker.lock()?;
+    }
+    commit.record.extend_from_slice(&commit.behind_rows);
+    Ok(())
+}
+
+impl<D: Disk> Locker<'_, D> {
+    fn lock(mut self) -> Result<(), Stopped> {
+        if self.writes.is_patched(self.write_at())
+            && let Some(stub) = self.row().stub.take()
+        {
+            // Of an earlier round, over another base.
+            overflow::free(&self.core.buffer, stub);
+        }
+        let mut looks = 0;
+        while looks <= self.core.options.lock_looks_max {
+            step(Step::Lock);
+            let (core, tree, key) = (self.core, self.tree, self.key);
+            let look = |leaf: &mut Leaf, page| self.look(leaf, page);
+            match tree.change(&core.buffer, key, look) {
+                Ok(Looked::Locked) => return Ok(()),
+                Ok(Looked::Half) => return self.settle(),
+                Ok(Looked::Stopped(stopped)) => return Err(stopped),
+                Ok(Looked::NoRoom { bytes }) if self.make_room(bytes)? => {}
+                Ok(Looked::NoRoom { .. } | Looked::Taken) => {
+                    pause(looks);
+                    looks += 1;
+                }
+                Err(stop) => return Err(self.stopped_by(stop)),
+            }
+        }
+        Err(Stopped::Conflict(Conflict::Locked))
+    }
+
+    /// Splits until the leaf has room for the row; false if another one is at it. The rows that are
+    /// locked stay so meanwhile: a split moves them with the room that they were given. Unlocked they
+    /// would lose it, and a transaction that fills its leaf twice over would never get on.
+    fn make_room(&self, bytes: usize) -> Result<bool, Stopped> {
+        match self.tree.make_room(&self.core.buffer, self.key, bytes) {
+            Ok(()) => Ok(true),
+            Err(Blocked::Busy) => Ok(false),
+            Err(Blocked::Miss(page)) => Err(self.stopped_by(Stop::Miss(page))),
+            Err(Blocked::PreImages) => Err(self.stopped_by(Stop::PreImages)),
+            Err(Blocked::Failed(error)) => Err(Stopped::Failed(error)),
+        }
+    }
+
+    /// Looks at the row under its leaf's latch, and locks it if nothing speaks against it.
+    fn look(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
+        let found = leaf.search(self.key);
+        let was = found.map_or(absent(), |slot| leaf.word(slot));
+        if was.is_locked() {
+            return Looked::Taken;
+        }
+        if self.first_until.is_some_and(|point| was.csn() > point) {
+            return Looked::Stopped(Stopped::Conflict(Conflict::WriteChanged));
+        }
+        let base = match found {
+            Ok(slot) if !was.is_ghost() => Some(leaf.value(slot)),
+            _ => None,
+        };
+        if was.is_overflow() && self.writes.needs_base(self.write_at()) {
+            return self.take(leaf, page, (found, was), 0, Looked::Half);
+        }
+        let folded = match self.fold(was, base) {
+            Ok(folded) => folded,
+            Err(stopped) => return Looked::Stopped(stopped),
+        };
+        if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+        {
+            return self.take(leaf, page, (found, was), 0, Looked::Half);
+        }
+        let end = self.commit.record.len();
+        match self.add_to_record(was, folded) {
+            Ok(leaf_bytes) => {
+                let looked = self.take(leaf, page, (found, was), leaf_bytes, Looked::Locked);
+                if !matches!(looked, Looked::Locked) {
+                    self.commit.record.truncate(end);
+                }
+                looked
+            }
+            Err(stopped) => Looked::Stopped(stopped),
+        }
+    }
+
+    /// Settles a locked row whose value, old or new, lies in overflow pages.
+    fn settle(mut self) -> Result<(), Stopped> {
+        let was = self.row().was;
+        let mut base = Vec::new();
+        if !was.is_ghost() {
+            let copy = |leaf: &Leaf, _| {
+                let slot = leaf
+                    .search(self.key)
+                    .expect("a locked row stays in its tree");
+                base.extend_from_slice(leaf.value(slot));
+            };
+            let viewed = self.tree.view(&self.core.buffer, self.key, copy);
+            viewed.map_err(|miss| self.stopped_by(miss.into()))?;
+            if was.is_overflow() && !resolve(&self.core.buffer, &mut base) {
+                return Err(Stopped::Conflict(Conflict::Dropped));
+            }
+        }
+        let folded = self.fold(was, (!was.is_ghost()).then_some(&base))?;
+        if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
+        {
+            let stub = overflow::write(&self.core.buffer, self.write.id, &self.folder.value);
+            self.row().stub = Some(stub.map_err(Stopped::Failed)?);
+        }
+        let leaf_bytes = self.add_to_record(was, folded)?;
+        for looks in 0..=self.core.options.lock_looks_max {
+            let reserve = |leaf: &mut Leaf, _| {
+                let slot = leaf
+                    .search(self.key)
+                    .expect("a locked row stays in its tree");
+                leaf.reserve(slot, leaf_bytes)
+            };
+            match self.tree.change(&self.core.buffer, self.key, reserve) {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(NoRoom)) if self.make_room(leaf_bytes)? => {}
+                Ok(Err(NoRoom)) => pause(looks),
+                Err(stop) => return Err(self.stopped_by(stop)),
+            }
+        }
+        Err(Stopped::Conflict(Conflict::Locked))
+    }
+
+    /// What the row becomes.
+    fn fold(&mut self, was: Word, base: Option<&[u8]>) -> Result<Folded, Stopped> {
+        let folded = self
+            .writes
+            .fold(self.arena, self.write_at(), base, self.folder);
+        folded.map_err(|refusal| Stopped::Refused {
+            row: self.at,
+            refusal,
+            seen: was.csn(),
+        })
+    }
+
+    /// Writes down what the row becomes; returns how many bytes it takes in its leaf.
+    fn add_to_record(&mut self, was: Word, folded: Folded) -> Result<usize, Stopped> {
+        let value = match folded {
+            Folded::Arena(span) => self.arena.get(span),
+            Folded::Made => &self.folder.value,
+            Folded::Base | Folded::Absent => {
+                let is_deleted = folded == Folded::Absent && !was.is_ghost();
+                if is_deleted {
+                    add_delete(&mut self.commit.record, self.write.id, self.key);
+                }
+                self.row().after = if is_deleted {
+                    After::Deleted
+                } else {
+                    After::Same
+                };
+                return Ok(0);
+            }
+        };
+        let bytes = put_bytes_max(self.key.len(), value.len());
+        let end = self.commit.record.len() + bytes + self.commit.behind_rows.len();
+        let known = &mut self.commit.patched_bytes_max;
+        *known = value.len().max(*known);
+        if end > self.commit.record_bytes_max {
+            // More than thought, or less is left for the rows to come: ask for more the next time.
+            *known += bytes;
+            return Err(Stopped::Needs(Need::Record));
+        }
+        let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
+        let bytes = value.len();
+        self.row().after = After::Value { start, bytes };
+        Ok(if self.row().stub.is_some() {
+            STUB_BYTES
+        } else {
+            bytes
+        })
+    }
+
+    /// Locks the row, with room for so many bytes; saves what it was.
+    fn take(
+        &mut self,
+        leaf: &mut Leaf,
+        page: PageId,
+        (found, was): (Result<usize, usize>, Word),
+        leaf_bytes: usize,
+        looked: Looked,
+    ) -> Looked {
+        let no_room = Looked::NoRoom { bytes: leaf_bytes };
+        let slot = match found {
+            Ok(slot) if leaf.reserve(slot, leaf_bytes).is_ok() => slot,
+            Err(_) if planted(Plant::GhostAtApply) => return looked,
+            Err(slot) if leaf.insert(slot, self.key, absent(), leaf_bytes).is_ok() => slot,
+            Ok(_) | Err(_) => return no_room,
+        };
+        let mut version = None;
+        if !was.is_ghost() && !planted(Plant::SkipBeforeImage) {
+            let name = Name {
+                hash: self.write.hash,
+                tree: self.write.id,
+                key: self.key,
+            };
+            let (bound, stubs) = (self.core.bound(), &mut self.commit.stubs);
+            let saved = self
+                .core
+                .versions
+                .save(name, was, leaf.value(slot), (bound, stubs));
+            version = Some(saved);
+        }
+        leaf.set_word(slot, was.locked());
+        let counter = leaf.counter();
+        let row = self.row();
+        row.slot = slot as u32;
+        (row.page, row.counter, row.was) = (page, counter, was);
+        row.is_locked = true;
+        row.version = version;
+        looked
+    }
+
+    fn row(&mut self) -> &mut Row {
+        &mut self.commit.rows[self.at as usize]
+    }
+
+    fn write_at(&self) -> u32 {
+        self.commit.rows[self.at as usize].write
+    }
+
+    fn stopped_by(&self, stop: Stop) -> Stopped {
+        match stop {
+            Stop::Miss(_) if self.tree.is_dropped() => Stopped::Conflict(Conflict::Dropped),
+            Stop::Miss(page) => Stopped::Needs(Need::Page(page)),
+            Stop::PreImages => Stopped::Needs(Need::PreImages),
+        }
+    }
+}
+
+/// Unlocks what is locked, in the section in which it was locked. Ghosts that were put there go.
+pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
+    let Transaction {
+        commit,
+        writes,
+        arena,
+        trees,
+        ..
+    } = txn;
+    for row in &mut commit.rows {
+        if !std::mem::take(&mut row.is_locked) {
+            continue;
+        }
+        step(Step::Unlock);
+        let write = writes.get(row.write);
+        let (tree, key) = (&trees[write.tree as usize], arena.get(write.key));
+        let is_fresh = row.was == absent();
+        let unlock = |leaf: &mut Leaf, _| {
+            let slot = leaf.search(key).expect("a locked row stays in its tree");
+            if is_fresh {
+                leaf.remove(slot);
+            } else {
+                leaf.set_word(slot, row.was);
+            }
+            leaf.count() == 0
+        };
+        let unlocked = without_misses(|| tree.change(&core.buffer, key, unlock));
+        if unlocked.expect("a page that was changed in this section can be changed again") {
+            tree.tidy(&core.buffer, key);
+        }
+        if let Some(version) = row.version.take() {
+            core.versions.cancel(version);
+        }
+    }
+    // Of versions that went when others were saved. A cut comes only after this section.
+    core.free_overflow(&mut commit.stubs);
+}

@@ -1,0 +1,215 @@
+//! Reading one row, as the transaction's kind asks for.
+//!
+//! A transaction reads everything as it was at its *read point*: after that commit and before the next.
+//! The point is never past the published prefix, so whatever belongs to it is applied already.
+//!
+//! - A word that is not newer than the point shows the row as it was there: any change up to the point
+//!   would be applied and seen. So it is if the row is locked: whoever holds it has not published yet,
+//!   so its number is past the point.
+//! - A newer word, of a snapshot: the version is looked up (see `version`).
+//! - A newer word, of a serializable transaction: the point moves to the published prefix of this
+//!   moment, if nothing that was read has changed since (`validate`), and the row is looked at again.
+//!   If the row belongs to a commit that earlier ones hold up, that is waited for a little.
+//! - No such key: no row at the point either. A delete past the point would have left its ghost, which
+//!   stays while this transaction is registered.
+
+use crate::access::btree::Tree;
+use crate::access::btree::overflow::{self, Stub};
+use crate::buffer::Word;
+use crate::buffer::{Buffer, Miss};
+use crate::error::Result;
+use crate::ids::{Csn, PageId};
+use crate::txn::arena::Span;
+use crate::txn::conflict::Conflict;
+use crate::txn::core::{Core, check_arena, pause};
+use crate::txn::hash::hash;
+use crate::txn::read_set::{NO_SLOT, Read};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::Transaction;
+use crate::txn::validate::{Check, validate};
+use crate::txn::version::Name;
+use syncline_disk::Disk;
+
+/// How often the published prefix is looked at before a read that it does not reach is a conflict.
+const READ_POINT_LOOKS: u32 = 1_000;
+
+/// The word of a row that is not there.
+#[inline]
+pub(super) fn absent() -> Word {
+    Word(0).ghost()
+}
+
+/// What was found under a key.
+#[derive(Clone, Copy)]
+struct Found {
+    word: Word,
+    page: PageId,
+    counter: u64,
+    slot: u32,
+}
+
+/// Reads a row of the store, not of the transaction's own writes: true if it is there, with its value
+/// in `txn.value`.
+pub(super) fn read<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    tree: u32,
+    key: &[u8],
+) -> Result<bool> {
+    loop {
+        step(Step::Read);
+        let place = &txn.trees[tree as usize];
+        let Some(found) = look(&core.buffer, place, key, &mut txn.value) else {
+            return Err(txn.conflict(Conflict::Dropped));
+        };
+        txn.seen = txn.seen.max(found.word.csn());
+        if found.word.csn() <= txn.read_point {
+            if txn.is_validated() {
+                add_read(txn, tree, key, found)?;
+            }
+            return finish(core, txn, tree, found.word);
+        }
+        if txn.is_validated() {
+            move_read_point(core, txn, found.word.csn())?;
+            continue;
+        }
+        step(Step::Read);
+        let id = txn.trees[tree as usize].id;
+        let name = Name {
+            hash: hash(id, key),
+            tree: id,
+            key,
+        };
+        let version = core.versions.find(name, txn.read_point, &mut txn.value);
+        return finish(core, txn, tree, version.unwrap_or(absent()));
+    }
+}
+
+/// Moves the read point to the published prefix, which must reach `past`.
+pub(super) fn move_read_point<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    past: Csn,
+) -> Result<()> {
+    let mut looks = 0;
+    let point = loop {
+        step(Step::ReadPoint);
+        let point = core.log.published();
+        if point >= past {
+            break point;
+        }
+        if looks == READ_POINT_LOOKS {
+            return Err(txn.conflict(Conflict::ReadPoint));
+        }
+        pause(looks);
+        looks += 1;
+    };
+    if let Err(conflict) = validate(core, txn, Check::Moving) {
+        return Err(txn.conflict(conflict));
+    }
+    txn.read_point = point;
+    core.registry.advance(txn.seat, point);
+    Ok(())
+}
+
+/// Replaces a stub by the value it stands for, in `txn.value`. False if its pages are gone.
+pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
+    let Some(stub) = Stub::from_value(value) else {
+        return false;
+    };
+    value.clear();
+    read_overflow(buffer, stub, value)
+}
+
+/// Appends a value from overflow pages. False if they are gone.
+pub(super) fn read_overflow(buffer: &Buffer, stub: Stub, value: &mut Vec<u8>) -> bool {
+    loop {
+        match overflow::read(buffer, stub, value) {
+            Ok(found) => return found,
+            Err(miss) => buffer.load(miss),
+        }
+    }
+}
+
+/// Looks at a tree until the pages are there; none if the tree is dropped.
+#[inline]
+pub(super) fn resident<R>(
+    buffer: &Buffer,
+    tree: &Tree,
+    mut look: impl FnMut() -> std::result::Result<R, Miss>,
+) -> Option<R> {
+    loop {
+        match look() {
+            Ok(seen) => return Some(seen),
+            Err(_) if tree.is_dropped() => return None,
+            Err(miss) => buffer.load(miss),
+        }
+    }
+}
+
+/// What lies under a key, its value (or stub) into `value`; none if the tree is dropped.
+#[inline]
+fn look(buffer: &Buffer, tree: &Tree, key: &[u8], value: &mut Vec<u8>) -> Option<Found> {
+    resident(buffer, tree, || {
+        tree.view(buffer, key, |leaf, page| {
+            let counter = leaf.counter();
+            let Ok(slot) = leaf.search(key) else {
+                return Found {
+                    word: absent(),
+                    page,
+                    counter,
+                    slot: NO_SLOT,
+                };
+            };
+            let word = leaf.word(slot).unlocked();
+            value.clear();
+            if !word.is_ghost() {
+                value.extend_from_slice(leaf.value(slot));
+            }
+            Found {
+                word,
+                page,
+                counter,
+                slot: slot as u32,
+            }
+        })
+    })
+}
+
+fn add_read(txn: &mut Transaction, tree: u32, key: &[u8], found: Found) -> Result<()> {
+    let key = add_key(txn, key)?;
+    txn.reads.reads.push(Read {
+        tree,
+        slot: found.slot,
+        page: found.page,
+        counter: found.counter,
+        word: found.word,
+        key,
+    });
+    Ok(())
+}
+
+/// Copies a key into the arena.
+pub(super) fn add_key(txn: &mut Transaction, key: &[u8]) -> Result<Span> {
+    check_arena(txn, key.len())?;
+    Ok(txn.arena.add(key))
+}
+
+/// True if the row is there; reads a long value, and makes sure that nothing was taken away meanwhile.
+fn finish<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, word: Word) -> Result<bool> {
+    let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.value);
+    still_registered(core, txn)?;
+    if !is_whole || (word.is_overflow() && txn.trees[tree as usize].is_dropped()) {
+        // Registered as we are, only dropping the tree takes the pages away.
+        return Err(txn.conflict(Conflict::Dropped));
+    }
+    Ok(!word.is_ghost())
+}
+
+/// Fails if what the transaction looks for may have been taken away.
+pub(super) fn still_registered<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()> {
+    if core.registry.is_doomed(txn.seat) {
+        return Err(txn.conflict(Conflict::SnapshotTooOld));
+    }
+    Ok(())
+}

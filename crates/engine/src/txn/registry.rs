@@ -1,0 +1,232 @@
+//! The registry of begins: which commits the open transactions may still look behind.
+//!
+//! Each session has a seat with a cache line of its own. A seat is *idle*, or holds the read point of
+//! the session's transaction, or is *doomed*: the memory for old versions was full, this transaction
+//! was the oldest, and what it needs may be gone.
+//!
+//! [`Registry::oldest`] answers the *bound*: nobody, now or later, reads at a point before it. So an old
+//! version superseded at or before the bound, and a ghost not newer than it, may go.
+//!
+//! Why a begin cannot slip through: who begins stores a point, fences, and only then reads the point
+//! at which it will truly read. Who collects reads the horizon `h`, fences, and only then looks at the
+//! seats. One of the two fences comes first. If the begin's does, the collector sees its seat, with a
+//! point not above the true one. If the collector's does, the begin reads its point after `h` was read,
+//! and neither the horizon nor the published prefix goes back: its point is at least `h`, and the bound
+//! is at most `h`.
+
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use parking_lot::Mutex;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+const IDLE: u64 = u64::MAX;
+const DOOMED: u64 = u64::MAX - 1;
+
+const CHUNK: usize = 64;
+const CHUNKS: usize = 1024;
+
+/// The most sessions at a time.
+pub(crate) const SESSIONS_MAX: usize = CHUNK * CHUNKS;
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Seat {
+    begin: AtomicU64,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Registry {
+    chunks: Box<[OnceLock<Box<[Seat]>>]>,
+    /// Seats below this number exist.
+    made: AtomicU32,
+    free: Mutex<Vec<u32>>,
+}
+
+impl Registry {
+    pub(super) fn new() -> Registry {
+        Registry {
+            chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(),
+            made: AtomicU32::new(0),
+            free: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// A seat for a session: a freed one, or the next.
+    pub(super) fn claim(&self) -> Result<u32> {
+        let mut free = self.free.lock();
+        if let Some(seat) = free.pop() {
+            return Ok(seat);
+        }
+        let seat = self.made.load(Ordering::Relaxed);
+        let Some(chunk) = self.chunks.get(seat as usize / CHUNK) else {
+            return Err(Error::Sessions {
+                sessions_max: SESSIONS_MAX,
+            });
+        };
+        let idle = |_| Seat {
+            begin: AtomicU64::new(IDLE),
+        };
+        chunk.get_or_init(|| (0..CHUNK).map(idle).collect());
+        self.made.store(seat + 1, Ordering::SeqCst);
+        Ok(seat)
+    }
+
+    /// The session is gone.
+    pub(super) fn release(&self, seat: u32) {
+        self.leave(seat);
+        self.free.lock().push(seat);
+    }
+
+    /// Registers a begin: returns what `point` says after the seat was taken. `point` never goes back.
+    #[inline]
+    pub(super) fn enter(&self, seat: u32, point: impl Fn() -> Csn) -> Csn {
+        let seat = self.seat(seat);
+        seat.begin.store(point().0, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        point()
+    }
+
+    /// The transaction's read point has moved: what lies before is not needed by it any more.
+    #[inline]
+    pub(super) fn advance(&self, seat: u32, to: Csn) {
+        let begin = &self.seat(seat).begin;
+        let before = begin.load(Ordering::Relaxed);
+        if before != DOOMED {
+            // Only a doom comes in between, and then it stands.
+            let doomed = begin.compare_exchange(before, to.0, Ordering::Release, Ordering::Relaxed);
+            debug_assert!(doomed.is_ok() || doomed == Err(DOOMED));
+        }
+    }
+
+    /// The transaction is over.
+    #[inline]
+    pub(super) fn leave(&self, seat: u32) {
+        self.seat(seat).begin.store(IDLE, Ordering::Release);
+    }
+
+    /// True if what the transaction needs may be gone. Asked after each look: who dooms does it before
+    /// anything is dropped, and both the look and the dropping are under the same latch or mutex.
+    #[inline]
+    pub(super) fn is_doomed(&self, seat: u32) -> bool {
+        self.seat(seat).begin.load(Ordering::SeqCst) == DOOMED
+    }
+
+    /// The bound: the oldest begin, at most the horizon, which `horizon` reads first.
+    pub(super) fn oldest(&self, horizon: impl FnOnce() -> Csn) -> Csn {
+        let horizon = horizon();
+        fence(Ordering::SeqCst);
+        let begins = self.seats().map(|seat| seat.begin.load(Ordering::SeqCst));
+        // Idle and doomed ones are above every commit.
+        Csn(begins.fold(horizon.0, u64::min))
+    }
+
+    /// Dooms the transaction with the oldest begin if that is before `before`. True if one was doomed.
+    pub(super) fn doom_oldest(&self, before: Csn) -> bool {
+        let begins = self
+            .seats()
+            .map(|seat| (seat.begin.load(Ordering::SeqCst), seat));
+        let Some((begin, seat)) = begins.min_by_key(|(begin, _)| *begin) else {
+            return false;
+        };
+        begin < before.0
+            && seat
+                .begin
+                .compare_exchange(begin, DOOMED, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+    }
+
+    /// How many transactions are open.
+    pub(super) fn open(&self) -> usize {
+        let begins = self.seats().map(|seat| seat.begin.load(Ordering::SeqCst));
+        begins.filter(|&begin| begin != IDLE).count()
+    }
+
+    /// How many seats there are.
+    #[inline]
+    pub(super) fn seats_made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed).into()
+    }
+
+    fn seats(&self) -> impl Iterator<Item = &Seat> {
+        let made = self.made.load(Ordering::SeqCst) as usize;
+        let chunks = self.chunks.iter().map_while(OnceLock::get);
+        chunks.flat_map(|chunk| chunk.iter()).take(made)
+    }
+
+    #[inline]
+    fn seat(&self, seat: u32) -> &Seat {
+        let chunk = self.chunks[seat as usize / CHUNK].get();
+        &chunk.expect("a seat is claimed before it is used")[seat as usize % CHUNK]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Registry;
+    use crate::ids::Csn;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    #[test]
+    fn the_bound_is_the_oldest_begin_and_never_above_the_horizon() {
+        let registry = Registry::new();
+        let seats: Vec<u32> = (0..130).map(|_| registry.claim().unwrap()).collect();
+        let bound = |horizon| registry.oldest(|| Csn(horizon)).0;
+        assert_eq!(bound(50), 50);
+        assert_eq!(registry.enter(seats[129], || Csn(40)), Csn(40));
+        registry.enter(seats[3], || Csn(45));
+        assert_eq!(bound(50), 40);
+        assert_eq!(bound(30), 30);
+        registry.advance(seats[129], Csn(48));
+        assert_eq!(bound(50), 45);
+        assert_eq!(registry.open(), 2);
+        registry.release(seats[3]);
+        assert_eq!(bound(50), 48);
+        assert_eq!(registry.claim().unwrap(), seats[3]);
+    }
+
+    #[test]
+    fn the_oldest_is_doomed_and_stays_so_until_it_ends() {
+        let registry = Registry::new();
+        let (old, new) = (registry.claim().unwrap(), registry.claim().unwrap());
+        registry.enter(old, || Csn(10));
+        registry.enter(new, || Csn(20));
+        assert!(!registry.doom_oldest(Csn(10)));
+        assert!(registry.doom_oldest(Csn(15)));
+        assert!(registry.is_doomed(old) && !registry.is_doomed(new));
+        registry.advance(old, Csn(30));
+        assert!(registry.is_doomed(old));
+        assert_eq!(registry.oldest(|| Csn(90)), Csn(20));
+        registry.leave(old);
+        registry.enter(old, || Csn(40));
+        assert!(!registry.is_doomed(old));
+    }
+
+    /// A collector and a beginner race; the begin's true point is never below a bound that was acted on.
+    #[test]
+    fn no_begin_slips_through() {
+        let registry = Registry::new();
+        let seat = registry.claim().unwrap();
+        let (horizon, dropped) = (AtomicU64::new(1), AtomicU64::new(0));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    horizon.fetch_add(1, Ordering::SeqCst);
+                    let bound = registry.oldest(|| Csn(horizon.load(Ordering::SeqCst)));
+                    dropped.fetch_max(bound.0, Ordering::SeqCst);
+                }
+            });
+            for _ in 0..200_000 {
+                let point = registry.enter(seat, || Csn(horizon.load(Ordering::SeqCst)));
+                // Whatever is collected while the begin is registered leaves its point alone.
+                assert!(dropped.load(Ordering::SeqCst) <= point.0);
+                std::hint::spin_loop();
+                assert!(dropped.load(Ordering::SeqCst) <= point.0);
+                registry.leave(seat);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

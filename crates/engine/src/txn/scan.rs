@@ -1,0 +1,427 @@
+//! Reading a range of rows in either direction, with the transaction's own writes among them.
+//!
+//! A scan goes from leaf to leaf by key. Of each leaf it copies the rows of the range into a *batch*
+//! under the latch, then lets go, finds old versions and long values, and hands the rows out. So the
+//! visitor runs without a latch, and what the tree does between two leaves is no matter: the next look
+//! begins exactly where the last one ended.
+//!
+//! A serializable transaction takes a batch only if none of its words is newer than the read point
+//! (else the point moves and the leaf is looked at again), and records the leaf's part of the range,
+//! as far as rows were handed out, in its read set. A snapshot takes newer rows, ghosts included, to
+//! look for their versions: a row deleted after the point still has its ghost in the leaf.
+
+use crate::access::btree::Tree;
+use crate::access::btree::overflow::Stub;
+use crate::buffer::Leaf;
+use crate::error::Result;
+use crate::txn::arena::Span;
+use crate::txn::batch::{Batch, Take};
+use crate::txn::conflict::Conflict;
+use crate::txn::core::Core;
+use crate::txn::hash::hash;
+use crate::txn::read::{add_key, move_read_point, read_overflow, resident, still_registered};
+use crate::txn::read_set::{NO_COUNTER, Node};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::Transaction;
+use crate::txn::validate::lower_key;
+use crate::txn::version::Name;
+use crate::txn::write_set::{Folded, Refusal};
+use std::cmp::Ordering;
+use std::ops::{Bound, ControlFlow, Range};
+use syncline_disk::Disk;
+
+/// Which way a scan goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the least key to the greatest.
+    Ascending,
+    /// From the greatest key to the least.
+    Descending,
+}
+
+/// A range of keys and how to go through it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scan<'a> {
+    pub(crate) lower: Bound<&'a [u8]>,
+    pub(crate) upper: Bound<&'a [u8]>,
+    pub(crate) direction: Direction,
+    /// The most rows that are handed out.
+    pub(crate) limit: usize,
+}
+
+/// What is left of a scan, and where it is.
+struct Progress<'a> {
+    scan: Scan<'a>,
+    tree: u32,
+    /// The end of the range from which the scan comes.
+    near: Bound<Vec<u8>>,
+    left: usize,
+    /// The transaction's own writes in the range that have not been passed, among the sorted ones.
+    own: Range<usize>,
+    /// The key that was handed out last, if that was the end.
+    stopped_at: Option<Vec<u8>>,
+    /// Rows of the batch that have been passed.
+    passed: usize,
+    /// The end came at a row that only this transaction has.
+    stopped_at_own: bool,
+}
+
+/// Nothing, or a refusal of one of the transaction's own writes.
+pub(super) type Outcome = std::result::Result<(), (Refusal, u32)>;
+
+/// Gets key and value of each row; breaking ends the scan.
+type Visitor<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
+
+/// Scans a range; `visitor` gets key and value of each row.
+pub(super) fn scan<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    tree: u32,
+    scan: Scan<'_>,
+    visitor: Visitor<'_>,
+) -> Result<Outcome> {
+    let mut batch = std::mem::take(&mut txn.batch);
+    let result = scan_with(core, txn, tree, scan, &mut batch, visitor);
+    txn.batch = batch;
+    result
+}
+
+fn scan_with<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    tree: u32,
+    scan: Scan<'_>,
+    batch: &mut Batch,
+    visitor: Visitor<'_>,
+) -> Result<Outcome> {
+    let near = match scan.direction {
+        Direction::Ascending => scan.lower,
+        Direction::Descending => scan.upper,
+    };
+    let mut progress = Progress {
+        tree,
+        near: near.map(<[u8]>::to_vec),
+        left: scan.limit,
+        own: own_writes(txn, tree, &scan),
+        stopped_at: None,
+        passed: 0,
+        stopped_at_own: false,
+        scan,
+    };
+    while progress.left > 0 {
+        fill(core, txn, &progress, batch)?;
+        if let Err(refusal) = hand_out(core, txn, &mut progress, batch, visitor)? {
+            return Ok(Err(refusal));
+        }
+        if txn.is_validated() {
+            record(txn, &progress, batch)?;
+        }
+        if progress.stopped_at.is_some() {
+            break;
+        }
+        match batch.next.take() {
+            Some(next) => progress.near = next,
+            None => break,
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Copies the next leaf's rows and makes them what they were at the read point.
+fn fill<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    progress: &Progress<'_>,
+    batch: &mut Batch,
+) -> Result<()> {
+    loop {
+        step(Step::Read);
+        if copy(core, txn, progress, batch).is_none() {
+            return Err(txn.conflict(Conflict::Dropped));
+        }
+        txn.seen = txn.seen.max(batch.newest);
+        if !txn.is_validated() || batch.newest <= txn.read_point {
+            break;
+        }
+        move_read_point(core, txn, batch.newest)?;
+    }
+    if !txn.is_validated() && batch.newest > txn.read_point {
+        step(Step::Read);
+        find_versions(core, txn, progress.tree, batch);
+    }
+    still_registered(core, txn)
+}
+
+/// Copies the rows of the leaf in which the range goes on; none if the tree is dropped.
+fn copy<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    progress: &Progress<'_>,
+    batch: &mut Batch,
+) -> Option<()> {
+    let tree: &Tree = &txn.trees[progress.tree as usize];
+    let Progress { scan, near, .. } = progress;
+    let near = near.as_ref().map(|key| &key[..]);
+    let upwards = scan.direction == Direction::Ascending;
+    let take = Take {
+        lower: if upwards { near } else { scan.lower },
+        upper: if upwards { scan.upper } else { near },
+        most: progress.left,
+        with_ghosts: !txn.is_validated(),
+    };
+    let buffer = &core.buffer;
+    resident(buffer, tree, || {
+        let look = |leaf: &Leaf, page| batch.take(leaf, page, take, upwards);
+        match near {
+            _ if upwards => tree.view(buffer, lower_key(near), look),
+            Bound::Included(key) => tree.view(buffer, key, look),
+            Bound::Excluded(key) => tree.view_before(buffer, Some(key), look),
+            Bound::Unbounded => tree.view_before(buffer, None, look),
+        }
+    })
+}
+
+/// Replaces rows that are newer than the snapshot by their versions.
+fn find_versions<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, batch: &mut Batch) {
+    let id = txn.trees[tree as usize].id;
+    for at in 0..batch.rows.len() {
+        if batch.rows[at].word.csn() <= txn.read_point {
+            continue;
+        }
+        let key = batch.get(&batch.rows[at].key);
+        let name = Name {
+            hash: hash(id, key),
+            tree: id,
+            key,
+        };
+        let version = core.versions.find(name, txn.read_point, &mut txn.value);
+        let start = batch.bytes.len() as u32;
+        if version.is_some() {
+            batch.bytes.extend_from_slice(&txn.value);
+        }
+        let row = &mut batch.rows[at];
+        row.value = start..batch.bytes.len() as u32;
+        row.word = version.unwrap_or(row.word.ghost());
+    }
+}
+
+/// Hands the batch's rows out, and the transaction's own up to its end.
+fn hand_out<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    progress: &mut Progress<'_>,
+    batch: &mut Batch,
+    visitor: Visitor<'_>,
+) -> Result<Outcome> {
+    progress.passed = 0;
+    while progress.passed < batch.rows.len() {
+        let row = &batch.rows[progress.passed];
+        let key = batch.get(&row.key);
+        let own = progress.next_own(txn);
+        let order = own.map_or(Ordering::Greater, |at| {
+            progress.compare(txn.arena.get(txn.writes.get(at).key), key)
+        });
+        if let (Some(at), Ordering::Less) = (own, order) {
+            progress.pass_own();
+            if let Err(refusal) = hand_out_own(txn, progress, at, None, visitor) {
+                return Ok(Err(refusal));
+            }
+        } else {
+            progress.passed += 1;
+            let is_there = !row.word.is_ghost();
+            let mut long = Vec::new();
+            let value = match Stub::from_value(batch.get(&row.value)) {
+                Some(stub) if is_there && row.word.is_overflow() => {
+                    if !read_overflow(&core.buffer, stub, &mut long) {
+                        still_registered(core, txn)?;
+                        return Err(txn.conflict(Conflict::Dropped));
+                    }
+                    still_registered(core, txn)?;
+                    &long[..]
+                }
+                _ => batch.get(&row.value),
+            };
+            let base = is_there.then_some(value);
+            if let (Some(at), Ordering::Equal) = (own, order) {
+                progress.pass_own();
+                if let Err(refusal) = hand_out_own(txn, progress, at, base, visitor) {
+                    return Ok(Err(refusal));
+                }
+            } else if let Some(value) = base {
+                progress.visit(key, value, false, visitor);
+            }
+        }
+        if progress.stopped_at.is_some() {
+            return Ok(Ok(()));
+        }
+    }
+    Ok(hand_out_rest(txn, progress, batch, visitor))
+}
+
+/// Hands out the transaction's own rows between the batch's last and where the range goes on.
+fn hand_out_rest(
+    txn: &mut Transaction,
+    progress: &mut Progress<'_>,
+    batch: &Batch,
+    visitor: Visitor<'_>,
+) -> Outcome {
+    while progress.stopped_at.is_none()
+        && let Some(at) = progress.next_own(txn)
+    {
+        let key = txn.arena.get(txn.writes.get(at).key);
+        let is_covered = match (&batch.next, progress.scan.direction) {
+            (None | Some(Bound::Unbounded), _) => true,
+            (Some(Bound::Included(next)), _) => progress.compare(key, next) == Ordering::Less,
+            (Some(Bound::Excluded(next)), Direction::Ascending) => key <= &next[..],
+            // Going down, the next leaf ends before its neighbour's lower fence: keys at it are here.
+            (Some(Bound::Excluded(next)), Direction::Descending) => key >= &next[..],
+        };
+        if !is_covered {
+            break;
+        }
+        progress.pass_own();
+        hand_out_own(txn, progress, at, None, visitor)?;
+    }
+    Ok(())
+}
+
+/// Hands out a row that the transaction writes itself, over what the store has.
+fn hand_out_own(
+    txn: &mut Transaction,
+    progress: &mut Progress<'_>,
+    at: u32,
+    base: Option<&[u8]>,
+    visitor: Visitor<'_>,
+) -> Outcome {
+    let own = txn.writes.own(&txn.arena, at, &mut txn.folder);
+    let folded = match own {
+        Some(folded) => folded.map_err(|refusal| (refusal, at))?,
+        // Nothing but patches: without a row there is nothing to patch.
+        None if base.is_none() => return Ok(()),
+        None => {
+            let folded = txn.writes.fold(&txn.arena, at, base, &mut txn.folder);
+            folded.map_err(|refusal| (refusal, at))?
+        }
+    };
+    let value = match folded {
+        Folded::Absent => return Ok(()),
+        Folded::Base => base.unwrap_or_default(),
+        Folded::Arena(span) => txn.arena.get(span),
+        Folded::Made => &txn.folder.value,
+    };
+    let key = txn.arena.get(txn.writes.get(at).key);
+    progress.visit(key, value, base.is_none(), visitor);
+    Ok(())
+}
+
+impl Progress<'_> {
+    fn visit(&mut self, key: &[u8], value: &[u8], is_own: bool, visitor: Visitor<'_>) {
+        self.left -= 1;
+        if visitor(key, value).is_break() || self.left == 0 {
+            self.stopped_at = Some(key.to_vec());
+            self.stopped_at_own = is_own;
+        }
+    }
+
+    /// The next of the transaction's own writes in the range.
+    fn next_own(&self, txn: &Transaction) -> Option<u32> {
+        let place = match self.scan.direction {
+            Direction::Ascending => self.own.clone().next(),
+            Direction::Descending => self.own.clone().next_back(),
+        };
+        place.map(|place| txn.writes.order()[place])
+    }
+
+    fn pass_own(&mut self) {
+        match self.scan.direction {
+            Direction::Ascending => self.own.start += 1,
+            Direction::Descending => self.own.end -= 1,
+        }
+    }
+
+    /// The order of two keys in the scan's direction.
+    fn compare(&self, one: &[u8], other: &[u8]) -> Ordering {
+        match self.scan.direction {
+            Direction::Ascending => one.cmp(other),
+            Direction::Descending => other.cmp(one),
+        }
+    }
+}
+
+/// The transaction's own writes in the range, sorted.
+fn own_writes(txn: &mut Transaction, tree: u32, scan: &Scan<'_>) -> Range<usize> {
+    if txn.writes.is_empty() {
+        return 0..0;
+    }
+    txn.writes.sort(&txn.arena);
+    let id = txn.trees[tree as usize].id;
+    let (writes, arena) = (&txn.writes, &txn.arena);
+    let at = |key: &[u8]| writes.position(arena, id, key);
+    let after = |key: &[u8]| {
+        let at = at(key);
+        let is_it = |&write: &u32| {
+            let write = writes.get(write);
+            write.id == id && arena.get(write.key) == key
+        };
+        at + usize::from(writes.order().get(at).is_some_and(is_it))
+    };
+    let start = match scan.lower {
+        Bound::Unbounded => at(&[]),
+        Bound::Included(key) => at(key),
+        Bound::Excluded(key) => after(key),
+    };
+    let end = match scan.upper {
+        Bound::Unbounded => writes.end(id),
+        Bound::Included(key) => after(key),
+        Bound::Excluded(key) => at(key),
+    };
+    start..end.max(start)
+}
+
+/// Adds the part of the range that was handed out to the read set.
+fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Result<()> {
+    let near = add_bound(txn, progress.near.as_ref().map(|key| &key[..]))?;
+    let mut slots = batch.slots.clone();
+    let far = if let Some(key) = &progress.stopped_at {
+        if let Some(last) = progress.passed.checked_sub(1).map(|at| batch.rows[at].slot) {
+            match progress.scan.direction {
+                Direction::Ascending => slots.end = last + 1,
+                Direction::Descending => slots.start = last,
+            }
+        }
+        Bound::Included(add_key(txn, key)?)
+    } else {
+        let far = match (&batch.next, progress.scan.direction) {
+            (Some(Bound::Included(next)), _) => Bound::Excluded(&next[..]),
+            // Cut behind a row, going either way; or at a fence, going down.
+            (Some(Bound::Excluded(next)), _) => Bound::Included(&next[..]),
+            (Some(Bound::Unbounded) | None, Direction::Ascending) => progress.scan.upper,
+            (Some(Bound::Unbounded) | None, Direction::Descending) => progress.scan.lower,
+        };
+        add_bound(txn, far)?
+    };
+    let (lower, upper) = match progress.scan.direction {
+        Direction::Ascending => (near, far),
+        Direction::Descending => (far, near),
+    };
+    // Ghosts behind the last row that was passed are in the range, but not among its slots.
+    let by_slots = !progress.stopped_at_own;
+    txn.reads.nodes.push(Node {
+        tree: progress.tree,
+        page: batch.page,
+        counter: if by_slots { batch.counter } else { NO_COUNTER },
+        first: slots.start,
+        slots: slots.end - slots.start,
+        lower,
+        upper,
+    });
+    Ok(())
+}
+
+fn add_bound(txn: &mut Transaction, bound: Bound<&[u8]>) -> Result<Bound<Span>> {
+    Ok(match bound {
+        Bound::Unbounded => Bound::Unbounded,
+        Bound::Included(key) => Bound::Included(add_key(txn, key)?),
+        Bound::Excluded(key) => Bound::Excluded(add_key(txn, key)?),
+    })
+}

@@ -1,0 +1,386 @@
+//! A session: one transaction after another, on the thread of whoever calls.
+//!
+//! A session keeps its memory from transaction to transaction: a begin allocates nothing. Writes are
+//! blind: they are kept here until the commit, which looks whether rows are there. A conflict breaks
+//! the transaction; it then only answers that conflict until it is aborted or committed, which fails.
+
+use crate::access::btree::Tree;
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::log::Ticket;
+use crate::txn::arena::Span;
+use crate::txn::commit::{commit, refusal_of};
+use crate::txn::core::Core;
+use crate::txn::gate::Closed;
+use crate::txn::read::read;
+use crate::txn::record::{Operation, add};
+use crate::txn::scan::{Scan, scan};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::{Begin, Transaction};
+use crate::txn::write_set::{Action, Folded, PatchFn, Refusal, Savepoint};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syncline_disk::Disk;
+
+/// See the module.
+pub(crate) struct Session<D: Disk> {
+    core: Arc<Core<D>>,
+    txn: Transaction,
+}
+
+impl<D: Disk> Session<D> {
+    /// A session; refused beyond [`SESSIONS_MAX`](crate::txn::registry::SESSIONS_MAX).
+    pub(crate) fn new(core: &Arc<Core<D>>) -> Result<Session<D>> {
+        let seat = core.registry.claim()?;
+        Ok(Session {
+            core: Arc::clone(core),
+            txn: Transaction {
+                seat,
+                ..Transaction::default()
+            },
+        })
+    }
+
+    /// What the sessions share.
+    pub(crate) fn core(&self) -> &Arc<Core<D>> {
+        &self.core
+    }
+
+    /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
+    #[inline]
+    pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
+        let (core, txn) = (&*self.core, &mut self.txn);
+        assert!(
+            txn.kind.is_none(),
+            "a session has one transaction at a time"
+        );
+        match begin {
+            Begin::Serializable | Begin::Snapshot => {
+                core.log.check()?;
+                // What this session has committed may be held up behind others' commits.
+                core.wait_published(txn.last)?;
+            }
+            Begin::ReadOnly => core.wait_stable(txn.last)?,
+            Begin::ReadOnlyAtHorizon => {}
+        }
+        step(Step::Begin);
+        let log = &core.log;
+        let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
+        txn.read_point = core.registry.enter(txn.seat, || {
+            step(Step::Begin);
+            if is_read_only {
+                log.horizon()
+            } else {
+                log.published()
+            }
+        });
+        txn.kind = Some(begin);
+        Ok(())
+    }
+
+    /// Begins a serializable transaction that runs alone: the commit gate is closed until it ends.
+    /// Others read meanwhile, and wait to commit. It meets no conflict.
+    pub(crate) fn begin_exclusive(&mut self) -> Result<()> {
+        assert!(
+            self.txn.kind.is_none(),
+            "a session has one transaction at a time"
+        );
+        self.core.log.check()?;
+        let closed = self.core.close_gate();
+        self.begin(Begin::Serializable)?;
+        self.txn.alone = Some(closed);
+        let stripe = self.core.counters.of(self.txn.seat);
+        stripe.exclusive_runs.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Its place among the sessions.
+    pub(super) fn seat(&self) -> u32 {
+        self.txn.seat
+    }
+
+    /// True if the transaction runs with the gate closed.
+    #[cfg(test)]
+    pub(crate) fn runs_alone(&self) -> bool {
+        self.txn.alone.is_some()
+    }
+
+    /// The closed gate of a transaction that runs alone.
+    pub(crate) fn closed(&self) -> Option<&Closed> {
+        self.txn.alone.as_ref()
+    }
+
+    /// True while a transaction is open.
+    pub(crate) fn is_open(&self) -> bool {
+        self.txn.kind.is_some()
+    }
+
+    /// The commit after which, and before the next, the transaction sees the store.
+    pub(crate) fn read_point(&self) -> Csn {
+        self.txn.read_point
+    }
+
+    /// The value of a row; none if it is not there.
+    #[inline]
+    pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {
+        let (core, txn) = (&*self.core, &mut self.txn);
+        txn.check()?;
+        let place = txn.tree(tree)?;
+        if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
+            return get_own(core, txn, (place, key), at);
+        }
+        let is_there = read(core, txn, place, key)?;
+        Ok(is_there.then_some(&txn.value))
+    }
+
+    /// Makes a row be that, whether it is there or not.
+    #[inline]
+    pub(crate) fn put(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Put)
+    }
+
+    /// Adds a row. If it is there already, the commit is refused with [`Error::Duplicate`].
+    #[inline]
+    pub(crate) fn insert(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Insert)
+    }
+
+    /// Replaces a row. If there is none, the commit is refused with [`Error::Absent`].
+    #[inline]
+    pub(crate) fn update(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Update)
+    }
+
+    /// Deletes a row. If there is none, the commit is refused with [`Error::Absent`].
+    #[inline]
+    pub(crate) fn delete(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<()> {
+        self.write(tree, key, &[], |_| Action::Delete)
+    }
+
+    /// Changes parts of a row, computed from what it is when the commit has locked it. If there is no
+    /// row or the patch does not fit it, the commit is refused.
+    #[inline]
+    pub(crate) fn patch(
+        &mut self,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        apply: PatchFn,
+        patch: &[u8],
+    ) -> Result<()> {
+        self.write(tree, key, patch, |patch| Action::Patch(apply, patch))
+    }
+
+    /// Hands the rows of a range to `visitor`, in order, until it breaks or the limit is reached.
+    pub(crate) fn scan(
+        &mut self,
+        tree: &Arc<Tree>,
+        range: Scan<'_>,
+        mut visitor: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (core, txn) = (&*self.core, &mut self.txn);
+        txn.check()?;
+        let place = txn.tree(tree)?;
+        match scan(core, txn, place, range, &mut visitor)? {
+            Ok(()) => Ok(()),
+            Err((refusal, at)) => {
+                let key = txn.arena.get(txn.writes.get(at).key).to_vec();
+                Err(refuse(core, txn, (place, &key), refusal))
+            }
+        }
+    }
+
+    /// Adds an operation on a whole tree to the log record: made trees stand before the rows, dropped
+    /// ones behind them. The caller runs alone and does the work itself.
+    pub(crate) fn note(&mut self, operation: Operation<'_>) -> Result<()> {
+        let txn = &mut self.txn;
+        txn.check()?;
+        assert!(
+            txn.alone.is_some(),
+            "trees are made and dropped by who runs alone"
+        );
+        match operation {
+            Operation::CreateTree(_) => add(&mut txn.commit.before_rows, operation),
+            Operation::DropTree(_) => {
+                add(&mut txn.commit.behind_rows, operation);
+            }
+            Operation::Put { .. } | Operation::Delete { .. } => {
+                panic!("rows are written by put and delete")
+            }
+        }
+        Ok(())
+    }
+
+    /// A place to which the transaction's writes can be rolled back. Reads stay read.
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        self.txn.writes.savepoint()
+    }
+
+    /// Takes back what was written since.
+    pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.txn.writes.rollback_to(savepoint);
+    }
+
+    /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit,
+    /// or without writes everything that was read, is stable: see [`Session::wait`].
+    #[inline]
+    pub(crate) fn commit(&mut self) -> Result<Ticket> {
+        let result = self.try_commit();
+        self.end();
+        result
+    }
+
+    /// The same by who runs alone, with the gate still closed afterwards.
+    pub(crate) fn commit_closed(&mut self) -> Result<(Ticket, Closed)> {
+        let result = self.try_commit();
+        let closed = self.txn.alone.take();
+        self.end();
+        let closed = closed.expect("who wants the gate closed afterwards runs alone");
+        result.map(|ticket| (ticket, closed))
+    }
+
+    #[inline]
+    fn try_commit(&mut self) -> Result<Ticket> {
+        let (core, txn) = (&*self.core, &mut self.txn);
+        assert!(
+            txn.kind.is_some(),
+            "a transaction is begun before it is committed"
+        );
+        let stripe = core.counters.of(txn.seat);
+        let has_writes = !txn.writes.is_empty()
+            || !txn.commit.before_rows.is_empty()
+            || !txn.commit.behind_rows.is_empty();
+        let result = match txn.broken {
+            Some(conflict) => Err(Error::Conflict(conflict)),
+            None if has_writes => commit(core, txn),
+            // Everything read is of one moment, the read point: the transaction stands there.
+            None => Ok(Ticket { csn: txn.seen }),
+        };
+        match &result {
+            Ok(ticket) if has_writes => {
+                txn.last = ticket.csn;
+                stripe.commits.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(_) => {
+                stripe
+                    .commits_without_writes
+                    .fetch_add(1, Ordering::Relaxed);
+            }
+            Err(Error::Conflict(conflict)) => stripe.conflict(*conflict),
+            Err(_) => {
+                stripe.refused.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        result
+    }
+
+    /// The same with durability none for this commit: it is complete now, and may be lost until the
+    /// log, which is told to go on at once, has come to it.
+    pub(crate) fn commit_unsynced(&mut self) -> Result<Csn> {
+        let ticket = self.commit()?;
+        self.core.log.nudge();
+        Ok(ticket.csn)
+    }
+
+    /// A bound of the last commit's log record, in bytes.
+    #[inline]
+    pub(crate) fn record_bytes_max(&self) -> usize {
+        self.txn.commit.record_bytes_max
+    }
+
+    /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
+    #[inline]
+    pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
+        self.core.log.wait(ticket)
+    }
+
+    /// Ends the transaction, if there is one, without a trace.
+    pub(crate) fn abort(&mut self) {
+        if self.txn.kind.is_none() {
+            return;
+        }
+        let stripe = self.core.counters.of(self.txn.seat);
+        match self.txn.broken {
+            Some(conflict) => stripe.conflict(conflict),
+            None => {
+                stripe.aborts.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.end();
+    }
+
+    #[inline]
+    fn end(&mut self) {
+        self.core.registry.leave(self.txn.seat);
+        self.txn.clear();
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        value: &[u8],
+        action: impl FnOnce(Span) -> Action,
+    ) -> Result<()> {
+        let (core, txn) = (&*self.core, &mut self.txn);
+        txn.check()?;
+        assert!(
+            !txn.is_read_only(),
+            "a read-only transaction writes nothing"
+        );
+        core.check_row(txn, key, value)?;
+        let place = txn.tree(tree)?;
+        let value = txn.arena.add(value);
+        let added = txn
+            .writes
+            .add(&mut txn.arena, (tree.id, place), key, action(value));
+        added.map_err(|refusal| refuse(core, txn, (place, key), refusal))
+    }
+}
+
+/// The value of a row that the transaction itself writes.
+fn get_own<'t, D: Disk>(
+    core: &Core<D>,
+    txn: &'t mut Transaction,
+    (place, key): (u32, &[u8]),
+    at: u32,
+) -> Result<Option<&'t [u8]>> {
+    let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
+        Some(folded) => folded,
+        // Patches over what the store has, which counts as read.
+        None if !read(core, txn, place, key)? => return Ok(None),
+        None => {
+            let (writes, arena) = (&txn.writes, &txn.arena);
+            writes.fold(arena, at, Some(&txn.value), &mut txn.folder)
+        }
+    };
+    match folded {
+        Ok(Folded::Absent) => Ok(None),
+        Ok(Folded::Base) => Ok(Some(&txn.value)),
+        Ok(Folded::Arena(span)) => Ok(Some(txn.arena.get(span))),
+        Ok(Folded::Made) => Ok(Some(&txn.folder.value)),
+        Err(refusal) => Err(refuse(core, txn, (place, key), refusal)),
+    }
+}
+
+/// The answer to a refusal; a conflict breaks the transaction.
+#[cold]
+fn refuse<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    row: (u32, &[u8]),
+    refusal: Refusal,
+) -> Error {
+    match refusal_of(core, txn, row, refusal, txn.seen) {
+        Error::Conflict(conflict) => txn.conflict(conflict),
+        other => other,
+    }
+}
+
+impl<D: Disk> Drop for Session<D> {
+    fn drop(&mut self) {
+        self.abort();
+        self.core.registry.release(self.txn.seat);
+    }
+}

@@ -1,0 +1,102 @@
+//! Steps: the places between which a test may stop a session and let another one run.
+//!
+//! They exist in the crate's own tests only. Elsewhere [`step`] is nothing, and the compiler removes it.
+
+/// What is about to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(test),
+    allow(dead_code, reason = "a scheduler looks at it in tests only")
+)]
+pub(crate) enum Step {
+    /// Register the begin, or look at the horizon again.
+    Begin,
+    /// Look at a leaf for a read, or for an old version.
+    Read,
+    /// Look whether the read point may move.
+    ReadPoint,
+    /// Make everything ready that may wait.
+    Prepare,
+    /// Enter the commit section.
+    Enter,
+    /// Lock the next row.
+    Lock,
+    /// Look again whether another one has unlocked a row.
+    Spin,
+    /// Take the commit sequence number.
+    Number,
+    /// Validate what was read, or the next part of it.
+    Validate,
+    /// Apply the next row.
+    Apply,
+    /// Publish the record, or give the number up.
+    Publish,
+    /// Unlock the next row of an abort.
+    Unlock,
+    /// Collect what nobody needs any more.
+    Collect,
+    /// Leave the commit section.
+    Leave,
+    /// Look again whether the gate is open, or whether everybody has left.
+    Gate,
+}
+
+#[cfg(test)]
+pub(crate) use switch::{step, with};
+
+/// True if a test decides when this thread goes on: then it must not sleep by itself.
+#[cfg(test)]
+pub(crate) fn stepped() -> bool {
+    switch::stepped()
+}
+
+/// See the other.
+#[cfg(not(test))]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is the constant false")]
+pub(crate) fn stepped() -> bool {
+    false
+}
+
+/// Nothing.
+#[cfg(not(test))]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "it is nothing")]
+pub(crate) fn step(_step: Step) {}
+
+#[cfg(test)]
+mod switch {
+    use super::Step;
+    use std::cell::RefCell;
+
+    type Hook = Box<dyn FnMut(Step)>;
+
+    thread_local! {
+        static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
+    }
+
+    /// Calls `hook` before every step of whatever runs on this thread inside `body`.
+    pub(crate) fn with<R>(hook: Hook, body: impl FnOnce() -> R) -> R {
+        struct Remove;
+        impl Drop for Remove {
+            fn drop(&mut self) {
+                HOOK.set(None);
+            }
+        }
+        let _remove = Remove;
+        HOOK.set(Some(hook));
+        body()
+    }
+
+    pub(super) fn stepped() -> bool {
+        HOOK.with_borrow(Option::is_some)
+    }
+
+    pub(crate) fn step(step: Step) {
+        HOOK.with_borrow_mut(|hook| {
+            if let Some(hook) = hook {
+                hook(step);
+            }
+        });
+    }
+}

@@ -1,0 +1,171 @@
+//! A small store for tests: two trees of small pages, its log on a simulated disk.
+
+use crate::access::btree::Tree;
+use crate::buffer::{Buffer, BufferOptions};
+use crate::ids::{DatabaseId, TreeId};
+use crate::log::{Log, Options};
+use crate::txn::scan::{Direction, Scan};
+use crate::txn::session::Session;
+use crate::txn::write_set::PatchFailure;
+use crate::txn::{Begin, Core, TxnOptions};
+use std::ops::{Bound, ControlFlow};
+use std::path::Path;
+use std::sync::Arc;
+use syncline_disk::SimulatedDisk;
+use syncline_disk::simulated::Metadata;
+
+pub(super) type TestSession = Session<SimulatedDisk>;
+
+/// See the module.
+pub(super) struct Store {
+    pub(super) core: Arc<Core<SimulatedDisk>>,
+    pub(super) tree: Arc<Tree>,
+    pub(super) other: Arc<Tree>,
+}
+
+/// What differs between stores.
+pub(super) struct Shape {
+    pub(super) page_bytes: u32,
+    pub(super) miss_every: Option<u32>,
+    pub(super) pre_image_bytes_max: u64,
+    pub(super) options: TxnOptions,
+}
+
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape {
+            page_bytes: 512,
+            miss_every: None,
+            pre_image_bytes_max: 1 << 20,
+            options: TxnOptions::default(),
+        }
+    }
+}
+
+impl Store {
+    pub(super) fn new(shape: Shape) -> Store {
+        let log_options = Options {
+            record_bytes_max: 64 << 10,
+            segment_bytes: 256 << 10,
+            ..Options::tiny()
+        };
+        let disk = SimulatedDisk::new(1, Metadata::Strict);
+        let log = Log::create(&disk, Path::new("log"), DatabaseId::random(), log_options);
+        let buffer = Buffer::new(&BufferOptions {
+            page_bytes: shape.page_bytes,
+            miss_every: shape.miss_every,
+            pre_image_bytes_max: shape.pre_image_bytes_max,
+            ..BufferOptions::default()
+        });
+        let tree = |id| Arc::new(Tree::create(TreeId(id), &buffer).expect("room for a tree"));
+        let (tree, other) = (tree(1), tree(2));
+        Store {
+            core: Arc::new(Core::new(log.expect("a new log"), buffer, shape.options)),
+            tree,
+            other,
+        }
+    }
+
+    pub(super) fn session(&self) -> TestSession {
+        Session::new(&self.core).expect("a seat")
+    }
+
+    /// Runs a transaction of its own and waits until it is stable.
+    pub(super) fn apply(&self, body: impl Fn(&mut TestSession)) {
+        let mut session = self.session();
+        let run = session.run(Begin::Serializable, |session| {
+            body(session);
+            Ok(())
+        });
+        session
+            .wait(run.expect("a commit").1)
+            .expect("a stable commit");
+    }
+
+    /// Everything in a tree, as a new transaction sees it.
+    pub(super) fn rows(&self, tree: &Arc<Tree>) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let mut session = self.session();
+        session.begin(Begin::Serializable).unwrap();
+        let rows = scan_all(&mut session, tree).unwrap();
+        session.abort();
+        rows
+    }
+
+    /// Asserts that trees are well formed and that nothing is left behind of what nobody needs.
+    pub(super) fn assert_clean(&self) {
+        self.core.log.flush().unwrap();
+        // A ghost goes once its commit is stable, an empty leaf with its last ghost.
+        self.core.sweep();
+        for tree in [&self.tree, &self.other] {
+            assert_eq!(tree.check(&self.core.buffer), Vec::<String>::new());
+            let mut from = Some(Vec::new());
+            while let Some(key) = from {
+                from = tree
+                    .view(&self.core.buffer, &key, |leaf, _| {
+                        for slot in 0..leaf.count() {
+                            let word = leaf.word(slot);
+                            assert!(!word.is_locked() && !word.is_ghost(), "{word:?}");
+                        }
+                        leaf.upper_fence().map(<[u8]>::to_vec)
+                    })
+                    .unwrap_or_else(|miss| {
+                        self.core.buffer.load(miss);
+                        Some(key.clone())
+                    });
+            }
+        }
+        assert_eq!(self.core.versions.count(), 0);
+        assert_eq!(self.core.garbage.len(), 0);
+        assert_eq!(self.core.open_transactions(), 0);
+    }
+}
+
+/// The whole range, upwards.
+pub(super) const ALL: Scan<'static> = Scan {
+    lower: Bound::Unbounded,
+    upper: Bound::Unbounded,
+    direction: Direction::Ascending,
+    limit: usize::MAX,
+};
+
+pub(super) fn scan_all(
+    session: &mut TestSession,
+    tree: &Arc<Tree>,
+) -> crate::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    scan(session, tree, ALL)
+}
+
+pub(super) fn scan(
+    session: &mut TestSession,
+    tree: &Arc<Tree>,
+    range: Scan<'_>,
+) -> crate::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut rows = Vec::new();
+    session.scan(tree, range, |key, value| {
+        rows.push((key.to_vec(), value.to_vec()));
+        ControlFlow::Continue(())
+    })?;
+    Ok(rows)
+}
+
+/// A patch: appends its bytes, up to 60 of them altogether.
+pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+    if old.len() + patch.len() > 60 {
+        return Err(PatchFailure::Bound { column: 0 });
+    }
+    new.extend_from_slice(old);
+    new.extend_from_slice(patch);
+    Ok(())
+}
+
+/// A patch: makes the row as long as it says, so that it comes into and goes from overflow pages.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "it is a patch, and those may fail"
+)]
+pub(super) fn resize(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+    let bytes = u16::from_le_bytes([patch[0], patch[1]]);
+    new.extend_from_slice(old);
+    new.resize(usize::from(bytes), patch[2]);
+    Ok(())
+}

@@ -1,0 +1,302 @@
+//! What transactions did and were told, and whether that can be true.
+//!
+//! A history is checked by replaying it: the commits in the order of their numbers, one after another,
+//! against a plain map. Then every answer must be what a transaction alone would have been given.
+
+use super::fixture::{Store, TestSession, append, scan};
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::txn::scan::{Direction, Scan};
+use crate::txn::{Begin, Savepoint};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+/// The rows of the first tree by key.
+pub(super) type State = BTreeMap<u8, Vec<u8>>;
+
+/// What a transaction is asked to do. Values are given, so that each is known again.
+#[derive(Clone, Debug)]
+pub(super) enum Do {
+    Get(u8),
+    Put(u8, Vec<u8>),
+    Insert(u8, Vec<u8>),
+    Update(u8, Vec<u8>),
+    Delete(u8),
+    Patch(u8, Vec<u8>),
+    Scan {
+        range: (u8, u8),
+        direction: Direction,
+        limit: usize,
+    },
+    Savepoint,
+    Rollback,
+}
+
+/// What it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    Row(Option<Vec<u8>>),
+    Rows(Vec<(u8, Vec<u8>)>),
+    /// The data refuse that, at once.
+    Refused,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Committed(Csn),
+    /// Without writes, at its read point.
+    Read,
+    Refused,
+    Conflict,
+}
+
+/// One transaction, from begin to end.
+#[derive(Clone, Debug)]
+pub(super) struct Past {
+    pub(super) begin: Begin,
+    pub(super) events: Vec<(Do, Told)>,
+    pub(super) read_point: Csn,
+    pub(super) end: End,
+}
+
+/// Runs a transaction that has begun, to its end.
+pub(super) fn perform(
+    store: &Store,
+    session: &mut TestSession,
+    begin: Begin,
+    script: &[Do],
+) -> Past {
+    let mut past = Past {
+        begin,
+        events: Vec::new(),
+        read_point: session.read_point(),
+        end: End::Read,
+    };
+    let mut savepoints = Vec::new();
+    let mut writes = false;
+    for action in script {
+        writes |= !matches!(
+            action,
+            Do::Get(_) | Do::Scan { .. } | Do::Savepoint | Do::Rollback
+        );
+        let told = match act(store, session, &mut savepoints, action) {
+            Ok(told) => told,
+            Err(Error::Conflict(_)) => {
+                session.abort();
+                past.end = End::Conflict;
+                return past;
+            }
+            Err(_) => Told::Refused,
+        };
+        past.read_point = session.read_point();
+        past.events.push((action.clone(), told));
+    }
+    past.end = match session.commit() {
+        Ok(ticket) if writes && ticket.csn > past.read_point => End::Committed(ticket.csn),
+        Ok(_) => End::Read,
+        Err(Error::Conflict(_)) => End::Conflict,
+        Err(Error::Duplicate { .. } | Error::Absent { .. } | Error::Patch { .. }) => End::Refused,
+        Err(error) => panic!("{error}"),
+    };
+    past
+}
+
+fn act(
+    store: &Store,
+    session: &mut TestSession,
+    savepoints: &mut Vec<Savepoint>,
+    action: &Do,
+) -> Result<Told> {
+    let tree = &store.tree;
+    match action {
+        Do::Get(key) => {
+            return Ok(Told::Row(session.get(tree, &[*key])?.map(<[u8]>::to_vec)));
+        }
+        Do::Put(key, value) => session.put(tree, &[*key], value)?,
+        Do::Insert(key, value) => session.insert(tree, &[*key], value)?,
+        Do::Update(key, value) => session.update(tree, &[*key], value)?,
+        Do::Delete(key) => session.delete(tree, &[*key])?,
+        Do::Patch(key, value) => session.patch(tree, &[*key], append, value)?,
+        Do::Scan {
+            range: (from, to),
+            direction,
+            limit,
+        } => {
+            let range = Scan {
+                lower: Bound::Included(&[*from]),
+                upper: Bound::Excluded(&[*to]),
+                direction: *direction,
+                limit: *limit,
+            };
+            let rows = scan(session, tree, range)?;
+            let rows = rows.into_iter().map(|(key, value)| (key[0], value));
+            return Ok(Told::Rows(rows.collect()));
+        }
+        Do::Savepoint => savepoints.push(session.savepoint()),
+        Do::Rollback => {
+            if let Some(savepoint) = savepoints.pop() {
+                session.rollback_to(savepoint);
+            }
+        }
+    }
+    Ok(Told::Nothing)
+}
+
+/// What a replay finds.
+struct Replayed {
+    state: State,
+    /// A write that the data refuse.
+    is_refused: bool,
+    /// The first answer that is not the one that was given.
+    mismatch: Option<String>,
+}
+
+/// Does what a transaction did, alone, on `state`.
+fn replay(past: &Past, state: &State) -> Replayed {
+    let mut now = Replayed {
+        state: state.clone(),
+        is_refused: false,
+        mismatch: None,
+    };
+    let mut saved: Vec<(State, bool)> = Vec::new();
+    for (action, told) in &past.events {
+        if *told == Told::Refused {
+            // It was shown by the transaction's own writes and changed nothing.
+            continue;
+        }
+        let expected = match action {
+            Do::Get(key) => Told::Row(now.state.get(key).cloned()),
+            Do::Scan {
+                range: (from, to),
+                direction,
+                limit,
+            } => {
+                let rows = now
+                    .state
+                    .range(from..to)
+                    .map(|(key, value)| (*key, value.clone()));
+                Told::Rows(match direction {
+                    Direction::Ascending => rows.take(*limit).collect(),
+                    Direction::Descending => rows.rev().take(*limit).collect(),
+                })
+            }
+            Do::Savepoint => {
+                saved.push((now.state.clone(), now.is_refused));
+                Told::Nothing
+            }
+            Do::Rollback => {
+                if let Some(before) = saved.pop() {
+                    (now.state, now.is_refused) = before;
+                }
+                Told::Nothing
+            }
+            write => {
+                now.is_refused |= !apply(write, &mut now.state);
+                Told::Nothing
+            }
+        };
+        // Behind a write that will be refused, answers are about what will not be.
+        if expected != *told && !now.is_refused && now.mismatch.is_none() {
+            now.mismatch = Some(format!("{action:?} was told {told:?}, not {expected:?}"));
+        }
+    }
+    now
+}
+
+/// Applies a write; false if the data refuse it.
+fn apply(write: &Do, state: &mut State) -> bool {
+    match write {
+        Do::Put(key, value) => {
+            state.insert(*key, value.clone());
+            true
+        }
+        Do::Insert(key, value) => state.insert(*key, value.clone()).is_none(),
+        Do::Update(key, value) => state.insert(*key, value.clone()).is_some(),
+        Do::Delete(key) => state.remove(key).is_some(),
+        Do::Patch(key, value) => {
+            let Some(row) = state.get_mut(key) else {
+                return false;
+            };
+            let mut new = Vec::new();
+            let fits = append(value, row, &mut new).is_ok();
+            if fits {
+                *row = new;
+            }
+            fits
+        }
+        Do::Get(_) | Do::Scan { .. } | Do::Savepoint | Do::Rollback => true,
+    }
+}
+
+/// Checks a history that ended with `last`. `known` are states before it, the last of them the one that
+/// it began with, each from some commit on. Returns what is wrong.
+pub(super) fn check(
+    pasts: &[Past],
+    known: &[(Csn, State)],
+    last: &State,
+) -> std::result::Result<(), String> {
+    let committed = |past: &&Past| match past.end {
+        End::Committed(csn) => Some(csn),
+        _ => None,
+    };
+    let mut commits: Vec<&Past> = pasts
+        .iter()
+        .filter(|past| committed(past).is_some())
+        .collect();
+    commits.sort_by_key(|past| committed(past));
+    // The state after each commit, by its number.
+    let mut states = known.to_vec();
+    for past in &commits {
+        let csn = committed(past).unwrap_or_default();
+        let before = &states[states.len() - 1].1;
+        let replayed = replay(past, before);
+        if replayed.is_refused {
+            return Err(format!(
+                "{csn} should have been refused: {past:?} on {before:?}"
+            ));
+        }
+        if past.begin == Begin::Serializable
+            && let Some(mismatch) = replayed.mismatch
+        {
+            return Err(format!(
+                "{csn} does not stand in its place: {mismatch}; {past:?}"
+            ));
+        }
+        states.push((csn, replayed.state));
+    }
+    let at = |point: Csn| {
+        let behind = states.partition_point(|(csn, _)| *csn <= point);
+        &states[behind - 1].1
+    };
+    for past in pasts {
+        let replayed = replay(past, at(past.read_point));
+        if let Some(mismatch) = replayed.mismatch {
+            return Err(format!(
+                "no such state at its read point: {mismatch}; {past:?}"
+            ));
+        }
+        if past.end == End::Refused {
+            let fits = |state: &State| {
+                let replayed = replay(past, state);
+                let reads_fit = past.begin == Begin::Snapshot || replayed.mismatch.is_none();
+                replayed.is_refused && reads_fit
+            };
+            if !states
+                .iter()
+                .any(|(csn, state)| *csn >= past.read_point && fits(state))
+                && !fits(at(past.read_point))
+            {
+                return Err(format!("nothing refuses it: {past:?}"));
+            }
+        }
+    }
+    if states[states.len() - 1].1 != *last {
+        return Err(format!(
+            "the end is {last:?}, not {:?}",
+            states[states.len() - 1].1
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,10 @@
+//! Transactions through their sessions: what they keep, what they refuse, in which order they stand.
+
+mod behaviour;
+mod fixture;
+mod history;
+mod model;
+mod schedule;
+mod scheduler;
+mod stress;
+pub(super) mod wrong_order;

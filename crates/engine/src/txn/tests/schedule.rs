@@ -1,0 +1,348 @@
+//! Sessions stopped between every two steps, in tens of thousands of orders, and what they were told
+//! checked against histories that can be.
+
+use super::fixture::{Shape, Store, TestSession, scan_all};
+use super::history::{Do, Past, State, check, perform};
+use super::scheduler;
+use crate::ids::Csn;
+use crate::plant::{self, Plant};
+use crate::txn::scan::Direction;
+use crate::txn::{Begin, Conflict, TxnOptions};
+use std::collections::BTreeMap;
+
+/// What a family of schedules is made of.
+#[derive(Clone, Copy)]
+struct Family {
+    sessions: usize,
+    keys: u8,
+    /// The longest value: beyond a quarter of a page it goes to overflow pages.
+    value_bytes_max: usize,
+    kinds: &'static [Begin],
+    actions_max: usize,
+}
+
+const SMALL: Family = Family {
+    sessions: 3,
+    keys: 4,
+    value_bytes_max: 3,
+    kinds: &[
+        Begin::Serializable,
+        Begin::Serializable,
+        Begin::Serializable,
+        Begin::ReadOnly,
+        Begin::ReadOnlyAtHorizon,
+    ],
+    actions_max: 4,
+};
+
+const MIXED: Family = Family {
+    sessions: 4,
+    kinds: &[
+        Begin::Serializable,
+        Begin::Serializable,
+        Begin::Snapshot,
+        Begin::Snapshot,
+        Begin::ReadOnlyAtHorizon,
+    ],
+    ..SMALL
+};
+
+const WIDE: Family = Family {
+    keys: 12,
+    value_bytes_max: 200,
+    ..MIXED
+};
+
+/// What one session does: transactions one after another.
+type Script = Vec<(Begin, bool, Vec<Do>)>;
+
+/// A store with many schedules in it, one after another.
+struct Stage {
+    store: Store,
+    /// The state now, and the one before the scene was set, each from some commit on.
+    states: Vec<(Csn, State)>,
+    commits: usize,
+    conflicts: usize,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        let store = Store::new(Shape {
+            options: TxnOptions {
+                lock_looks_max: 12,
+                ..TxnOptions::default()
+            },
+            ..Shape::default()
+        });
+        Stage {
+            store,
+            states: vec![(Csn::ZERO, State::new())],
+            commits: 0,
+            conflicts: 0,
+        }
+    }
+
+    /// Plays one schedule; says what is wrong with it.
+    fn play(&mut self, family: Family, seed: u64, plant: Option<Plant>) -> Result<(), String> {
+        let mut random = fastrand::Rng::with_seed(seed);
+        self.set_scene(family, &mut random);
+        let scripts: Vec<Script> = (0..family.sessions)
+            .map(|session| script(family, session as u8, &mut random))
+            .collect();
+        let store = &self.store;
+        let bodies = scripts.iter().map(|script| {
+            let body: Box<dyn FnOnce() -> Vec<Past> + Send> =
+                Box::new(move || plant::with(plant, || act(store, script)));
+            body
+        });
+        let pasts = scheduler::run(random.u64(..), bodies.collect());
+        if pasts.iter().any(Option::is_none) {
+            return Err("a session panicked".to_owned());
+        }
+        let pasts: Vec<Past> = pasts.into_iter().flatten().flatten().collect();
+        self.store
+            .core
+            .log
+            .flush()
+            .map_err(|error| error.to_string())?;
+        let last = self.rows();
+        check(&pasts, &self.states, &last)
+            .map_err(|wrong| format!("seed {seed}: {wrong}\nfrom {:?}\n{pasts:#?}", self.states))?;
+        self.states = vec![(self.store.core.log.published(), last)];
+        self.commits += pasts
+            .iter()
+            .filter(|past| matches!(past.end, super::history::End::Committed(_)))
+            .count();
+        self.conflicts += pasts
+            .iter()
+            .filter(|past| past.end == super::history::End::Conflict)
+            .count();
+        self.store.core.log.release(self.store.core.log.horizon());
+        Ok(())
+    }
+
+    /// Gives about half of the keys a row.
+    fn set_scene(&mut self, family: Family, random: &mut fastrand::Rng) {
+        let mut session = self.store.session();
+        let mut state = self.states[0].1.clone();
+        session.begin(Begin::Serializable).unwrap();
+        for key in 0..family.keys {
+            if random.bool() {
+                let value = vec![b'a' + key; random.usize(..=family.value_bytes_max)];
+                session.put(&self.store.tree, &[key], &value).unwrap();
+                state.insert(key, value);
+            } else if state.remove(&key).is_some() {
+                session.delete(&self.store.tree, &[key]).unwrap();
+            }
+        }
+        let ticket = session.commit().unwrap();
+        self.states.push((self.store.core.log.published(), state));
+        // With the scene not stable yet, the horizon is behind from the start.
+        if random.bool() {
+            session.wait(ticket).unwrap();
+        }
+    }
+
+    fn rows(&self) -> State {
+        let rows = self.store.rows(&self.store.tree);
+        rows.into_iter()
+            .map(|(key, value)| (key[0], value))
+            .collect()
+    }
+}
+
+fn script(family: Family, session: u8, random: &mut fastrand::Rng) -> Script {
+    let mut script = Vec::new();
+    for transaction in 0..random.u8(1..=2) {
+        let begin = family.kinds[random.usize(..family.kinds.len())];
+        let alone = begin == Begin::Serializable && random.u8(..24) == 0;
+        let reads_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
+        let mut actions = Vec::new();
+        for at in 0..random.usize(1..=family.actions_max) {
+            let key = random.u8(..family.keys);
+            let name = vec![session * 16 + transaction * 8 + at as u8];
+            let bytes = random.usize(1..=family.value_bytes_max);
+            let value = name.iter().copied().cycle().take(bytes).collect();
+            actions.push(match random.u8(..if reads_only { 5 } else { 16 }) {
+                0..=2 => Do::Get(key),
+                3 | 4 => {
+                    let end = random.u8(key..=family.keys);
+                    Do::Scan {
+                        range: (key, end),
+                        direction: if random.bool() {
+                            Direction::Ascending
+                        } else {
+                            Direction::Descending
+                        },
+                        limit: random.usize(1..=3),
+                    }
+                }
+                5..=7 => Do::Put(key, value),
+                8 | 9 => Do::Insert(key, value),
+                10 => Do::Update(key, value),
+                11 | 12 => Do::Delete(key),
+                13 | 14 => Do::Patch(key, name),
+                15 if random.bool() => Do::Savepoint,
+                _ => Do::Rollback,
+            });
+        }
+        script.push((begin, alone, actions));
+    }
+    script
+}
+
+fn act(store: &Store, script: &Script) -> Vec<Past> {
+    let mut session = store.session();
+    let mut pasts = Vec::new();
+    for (at, (begin, alone, actions)) in script.iter().enumerate() {
+        if *alone {
+            session.begin_exclusive().unwrap();
+        } else {
+            session.begin(*begin).unwrap();
+        }
+        pasts.push(perform(store, &mut session, *begin, actions));
+        if at == 0 && actions.len() % 2 == 0 {
+            store.core.sweep();
+        }
+    }
+    pasts
+}
+
+/// Plays schedules until one is wrong; how many it took.
+fn play_all(
+    family: Family,
+    seeds: std::ops::Range<u64>,
+    plant: Option<Plant>,
+) -> Result<Stage, (u64, String)> {
+    let mut stage = Stage::new();
+    for seed in seeds {
+        stage
+            .play(family, seed, plant)
+            .map_err(|wrong| (seed, wrong))?;
+    }
+    Ok(stage)
+}
+
+fn assert_all_hold(family: Family, seeds: std::ops::Range<u64>) {
+    let count = (seeds.end - seeds.start) as usize;
+    match play_all(family, seeds, None) {
+        Ok(stage) => {
+            assert!(
+                stage.commits > count,
+                "{} commits are too few",
+                stage.commits
+            );
+            assert!(
+                stage.conflicts > count / 20,
+                "{} conflicts are too few",
+                stage.conflicts
+            );
+            stage.store.assert_clean();
+        }
+        Err((_, wrong)) => panic!("{wrong}"),
+    }
+}
+
+#[test]
+fn every_schedule_is_serial_in_the_order_of_numbers() {
+    assert_all_hold(SMALL, 0..schedules(4_000));
+}
+
+#[test]
+fn every_schedule_with_snapshots_among_them_is_what_it_claims() {
+    assert_all_hold(MIXED, 100_000..100_000 + schedules(4_000));
+}
+
+#[test]
+fn every_schedule_over_leaves_that_split_and_values_that_overflow_holds() {
+    assert_all_hold(WIDE, 200_000..200_000 + schedules(2_000));
+}
+
+/// How many schedules to play: `SCHEDULES` times as many as usual.
+fn schedules(usual: u64) -> u64 {
+    let times = std::env::var("SCHEDULES")
+        .ok()
+        .and_then(|times| times.parse::<u64>().ok());
+    usual * times.unwrap_or(1)
+}
+
+#[test]
+fn write_skew_appears_under_snapshots_and_never_in_serializable() {
+    let skews = |begin| {
+        let stage = Stage::new();
+        let store = &stage.store;
+        let mut skews = 0;
+        for seed in 0..600 {
+            store.apply(|session| {
+                session.put(&store.tree, b"x", b"").unwrap();
+                session.put(&store.tree, b"y", b"").unwrap();
+            });
+            // Each goes off duty if the other one stays.
+            let leave = |key: &'static [u8]| {
+                move || {
+                    let mut session = store.session();
+                    session.begin(begin).unwrap();
+                    let off = try_leave(store, &mut session, key);
+                    session.abort();
+                    off
+                }
+            };
+            let bodies: Vec<Box<dyn FnOnce() -> bool + Send>> =
+                vec![Box::new(leave(b"x")), Box::new(leave(b"y"))];
+            let off = scheduler::run(seed, bodies);
+            skews +=
+                u32::from(off == [Some(true), Some(true)] && store.rows(&store.tree).is_empty());
+            store.core.log.release(store.core.log.horizon());
+        }
+        store.apply(|session| {
+            for (key, _) in scan_all(session, &store.tree).unwrap() {
+                session.delete(&store.tree, &key).unwrap();
+            }
+            session.put(&store.other, b"end", b"").unwrap();
+        });
+        skews
+    };
+    assert_eq!(skews(Begin::Serializable), 0);
+    assert!(skews(Begin::Snapshot) > 20);
+}
+
+fn try_leave(store: &Store, session: &mut TestSession, key: &[u8]) -> bool {
+    let mut left = || {
+        if scan_all(session, &store.tree)?.len() < 2 {
+            return Ok(false);
+        }
+        session.delete(&store.tree, key)?;
+        session.commit().map(|_| true)
+    };
+    match left() {
+        Ok(off) => off,
+        Err(crate::Error::Conflict(
+            Conflict::Locked | Conflict::ReadChanged | Conflict::Phantom | Conflict::ReadPoint,
+        )) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Each planted bug is found within so many schedules.
+#[test]
+fn planted_bugs_are_found() {
+    let budget = 6_000;
+    let mut found = BTreeMap::new();
+    for (plant, family) in [
+        (Plant::NumberBeforeLocks, SMALL),
+        (Plant::ValidateBeforeNumber, SMALL),
+        (Plant::PublishBeforeApply, MIXED),
+        (Plant::SkipBeforeImage, MIXED),
+        (Plant::GhostAtApply, SMALL),
+        (Plant::CollectBlindly, MIXED),
+        (Plant::LockNotChecked, SMALL),
+    ] {
+        match play_all(family, 0..budget, Some(plant)) {
+            Err((seed, _)) => {
+                found.insert(format!("{plant:?}"), seed);
+            }
+            Ok(_) => panic!("{plant:?} was not found in {budget} schedules"),
+        }
+    }
+    println!("schedules until each was found: {found:?}");
+}

@@ -1,0 +1,86 @@
+//! The commit with its steps in a wrong order: planted bugs that tests must find.
+
+use crate::buffer::without_misses;
+use crate::error::{Error, Result};
+use crate::log::Ticket;
+use crate::plant::{Plant, planted};
+use crate::txn::apply::{apply, collect};
+use crate::txn::commit::{enter, leave, plan, prepare, resolve, take_number, validate_reads};
+use crate::txn::core::Core;
+use crate::txn::lock::{lock_rows, unlock_rows};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::Transaction;
+use syncline_disk::Disk;
+
+/// The order that is planted, if one is.
+pub(in crate::txn) fn planted_order() -> Option<Plant> {
+    [
+        Plant::NumberBeforeLocks,
+        Plant::ValidateBeforeNumber,
+        Plant::PublishBeforeApply,
+    ]
+    .into_iter()
+    .find(|&plant| planted(plant))
+}
+
+/// As the right one, but for what is planted.
+pub(in crate::txn) fn commit<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    order: Plant,
+) -> Result<Ticket> {
+    plan(core, txn)?;
+    loop {
+        let mut permit = Some(prepare(core, txn)?);
+        let Some(section) = enter(core, txn) else {
+            drop(permit);
+            core.gate.wait_until_open();
+            continue;
+        };
+        let mut number = None;
+        if order == Plant::NumberBeforeLocks {
+            number = permit.take().map(take_number);
+        }
+        if let Err(stopped) = without_misses(|| lock_rows(core, txn)) {
+            unlock_rows(core, txn);
+            if let Some(number) = number {
+                number.void();
+            }
+            leave(section);
+            resolve(core, txn, stopped)?;
+            continue;
+        }
+        if order == Plant::PublishBeforeApply {
+            number = permit.take().map(take_number);
+        }
+        let validated = validate_reads(core, txn);
+        if order == Plant::ValidateBeforeNumber && validated.is_ok() {
+            number = permit.take().map(take_number);
+        }
+        if let Err(conflict) = validated {
+            unlock_rows(core, txn);
+            if let Some(number) = number {
+                number.void();
+            }
+            leave(section);
+            return Err(Error::Conflict(conflict));
+        }
+        let number = number.expect("each order takes a number");
+        let csn = number.csn();
+        let ticket = if order == Plant::PublishBeforeApply {
+            // Applying reads the after-images in the record.
+            let mut copy = txn.commit.record.clone();
+            step(Step::Publish);
+            let ticket = number.publish(&mut copy);
+            without_misses(|| apply(core, txn, csn));
+            ticket
+        } else {
+            without_misses(|| apply(core, txn, csn));
+            step(Step::Publish);
+            number.publish(&mut txn.commit.record)
+        };
+        without_misses(|| collect(core, txn, ticket.csn));
+        leave(section);
+        return Ok(ticket);
+    }
+}

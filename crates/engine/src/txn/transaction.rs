@@ -1,0 +1,178 @@
+//! A transaction as its session holds it: what it has read and what it is going to write.
+
+use crate::access::btree::Tree;
+use crate::access::btree::overflow::Stub;
+use crate::buffer::Word;
+use crate::error::{Error, Result};
+use crate::ids::{Csn, PageId, TreeId};
+use crate::txn::arena::Arena;
+use crate::txn::batch::Batch;
+use crate::txn::conflict::Conflict;
+use crate::txn::gate::Closed;
+use crate::txn::read_set::ReadSet;
+use crate::txn::version::VersionRef;
+use crate::txn::write_set::{Folder, WriteSet};
+use std::sync::Arc;
+
+/// How a transaction reads, and what its commit promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Begin {
+    /// As if transactions ran one after another. Reads the newest that is consistent; what was read is
+    /// validated at the commit.
+    Serializable,
+    /// Reads the moment of the begin; of two transactions that write a row, the first to commit wins.
+    Snapshot,
+    /// Writes nothing, reads what is stable and includes this session's own commits, and never
+    /// conflicts. The begin waits until they are stable.
+    ReadOnly,
+    /// The same without waiting: this session's last commits may be missing.
+    ReadOnlyAtHorizon,
+}
+
+/// See the module. Everything is reused by the session's next transaction.
+#[derive(Default)]
+pub(super) struct Transaction {
+    pub(super) kind: Option<Begin>,
+    /// The session's place in the registry and its counter in the gate.
+    pub(super) seat: u32,
+    /// Everything read is as it was after this commit.
+    pub(super) read_point: Csn,
+    /// The newest commit whose row was seen.
+    pub(super) seen: Csn,
+    /// The session's last commit.
+    pub(super) last: Csn,
+    /// Why it cannot be committed any more.
+    pub(super) broken: Option<Conflict>,
+    /// The gate, if the transaction runs alone.
+    pub(super) alone: Option<Closed>,
+    pub(super) trees: Vec<Arc<Tree>>,
+    pub(super) arena: Arena,
+    pub(super) writes: WriteSet,
+    pub(super) reads: ReadSet,
+    /// The value that was read last.
+    pub(super) value: Vec<u8>,
+    pub(super) folder: Folder,
+    pub(super) batch: Batch,
+    pub(super) commit: Commit,
+}
+
+/// What a commit works with.
+#[derive(Default)]
+pub(super) struct Commit {
+    /// The log record, which is where after-images are kept, too.
+    pub(super) record: Vec<u8>,
+    /// Operations on whole trees that stand before the rows in the record, and behind them.
+    pub(super) before_rows: Vec<u8>,
+    pub(super) behind_rows: Vec<u8>,
+    /// What the log permit is for.
+    pub(super) record_bytes_max: usize,
+    /// The rows, in the order in which they are locked.
+    pub(super) rows: Vec<Row>,
+    /// Values of overflow pages that are to be freed, as stubs one after another.
+    pub(super) stubs: Vec<u8>,
+    /// The longest row that a patch has made, in bytes.
+    pub(super) patched_bytes_max: usize,
+}
+
+/// A row that is to be written, at its commit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub(super) write: u32,
+    pub(super) slot: u32,
+    pub(super) page: PageId,
+    /// The leaf's counter when the row was locked: while it is the same, so is the slot.
+    pub(super) counter: u64,
+    /// Its word, without the lock.
+    pub(super) was: Word,
+    pub(super) after: After,
+    pub(super) is_locked: bool,
+    pub(super) version: Option<VersionRef>,
+    /// The overflow pages of the value that it becomes; still detached.
+    pub(super) stub: Option<Stub>,
+}
+
+/// What a row becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// What it was.
+    Same,
+    /// The value of that many bytes at that place in the record.
+    Value { start: usize, bytes: usize },
+    /// It goes.
+    Deleted,
+}
+
+impl Transaction {
+    /// Its place among the transaction's trees; the first use adds it.
+    #[inline]
+    pub(super) fn tree(&mut self, tree: &Arc<Tree>) -> Result<u32> {
+        // The tree used last comes first.
+        if let Some(at) = self
+            .trees
+            .iter()
+            .rposition(|known| Arc::ptr_eq(known, tree))
+        {
+            return Ok(at as u32);
+        }
+        if tree.is_dropped() {
+            return Err(self.conflict(Conflict::Dropped));
+        }
+        self.trees.push(Arc::clone(tree));
+        Ok(self.trees.len() as u32 - 1)
+    }
+
+    /// True if what is read must be validated.
+    #[inline]
+    pub(super) fn is_validated(&self) -> bool {
+        self.kind == Some(Begin::Serializable)
+    }
+
+    /// True if nothing may be written.
+    #[inline]
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self.kind, Some(Begin::ReadOnly | Begin::ReadOnlyAtHorizon))
+    }
+
+    /// Breaks the transaction: it must be run again.
+    pub(super) fn conflict(&mut self, conflict: Conflict) -> Error {
+        self.broken.get_or_insert(conflict);
+        Error::Conflict(conflict)
+    }
+
+    /// Fails if it is broken.
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        assert!(
+            self.kind.is_some(),
+            "a transaction is begun before it is used"
+        );
+        match self.broken {
+            None => Ok(()),
+            Some(conflict) => Err(Error::Conflict(conflict)),
+        }
+    }
+
+    /// Forgets everything but the session's own.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.kind = None;
+        self.broken = None;
+        self.alone = None;
+        self.trees.clear();
+        self.arena.clear();
+        self.writes.clear();
+        self.reads.clear();
+        self.seen = Csn::ZERO;
+        self.commit.rows.clear();
+        self.commit.record.clear();
+        self.commit.before_rows.clear();
+        self.commit.behind_rows.clear();
+    }
+
+    /// True if the transaction has a write of that row; at its commit, once all rows are locked, this
+    /// says whose a lock is.
+    #[inline]
+    pub(super) fn writes_row(&self, tree: TreeId, key: &[u8]) -> bool {
+        self.writes.find(&self.arena, tree, key).is_some()
+    }
+}

@@ -1,0 +1,197 @@
+//! Looking again at what a serializable transaction has read: nothing of it may have changed.
+//!
+//! The rule is one for rows, absent keys and ranges: *every word there is not newer than the read
+//! point, and not locked by another commit*. Any change after the read point leaves such a trace: an
+//! update and an insert stamp a newer word, a delete leaves a ghost with a newer word, which stays while
+//! this transaction is registered; and from before it takes its number until it has applied, a commit
+//! keeps its rows locked, inserts included, whose locked ghost stands in the leaf by then. So a rule
+//! that compared keys would find the same: a live row that was not read has a newer word, and a row
+//! that was read and is gone has left its ghost. Ghosts not newer than the point, and those that an
+//! aborted insert left for a moment (csn 0), mean nothing. A ghost *newer* than the point does count,
+//! though it looks like the absence that was read: its row may have been inserted before this
+//! transaction's number and deleted after it.
+//!
+//! Three uses:
+//! - *final*, after the number was taken: any commit with a smaller number that writes what was read
+//!   holds its locks already, so it is seen, locked or applied. One with a greater number may be seen,
+//!   too; that is a conflict more than there need be. Nothing waits.
+//! - *early*, before anything is locked: most losers find out before they take a number.
+//! - *moving* the read point: locks do not count. Whoever holds one has not published, so its number is
+//!   past the new point, which was read before.
+//!
+//! A look uses the page and counter that were seen; if the counter has moved, the keys are looked for.
+
+use crate::buffer::Word;
+use crate::buffer::{Leaf, without_misses};
+use crate::plant::{Plant, planted};
+use crate::txn::conflict::Conflict;
+use crate::txn::core::Core;
+use crate::txn::read::{absent, resident};
+use crate::txn::read_set::{NO_COUNTER, NO_SLOT, Node, Read, Scratch};
+use crate::txn::step::{Step, step};
+use crate::txn::transaction::Transaction;
+use std::ops::Bound;
+use syncline_disk::Disk;
+
+/// What the look is for; see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Check {
+    Moving,
+    Early,
+    Final,
+}
+
+/// Whether all that was read is as it was at the read point.
+pub(super) fn validate<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    check: Check,
+) -> Result<(), Conflict> {
+    for read in &txn.reads.reads {
+        step(Step::Validate);
+        if !read_holds(core, txn, check, read) {
+            let was_absent = read.word.is_ghost();
+            return Err(if was_absent {
+                Conflict::Phantom
+            } else {
+                Conflict::ReadChanged
+            });
+        }
+    }
+    for node in &txn.reads.nodes {
+        step(Step::Validate);
+        if !node_holds(core, txn, check, node) {
+            return Err(Conflict::Phantom);
+        }
+    }
+    if core.registry.is_doomed(txn.seat) {
+        return Err(Conflict::SnapshotTooOld);
+    }
+    Ok(())
+}
+
+#[inline]
+fn read_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, read: &Read) -> bool {
+    let tree = &txn.trees[read.tree as usize];
+    let key = txn.arena.get(read.key);
+    let by_place = |leaf: &Leaf| {
+        (leaf.counter() == read.counter).then(|| match read.slot {
+            NO_SLOT => absent(),
+            slot => leaf.word(slot as usize),
+        })
+    };
+    let is_own = || txn.writes_row(tree.id, key);
+    if let Some(Some(now)) = core.buffer.view_leaf(read.page, by_place) {
+        return is_unchanged(txn, check, now, is_own);
+    }
+    let by_key = || {
+        tree.view(&core.buffer, key, |leaf, _| {
+            let slot = leaf.search(key).ok()?;
+            Some(leaf.word(slot))
+        })
+    };
+    match without_misses(|| resident(&core.buffer, tree, by_key)) {
+        Some(Some(now)) => is_unchanged(txn, check, now, is_own),
+        Some(None) => read.word.is_ghost(),
+        None => false,
+    }
+}
+
+#[inline]
+fn node_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &Node) -> bool {
+    let slots = node.first as usize..(node.first + node.slots) as usize;
+    let is_same = |leaf: &Leaf| {
+        node.counter != NO_COUNTER
+            && leaf.counter() == node.counter
+            && slots.clone().all(|slot| {
+                let word = leaf.word(slot);
+                !word.is_locked() && word.csn() <= txn.read_point
+            })
+    };
+    core.buffer.view_leaf(node.page, is_same) == Some(true) || range_holds(core, txn, check, node)
+}
+
+/// Looks at a range by its keys, leaf after leaf.
+fn range_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &Node) -> bool {
+    let tree = &txn.trees[node.tree as usize];
+    let upper = node.upper.map(|span| txn.arena.get(span));
+    let mut scratch = txn.reads.scratch.borrow_mut();
+    let Scratch { key, from, next } = &mut *scratch;
+    let mut lower = node.lower.map(|span| txn.arena.get(span));
+    loop {
+        let mut look = |leaf: &Leaf, _| {
+            let (first, end) = (
+                leaf_position(leaf, lower, false),
+                leaf_position(leaf, upper, true),
+            );
+            let holds = (first..end).all(|slot| {
+                is_unchanged(txn, check, leaf.word(slot), || {
+                    leaf.key_into(slot, key);
+                    txn.writes_row(tree.id, key)
+                })
+            });
+            next.clear();
+            let fence = next_fence(leaf, upper);
+            next.extend_from_slice(fence.unwrap_or_default());
+            (holds, fence.is_some())
+        };
+        let looked = || tree.view(&core.buffer, lower_key(lower), &mut look);
+        match without_misses(|| resident(&core.buffer, tree, looked)) {
+            Some((true, false)) => return true,
+            Some((true, true)) => {}
+            Some((false, _)) | None => return false,
+        }
+        std::mem::swap(from, next);
+        lower = Bound::Included(&from[..]);
+    }
+}
+
+/// The rule.
+#[inline]
+fn is_unchanged(txn: &Transaction, check: Check, now: Word, is_own: impl FnOnce() -> bool) -> bool {
+    now.csn() <= txn.read_point && (!now.is_locked() || lock_passes(check, is_own))
+}
+
+#[inline]
+fn lock_passes(check: Check, is_own: impl FnOnce() -> bool) -> bool {
+    match check {
+        Check::Moving => true,
+        Check::Early => planted(Plant::LockNotChecked),
+        Check::Final => planted(Plant::LockNotChecked) || is_own(),
+    }
+}
+
+/// The slot at which the keys from a lower bound begin, or at which those up to an upper bound end.
+#[inline]
+pub(super) fn leaf_position(leaf: &Leaf, bound: Bound<&[u8]>, is_upper: bool) -> usize {
+    match (bound, is_upper) {
+        (Bound::Unbounded, false) => 0,
+        (Bound::Unbounded, true) => leaf.count(),
+        (Bound::Included(key), false) | (Bound::Excluded(key), true) => {
+            leaf.search(key).unwrap_or_else(|slot| slot)
+        }
+        (Bound::Excluded(key), false) | (Bound::Included(key), true) => {
+            leaf.search(key).map_or_else(|slot| slot, |slot| slot + 1)
+        }
+    }
+}
+
+/// A key whose leaf holds the first keys from a lower bound on, or those before them.
+#[inline]
+pub(super) fn lower_key(bound: Bound<&[u8]>) -> &[u8] {
+    match bound {
+        Bound::Included(key) | Bound::Excluded(key) => key,
+        Bound::Unbounded => &[],
+    }
+}
+
+/// Where the next leaf begins, if the range goes on there.
+pub(super) fn next_fence<'l>(leaf: &'l Leaf, upper: Bound<&[u8]>) -> Option<&'l [u8]> {
+    let fence = leaf.upper_fence()?;
+    let goes_on = match upper {
+        Bound::Unbounded => true,
+        Bound::Included(key) => key >= fence,
+        Bound::Excluded(key) => key > fence,
+    };
+    goes_on.then_some(fence)
+}

@@ -1,0 +1,514 @@
+//! Old versions: what rows were before the commits that replaced them, for those who read behind.
+//!
+//! The newest version of a row is in its leaf. Every commit that changes or deletes a row first saves
+//! here what it replaces; not only while a snapshot is open, since one that begins next begins at the
+//! horizon, behind commits that are applied already. Whole rows are kept, not the changed columns: a
+//! tree knows bytes only, a reader finds its version with one lookup and one copy instead of putting it
+//! together from a chain, and rows are mostly short; a value in overflow pages is kept as its stub.
+//!
+//! A version is found by its row's name (tree and key: by hash, then by the bytes), never by page or
+//! slot, so splits and merges do not touch it. It holds the word the row had and the csn that
+//! superseded it; while the commit that replaces it is under way that is *pending*, above every csn.
+//!
+//! Reading a row at point `s`, whose word in the leaf is newer than `s`: of the row's versions the one
+//! with the smallest `superseded_by` above `s` is the answer if its word is not newer than `s`. If there
+//! is no such version, or its word is newer, the row was absent at `s`. So an insert needs to save
+//! nothing: before it was no row. (A ghost below it that was deleted after `s` has its own version.)
+//!
+//! Invariants:
+//! 1. A version is saved before the leaf changes and told its superseding csn before the leaf shows
+//!    that csn. Who sees a word newer than its point finds the versions before it.
+//! 2. A row's versions are chained newest first; only the first may be pending, since the row is locked.
+//! 3. A version goes when its superseding csn is at or before the bound of the registry: nobody reads
+//!    before it. So it is the oldest of its row, and what is behind the horizon stays.
+//! 4. Each save collects a few of its shard's oldest, which keeps the debt bounded without a thread.
+//!
+//! A shard's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
+
+use crate::buffer::Word;
+use crate::ids::{Csn, TreeId};
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+const SHARDS_SHIFT: u32 = 6;
+const NONE: u32 = u32::MAX;
+const PENDING: u64 = u64::MAX;
+
+/// How many of the oldest are looked at by each save.
+const COLLECTED_BY_SAVE: usize = 3;
+
+/// A change of a shard's bytes that is worth telling everybody.
+const TOLD_BYTES: i64 = 16 << 10;
+
+/// What an entry takes besides its bytes.
+const ENTRY_BYTES: i64 = size_of::<Entry>() as i64;
+
+/// Memory of an unusually long value that is not kept for the next one.
+const BUFFER_BYTES_KEPT: usize = 4 << 10;
+
+/// A row's name with its hash.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name<'a> {
+    pub(super) hash: u64,
+    pub(super) tree: TreeId,
+    pub(super) key: &'a [u8],
+}
+
+/// Where a version was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VersionRef {
+    shard: u32,
+    at: u32,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Versions {
+    shards: Box<[Shard]>,
+    /// About the bytes of all shards: each tells when it has changed by [`TOLD_BYTES`].
+    bytes: AtomicI64,
+}
+
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Shard(Mutex<Table>);
+
+#[derive(Debug)]
+struct Table {
+    /// The newest version of the rows whose hash ends so.
+    buckets: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Entries without a version, by `next_saved`.
+    free: u32,
+    /// All versions in the order in which they were saved, by `next_saved`.
+    oldest: u32,
+    newest: u32,
+    chained: usize,
+    bytes: i64,
+    told: i64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u64,
+    superseded_by: u64,
+    word: Word,
+    tree: TreeId,
+    key_bytes: u32,
+    /// The key, then the value as it lay in the leaf.
+    bytes: Vec<u8>,
+    newer: u32,
+    older: u32,
+    next_saved: u32,
+    chained: bool,
+}
+
+impl Versions {
+    pub(super) fn new() -> Versions {
+        Versions {
+            shards: (0..1 << SHARDS_SHIFT).map(|_| Shard::default()).collect(),
+            bytes: AtomicI64::new(0),
+        }
+    }
+
+    /// Saves what a locked row is before it changes. Values of overflow pages whose last version went
+    /// meanwhile are added to `stubs`, as they lay in the leaf, one after another.
+    #[inline]
+    pub(super) fn save(
+        &self,
+        name: Name<'_>,
+        word: Word,
+        value: &[u8],
+        (bound, stubs): (Csn, &mut Vec<u8>),
+    ) -> VersionRef {
+        let shard = shard_of(name.hash);
+        let mut table = self.shards[shard as usize].0.lock();
+        table.collect(bound, COLLECTED_BY_SAVE, stubs);
+        let at = table.add(name, word, value);
+        self.tell(&mut table);
+        VersionRef { shard, at }
+    }
+
+    /// Tells a saved version which commit supersedes it. Allocates nothing.
+    #[inline]
+    pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
+        let mut table = self.shards[version.shard as usize].0.lock();
+        let entry = &mut table.entries[version.at as usize];
+        debug_assert_eq!(entry.superseded_by, PENDING);
+        entry.superseded_by = csn.0;
+    }
+
+    /// The row does not change after all. The version goes, and its value stays the row's own.
+    pub(super) fn cancel(&self, version: VersionRef) {
+        let mut table = self.shards[version.shard as usize].0.lock();
+        table.unchain(version.at);
+        // It leaves the order in which it was saved when its turn comes.
+        let entry = &mut table.entries[version.at as usize];
+        entry.superseded_by = 0;
+        entry.word = Word(0);
+    }
+
+    /// The version of a row that is visible at `point`: its word, and its value into `value`. None: the
+    /// row was absent then. To be asked if the row's word in the leaf is newer than `point`.
+    pub(super) fn find(&self, name: Name<'_>, point: Csn, value: &mut Vec<u8>) -> Option<Word> {
+        let table = self.shards[shard_of(name.hash) as usize].0.lock();
+        let mut found = None;
+        let mut at = table.buckets.get(table.bucket(name.hash)).copied()?;
+        while at != NONE {
+            let entry = &table.entries[at as usize];
+            at = entry.older;
+            if entry.is_of(name) {
+                if entry.superseded_by <= point.0 {
+                    break;
+                }
+                found = Some(entry);
+            }
+        }
+        let entry = found.filter(|entry| entry.word.csn() <= point)?;
+        value.clear();
+        value.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
+        Some(entry.word)
+    }
+
+    /// Drops every version that nobody reads any more.
+    pub(super) fn collect(&self, bound: Csn, stubs: &mut Vec<u8>) {
+        for shard in &self.shards {
+            let mut table = shard.0.lock();
+            table.collect(bound, usize::MAX, stubs);
+            self.tell(&mut table);
+        }
+    }
+
+    /// The stubs of all versions whose values lie in overflow pages, as they lay in leaves, one after
+    /// another.
+    #[cfg(test)]
+    pub(super) fn stubs(&self) -> Vec<u8> {
+        let mut stubs = Vec::new();
+        for shard in &self.shards {
+            let table = shard.0.lock();
+            let mut at = table.oldest;
+            while at != NONE {
+                let entry = &table.entries[at as usize];
+                if entry.word.is_overflow() {
+                    stubs.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
+                }
+                at = entry.next_saved;
+            }
+        }
+        stubs
+    }
+
+    /// About how many bytes all versions take.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// How many versions there are.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.0.lock().chained).sum()
+    }
+
+    #[inline]
+    fn tell(&self, table: &mut Table) {
+        let change = table.bytes - table.told;
+        if change.abs() >= TOLD_BYTES {
+            self.bytes.fetch_add(change, Ordering::Relaxed);
+            table.told = table.bytes;
+        }
+    }
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table {
+            buckets: Vec::new(),
+            entries: Vec::new(),
+            free: NONE,
+            oldest: NONE,
+            newest: NONE,
+            chained: 0,
+            bytes: 0,
+            told: 0,
+        }
+    }
+}
+
+impl Table {
+    fn add(&mut self, name: Name<'_>, word: Word, value: &[u8]) -> u32 {
+        if self.chained >= self.buckets.len() {
+            self.grow();
+        }
+        let at = self.unused();
+        let bucket = self.bucket(name.hash);
+        let older = std::mem::replace(&mut self.buckets[bucket], at);
+        if older != NONE {
+            self.entries[older as usize].newer = at;
+        }
+        let entry = &mut self.entries[at as usize];
+        entry.hash = name.hash;
+        entry.superseded_by = PENDING;
+        entry.word = word;
+        entry.tree = name.tree;
+        entry.key_bytes = name.key.len() as u32;
+        entry.bytes.clear();
+        entry.bytes.reserve(name.key.len() + value.len());
+        entry.bytes.extend_from_slice(name.key);
+        entry.bytes.extend_from_slice(value);
+        (entry.newer, entry.older) = (NONE, older);
+        entry.next_saved = NONE;
+        entry.chained = true;
+        self.bytes += ENTRY_BYTES + entry.bytes.len() as i64;
+        match self.newest {
+            NONE => self.oldest = at,
+            newest => self.entries[newest as usize].next_saved = at,
+        }
+        self.newest = at;
+        self.chained += 1;
+        at
+    }
+
+    /// Drops up to `most` of the oldest, as far as nobody reads them any more.
+    #[inline]
+    fn collect(&mut self, bound: Csn, most: usize, stubs: &mut Vec<u8>) {
+        for _ in 0..most {
+            let at = self.oldest;
+            if at == NONE || self.entries[at as usize].superseded_by > bound.0 {
+                return;
+            }
+            self.unchain(at);
+            let entry = &mut self.entries[at as usize];
+            if entry.word.is_overflow() {
+                stubs.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
+            }
+            self.bytes -= ENTRY_BYTES + entry.bytes.len() as i64;
+            if entry.bytes.capacity() > BUFFER_BYTES_KEPT {
+                entry.bytes = Vec::new();
+            }
+            self.oldest = entry.next_saved;
+            if self.oldest == NONE {
+                self.newest = NONE;
+            }
+            entry.next_saved = std::mem::replace(&mut self.free, at);
+        }
+    }
+
+    fn unchain(&mut self, at: u32) {
+        let entry = &mut self.entries[at as usize];
+        if !std::mem::replace(&mut entry.chained, false) {
+            return;
+        }
+        let (hash, newer, older) = (entry.hash, entry.newer, entry.older);
+        if older != NONE {
+            self.entries[older as usize].newer = newer;
+        }
+        if newer == NONE {
+            let bucket = self.bucket(hash);
+            self.buckets[bucket] = older;
+        } else {
+            self.entries[newer as usize].older = older;
+        }
+        self.chained -= 1;
+    }
+
+    fn unused(&mut self) -> u32 {
+        if self.free == NONE {
+            self.entries.push(Entry {
+                hash: 0,
+                superseded_by: 0,
+                word: Word(0),
+                tree: TreeId(0),
+                key_bytes: 0,
+                bytes: Vec::new(),
+                newer: NONE,
+                older: NONE,
+                next_saved: NONE,
+                chained: false,
+            });
+            return self.entries.len() as u32 - 1;
+        }
+        let at = self.free;
+        self.free = self.entries[at as usize].next_saved;
+        at
+    }
+
+    /// Doubles the buckets. Walks from the oldest saved, so that chains stay newest first.
+    #[cold]
+    fn grow(&mut self) {
+        let buckets = (2 * self.buckets.len()).max(64);
+        self.buckets.clear();
+        self.buckets.resize(buckets, NONE);
+        let mut at = self.oldest;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            let next = entry.next_saved;
+            if entry.chained {
+                let bucket = self.bucket(entry.hash);
+                let older = std::mem::replace(&mut self.buckets[bucket], at);
+                if older != NONE {
+                    self.entries[older as usize].newer = at;
+                }
+                let entry = &mut self.entries[at as usize];
+                (entry.newer, entry.older) = (NONE, older);
+            }
+            at = next;
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u64) -> usize {
+        // The upper bits chose the shard.
+        hash as usize & self.buckets.len().wrapping_sub(1)
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn is_of(&self, name: Name<'_>) -> bool {
+        self.hash == name.hash
+            && self.tree == name.tree
+            && &self.bytes[..self.key_bytes as usize] == name.key
+    }
+}
+
+#[inline]
+fn shard_of(hash: u64) -> u32 {
+    (hash >> (64 - SHARDS_SHIFT)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, VersionRef, Versions};
+    use crate::buffer::Word;
+    use crate::ids::{Csn, TreeId};
+    use crate::txn::hash::hash;
+    use std::collections::BTreeMap;
+
+    const TREE: TreeId = TreeId(3);
+
+    /// All versions of a row: since when, and the value if there is one.
+    type History = Vec<(u64, Option<Vec<u8>>)>;
+
+    fn name(key: &[u8]) -> Name<'_> {
+        Name {
+            hash: hash(TREE, key),
+            tree: TREE,
+            key,
+        }
+    }
+
+    fn save(versions: &Versions, key: &[u8], was: u64, value: &[u8]) -> VersionRef {
+        versions.save(
+            name(key),
+            Word::of(Csn(was)),
+            value,
+            (Csn::ZERO, &mut Vec::new()),
+        )
+    }
+
+    fn find(versions: &Versions, key: &[u8], point: u64) -> Option<Vec<u8>> {
+        let mut value = Vec::new();
+        let word = versions.find(name(key), Csn(point), &mut value)?;
+        assert!(word.csn().0 <= point);
+        Some(value)
+    }
+
+    #[test]
+    fn each_point_finds_its_own_version_and_gaps_are_absence() {
+        let versions = Versions::new();
+        // Written at 2, changed at 5, deleted at 9, inserted at 12 (saves nothing), changed at 20.
+        for (was, value, by) in [(2, "two", 5), (5, "five", 9), (12, "twelve", 20)] {
+            let saved = save(&versions, b"row", was, value.as_bytes());
+            versions.supersede(saved, Csn(by));
+        }
+        let at =
+            |point| find(&versions, b"row", point).map(|value| String::from_utf8(value).unwrap());
+        assert_eq!(at(1), None);
+        assert_eq!(at(2).unwrap(), "two");
+        assert_eq!(at(4).unwrap(), "two");
+        assert_eq!(at(5).unwrap(), "five");
+        assert_eq!(at(8).unwrap(), "five");
+        assert_eq!(at(9), None);
+        assert_eq!(at(11), None);
+        assert_eq!(at(12).unwrap(), "twelve");
+        assert_eq!(at(19).unwrap(), "twelve");
+        assert_eq!(find(&versions, b"other", 8), None);
+    }
+
+    #[test]
+    fn cancelled_versions_are_never_found_and_their_stubs_stay() {
+        let versions = Versions::new();
+        let old = save(&versions, b"row", 2, b"old");
+        versions.supersede(old, Csn(5));
+        let (word, mut stubs) = (Word::of(Csn(5)).overflow(), Vec::new());
+        let saved = versions.save(name(b"row"), word, &[9; 16], (Csn::ZERO, &mut stubs));
+        versions.cancel(saved);
+        assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
+        assert_eq!(find(&versions, b"row", 6), None);
+        assert_eq!(versions.count(), 1);
+        versions.collect(Csn(5), &mut stubs);
+        assert_eq!((versions.count(), stubs.len()), (0, 0));
+    }
+
+    #[test]
+    fn collecting_stops_at_the_bound_and_gives_stubs_back() {
+        let versions = Versions::new();
+        let mut stubs = Vec::new();
+        for was in 0..10_u8 {
+            let word = Word::of(Csn(was.into())).overflow();
+            let saved = versions.save(name(b"row"), word, &[was; 16], (Csn::ZERO, &mut stubs));
+            versions.supersede(saved, Csn(u64::from(was) + 1));
+        }
+        versions.collect(Csn(4), &mut stubs);
+        assert_eq!(stubs, [[0; 16], [1; 16], [2; 16], [3; 16]].concat());
+        assert_eq!(find(&versions, b"row", 4).unwrap(), [4; 16]);
+        assert_eq!(versions.count(), 6);
+        // A save collects as well, as many as keep the debt from growing.
+        let word = Word::of(Csn(10));
+        versions.save(name(b"row"), word, b"", (Csn(6), &mut stubs));
+        assert_eq!(versions.count(), 5);
+    }
+
+    /// Random histories of a few rows, many in one shard's tables, against a plain map of versions.
+    #[test]
+    fn random_histories_read_as_a_map_of_all_versions_does() {
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..60 {
+            let versions = Versions::new();
+            let rows = random.u64(1..200);
+            let mut model: BTreeMap<u64, History> = BTreeMap::new();
+            let mut bound = 0;
+            for csn in 1..=600_u64 {
+                let row = random.u64(..rows);
+                let key = row.to_be_bytes();
+                let history = model.entry(row).or_default();
+                if let Some((was, Some(value))) = history.last() {
+                    let stubs = &mut Vec::new();
+                    let saved =
+                        versions.save(name(&key), Word::of(Csn(*was)), value, (Csn(bound), stubs));
+                    if random.u8(..8) == 0 {
+                        versions.cancel(saved);
+                        continue;
+                    }
+                    versions.supersede(saved, Csn(csn));
+                }
+                let value = (random.u8(..4) > 0).then(|| vec![csn as u8; random.usize(..9)]);
+                history.push((csn, value));
+                bound = bound.max(random.u64(..=csn).saturating_sub(100));
+                let point = random.u64(bound..=csn);
+                for (row, history) in &model {
+                    let newest = history.last().map_or(0, |(csn, _)| *csn);
+                    if newest <= point {
+                        continue;
+                    }
+                    let visible = history.iter().rev().find(|(csn, _)| *csn <= point);
+                    let expected = visible.and_then(|(_, value)| value.clone());
+                    assert_eq!(find(&versions, &row.to_be_bytes(), point), expected);
+                }
+            }
+            versions.collect(Csn(600), &mut Vec::new());
+            assert_eq!(versions.count(), 0);
+        }
+    }
+}

@@ -1,0 +1,503 @@
+//! What a transaction is going to write: kept private in its session until the commit.
+//!
+//! A write is a row's name with a chain of operations in the order in which they were asked for. They
+//! are blind: whether the row is there is looked at when it is locked, and only then a patch is
+//! computed. [`WriteSet::fold`] turns what the row is into what it becomes, or into a refusal. Chains
+//! only grow at their end, so a savepoint is a length, and rolling back to it takes operations off.
+//!
+//! Names and values lie in the transaction's arena. Nothing is allocated once the vectors have grown.
+
+use crate::ids::TreeId;
+use crate::txn::arena::{Arena, Span};
+use crate::txn::hash::hash;
+use std::cmp::Ordering;
+use std::fmt;
+
+const NONE: u32 = u32::MAX;
+
+/// Up to so many writes are looked for one by one.
+const FEW: usize = 8;
+
+/// Turns a row into its next version: adds to `new`, which is empty. Called under the row's lock, so it
+/// is short, and it sees nothing but its arguments.
+pub(crate) type PatchFn =
+    fn(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure>;
+
+/// Why a patch does not fit a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchFailure {
+    /// The result would be beyond a bound that was asked for.
+    Bound {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The result is no number of the column's type.
+    Overflow {
+        /// The column's position in the table.
+        column: u16,
+    },
+    /// The row that is there cannot be read.
+    Damaged,
+}
+
+impl fmt::Display for PatchFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PatchFailure::Bound { column } => {
+                write!(
+                    f,
+                    "column {column} would be beyond the bound that was asked for"
+                )
+            }
+            PatchFailure::Overflow { column } => {
+                write!(f, "column {column} cannot hold the result")
+            }
+            PatchFailure::Damaged => f.write_str("its bytes cannot be read; restore a backup"),
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Action {
+    /// The row becomes that, whether it is there or not.
+    Put(Span),
+    /// The row becomes that; it must not be there.
+    Insert(Span),
+    /// The row becomes that; it must be there.
+    Update(Span),
+    /// The row goes; it must be there.
+    Delete,
+    /// Parts of the row change; it must be there.
+    Patch(PatchFn, Span),
+}
+
+/// Why the data refuse a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Duplicate,
+    Absent,
+    Patch(PatchFailure),
+}
+
+/// What a row is, while operations are folded over it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Folded {
+    Absent,
+    /// As it was in the store.
+    Base,
+    /// A value in the arena.
+    Arena(Span),
+    /// The value in [`Folder::value`].
+    Made,
+}
+
+/// Memory for folding, reused.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    pub(super) value: Vec<u8>,
+    next: Vec<u8>,
+    chain: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    action: Action,
+    write: u32,
+    before: u32,
+}
+
+/// One row that is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Write {
+    /// Its tree: the number, and the place among the transaction's trees.
+    pub(super) id: TreeId,
+    pub(super) tree: u32,
+    pub(super) key: Span,
+    pub(super) hash: u64,
+    /// The newest operation.
+    last: u32,
+}
+
+/// A place to which a transaction can be rolled back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Savepoint {
+    steps: u32,
+    writes: u32,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct WriteSet {
+    writes: Vec<Write>,
+    steps: Vec<Step>,
+    /// Writes by tree and key; those from `in_order` on are not in it yet.
+    order: Vec<u32>,
+    in_order: u32,
+    /// Writes by hash, if there are more than a few: place plus one.
+    index: Vec<u32>,
+    /// Bytes of keys and values in it, for the size of the record.
+    pub(super) bytes: usize,
+}
+
+impl WriteSet {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: u32) -> &Write {
+        &self.writes[at as usize]
+    }
+
+    /// Forgets everything and keeps the memory.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.writes.clear();
+        self.steps.clear();
+        self.order.clear();
+        self.in_order = 0;
+        self.index.clear();
+        self.bytes = 0;
+    }
+
+    /// The write of a row, if there is one.
+    #[inline]
+    pub(super) fn find(&self, arena: &Arena, tree: TreeId, key: &[u8]) -> Option<u32> {
+        if self.writes.is_empty() {
+            return None;
+        }
+        self.find_hashed(arena, tree, key, hash(tree, key))
+    }
+
+    /// Adds an operation to a row's chain. Refuses what the chain itself shows to be impossible.
+    #[inline]
+    pub(super) fn add(
+        &mut self,
+        arena: &mut Arena,
+        (id, tree): (TreeId, u32),
+        key: &[u8],
+        action: Action,
+    ) -> Result<(), Refusal> {
+        let hash = hash(id, key);
+        let at = match self.find_hashed(arena, id, key, hash) {
+            Some(at) => {
+                self.refuse(at, action)?;
+                at
+            }
+            None => self.add_write(arena, (id, tree), key, hash),
+        };
+        let write = &mut self.writes[at as usize];
+        let before = std::mem::replace(&mut write.last, self.steps.len() as u32);
+        self.steps.push(Step {
+            action,
+            write: at,
+            before,
+        });
+        self.bytes += action.bytes();
+        Ok(())
+    }
+
+    /// True if folding reads what the row is, beyond its being there: the first operation patches it.
+    #[inline]
+    pub(super) fn needs_base(&self, at: u32) -> bool {
+        let mut step = &self.steps[self.writes[at as usize].last as usize];
+        while step.before != NONE {
+            step = &self.steps[step.before as usize];
+        }
+        matches!(step.action, Action::Patch(..))
+    }
+
+    /// True if what the row becomes is computed.
+    #[inline]
+    pub(super) fn is_patched(&self, at: u32) -> bool {
+        let last = self.writes[at as usize].last;
+        matches!(self.steps[last as usize].action, Action::Patch(..))
+    }
+
+    /// The bytes of the value that the row is given, if it does not depend on what it is.
+    #[inline]
+    pub(super) fn plain_value(&self, at: u32) -> Option<Span> {
+        match self.steps[self.writes[at as usize].last as usize].action {
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => Some(value),
+            Action::Delete | Action::Patch(..) => None,
+        }
+    }
+
+    /// What a row becomes that is `base` (none: it is not there).
+    #[inline]
+    pub(super) fn fold(
+        &self,
+        arena: &Arena,
+        at: u32,
+        base: Option<&[u8]>,
+        folder: &mut Folder,
+    ) -> Result<Folded, Refusal> {
+        let mut row = match base {
+            Some(_) => Folded::Base,
+            None => Folded::Absent,
+        };
+        let last = self.writes[at as usize].last;
+        let newest = &self.steps[last as usize];
+        if newest.before == NONE {
+            return newest.action.apply(arena, row, base, folder);
+        }
+        let mut chain = std::mem::take(&mut folder.chain);
+        chain.clear();
+        let mut step = last;
+        while step != NONE {
+            chain.push(step);
+            step = self.steps[step as usize].before;
+        }
+        let mut result = Ok(row);
+        for &step in chain.iter().rev() {
+            result = self.steps[step as usize]
+                .action
+                .apply(arena, row, base, folder);
+            let Ok(next) = result else {
+                break;
+            };
+            row = next;
+        }
+        folder.chain = chain;
+        result
+    }
+
+    /// What the row is to the transaction itself, if that does not depend on the store.
+    pub(super) fn own(
+        &self,
+        arena: &Arena,
+        at: u32,
+        folder: &mut Folder,
+    ) -> Option<Result<Folded, Refusal>> {
+        let from = self.base_of(at)?;
+        let mut row = match self.steps[from as usize].action {
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
+                Folded::Arena(value)
+            }
+            Action::Delete | Action::Patch(..) => Folded::Absent,
+        };
+        let mut chain = std::mem::take(&mut folder.chain);
+        chain.clear();
+        let mut step = self.writes[at as usize].last;
+        while step != from {
+            chain.push(step);
+            step = self.steps[step as usize].before;
+        }
+        let mut result = Ok(row);
+        for &step in chain.iter().rev() {
+            result = self.steps[step as usize]
+                .action
+                .apply(arena, row, None, folder);
+            let Ok(next) = result else {
+                break;
+            };
+            row = next;
+        }
+        folder.chain = chain;
+        Some(result)
+    }
+
+    /// The writes by tree and key.
+    pub(super) fn sort(&mut self, arena: &Arena) -> &[u32] {
+        let writes = &self.writes;
+        let compare = |one: &u32, other: &u32| {
+            let (one, other) = (&writes[*one as usize], &writes[*other as usize]);
+            let keys = || arena.get(one.key).cmp(arena.get(other.key));
+            one.id.cmp(&other.id).then_with(keys)
+        };
+        let known = self.in_order as usize;
+        if known < writes.len() {
+            self.order.extend(self.in_order..writes.len() as u32);
+            self.in_order = writes.len() as u32;
+            // Runs that are in order already cost one comparison a row.
+            if !self.order[known.saturating_sub(1)..].is_sorted_by(|a, b| compare(a, b).is_lt()) {
+                self.order.sort_by(compare);
+            }
+        }
+        &self.order
+    }
+
+    /// The writes by tree and key, as of the last [`WriteSet::sort`].
+    #[inline]
+    pub(super) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Where, among the sorted writes, those at or after a row's name begin.
+    pub(super) fn position(&self, arena: &Arena, tree: TreeId, key: &[u8]) -> usize {
+        self.order.partition_point(|&at| {
+            let write = &self.writes[at as usize];
+            (write.id, arena.get(write.key)).cmp(&(tree, key)) == Ordering::Less
+        })
+    }
+
+    /// Where the sorted writes of a tree end.
+    pub(super) fn end(&self, tree: TreeId) -> usize {
+        self.order
+            .partition_point(|&at| self.writes[at as usize].id <= tree)
+    }
+
+    pub(super) fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            steps: self.steps.len() as u32,
+            writes: self.writes.len() as u32,
+        }
+    }
+
+    /// Takes off what was added since.
+    pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
+        assert!(
+            savepoint.steps as usize <= self.steps.len(),
+            "a savepoint is of this transaction, and not behind one that was rolled back to"
+        );
+        for step in self.steps.drain(savepoint.steps as usize..).rev() {
+            self.writes[step.write as usize].last = step.before;
+            self.bytes -= step.action.bytes();
+        }
+        for write in self.writes.drain(savepoint.writes as usize..) {
+            self.bytes -= write.key.len();
+        }
+        self.order.retain(|&at| at < savepoint.writes);
+        self.in_order = self.in_order.min(savepoint.writes);
+        self.index.clear();
+        if self.writes.len() > FEW {
+            self.rebuild();
+        }
+    }
+
+    fn find_hashed(&self, arena: &Arena, tree: TreeId, key: &[u8], hash: u64) -> Option<u32> {
+        let is_it =
+            |write: &Write| write.hash == hash && write.id == tree && arena.get(write.key) == key;
+        if self.writes.len() <= FEW {
+            return self.writes.iter().position(is_it).map(|at| at as u32);
+        }
+        let mask = self.index.len() - 1;
+        let mut place = hash as usize & mask;
+        loop {
+            let at = self.index[place].checked_sub(1)?;
+            if is_it(&self.writes[at as usize]) {
+                return Some(at);
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    fn add_write(
+        &mut self,
+        arena: &mut Arena,
+        (id, tree): (TreeId, u32),
+        key: &[u8],
+        hash: u64,
+    ) -> u32 {
+        let at = self.writes.len() as u32;
+        self.writes.push(Write {
+            id,
+            tree,
+            key: arena.add(key),
+            hash,
+            last: NONE,
+        });
+        self.bytes += key.len();
+        if self.writes.len() > FEW {
+            if 2 * self.writes.len() > self.index.len() {
+                self.rebuild();
+            } else {
+                self.put_into_index(at);
+            }
+        }
+        at
+    }
+
+    #[cold]
+    fn rebuild(&mut self) {
+        let places = (4 * self.writes.len()).next_power_of_two();
+        self.index.clear();
+        self.index.resize(places, 0);
+        (0..self.writes.len() as u32).for_each(|at| self.put_into_index(at));
+    }
+
+    fn put_into_index(&mut self, at: u32) {
+        let mask = self.index.len() - 1;
+        let mut place = self.writes[at as usize].hash as usize & mask;
+        while self.index[place] != 0 {
+            place = (place + 1) & mask;
+        }
+        self.index[place] = at + 1;
+    }
+
+    /// Whether the chain shows the row to be there, or not, whatever the store holds.
+    fn refuse(&self, at: u32, action: Action) -> Result<(), Refusal> {
+        let last = self.writes[at as usize].last;
+        if last == NONE {
+            return Ok(());
+        }
+        let is_there = match self.steps[last as usize].action {
+            Action::Put(_) | Action::Insert(_) | Action::Update(_) => true,
+            Action::Delete => false,
+            Action::Patch(..) => return Ok(()),
+        };
+        match (action, is_there) {
+            (Action::Insert(_), true) => Err(Refusal::Duplicate),
+            (Action::Update(_) | Action::Delete | Action::Patch(..), false) => Err(Refusal::Absent),
+            _ => Ok(()),
+        }
+    }
+
+    /// The newest operation after which the row is known without the store.
+    #[inline]
+    fn base_of(&self, at: u32) -> Option<u32> {
+        let mut step = self.writes[at as usize].last;
+        while step != NONE {
+            let Step { action, before, .. } = self.steps[step as usize];
+            if !matches!(action, Action::Patch(..)) {
+                return Some(step);
+            }
+            step = before;
+        }
+        None
+    }
+}
+
+impl Action {
+    fn bytes(self) -> usize {
+        match self {
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => value.len(),
+            Action::Patch(_, patch) => patch.len(),
+            Action::Delete => 0,
+        }
+    }
+
+    #[inline]
+    fn apply(
+        self,
+        arena: &Arena,
+        row: Folded,
+        base: Option<&[u8]>,
+        folder: &mut Folder,
+    ) -> Result<Folded, Refusal> {
+        let is_there = row != Folded::Absent;
+        match self {
+            Action::Insert(_) if is_there => Err(Refusal::Duplicate),
+            Action::Update(_) | Action::Delete | Action::Patch(..) if !is_there => {
+                Err(Refusal::Absent)
+            }
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
+                Ok(Folded::Arena(value))
+            }
+            Action::Delete => Ok(Folded::Absent),
+            Action::Patch(patch, how) => {
+                folder.next.clear();
+                let old = match row {
+                    Folded::Arena(value) => arena.get(value),
+                    Folded::Made => &folder.value,
+                    Folded::Base | Folded::Absent => base.unwrap_or_default(),
+                };
+                patch(arena.get(how), old, &mut folder.next).map_err(Refusal::Patch)?;
+                std::mem::swap(&mut folder.value, &mut folder.next);
+                Ok(Folded::Made)
+            }
+        }
+    }
+}
