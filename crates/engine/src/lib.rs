@@ -79,6 +79,7 @@ mod buffer;
 mod catalog;
 mod checkpoint;
 mod database;
+mod distribution;
 mod error;
 mod forest;
 mod ids;
@@ -94,8 +95,9 @@ pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };
 pub use database::{CheckpointStats, Database, Inspection, Stats};
+pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
 pub use table::{Change, Mark, Path, Row, Table, Transaction, TypedSession};
-pub use txn::{Begin, Conflict, Counts, Direction, PatchFailure};
+pub use txn::{Begin, Conflict, Counts, Direction, Latencies, PatchFailure};

@@ -3,7 +3,7 @@
 use crate::database::checkpoints::{CheckpointStats, Checkpoints};
 use crate::database::engine::Engine;
 use crate::log;
-use crate::txn::Counts;
+use crate::txn::{Counts, Latencies};
 use syncline_disk::Disk;
 
 /// See the module.
@@ -13,6 +13,8 @@ pub struct Stats {
     pub log: log::Stats,
     /// Transactions by outcome, conflicts by cause.
     pub transactions: Counts,
+    /// What parts of transactions took, of a sample of them; the flush's part stands in `log`.
+    pub latencies: Latencies,
     /// Checkpoints; none in transient mode.
     pub checkpoints: Option<CheckpointStats>,
     /// Memory for pages, frames and the translation table, in bytes.
@@ -32,6 +34,7 @@ impl<D: Disk> Engine<D> {
         Stats {
             log: self.core.log.stats(),
             transactions: self.core.counts(),
+            latencies: self.core.latencies(),
             checkpoints: self.checkpoints.as_ref().map(Checkpoints::stats),
             resident_bytes: self.core.buffer.resident_bytes(),
             version_bytes: self.core.version_bytes(),

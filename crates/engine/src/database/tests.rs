@@ -140,3 +140,34 @@ fn a_transient_database_keeps_rows_in_memory() {
     engine.drop_table("one").unwrap();
     assert!(engine.catalog().table("one").is_none());
 }
+
+#[test]
+fn parts_of_transactions_are_measured_and_the_sum_of_outcomes_holds() {
+    let engine = transient(Options::tiny()).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    let tree = engine.catalog().table("one").unwrap().tree;
+    let tree = engine.forest.tree(tree).unwrap();
+    let mut session = Session::new(&engine.core).unwrap();
+    for key in 0..640_u32 {
+        session.begin(Begin::Serializable).unwrap();
+        session.get(&tree, &key.to_be_bytes()).unwrap();
+        session.put(&tree, &key.to_be_bytes(), b"value").unwrap();
+        session.commit().unwrap();
+    }
+    engine.core.log.flush().unwrap();
+    let stats = engine.stats();
+    let parts = stats.latencies;
+    for part in [
+        parts.read_ns,
+        parts.write_ns,
+        parts.lock_ns,
+        parts.timestamp_ns,
+        parts.validate_ns,
+        parts.apply_ns,
+    ] {
+        assert!(part.count >= 10 && part.max > 0, "{parts:?}");
+    }
+    assert_eq!(parts.scan_ns.count, 0);
+    assert_eq!(stats.transactions.commits, 641, "the rows, and the table");
+    assert_eq!(stats.log.group_commits.sum, 641, "all of them were written");
+}

@@ -83,7 +83,7 @@ mod tests;
 pub use commit::{Permit, Reserved, Ticket};
 pub use handle::{Log, Settings};
 pub use options::{Durability, Options, Writer};
-pub use stats::{CLASSES, Distribution, Stats};
+pub use stats::Stats;
 pub(crate) use threads::Threads;
 pub use wait::Completion;
 pub use worker::Worker;

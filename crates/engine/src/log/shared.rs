@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// See the module.
 #[derive(Debug)]
@@ -103,6 +104,7 @@ impl<D: Disk> Shared<D> {
 
     /// Does jobs on this thread, as worker `me`. Returns how many.
     pub(super) fn drive(&self, me: u32, until: &Until<'_>) -> u32 {
+        let _entered = tag::enter(Module::Logging);
         let mut jobs = 0;
         while let Some(job) = self.begin() {
             let done = job.perform(&self.stats);

@@ -1,31 +1,8 @@
 //! What the log has done so far, in counts and spans.
 
+use crate::distribution::{Distribution, SharedDistribution};
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_metering::Nanos;
-
-/// Classes of a distribution in powers of two: class `i` counts values in `[2^i, 2^(i+1))`, class 0
-/// also zero.
-pub const CLASSES: usize = 32;
-
-/// A distribution in powers of two.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Distribution {
-    /// How many values fell into each class.
-    pub classes: [u64; CLASSES],
-    /// How many values there were.
-    pub count: u64,
-    /// Their sum.
-    pub sum: u64,
-    /// The greatest.
-    pub max: u64,
-}
-
-impl Distribution {
-    /// The mean; none of no values.
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
-    }
-}
 
 /// What the log has done since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,33 +25,6 @@ pub struct Stats {
     pub segments_recycled: u64,
     /// Nanoseconds that commits waited in prepare for room in ring or segments, one value a wait.
     pub room_wait_ns: Distribution,
-}
-
-/// A distribution that several threads add to.
-#[derive(Debug, Default)]
-pub(super) struct SharedDistribution {
-    classes: [AtomicU64; CLASSES],
-    sum: AtomicU64,
-    max: AtomicU64,
-}
-
-impl SharedDistribution {
-    pub(super) fn add(&self, value: u64) {
-        let class = value.max(1).ilog2().min(CLASSES as u32 - 1);
-        self.classes[class as usize].fetch_add(1, Ordering::Relaxed);
-        self.sum.fetch_add(value, Ordering::Relaxed);
-        self.max.fetch_max(value, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Distribution {
-        let classes = std::array::from_fn(|i| self.classes[i].load(Ordering::Relaxed));
-        Distribution {
-            classes,
-            count: classes.iter().sum(),
-            sum: self.sum.load(Ordering::Relaxed),
-            max: self.max.load(Ordering::Relaxed),
-        }
-    }
 }
 
 /// What drivers add to.
@@ -108,23 +58,5 @@ impl SharedStats {
             segments_recycled,
             room_wait_ns: self.room_wait_ns.get(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{CLASSES, Distribution, SharedDistribution};
-
-    #[test]
-    fn values_fall_into_their_powers_of_two() {
-        let shared = SharedDistribution::default();
-        for value in [0, 1, 2, 3, 4, 1 << 20, u64::MAX >> 1] {
-            shared.add(value);
-        }
-        let got = shared.get();
-        assert_eq!(got.classes[..3], [2, 2, 1]);
-        assert_eq!((got.classes[20], got.classes[CLASSES - 1]), (1, 1));
-        assert_eq!((got.count, got.max), (7, u64::MAX >> 1));
-        assert_eq!(Distribution::default().mean(), None);
     }
 }

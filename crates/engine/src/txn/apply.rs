@@ -15,6 +15,7 @@ use crate::txn::garbage::Ghost;
 use crate::txn::read::absent;
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Row, Transaction};
+use crate::txn::watch::Part;
 use std::sync::Arc;
 use syncline_disk::Disk;
 
@@ -23,6 +24,7 @@ const GHOSTS_COLLECTED: usize = 2;
 
 /// Step e: applies every row.
 pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
+    let _doing = core.watch.enter(Part::Apply, txn.is_measured);
     let Transaction {
         commit,
         writes,

@@ -20,6 +20,7 @@ use crate::txn::record::put_bytes_max;
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::validate::{Check, validate};
+use crate::txn::watch::Part;
 use crate::txn::write_set::Refusal;
 use syncline_disk::Disk;
 
@@ -79,7 +80,11 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             continue;
         };
         let permit = Armed(Some(permit));
-        if let Err(stopped) = without_misses(|| lock_rows(core, txn)) {
+        let locked = {
+            let _doing = core.watch.enter(Part::Lock, txn.is_measured);
+            without_misses(|| lock_rows(core, txn))
+        };
+        if let Err(stopped) = locked {
             // b: rows in order, one latch at a time; may still fail
             unlock_rows(core, txn);
             leave(section);
@@ -87,7 +92,9 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             resolve(core, txn, stopped)?;
             continue;
         }
+        let doing = core.watch.enter(Part::Timestamp, txn.is_measured);
         let number = take_number(permit.disarm()); // c: from here on nothing waits or allocates
+        drop(doing);
         if let Err(conflict) = validate_reads(core, txn) {
             // d: the only way to fail now
             unlock_rows(core, txn);
@@ -213,6 +220,7 @@ pub(super) fn validate_reads<D: Disk>(
     core: &Core<D>,
     txn: &Transaction,
 ) -> std::result::Result<(), Conflict> {
+    let _doing = core.watch.enter(Part::Validate, txn.is_measured);
     if txn.alone.is_some() {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use crate::txn::registry::Registry;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
+use crate::txn::watch::{Latencies, Watch};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use syncline_disk::Disk;
@@ -66,6 +67,7 @@ pub(crate) struct Core<D: Disk> {
     pub(super) versions: Versions,
     pub(super) garbage: Garbage,
     pub(super) counters: Counters,
+    pub(super) watch: Watch,
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
@@ -95,6 +97,7 @@ impl<D: Disk> Core<D> {
             versions: Versions::new(),
             garbage: Garbage::new(),
             counters: Counters::default(),
+            watch: Watch::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
             bound: Apart(AtomicU64::new(start)),
@@ -105,6 +108,11 @@ impl<D: Disk> Core<D> {
     /// Closes the commit gate: waits until no section runs. For cuts and for changes of tables.
     pub(crate) fn close_gate(&self) -> Closed {
         self.gate.close()
+    }
+
+    /// What parts of transactions took, of a sample.
+    pub(crate) fn latencies(&self) -> Latencies {
+        self.watch.get()
     }
 
     /// Says who relieves writers; once.

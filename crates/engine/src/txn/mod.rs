@@ -67,6 +67,7 @@ mod tests;
 mod transaction;
 mod validate;
 mod version;
+mod watch;
 mod write_set;
 
 pub(crate) use self::core::{Core, Relief, TxnOptions};
@@ -79,5 +80,6 @@ pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
 pub use transaction::Begin;
+pub use watch::Latencies;
 pub use write_set::PatchFailure;
 pub(crate) use write_set::Savepoint;

@@ -17,11 +17,13 @@ use crate::txn::record::{Operation, add};
 use crate::txn::scan::{Scan, scan};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
+use crate::txn::watch::{Part, SAMPLED_ONE_IN};
 use crate::txn::write_set::{Action, Folded, PatchFn, Refusal, Savepoint};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// See the module.
 pub(crate) struct Session<D: Disk> {
@@ -76,6 +78,8 @@ impl<D: Disk> Session<D> {
             }
         });
         txn.kind = Some(begin);
+        txn.begun = txn.begun.wrapping_add(1);
+        txn.is_measured = txn.begun.is_multiple_of(SAMPLED_ONE_IN);
         Ok(())
     }
 
@@ -130,6 +134,7 @@ impl<D: Disk> Session<D> {
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
             return get_own(core, txn, (place, key), at);
         }
+        let _doing = core.watch.enter(Part::Read, txn.is_measured);
         let is_there = read(core, txn, place, key)?;
         Ok(is_there.then_some(&txn.value))
     }
@@ -181,6 +186,7 @@ impl<D: Disk> Session<D> {
         let (core, txn) = (&*self.core, &mut self.txn);
         txn.check()?;
         let place = txn.tree(tree)?;
+        let _doing = core.watch.enter(Part::Scan, txn.is_measured);
         match scan(core, txn, place, range, &mut visitor)? {
             Ok(()) => Ok(()),
             Err((refusal, at)) => {
@@ -246,6 +252,7 @@ impl<D: Disk> Session<D> {
             txn.kind.is_some(),
             "a transaction is begun before it is committed"
         );
+        let _entered = tag::enter(Module::TransactionControl);
         let stripe = core.counters.of(txn.seat);
         let has_writes = !txn.writes.is_empty()
             || !txn.commit.before_rows.is_empty()
@@ -329,6 +336,7 @@ impl<D: Disk> Session<D> {
             !txn.is_read_only(),
             "a read-only transaction writes nothing"
         );
+        let _doing = core.watch.enter(Part::Write, txn.is_measured);
         core.check_row(txn, key, value)?;
         let place = txn.tree(tree)?;
         let value = txn.arena.add(value);

@@ -33,6 +33,10 @@ pub enum Begin {
 #[derive(Default)]
 pub(super) struct Transaction {
     pub(super) kind: Option<Begin>,
+    /// How many transactions the session has begun.
+    pub(super) begun: u32,
+    /// This one's parts are measured.
+    pub(super) is_measured: bool,
     /// The session's place in the registry and its counter in the gate.
     pub(super) seat: u32,
     /// Everything read is as it was after this commit.
