@@ -53,7 +53,7 @@ impl<'a, T: Target> Shelf for WithOwn<'a, T> {
             return Ok(OneOf::Own(self.store));
         }
         AnyTarget::open(url)
-            .map(OneOf::BuiltIn)
+            .map(|target| OneOf::BuiltIn(Box::new(target)))
             .map_err(CannotRun::because)
     }
 
@@ -66,7 +66,7 @@ impl<'a, T: Target> Shelf for WithOwn<'a, T> {
 #[derive(Debug)]
 pub(crate) enum OneOf<'a, T> {
     Own(&'a T),
-    BuiltIn(AnyTarget),
+    BuiltIn(Box<AnyTarget>),
 }
 
 /// A part that belongs to one or the other: its session, its worker part.

@@ -77,7 +77,7 @@ pub trait Target: Sync {
     /// A worker's own part; `()` where the store needs none.
     type Worker: Worker;
 
-    /// The name in tables and records: "sqlite", "engine (log only)".
+    /// The name in tables and records: "sqlite", "engine".
     fn name(&self) -> String;
 
     /// What it can do as opened.

@@ -7,6 +7,11 @@
 //! | 0 | 1 | version of this list, 1 |
 //! | 1 | 4 | how many trees follow |
 //! | 5 | 12 each | number (4), root page (8), by ascending number |
+//! | | 4 | how many orphans follow |
+//! | | 16 each | the stub of a chain of overflow pages |
+//!
+//! Orphans are values that no row holds any more, only older versions of rows in memory, for snapshots
+//! that are open. Their pages are among those of the cut; after opening nobody reads them, so they go.
 //!
 //! The forest does not know what a tree is for, nor whether it is finished: the catalogue does, and
 //! gives the numbers.
@@ -14,6 +19,7 @@
 //! Invariant: it changes behind the closed gate or in recovery only, so that a cut sees it still.
 
 use crate::access::btree::Tree;
+use crate::access::btree::overflow::{STUB_BYTES, Stub};
 use crate::ids::{PageId, TreeId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -21,6 +27,14 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 5;
 const TREE_BYTES: usize = 12;
+
+/// What a checkpoint's list says.
+pub(crate) struct Planted {
+    /// The trees.
+    pub(crate) forest: Forest,
+    /// Overflow pages to be freed.
+    pub(crate) orphans: Vec<Stub>,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -56,7 +70,7 @@ impl Forest {
     }
 
     /// The list for a checkpoint.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self, orphans: &[Stub]) -> Vec<u8> {
         let trees = self.read();
         let mut bytes = Vec::with_capacity(HEAD_BYTES + trees.len() * TREE_BYTES);
         bytes.push(VERSION);
@@ -65,24 +79,30 @@ impl Forest {
             bytes.extend_from_slice(&id.0.to_le_bytes());
             bytes.extend_from_slice(&tree.root().0.to_le_bytes());
         }
+        bytes.extend_from_slice(&(orphans.len() as u32).to_le_bytes());
+        for orphan in orphans {
+            bytes.extend_from_slice(&orphan.to_value());
+        }
         bytes
     }
 
     /// The forest of a checkpoint; what is wrong with the list if it cannot be read. An empty list is
     /// that of a database without any checkpoint.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Forest, &'static str> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Planted, &'static str> {
         let forest = Forest::default();
         if bytes.is_empty() {
-            return Ok(forest);
+            let orphans = Vec::new();
+            return Ok(Planted { forest, orphans });
         }
         let split = bytes.split_at_checked(HEAD_BYTES);
         let (head, list) = split.ok_or("the list of trees is cut short")?;
         if head[0] != VERSION {
             return Err("the list of trees has an unknown version");
         }
-        if list.len() as u64 != u64::from(u32_at(head, 1)) * TREE_BYTES as u64 {
-            return Err("the list of trees has a length that does not fit its count");
-        }
+        let trees_bytes = u32_at(head, 1) as usize * TREE_BYTES;
+        let split = list.split_at_checked(trees_bytes);
+        let (list, behind) = split.ok_or("the list of trees is shorter than its count says")?;
+        let orphans = orphans(behind)?;
         let mut last = TreeId(0);
         for entry in list.chunks_exact(TREE_BYTES) {
             let (low, high) = (u32_at(entry, 4), u32_at(entry, 8));
@@ -94,7 +114,7 @@ impl Forest {
             last = id;
             forest.add(Arc::new(Tree::existing(id, root)));
         }
-        Ok(forest)
+        Ok(Planted { forest, orphans })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
@@ -106,6 +126,18 @@ impl Forest {
     }
 }
 
+fn orphans(bytes: &[u8]) -> Result<Vec<Stub>, &'static str> {
+    let split = bytes.split_at_checked(4);
+    let (count, stubs) = split.ok_or("the list of orphans is cut short")?;
+    if stubs.len() as u64 != u64::from(u32_at(count, 0)) * STUB_BYTES as u64 {
+        return Err("the list of orphans has a length that does not fit its count");
+    }
+    Ok(stubs
+        .chunks_exact(STUB_BYTES)
+        .filter_map(Stub::from_value)
+        .collect())
+}
+
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let four = bytes[at..at + 4].try_into().expect("four bytes are four");
     u32::from_le_bytes(four)
@@ -115,6 +147,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::Forest;
     use crate::access::btree::Tree;
+    use crate::access::btree::overflow::Stub;
     use crate::ids::{PageId, TreeId};
     use std::sync::Arc;
 
@@ -130,16 +163,28 @@ mod tests {
     fn a_forest_comes_back_from_its_list() {
         let before = forest();
         before.remove(TreeId(2)).unwrap();
-        let again = Forest::from_bytes(&before.to_bytes()).unwrap();
-        assert_eq!(again.tree(TreeId(7)).unwrap().root(), PageId(1 << 35));
-        assert!(again.tree(TreeId(2)).is_none());
-        assert_eq!(again.trees().len(), 2);
-        assert!(Forest::from_bytes(&[]).unwrap().trees().is_empty());
+        let stub = Stub {
+            bytes: 5_000,
+            first: PageId(77),
+        };
+        let again = Forest::from_bytes(&before.to_bytes(&[stub])).unwrap();
+        assert_eq!(
+            again.forest.tree(TreeId(7)).unwrap().root(),
+            PageId(1 << 35)
+        );
+        assert!(again.forest.tree(TreeId(2)).is_none());
+        assert_eq!(again.forest.trees().len(), 2);
+        assert_eq!(again.orphans, [stub]);
+        assert!(Forest::from_bytes(&[]).unwrap().forest.trees().is_empty());
     }
 
     #[test]
     fn no_bytes_make_it_panic() {
-        let bytes = forest().to_bytes();
+        let stub = Stub {
+            bytes: 5_000,
+            first: PageId(77),
+        };
+        let bytes = forest().to_bytes(&[stub]);
         for cut in 1..bytes.len() {
             assert!(Forest::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
         }
@@ -148,8 +193,8 @@ mod tests {
             let mut changed = bytes.clone();
             let at = random.usize(..changed.len());
             changed[at] = random.u8(..);
-            if let Ok(forest) = Forest::from_bytes(&changed) {
-                assert_eq!(forest.trees().len(), 3);
+            if let Ok(planted) = Forest::from_bytes(&changed) {
+                assert_eq!(planted.forest.trees().len(), 3);
             }
         }
     }

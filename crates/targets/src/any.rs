@@ -131,7 +131,8 @@ macro_rules! targets {
 
 targets! {
     Null: crate::null::Null,
-    Engine: crate::engine::EngineLog,
+    Engine: crate::engine::Engine,
+    TransientEngine: crate::engine::TransientEngine,
     Sqlite: crate::sqlite::Sqlite,
     SqliteQueue: crate::sqlite::SqliteQueue,
     #[cfg(feature = "lmdb")]

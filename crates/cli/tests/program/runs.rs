@@ -62,7 +62,7 @@ fn sqlite_keeps_every_acknowledged_row_by_threads_and_by_queue() {
 }
 
 #[test]
-fn the_log_of_the_engine_keeps_every_acknowledged_row() {
+fn the_engine_keeps_every_acknowledged_row() {
     let folder = folder();
     let said = quick_run(
         folder.path(),
@@ -70,8 +70,8 @@ fn the_log_of_the_engine_keeps_every_acknowledged_row() {
     );
     assert_eq!(said.code, 0, "{said:?}");
     let record = said.json();
-    assert_eq!(record["target"]["name"], "engine (log only)");
-    assert_eq!(record["target"]["isolation"], "none claimed");
+    assert_eq!(record["target"]["name"], "engine");
+    assert_eq!(record["target"]["isolation"], "serializable");
     let checks = record["checks"].as_array().unwrap();
     assert!(
         checks.iter().any(|check| check["outcome"] == "held"),

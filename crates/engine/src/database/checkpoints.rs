@@ -210,7 +210,7 @@ fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed
         dirty: cut.dirty,
         freed: cut.freed,
         next_page: cut.next_page,
-        meta: forest.to_bytes(),
+        meta: forest.to_bytes(&core.stubs_of_versions()),
     };
     inside.running = Some(Running {
         checkpoint: inside.file.begin(work),

@@ -7,14 +7,14 @@
 //! Opening: lock and root of the data file, its pages, the forest, the log's commits behind the root,
 //! ghosts that the checkpoint had caught, the catalogue, and what it calls unfinished (`recovery`).
 
-use crate::access::btree::Tree;
+use crate::access::btree::{Tree, overflow};
 use crate::buffer::{Buffer, BufferOptions};
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
-use crate::forest::Forest;
+use crate::forest::{Forest, Planted};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::{Log, Threads};
 use crate::options::Options;
@@ -86,12 +86,16 @@ pub(crate) fn open<D: Disk>(
         ..options
     };
     options.check()?;
+    let planted = planted(&file, directory)?;
     let mut parts = Parts {
         buffer: buffer(&options),
-        forest: forest(&file, directory)?,
+        forest: planted.forest,
         redone: Redone::default(),
     };
     parts.load(&file, options.resident_bytes_max)?;
+    for orphan in planted.orphans {
+        overflow::free(&parts.buffer, orphan);
+    }
     parts.plant_catalog()?;
     let log = parts.redo(disk, directory, &file, &options, threads)?;
     parts.drop_ghosts();
@@ -241,7 +245,7 @@ pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
     elsewhere.unwrap_or_else(|| directory.join(LOG))
 }
 
-fn forest<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Forest> {
+fn planted<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Planted> {
     Forest::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
         path: directory.join(DATA),
         offset: 0,

@@ -171,3 +171,28 @@ fn parts_of_transactions_are_measured_and_the_sum_of_outcomes_holds() {
     assert_eq!(stats.transactions.commits, 641, "the rows, and the table");
     assert_eq!(stats.log.group_commits.sum, 641, "all of them were written");
 }
+
+#[test]
+fn long_values_that_only_a_snapshot_still_saw_leave_no_pages_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    put(&engine, "one", 1, &[1; 3_000]);
+    let tree = engine.catalog().table("one").unwrap().tree;
+    let pages = engine.core.buffer.pages_of(tree).len();
+    let mut reader = Session::new(&engine.core).unwrap();
+    reader.begin(Begin::ReadOnly).unwrap();
+    put(&engine, "one", 1, &[2; 3_000]);
+    let checkpoints = engine.checkpoints.as_ref().unwrap();
+    checkpoints.run(&engine.core, &engine.forest).unwrap();
+    assert!(
+        engine.core.buffer.pages_of(tree).len() > pages,
+        "both values are kept"
+    );
+    drop(reader);
+    drop(engine);
+    let engine = reopened(&directory).unwrap();
+    assert_eq!(engine.core.buffer.pages_of(tree).len(), pages);
+    assert_eq!(rows(&engine, "one")[&1], [2; 3_000]);
+}

@@ -9,6 +9,7 @@ use crate::ids::Csn;
 use crate::log::frame::Kind;
 use crate::log::handle::Log;
 use crate::log::outlet::claim_bytes;
+use std::sync::atomic::{Ordering, fence};
 use syncline_disk::Disk;
 
 /// Room for one record.
@@ -85,6 +86,14 @@ impl<D: Disk> Reserved<'_, D> {
             "a record is no longer than its permit"
         );
         self.fill(Kind::Transaction, record, length);
+        // Commits behind this one may have found a gap and gone to sleep, and whoever published this
+        // one need not wait for it. Both publish first and fence, and only then look at the other's
+        // slot: at least one of them sees both.
+        fence(Ordering::SeqCst);
+        let shared = self.log.shared();
+        if shared.ring.is_published(self.csn.next()) {
+            shared.hand_over();
+        }
         Ticket { csn: self.csn }
     }
 

@@ -49,8 +49,17 @@ struct Slot {
 #[derive(Debug)]
 struct Content {
     record: Vec<u8>,
-    waker: Option<Waker>,
+    /// Who waits for the commit: its client, mostly; others who have seen it, sometimes.
+    waiters: Vec<Waiter>,
+    /// Names the next waiter of this slot.
+    next_waiter: u64,
     kind: Kind,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    name: u64,
+    waker: Waker,
     worker: u32,
 }
 
@@ -89,9 +98,9 @@ impl Ring {
             published: AtomicU64::new(0),
             content: Mutex::new(Content {
                 record: Vec::new(),
-                waker: None,
+                waiters: Vec::new(),
+                next_waiter: 0,
                 kind: Kind::Void,
-                worker: NO_WORKER,
             }),
         };
         Ring {
@@ -156,13 +165,17 @@ impl Ring {
             std::mem::swap(&mut content.record, record);
             content.kind = kind;
             slot.published.store(csn.0, Ordering::Release);
-            content.waker.take()
+            if content.waiters.is_empty() {
+                Vec::new()
+            } else {
+                std::mem::take(&mut content.waiters)
+            }
         };
         record.clear();
         // The commit that had the slot is complete (invariant 1), but whoever completed it may not
-        // have come to its waker yet while a later group has already given claims back.
-        if let Some(waker) = before {
-            waker.wake();
+        // have come to its wakers yet while a later group has already given claims back.
+        for waiter in before {
+            waiter.waker.wake();
         }
     }
 
@@ -200,32 +213,47 @@ impl Ring {
         }))
     }
 
-    /// Leaves a waker to be woken when that commit is complete; one a commit. The caller looks at the
-    /// horizon once more afterwards: only then is no wake-up lost.
-    pub(super) fn register(&self, csn: Csn, worker: u32, waker: &Waker) {
+    /// Leaves a waker to be woken when that commit is complete; again under the name that an earlier
+    /// call gave, if it gave one. The caller looks at the horizon once more afterwards: only then is no
+    /// wake-up lost.
+    pub(super) fn register(
+        &self,
+        csn: Csn,
+        worker: u32,
+        waker: &Waker,
+        name: Option<u64>,
+    ) -> Option<u64> {
         let slot = self.slot(csn);
         let mut content = lock(&slot.content);
         // If the slot has gone to a later commit, this one is complete, and the caller will see it.
         if slot.published.load(Ordering::Acquire) != csn.0 {
-            return;
+            return None;
         }
-        content.worker = worker;
-        match &mut content.waker {
-            Some(known) => known.clone_from(waker),
-            none => *none = Some(waker.clone()),
+        let is_it = |waiter: &&mut Waiter| name == Some(waiter.name);
+        if let Some(known) = content.waiters.iter_mut().find(is_it) {
+            known.waker.clone_from(waker);
+            return name;
         }
+        let name = content.next_waiter;
+        content.next_waiter += 1;
+        content.waiters.push(Waiter {
+            name,
+            waker: waker.clone(),
+            worker,
+        });
+        Some(name)
     }
 
-    /// Removes the waker of a ticket that is no longer awaited.
-    pub(super) fn deregister(&self, csn: Csn) {
+    /// Removes the waker that was left under that name: its ticket is no longer awaited.
+    pub(super) fn deregister(&self, csn: Csn, name: Option<u64>) {
         let slot = self.slot(csn);
         let mut content = lock(&slot.content);
         if slot.published.load(Ordering::Acquire) == csn.0 {
-            content.waker = None;
+            content.waiters.retain(|waiter| name != Some(waiter.name));
         }
     }
 
-    /// The waker of a commit and the worker it belongs to, taken out.
+    /// A waker of a commit and the worker it belongs to, taken out; one after another.
     #[inline]
     pub(super) fn take_waker(&self, csn: Csn) -> Option<(Waker, u32)> {
         let slot = self.slot(csn);
@@ -233,8 +261,8 @@ impl Ring {
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
         }
-        let worker = content.worker;
-        content.waker.take().map(|waker| (waker, worker))
+        let waiter = content.waiters.pop()?;
+        Some((waiter.waker, waiter.worker))
     }
 
     /// Frees the slots of commits that are complete, after their wakers were taken.
@@ -266,9 +294,12 @@ fn lock(content: &Mutex<Content>) -> MutexGuard<'_, Content> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Lack, Ring};
+    use super::{Lack, NO_WORKER, Ring};
     use crate::ids::Csn;
     use crate::log::frame::Kind;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::task::{Wake, Waker};
 
     fn published(ring: &Ring, csn: Csn) -> Option<Vec<u8>> {
         ring.drain(csn, |record| record.content.to_vec())
@@ -319,6 +350,40 @@ mod tests {
         // Nobody asked while all eight slots went to later commits: the horizon says where to look.
         assert_eq!(ring.next(), Csn(18));
         assert_eq!(ring.published_prefix(Csn(12)), Csn(17));
+    }
+
+    #[test]
+    fn everybody_who_waits_for_a_commit_is_woken_and_leaves_alone() {
+        struct Count(AtomicU64);
+        impl Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        let count = || Arc::new(Count(AtomicU64::new(0)));
+        let counts = [count(), count(), count()];
+        let wakers = counts
+            .each_ref()
+            .map(|count| Waker::from(Arc::clone(count)));
+        let ring = Ring::new(8, Csn(1));
+        ring.set_space(1 << 20);
+        ring.claim(512).unwrap();
+        let csn = ring.take();
+        assert_eq!(ring.register(csn, NO_WORKER, &wakers[0], None), None);
+        ring.publish(csn, Kind::Transaction, &mut Vec::new());
+        let names = wakers
+            .each_ref()
+            .map(|waker| ring.register(csn, 3, waker, None));
+        assert_eq!(ring.register(csn, 3, &wakers[1], names[1]), names[1]);
+        ring.deregister(csn, names[2]);
+        while let Some((waker, worker)) = ring.take_waker(csn) {
+            assert_eq!(worker, 3);
+            waker.wake();
+        }
+        let woken = counts
+            .each_ref()
+            .map(|count| count.0.load(Ordering::SeqCst));
+        assert_eq!(woken, [1, 1, 0]);
     }
 
     #[test]

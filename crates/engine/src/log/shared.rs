@@ -274,7 +274,7 @@ impl<D: Disk> Shared<D> {
             own: 0,
         };
         for csn in from.0 + 1..=to.0 {
-            if let Some((waker, worker)) = self.ring.take_waker(Csn(csn)) {
+            while let Some((waker, worker)) = self.ring.take_waker(Csn(csn)) {
                 if worker == me {
                     woken.own += 1;
                 } else {
@@ -293,7 +293,7 @@ impl<D: Disk> Shared<D> {
     fn wake_all(&self) {
         let next = self.ring.next();
         for csn in self.horizon.get().0 + 1..next.0 {
-            if let Some((waker, _)) = self.ring.take_waker(Csn(csn)) {
+            while let Some((waker, _)) = self.ring.take_waker(Csn(csn)) {
                 waker.wake();
             }
         }

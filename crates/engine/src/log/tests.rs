@@ -581,3 +581,91 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
         assert_eq!(log.horizon(), last.csn);
     });
 }
+
+/// A commit that nobody waits for fills a gap: whoever sleeps behind it is woken, on one ticket or two.
+#[test]
+fn a_gap_that_is_filled_in_passing_wakes_those_behind_it() {
+    let log = Log::create(
+        &simulated(),
+        Path::new("log"),
+        DatabaseId::random(),
+        small(),
+    )
+    .unwrap();
+    for _ in 0..50 {
+        let first = log.reserve(1).unwrap().take();
+        let ticket = log.reserve(1).unwrap().take().publish(&mut vec![2]);
+        let (sender, woken) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                let (log, sender) = (&log, sender.clone());
+                scope.spawn(move || {
+                    log.wait(ticket).unwrap();
+                    sender.send(()).unwrap();
+                });
+            }
+            std::thread::yield_now();
+            first.publish(&mut vec![1]);
+            for _ in 0..2 {
+                let waited = woken.recv_timeout(Duration::from_secs(20));
+                if waited.is_err() {
+                    // Lets the sleepers go, so that the test fails instead of hanging.
+                    log.flush().unwrap();
+                }
+                waited.expect("both are woken");
+            }
+        });
+        log.release(log.horizon());
+    }
+}
+
+/// Who has read what a commit wrote waits for it too, beside its own client: futures of any worker or
+/// none, and blocked threads. None of them may lose its wake-up to another, or to one that goes away.
+#[test]
+fn all_who_wait_for_one_commit_are_woken() {
+    within_a_minute(|| {
+        let disk = simulated();
+        let directory = Path::new("log");
+        let log = Log::create(&disk, directory, DatabaseId::random(), Options::tiny()).unwrap();
+        let worker = log.worker();
+        let recalls: Vec<_> = (0..4)
+            .map(|_| {
+                let woken = AtomicBool::new(false);
+                let thread = std::thread::current();
+                Arc::new(Recall { woken, thread })
+            })
+            .collect();
+        for round in 0..200 {
+            worker.cork();
+            let ticket = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
+            let mut waiting: Vec<_> = recalls
+                .iter()
+                .map(|recall| {
+                    let mut completion = Box::pin(worker.completion(ticket));
+                    let waker = Waker::from(Arc::clone(recall));
+                    let context = &mut Context::from_waker(&waker);
+                    assert!(completion.as_mut().poll(context).is_pending());
+                    completion
+                })
+                .collect();
+            // One of them goes away, the first one too.
+            drop(waiting.remove(round % 4));
+            std::thread::scope(|scope| {
+                let blocked = scope.spawn(|| log.wait(ticket).unwrap());
+                if round % 2 == 0 {
+                    std::thread::yield_now();
+                }
+                worker.uncork();
+                blocked.join().unwrap();
+            });
+            assert!(log.horizon() >= ticket.csn);
+            for (place, recall) in recalls.iter().enumerate() {
+                let woken = recall.woken.swap(false, Ordering::SeqCst);
+                assert!(
+                    woken || place == round % 4,
+                    "{place} of round {round} sleeps on"
+                );
+            }
+        }
+    });
+}

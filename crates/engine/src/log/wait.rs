@@ -23,6 +23,8 @@ pub struct Completion<'l, D: Disk> {
     ticket: Ticket,
     worker: u32,
     registered: bool,
+    /// The name of its waker at the ring.
+    name: Option<u64>,
 }
 
 impl<'l, D: Disk> Completion<'l, D> {
@@ -32,6 +34,7 @@ impl<'l, D: Disk> Completion<'l, D> {
             ticket,
             worker,
             registered: false,
+            name: None,
         }
     }
 }
@@ -46,11 +49,12 @@ impl<D: Disk> Future for Completion<'_, D> {
             self.registered = false;
             return Poll::Ready(outcome);
         }
-        shared.ring.register(csn, self.worker, context.waker());
+        let waker = context.waker();
+        self.name = shared.ring.register(csn, self.worker, waker, self.name);
         self.registered = true;
         // The horizon may have passed between the look and the registration.
         if let Some(outcome) = shared.outcome(csn) {
-            shared.ring.deregister(csn);
+            shared.ring.deregister(csn, self.name);
             self.registered = false;
             return Poll::Ready(outcome);
         }
@@ -66,7 +70,7 @@ impl<D: Disk> Drop for Completion<'_, D> {
         if !self.registered {
             return;
         }
-        self.shared.ring.deregister(self.ticket.csn);
+        self.shared.ring.deregister(self.ticket.csn, self.name);
         // It may have been woken, and its worker be expected for it alone.
         if self.worker != NO_WORKER && self.shared.workers.expect_no_more(self.worker) {
             self.shared.writer_signal.raise();
@@ -79,6 +83,7 @@ impl<D: Disk> Drop for Completion<'_, D> {
 pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
     let csn = ticket.csn;
     let over = || shared.outcome(csn);
+    let mut name = None;
     loop {
         if let Some(outcome) = over() {
             return outcome;
@@ -90,9 +95,9 @@ pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
             }
             continue;
         }
-        with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker));
+        name = with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker, name));
         if let Some(outcome) = over() {
-            shared.ring.deregister(csn);
+            shared.ring.deregister(csn, name);
             return outcome;
         }
         if shared.is_busy() || shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) == 0 {

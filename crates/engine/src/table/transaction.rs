@@ -15,6 +15,7 @@ use crate::table::read::{self, Walk};
 use crate::table::row::Row;
 use crate::table::write;
 use crate::txn::{Begin, Core, Direction, Savepoint, Session};
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use syncline_disk::Disk;
@@ -294,6 +295,15 @@ impl<D: Disk> TypedSession<D> {
     #[inline]
     fn parts(&mut self) -> (&mut Session<D>, &mut Memory) {
         (&mut self.session, &mut self.memory)
+    }
+}
+
+impl<D: Disk> fmt::Debug for TypedSession<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("TypedSession");
+        debug
+            .field("is_open", &self.is_open())
+            .finish_non_exhaustive()
     }
 }
 

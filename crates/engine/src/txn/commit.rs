@@ -299,7 +299,7 @@ pub(super) fn refusal_of<D: Disk>(
     {
         return Error::Conflict(conflict);
     }
-    if let Err(error) = core.wait_stable(seen.max(txn.seen)) {
+    if let Err(error) = core.wait_stable(seen.max(txn.depends_on())) {
         return error;
     }
     let (tree, key) = (txn.trees[tree as usize].id, key.into());

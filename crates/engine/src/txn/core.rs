@@ -239,7 +239,6 @@ impl<D: Disk> Core<D> {
     /// The overflow pages that only old versions hold, by their stubs. To be called with the gate closed.
     /// A cut contains these pages, but after a restart nothing leads to them: whoever writes the cut
     /// notes them beside it, and frees them when it is opened.
-    #[cfg(test)]
     pub(crate) fn stubs_of_versions(&self) -> Vec<Stub> {
         debug_assert!(self.gate.is_closed(), "else a version may be about to go");
         let stubs = self.versions.stubs();

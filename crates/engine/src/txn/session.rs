@@ -261,7 +261,9 @@ impl<D: Disk> Session<D> {
             Some(conflict) => Err(Error::Conflict(conflict)),
             None if has_writes => commit(core, txn),
             // Everything read is of one moment, the read point: the transaction stands there.
-            None => Ok(Ticket { csn: txn.seen }),
+            None => Ok(Ticket {
+                csn: txn.depends_on(),
+            }),
         };
         match &result {
             Ok(ticket) if has_writes => {
@@ -380,7 +382,7 @@ fn refuse<D: Disk>(
     row: (u32, &[u8]),
     refusal: Refusal,
 ) -> Error {
-    match refusal_of(core, txn, row, refusal, txn.seen) {
+    match refusal_of(core, txn, row, refusal, Csn::ZERO) {
         Error::Conflict(conflict) => txn.conflict(conflict),
         other => other,
     }

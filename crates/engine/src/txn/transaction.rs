@@ -41,7 +41,7 @@ pub(super) struct Transaction {
     pub(super) seat: u32,
     /// Everything read is as it was after this commit.
     pub(super) read_point: Csn,
-    /// The newest commit whose row was seen.
+    /// The newest commit whose row was looked at.
     pub(super) seen: Csn,
     /// The session's last commit.
     pub(super) last: Csn,
@@ -135,6 +135,13 @@ impl Transaction {
     #[inline]
     pub(super) fn is_read_only(&self) -> bool {
         matches!(self.kind, Some(Begin::ReadOnly | Begin::ReadOnlyAtHorizon))
+    }
+
+    /// The newest commit that what was read depends on. A snapshot may have looked at newer rows, to
+    /// find that their older versions are what it sees.
+    #[inline]
+    pub(super) fn depends_on(&self) -> Csn {
+        self.seen.min(self.read_point)
     }
 
     /// Breaks the transaction: it must be run again.

@@ -181,7 +181,6 @@ impl Versions {
 
     /// The stubs of all versions whose values lie in overflow pages, as they lay in leaves, one after
     /// another.
-    #[cfg(test)]
     pub(super) fn stubs(&self) -> Vec<u8> {
         let mut stubs = Vec::new();
         for shard in &self.shards {

@@ -1,5 +1,7 @@
-//! Which module a transaction is in, at the doors of its parts; and how long the parts take, measured in one transaction of each session's 64: reading the
-//! clock twice would cost more than a read of a row.
+//! Which module a transaction is in, at the doors of its parts; and how long the parts take.
+//!
+//! Times are measured in one of 64 transactions of each session: reading the clock twice would cost as
+//! much as reading a row.
 
 use crate::distribution::{Distribution, SharedDistribution};
 use syncline_metering::tag::{self, Entered};

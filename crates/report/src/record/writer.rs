@@ -249,9 +249,9 @@ mod tests {
     #[test]
     fn names_need_no_quotes_and_sort_by_time() {
         let identity = Identity::new("run", 1_795_166_100_000_000_000, 1);
-        let name = file_name(&identity, "insert-engine (log only)-8c");
+        let name = file_name(&identity, "insert-engine (transient)-8c");
         let expected = format!(
-            "2026-11-20T0915Z-insert-engine-log-only-8c-{}.jsonl",
+            "2026-11-20T0915Z-insert-engine-transient-8c-{}.jsonl",
             identity.id
         );
         assert_eq!(name, expected);

@@ -39,11 +39,11 @@ pub(crate) const SQLITE_QUEUE: Store = Store {
 };
 
 pub(crate) const ENGINE: Store = Store {
-    name: "engine (log only)",
+    name: "engine",
     version: "0.1.0",
     durability: "data",
     evidence: "log opened with O_DIRECT and RWF_DSYNC, by its own word",
-    isolation: "none claimed",
+    isolation: "serializable",
     model: "futures",
 };
 

@@ -1,52 +1,43 @@
-//! Our engine as far as it exists: its log, under tables in memory. Named `engine (log only)`.
+//! Our engine in this process: typed tables on disk with group commit, or in memory alone.
 //!
-//! A transaction keeps its writes to itself until it commits; then they are applied to the tables, and
-//! the rows as they are afterwards go into one log record. One that reads nothing before is not
-//! looked at before either: a write of it that fits no row shows at its commit. Reads see the
-//! newest applied rows, whoever wrote them and whether or not they are durable yet: no isolation is
-//! claimed. Opening an existing log replays its records into the tables.
+//! A table of the plan is a table of the database, an index is an index. Where the plan leaves the key
+//! to the store, or has none, the target counts rows up: the count is the key, or a first column that
+//! the plan does not see. Each client is a session of the engine on the thread of its worker; what it
+//! reads it reads at once, and its commit waits for a ticket, as a future or by blocking.
 //!
 //! | file | what stands in it |
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
 //! | `place.rs` | the directory: claimed, refused if not ours, removed |
-//! | `codec.rs` | rows and keys as bytes; keys in the order of their values |
-//! | `key.rs` | a key whose first bytes are compared as one number |
-//! | `table.rs` | a table in memory |
-//! | `merge.rs` | a scan over the parts of a table and the transaction's own rows |
-//! | `writes.rs` | what a transaction has written and not committed |
-//! | `apply.rs` | the writes made on the tables, all or none |
-//! | `record.rs` | what stands in a log record |
-//! | `store.rs` | log and tables: commit and replay |
-//! | `prepared.rs` | the plan's operations, ready to be executed |
-//! | `client.rs` | the transaction under way |
-//! | `session.rs` | the session that runner and workload see |
+//! | `store.rs` | the database and its tables: made, and opened again |
+//! | `prepared.rs` | the plan's operations, by positions in the database's tables |
+//! | `values.rs` | values from the contract to the engine and back |
+//! | `read.rs` | rows by key, along a path, and joined |
+//! | `figure.rs` | one figure over the rows of a path |
+//! | `write.rs` | rows added, changed and deleted |
+//! | `failure.rs` | how an error of the engine ends a transaction |
+//! | `session.rs` | a client |
 //! | `target.rs` | the target, and what it says of itself |
 //!
-//! What it does not do: secondary indexes, joins, aggregates; the log is never cut, since nothing
-//! else keeps the rows.
+//! What it does not do: under `isolation=snapshot` a locking read does not lock; a transaction that
+//! only reads such a row is not held against those who change it.
 
-mod apply;
-mod client;
-mod codec;
-mod key;
-mod merge;
+mod failure;
+mod figure;
 mod place;
 mod prepared;
-mod record;
+mod read;
 mod session;
 mod settings;
 mod store;
-mod table;
 mod target;
-mod writes;
+mod values;
+mod write;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod transaction_tests;
 
 pub use session::EngineSession;
 pub(crate) use settings::LISTING;
 pub(crate) use target::open;
-pub use target::{EngineLog, EngineWorker};
+pub use target::{Engine, EngineTarget, EngineWorker, TransientEngine};

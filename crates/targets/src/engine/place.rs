@@ -1,9 +1,17 @@
-//! The directory of a store: refused if it holds what is not ours, emptied, removed.
+//! The directory of a database: refused if it holds what is not ours, emptied, removed.
 //!
-//! Ours are a log's lock file, its segment files, and the mark of a log being made. Invariants:
-//! 1. Nothing is removed from a directory that holds any other name, or a segment file that does not
-//!    begin as a log's does.
-//! 2. A directory that was there before stays; one that was made here goes with the store.
+//! | name | ours if |
+//! |---|---|
+//! | `data` | it begins as a data file does |
+//! | `data.new` | likewise, or with zeros: its making was cut off |
+//! | `making` | it is empty |
+//! | `log` | it is a directory of nothing but the names below |
+//! | `log/lock`, `log/making` | it is empty |
+//! | `log/segment-N.log` | it begins as a log segment does, or with zeros |
+//!
+//! Invariants:
+//! 1. Nothing is removed from a directory that holds anything else.
+//! 2. A directory that was there before stays; one that was made here goes with the database.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,7 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-const MAGIC: &[u8; 8] = b"SYNCLOG1";
+const DATA_MAGIC: [u8; 8] = *b"SYNCDAT1";
+const LOG_MAGIC: [u8; 8] = *b"SYNCLOG1";
+
+/// The directory of the log in that of the database.
+const LOG: &str = "log";
 
 /// See the module.
 #[derive(Debug)]
@@ -32,7 +44,7 @@ impl Place {
         }
     }
 
-    /// Where the log stands.
+    /// Where the database stands.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }
@@ -52,7 +64,7 @@ impl Place {
         let ours = self.ours()?;
         refuse_in_use(&self.directory)?;
         self.claimed.store(true, Ordering::SeqCst);
-        ours.iter().try_for_each(|path| delete(path))
+        ours.remove()
     }
 
     /// A store that is there already is taken as it is.
@@ -65,7 +77,7 @@ impl Place {
         if !self.claimed.swap(false, Ordering::SeqCst) {
             return Ok(());
         }
-        self.ours()?.iter().try_for_each(|path| delete(path))?;
+        self.ours()?.remove()?;
         if self.made.swap(false, Ordering::SeqCst) {
             let removed = fs::remove_dir(&self.directory);
             removed.map_err(|error| failed("remove", &self.directory, &error))?;
@@ -74,21 +86,42 @@ impl Place {
     }
 
     /// Our files; a failure if there is any other.
-    fn ours(&self) -> TargetResult<Vec<PathBuf>> {
-        let looked = |error: &io::Error| failed("look at", &self.directory, error);
-        let mut ours = Vec::new();
-        for entry in fs::read_dir(&self.directory).map_err(|error| looked(&error))? {
-            let path = entry.map_err(|error| looked(&error))?.path();
-            if !is_ours(&path).map_err(|error| failed("read", &path, &error))? {
-                let what = format!(
-                    "{} was not made by syncline; name a directory that is free, or empty it yourself",
-                    path.display()
-                );
-                return Err(Failure::new(FailureKind::Storage, what));
+    fn ours(&self) -> TargetResult<Ours> {
+        let log = self.directory.join(LOG);
+        let mut ours = Ours {
+            files: Vec::new(),
+            log: None,
+        };
+        for path in paths_in(&self.directory)? {
+            if path == log && is_directory(&path) {
+                ours.log = Some(path);
+            } else {
+                ours.files.push(own(path, is_ours)?);
             }
-            ours.push(path);
+        }
+        if let Some(log) = &ours.log {
+            for path in paths_in(log)? {
+                ours.files.push(own(path, is_ours_in_log)?);
+            }
         }
         Ok(ours)
+    }
+}
+
+/// What stands in a directory and is ours.
+struct Ours {
+    files: Vec<PathBuf>,
+    /// The log's directory, to be removed behind its files.
+    log: Option<PathBuf>,
+}
+
+impl Ours {
+    fn remove(&self) -> TargetResult<()> {
+        self.files.iter().try_for_each(|path| delete(path))?;
+        match &self.log {
+            Some(log) => fs::remove_dir(log).map_err(|error| failed("remove", log, &error)),
+            None => Ok(()),
+        }
     }
 }
 
@@ -102,13 +135,41 @@ impl Drop for Place {
     }
 }
 
-fn is_ours(path: &Path) -> io::Result<bool> {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+fn paths_in(directory: &Path) -> TargetResult<Vec<PathBuf>> {
+    let looked = |error: &io::Error| failed("look at", directory, error);
+    let entries = fs::read_dir(directory).map_err(|error| looked(&error))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths
+        .collect::<io::Result<_>>()
+        .map_err(|error| looked(&error))
+}
+
+/// The path, if `is_ours` says so of its name.
+fn own(path: PathBuf, is_ours: fn(&str, &Path) -> io::Result<bool>) -> TargetResult<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let is_ours = is_ours(name.unwrap_or_default(), &path);
+    if is_ours.map_err(|error| failed("read", &path, &error))? {
+        return Ok(path);
+    }
+    let what = format!(
+        "{} was not made by syncline; name a directory that is free, or empty it yourself",
+        path.display()
+    );
+    Err(Failure::new(FailureKind::Storage, what))
+}
+
+fn is_ours(name: &str, path: &Path) -> io::Result<bool> {
+    match name {
+        "data" => begins_with(path, DATA_MAGIC),
+        "data.new" => Ok(begins_with(path, DATA_MAGIC)? || begins_with(path, [0; 8])?),
+        "making" => is_empty(path),
+        _ => Ok(false),
+    }
+}
+
+fn is_ours_in_log(name: &str, path: &Path) -> io::Result<bool> {
     if matches!(name, "lock" | "making") {
-        return Ok(fs::symlink_metadata(path)?.len() == 0);
+        return is_empty(path);
     }
     let number = name
         .strip_prefix("segment-")
@@ -116,24 +177,42 @@ fn is_ours(path: &Path) -> io::Result<bool> {
     if number.is_none_or(|number| number.parse::<u32>().is_err()) {
         return Ok(false);
     }
-    let mut first = Vec::new();
-    File::open(path)?
-        .take(MAGIC.len() as u64)
-        .read_to_end(&mut first)?;
     // A file whose making was interrupted is empty or begins with zeros.
-    Ok(first == MAGIC || first.iter().all(|&byte| byte == 0))
+    Ok(begins_with(path, LOG_MAGIC)? || begins_with(path, [0; 8])?)
 }
 
-fn refuse_in_use(directory: &Path) -> TargetResult<()> {
-    let path = directory.join("lock");
-    match File::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed("open", &path, &error)),
-        Ok(file) => file.try_lock().map_err(|why| {
-            let what = format!("{} is in use by another run: {why}", directory.display());
-            Failure::new(FailureKind::Storage, what)
-        }),
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+fn is_empty(path: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(path)?;
+    Ok(found.is_file() && found.len() == 0)
+}
+
+/// True if the file begins with these bytes, or is shorter and all zeros where zeros are sought.
+fn begins_with(path: &Path, bytes: [u8; 8]) -> io::Result<bool> {
+    let mut first = Vec::new();
+    if fs::symlink_metadata(path)?.is_file() {
+        File::open(path)?.take(8).read_to_end(&mut first)?;
+        return Ok(first == bytes || (bytes == [0; 8] && first.iter().all(|byte| *byte == 0)));
     }
+    Ok(false)
+}
+
+/// Refuses a database that is open, here or elsewhere.
+fn refuse_in_use(directory: &Path) -> TargetResult<()> {
+    for path in [directory.join("data"), directory.join(LOG).join("lock")] {
+        match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(failed("open", &path, &error)),
+            Ok(file) => file.try_lock().map_err(|why| {
+                let what = format!("{} is in use by another run: {why}", directory.display());
+                Failure::new(FailureKind::Storage, what)
+            })?,
+        }
+    }
+    Ok(())
 }
 
 fn delete(path: &Path) -> TargetResult<()> {

@@ -1,145 +1,125 @@
-//! Operations of a plan, ready to be executed; and the keys between which a scan walks.
+//! The plan's operations, by positions in the database's tables.
 
-use super::codec::{key_of, put_key};
-use super::key::Key;
-use super::table::KeyRange;
-use std::ops::Bound;
-use std::rc::Rc;
-use syncline_contract::{Action, By, ColumnId, KeyGivenBy, Limit, Order, Plan, Range, Set, Value};
+use super::store::PlanTable;
+use syncline_contract as contract;
+use syncline_contract::{
+    Action, Aggregate, By, ColumnId, Limit, Order, Plan, Range, Set, Side, TableId, Value,
+};
+use syncline_engine as engine;
+use syncline_engine::Direction;
 
-/// What a client needs of a plan.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) operations: Box<[Operation]>,
-    pub(super) tables: Box<[Keys]>,
-}
-
-/// How a table's keys are made.
-#[derive(Debug)]
-pub(super) struct Keys {
-    pub(super) columns: Vec<usize>,
-    pub(super) width: usize,
-    pub(super) by_server: bool,
-}
-
-/// An operation.
+/// An operation. Tables are positions in the plan, columns positions in the database's table.
 #[derive(Debug)]
 pub(super) enum Operation {
-    Get {
-        table: usize,
-        columns: Vec<usize>,
-    },
+    Get { table: usize, columns: Vec<usize> },
     Scan(Scan),
-    Insert {
-        table: usize,
-    },
-    Update {
-        table: usize,
-        sets: Rc<[(ColumnId, Set)]>,
-    },
-    Delete {
-        table: usize,
-    },
-    /// Refused before a run by the target's capabilities.
-    Impossible,
+    Join(Join),
+    Figure(Figure),
+    Insert { table: usize },
+    Update(Update),
+    Delete { table: usize },
 }
 
-/// A scan by primary key.
+/// An access path.
+#[derive(Debug)]
+pub(super) struct Path {
+    pub(super) table: usize,
+    /// The index by name; none for the primary key.
+    pub(super) index: Option<&'static str>,
+    pub(super) equal: usize,
+    pub(super) range: Range,
+}
+
+/// See [`Action::Scan`].
 #[derive(Debug)]
 pub(super) struct Scan {
-    pub(super) table: usize,
-    equal: usize,
-    range: Range,
-    pub(super) backwards: bool,
+    pub(super) path: Path,
+    pub(super) direction: Direction,
     limit: Limit,
     pub(super) columns: Vec<usize>,
 }
 
-impl Prepared {
-    pub(super) fn new(plan: &Plan) -> Prepared {
-        let keys = plan.tables().iter().map(|table| Keys {
-            columns: table.key.iter().map(|column| column.0).collect(),
-            width: table.columns.len(),
-            by_server: table.key_given_by == KeyGivenBy::Server,
-        });
-        let operations = plan.operations().iter().map(|one| prepare(&one.action));
-        Prepared {
-            operations: operations.collect(),
-            tables: keys.collect(),
-        }
-    }
+/// See [`Action::Join`]. Left rows are kept with the columns that must match, then the answered ones.
+#[derive(Debug)]
+pub(super) struct Join {
+    pub(super) left: Path,
+    pub(super) left_columns: Vec<usize>,
+    /// How many of the kept columns must match.
+    pub(super) matching: usize,
+    /// The right rows: the path's leading columns are equal to those kept columns.
+    pub(super) right: Path,
+    pub(super) prefix: Vec<usize>,
+    /// What must match beyond: a kept column, and a column of the right table.
+    pub(super) rest: Vec<(usize, usize)>,
+    pub(super) columns: Vec<Answered>,
 }
 
-fn prepare(action: &Action) -> Operation {
-    let indexes = |columns: &[ColumnId]| columns.iter().map(|column| column.0).collect();
-    match action {
-        Action::Get { table, columns, .. } => Operation::Get {
-            table: table.0,
-            columns: indexes(columns),
-        },
-        Action::Scan {
-            path,
-            order,
-            limit,
-            columns,
-            ..
-        } if path.by == By::Key => Operation::Scan(Scan {
-            table: path.table.0,
-            equal: path.equal,
-            range: path.range,
-            backwards: *order == Order::Descending,
-            limit: *limit,
-            columns: indexes(columns),
-        }),
-        Action::Insert { table } => Operation::Insert { table: table.0 },
-        Action::Update { table, sets } => Operation::Update {
-            table: table.0,
-            sets: sets.clone().into(),
-        },
-        Action::Delete { table } => Operation::Delete { table: table.0 },
-        Action::Scan { .. } | Action::Join { .. } | Action::Aggregate { .. } => {
-            Operation::Impossible
+/// Where an answered column of a join stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Answered {
+    Kept(usize),
+    Right(usize),
+}
+
+/// See [`Action::Aggregate`].
+#[derive(Debug)]
+pub(super) struct Figure {
+    pub(super) path: Path,
+    pub(super) function: Aggregate,
+    /// The column that the function is of; none for a count of rows.
+    pub(super) column: Option<usize>,
+}
+
+/// See [`Action::Update`].
+#[derive(Debug)]
+pub(super) struct Update {
+    pub(super) table: usize,
+    pub(super) key_columns: usize,
+    pub(super) sets: Vec<(usize, Set)>,
+}
+
+impl Operation {
+    /// Every operation of a plan.
+    pub(super) fn all(plan: &Plan, tables: &[PlanTable]) -> Box<[Operation]> {
+        let prepare = Prepare { plan, tables };
+        let operations = plan.operations().iter();
+        operations
+            .map(|one| prepare.operation(&one.action))
+            .collect()
+    }
+
+    /// True if it writes.
+    #[inline]
+    pub(super) fn writes(&self) -> bool {
+        matches!(
+            self,
+            Operation::Insert { .. } | Operation::Update(_) | Operation::Delete { .. }
+        )
+    }
+
+    /// True if it may have been refused with that error at the commit.
+    pub(super) fn may_meet(&self, error: &engine::Error, tables: &[PlanTable]) -> bool {
+        let is = |position: usize, name: &str| tables[position].handle.name() == name;
+        match (self, error) {
+            (Operation::Insert { table }, engine::Error::DuplicateKey { table: name, .. })
+            | (Operation::Delete { table }, engine::Error::NoRow { table: name }) => {
+                is(*table, name)
+            }
+            (
+                Operation::Update(update),
+                engine::Error::NoRow { table: name }
+                | engine::Error::Unfit { table: name, .. }
+                | engine::Error::DuplicateKey {
+                    table: name,
+                    index: Some(_),
+                },
+            ) => is(update.table, name),
+            _ => false,
         }
     }
 }
 
 impl Scan {
-    /// The keys that it walks over; none if there can be none. `bytes` is memory to be used again.
-    pub(super) fn bounds(&self, bytes: &mut Vec<u8>, values: &[Value<'_>]) -> Option<KeyRange> {
-        let low = self.low(bytes, values);
-        let high = self.high(bytes, values);
-        let is_empty = matches!(&high, Bound::Excluded(high) if *high <= low);
-        (!is_empty).then_some((Bound::Included(low), high))
-    }
-
-    /// The first key, inclusive: the equal columns, and the start of the range.
-    fn low(&self, bytes: &mut Vec<u8>, values: &[Value<'_>]) -> Key {
-        let columns = match self.range {
-            Range::All => self.equal,
-            Range::From | Range::Between => self.equal + 1,
-        };
-        key_of(bytes, values[..columns].iter().copied())
-    }
-
-    /// Behind the last key: the first that does not begin with the equal columns and the end of the
-    /// range.
-    fn high(&self, bytes: &mut Vec<u8>, values: &[Value<'_>]) -> Bound<Key> {
-        bytes.clear();
-        for value in &values[..self.equal] {
-            put_key(bytes, *value);
-        }
-        if self.range == Range::Between {
-            put_key(bytes, values[self.equal + 1]);
-        }
-        while let Some(last) = bytes.pop() {
-            if let Some(next) = last.checked_add(1) {
-                bytes.push(next);
-                return Bound::Excluded(Key::new(bytes));
-            }
-        }
-        Bound::Unbounded
-    }
-
     /// How many rows it answers at most; none if the limit asked for is no number of rows.
     pub(super) fn rows_max(&self, values: &[Value<'_>]) -> Option<usize> {
         let rows = match self.limit {
@@ -151,5 +131,166 @@ impl Scan {
             },
         };
         Some(usize::try_from(rows).unwrap_or(usize::MAX))
+    }
+}
+
+impl Path {
+    /// The path that it is in the engine.
+    pub(super) fn of<'t>(&self, tables: &'t [PlanTable]) -> engine::Result<engine::Path<'t>> {
+        let table = &tables[self.table].handle;
+        self.index
+            .map_or_else(|| Ok(table.into()), |name| table.by(name))
+    }
+}
+
+struct Prepare<'p> {
+    plan: &'p Plan,
+    tables: &'p [PlanTable],
+}
+
+impl Prepare<'_> {
+    fn operation(&self, action: &Action) -> Operation {
+        match action {
+            Action::Get { table, columns, .. } => Operation::Get {
+                table: table.0,
+                columns: self.columns(*table, columns),
+            },
+            Action::Scan {
+                path,
+                order,
+                limit,
+                columns,
+                ..
+            } => Operation::Scan(Scan {
+                path: self.path(path),
+                direction: match order {
+                    Order::Ascending => Direction::Ascending,
+                    Order::Descending => Direction::Descending,
+                },
+                limit: *limit,
+                columns: self.columns(path.table, columns),
+            }),
+            Action::Join {
+                path,
+                right,
+                on,
+                columns,
+            } => Operation::Join(self.join(path, *right, on, columns)),
+            Action::Aggregate { path, function } => Operation::Figure(Figure {
+                path: self.path(path),
+                function: *function,
+                column: column_of(*function).map(|column| self.column(path.table, column)),
+            }),
+            Action::Insert { table } => Operation::Insert { table: table.0 },
+            Action::Update { table, sets } => Operation::Update(Update {
+                table: table.0,
+                key_columns: self.table(*table).key.len(),
+                sets: sets
+                    .iter()
+                    .map(|(column, set)| (self.column(*table, *column), *set))
+                    .collect(),
+            }),
+            Action::Delete { table } => Operation::Delete { table: table.0 },
+        }
+    }
+
+    fn table(&self, table: TableId) -> &contract::Table {
+        &self.plan.tables()[table.0]
+    }
+
+    fn column(&self, table: TableId, column: ColumnId) -> usize {
+        self.tables[table.0].column(column)
+    }
+
+    fn columns(&self, table: TableId, columns: &[ColumnId]) -> Vec<usize> {
+        columns
+            .iter()
+            .map(|column| self.column(table, *column))
+            .collect()
+    }
+
+    fn path(&self, path: &contract::Path) -> Path {
+        Path {
+            table: path.table.0,
+            index: match path.by {
+                By::Key => None,
+                By::Index(index) => Some(self.table(path.table).indexes[index.0].name),
+            },
+            equal: path.equal,
+            range: path.range,
+        }
+    }
+
+    fn join(
+        &self,
+        left: &contract::Path,
+        right: TableId,
+        on: &[(ColumnId, ColumnId)],
+        columns: &[(Side, ColumnId)],
+    ) -> Join {
+        let mut left_columns: Vec<usize> = on
+            .iter()
+            .map(|(column, _)| self.column(left.table, *column))
+            .collect();
+        let columns = columns.iter().map(|(side, column)| match side {
+            Side::Right => Answered::Right(self.column(right, *column)),
+            Side::Left => {
+                left_columns.push(self.column(left.table, *column));
+                Answered::Kept(left_columns.len() - 1)
+            }
+        });
+        let columns = columns.collect();
+        let (index, prefix) = self.best_path(right, on);
+        let beyond = on
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| !prefix.contains(place));
+        Join {
+            left: self.path(left),
+            left_columns,
+            matching: on.len(),
+            rest: beyond
+                .map(|(place, (_, of))| (place, self.column(right, *of)))
+                .collect(),
+            right: Path {
+                table: right.0,
+                index,
+                equal: prefix.len(),
+                range: Range::All,
+            },
+            prefix,
+            columns,
+        }
+    }
+
+    /// The key or index of which the most leading columns must match, and by which pairs.
+    fn best_path(
+        &self,
+        right: TableId,
+        on: &[(ColumnId, ColumnId)],
+    ) -> (Option<&'static str>, Vec<usize>) {
+        let leading = |columns: &[ColumnId]| -> Vec<usize> {
+            let pair_of = |column| on.iter().position(|(_, of)| of == column);
+            columns.iter().map_while(pair_of).collect()
+        };
+        let table = self.table(right);
+        let mut best = (None, leading(&table.key));
+        for index in &table.indexes {
+            let pairs = leading(&index.columns);
+            if pairs.len() > best.1.len() {
+                best = (Some(index.name), pairs);
+            }
+        }
+        best
+    }
+}
+
+fn column_of(function: Aggregate) -> Option<ColumnId> {
+    match function {
+        Aggregate::Count => None,
+        Aggregate::CountDistinct(column)
+        | Aggregate::Sum(column)
+        | Aggregate::Min(column)
+        | Aggregate::Max(column) => Some(column),
     }
 }

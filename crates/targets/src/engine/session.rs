@@ -1,118 +1,208 @@
-//! A client: executes reads at once, keeps writes to itself, and awaits its commit's ticket.
+//! A client: a session of the engine whose transactions begin with their first operation.
+//!
+//! What only reads begins so that it never conflicts: at the horizon of what is stable, with the
+//! session's own commits. Where commits are acknowledged before they are written (durability none), it
+//! reads the newest published moment instead, which is one of the same order of commits.
 
-use super::client::Client;
-use super::prepared::{Operation, Prepared};
-use super::store::{Store, stop};
-use super::writes::Change;
+use super::failure::{statement, stop};
+use super::prepared::Operation;
+use super::read::Memory;
+use super::store::PlanTable;
 use std::rc::Rc;
 use std::sync::Arc;
-use syncline_contract::{
-    Failure, FailureKind, OperationId, Plan, Rows, Session, Shape, Stop, TableId, Value,
-};
-use syncline_disk::RealDisk;
+use syncline_contract::{OperationId, Replies, Rows, Session, Shape, Stop, TableId, Value};
+use syncline_disk::Disk;
 use syncline_engine::log::{Ticket, Worker};
+use syncline_engine::{Begin, Change, Error, TypedSession};
 
 /// Rows that a load commits at once.
 const LOAD_ROWS: usize = 500;
 
-/// A client of the engine's log.
+/// A client of the engine.
 #[derive(Debug)]
-pub struct EngineSession {
-    prepared: Prepared,
-    client: Client,
+pub struct EngineSession<D: Disk> {
+    operations: Box<[Operation]>,
+    client: Client<D>,
+    begins: Begins,
+    shape: Shape,
+    /// The operations of the transaction that write, in order.
+    writes: Vec<OperationId>,
     /// The worker whose uncork completes the tickets; none where clients block their threads.
-    worker: Option<Rc<Worker<RealDisk>>>,
+    worker: Option<Rc<Worker<D>>>,
 }
 
-impl EngineSession {
+/// How transactions begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begins {
+    pub(super) reading: Begin,
+    pub(super) writing: Begin,
+}
+
+/// What operations work with.
+#[derive(Debug)]
+pub(super) struct Client<D: Disk> {
+    pub(super) session: TypedSession<D>,
+    pub(super) tables: Arc<[PlanTable]>,
+    pub(super) replies: Replies,
+    /// The left rows of a join.
+    pub(super) left: Rows,
+    /// Memory to be used again.
+    pub(super) values: Memory,
+    pub(super) changes: Vec<Change<'static>>,
+}
+
+impl<D: Disk> EngineSession<D> {
     pub(super) fn new(
-        store: Arc<Store>,
-        worker: Option<Rc<Worker<RealDisk>>>,
-        plan: &Plan,
-    ) -> EngineSession {
+        session: TypedSession<D>,
+        tables: Arc<[PlanTable]>,
+        operations: Box<[Operation]>,
+        begins: Begins,
+        worker: Option<Rc<Worker<D>>>,
+    ) -> EngineSession<D> {
         EngineSession {
-            prepared: Prepared::new(plan),
-            client: Client::new(store),
+            operations,
+            client: Client {
+                session,
+                tables,
+                replies: Replies::default(),
+                left: Rows::default(),
+                values: Vec::new(),
+                changes: Vec::new(),
+            },
+            begins,
+            shape: Shape::Several,
+            writes: Vec::new(),
             worker,
         }
     }
 
-    /// Publishes what the transaction has written; none if it has written nothing.
+    /// Begins the transaction if this is its first operation.
     #[inline]
-    fn publish(&mut self) -> Result<Option<Ticket>, Stop> {
-        let Some((ticket, bytes)) = self.client.publish()? else {
-            return Ok(None);
-        };
-        if let Some(worker) = &self.worker {
-            worker.staged(bytes);
+    fn open(&mut self, writes: bool) -> Result<(), Stop> {
+        if self.client.session.is_open() {
+            return Ok(());
         }
-        Ok(Some(ticket))
+        let begin = match self.shape {
+            Shape::Several => self.begins.writing,
+            Shape::Single if writes => self.begins.writing,
+            Shape::Single | Shape::ReadOnly => self.begins.reading,
+        };
+        let begun = self.client.session.begin(begin);
+        begun.map_err(|error| stop(&error))
     }
 
     #[inline]
     async fn complete(&self, ticket: Ticket) -> Result<(), Stop> {
         let completed = match &self.worker {
             Some(worker) => worker.completion(ticket).await,
-            None => self.client.store().log.wait(ticket),
+            None => self.client.session.wait(ticket),
         };
         completed.map_err(|error| stop(&error))
     }
+
+    /// Tells the worker how much was published.
+    #[inline]
+    fn staged(&self) {
+        if let Some(worker) = &self.worker {
+            worker.staged(self.client.session.record_bytes_max());
+        }
+    }
+
+    /// The end that an error makes, in the operation that met it: the one under way, or if the data
+    /// refuse what was written before, the only one of the transaction that can have met it.
+    #[cold]
+    fn stopped(&self, error: &Error, under_way: Option<OperationId>) -> Stop {
+        let is_of_writes = matches!(
+            error,
+            Error::DuplicateKey { .. } | Error::NoRow { .. } | Error::Unfit { .. }
+        );
+        let may = |id: &&OperationId| self.operations[id.0].may_meet(error, &self.client.tables);
+        let mut met = self.writes.iter().filter(may).copied();
+        let only = met.next().filter(|first| met.all(|other| other == *first));
+        let is_write = |id: OperationId| self.operations[id.0].writes();
+        let operation = match under_way {
+            Some(id) if is_write(id) || !is_of_writes => Some(id),
+            _ => only,
+        };
+        match (stop(error), operation) {
+            (Stop::Failed(failure), Some(id)) => Stop::Failed(Box::new(failure.in_operation(id))),
+            (stop, _) => stop,
+        }
+    }
 }
 
-impl Session for EngineSession {
+impl<D: Disk> Session for EngineSession<D> {
     #[inline]
-    fn begin(&mut self, _shape: Shape) {
-        self.client.clear();
+    fn begin(&mut self, shape: Shape) {
+        debug_assert!(
+            !self.client.session.is_open(),
+            "a transaction was left open"
+        );
+        self.client.replies.clear();
+        self.writes.clear();
+        self.shape = shape;
     }
 
     #[inline]
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
-        let EngineSession {
-            prepared, client, ..
-        } = self;
-        let keys = |table: usize| &prepared.tables[table];
-        let of = Some(operation);
-        let sent = match &prepared.operations[operation.0] {
-            Operation::Insert { table } => client.insert(of, *table, keys(*table), values),
-            Operation::Get { table, columns } => client.get(*table, columns, values),
-            Operation::Scan(scan) => client.scan(scan, values),
-            Operation::Update { table, sets } => {
-                client.update(of, *table, keys(*table), sets, values)
+        let writes = self.operations[operation.0].writes();
+        self.open(writes)?;
+        if writes {
+            if self.shape == Shape::ReadOnly {
+                return Err(misused());
             }
-            Operation::Delete { table } => client.write(of, *table, values, Change::Delete),
-            Operation::Impossible => Err(misused()),
+            self.writes.push(operation);
+        }
+        let client = &mut self.client;
+        let sent = match &self.operations[operation.0] {
+            Operation::Insert { table } => client.insert(*table, values),
+            Operation::Get { table, columns } => client.get(*table, columns, values),
+            Operation::Update(update) => client.update(update, values),
+            Operation::Delete { table } => client.delete(*table, values),
+            Operation::Scan(scan) => match scan.rows_max(values) {
+                Some(rows_max) => client.scan(scan, rows_max, values),
+                None => return Err(statement("the limit of a scan is no whole number from 0")),
+            },
+            Operation::Join(join) => client.join(join, values),
+            Operation::Figure(figure) => return client.figure(figure, values),
         };
-        sent.map_err(|stop| in_operation(stop, operation))
+        sent.map_err(|error| self.stopped(&error, Some(operation)))
     }
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        self.client.receive().ok_or_else(misused)
+        self.client.replies.receive().ok_or_else(misused)
     }
 
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
-        match self.publish()? {
-            Some(ticket) => self.complete(ticket).await,
-            None => Ok(()),
+        if !self.client.session.is_open() {
+            return Ok(());
         }
+        let committed = self.client.session.commit();
+        let ticket = committed.map_err(|error| self.stopped(&error, None))?;
+        if !self.writes.is_empty() {
+            self.staged();
+        }
+        self.complete(ticket).await
     }
 
     async fn abort(&mut self) {
-        self.client.clear();
+        self.client.session.abort();
+        self.client.replies.clear();
     }
 
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
-        self.client.clear();
+        self.begin(Shape::Several);
         let mut last = None;
-        for (number, row) in batch.iter().enumerate() {
-            let keys = &self.prepared.tables[table.0];
-            self.client.load(table.0, keys, row)?;
-            if (number + 1) % LOAD_ROWS == 0 {
-                last = self.publish()?.or(last);
-            }
+        for first in (0..batch.len()).step_by(LOAD_ROWS) {
+            let rows = first..batch.len().min(first + LOAD_ROWS);
+            let Client {
+                session, tables, ..
+            } = &mut self.client;
+            last = Some(tables[table.0].load(session, batch, rows)?);
+            self.staged();
         }
-        last = self.publish()?.or(last);
         // What is complete is a prefix: the last part's ticket answers for all.
         match last {
             Some(ticket) => self.complete(ticket).await,
@@ -123,18 +213,5 @@ impl Session for EngineSession {
 
 #[cold]
 fn misused() -> Stop {
-    let what = "the operation is none of this target, or no question waits for an answer";
-    Failure::new(FailureKind::Statement, what).into()
-}
-
-/// A failure that names no operation is of this one; a read may have found that a write before it
-/// does not fit.
-#[cold]
-fn in_operation(stop: Stop, operation: OperationId) -> Stop {
-    match stop {
-        Stop::Failed(failure) if failure.operation.is_none() => {
-            Stop::Failed(Box::new(failure.in_operation(operation)))
-        }
-        other => other,
-    }
+    statement("no question waits for an answer, or a transaction that only reads writes")
 }

@@ -1,151 +1,241 @@
-//! Log and tables: commit, and replay.
+//! The database and its tables: made of a plan, and opened again.
 //!
-//! Invariants:
-//! 1. A commit applies its rows, takes its number and publishes its record under the locks of all its
-//!    shards. So rows of one key are logged in the order in which they were applied, and replay ends
-//!    where memory did.
-//! 2. The record is published after the rows were applied.
+//! Invariant: no number that a table has given to a row is given again, also after it was opened
+//! again: then it goes on behind the greatest that is there.
 
-use super::apply::{Locked, apply};
-use super::codec::given_key;
-use super::record;
-use super::table::{SHARDS, Table};
-use super::writes::{Refused, Write};
+use super::failure::{failure, stop};
+use super::values::{given, kind_of};
+use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
-use syncline_contract::{Failure, FailureKind, KeyGivenBy, Plan, Stop, TargetResult};
-use syncline_disk::RealDisk;
-use syncline_engine::log::{Log, Options, Permit, Ticket};
-use syncline_engine::{Csn, DatabaseId, Error};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use syncline_contract as contract;
+use syncline_contract::{Failure, FailureKind, KeyGivenBy, Plan, Rows, Stop, TargetResult};
+use syncline_disk::{Disk, NullDisk, RealDisk};
+use syncline_engine::{
+    Begin, Database, Direction, Error, KeyRange, Options, Result, Row, Schema, Table, TypedSession,
+    Value,
+};
+
+/// The column that numbers the rows of a table without a key. No column of a plan has such a name.
+const NUMBER: &str = "#";
+
+/// A disk on which a database can be made.
+pub trait Ground: Disk {
+    /// A new database, in an empty directory if it is kept at all.
+    fn create(directory: &Path, options: Options) -> Result<Database<Self>>;
+}
+
+impl Ground for RealDisk {
+    fn create(directory: &Path, options: Options) -> Result<Database> {
+        Database::create(directory, options)
+    }
+}
+
+impl Ground for NullDisk {
+    fn create(_directory: &Path, options: Options) -> Result<Database<NullDisk>> {
+        Database::transient(options)
+    }
+}
 
 /// See the module.
 #[derive(Debug)]
-pub(super) struct Store {
-    pub(super) log: Log<RealDisk>,
-    pub(super) tables: Vec<Table>,
+pub(super) struct Store<D: Disk> {
+    pub(super) database: Database<D>,
+    pub(super) tables: Arc<[PlanTable]>,
 }
 
-/// Why a commit could not be made.
+/// A table of the plan in the database.
+pub(super) struct PlanTable {
+    pub(super) handle: Table,
+    pub(super) numbers: Option<Numbers>,
+}
+
+/// What counts the rows of a table up.
 #[derive(Debug)]
-pub(super) enum NotCommitted {
-    /// A write does not fit the row that is there now.
-    Refused(Refused),
-    /// The log has refused or failed.
-    Log(Error),
+pub(super) struct Numbers {
+    /// The column that holds the number.
+    pub(super) column: usize,
+    /// True if the plan does not know that column.
+    pub(super) is_hidden: bool,
+    /// The greatest number that was given.
+    last: AtomicI64,
 }
 
-impl Store {
-    /// A new log in an empty directory, and empty tables.
-    pub(super) fn create(directory: &Path, options: Options, plan: &Plan) -> TargetResult<Store> {
-        let database = DatabaseId::random();
-        let log = Log::create(&RealDisk, directory, database, options);
-        let log = log.map_err(|error| failure(&error))?;
-        let named = log_names(&log, plan);
-        named.map_err(|error| failure(&error))?;
-        Ok(Store {
-            log,
-            tables: tables(plan),
-        })
+impl<D: Ground> Store<D> {
+    /// A new database with the plan's tables, empty.
+    pub(super) fn create(
+        directory: &Path,
+        options: Options,
+        plan: &Plan,
+    ) -> TargetResult<Store<D>> {
+        let made = D::create(directory, options).and_then(|database| {
+            let tables = plan.tables().iter().map(|table| {
+                let handle = database.create_table(schema(table)?)?;
+                Ok(PlanTable::new(handle, table))
+            });
+            let tables = tables.collect::<Result<_>>()?;
+            Ok(Store { database, tables })
+        });
+        made.map_err(|error| failure(&error))
     }
+}
 
-    /// The log in a directory, replayed into tables.
-    pub(super) fn open(directory: &Path, options: &Options, plan: &Plan) -> TargetResult<Store> {
-        let tables = tables(plan);
-        let mut wrong = None;
-        let mut replay = |csn: Csn, record: &[u8]| {
-            if record::apply(&tables, plan, record).is_none() {
-                wrong.get_or_insert(csn);
+impl Store<RealDisk> {
+    /// The database of a directory; refused if it holds other tables than the plan's.
+    pub(super) fn open(
+        directory: &Path,
+        options: Options,
+        plan: &Plan,
+    ) -> TargetResult<Store<RealDisk>> {
+        let database = Database::open(directory, options).map_err(|error| failure(&error))?;
+        let tables = plan.tables().iter().map(|table| opened(&database, table));
+        let tables = tables.collect::<Result<Option<Arc<[_]>>>>();
+        match tables.map_err(|error| failure(&error))? {
+            Some(tables) if database.tables().len() == tables.len() => {
+                Ok(Store { database, tables })
             }
-        };
-        let log = Log::open(&RealDisk, directory, None, Csn::ZERO, options, &mut replay);
-        let log = log.map_err(|error| failure(&error))?;
-        if let Some(csn) = wrong {
-            let what = format!(
-                "the record of {csn} in {} is of other tables than this workload's; name its own",
-                directory.display()
-            );
-            return Err(Failure::new(FailureKind::Storage, what));
-        }
-        let store = Store { log, tables };
-        store.find_given_keys(plan);
-        Ok(store)
-    }
-
-    /// Makes a transaction's writes on the newest rows and publishes them; all or none. Gives the
-    /// record's length too. Empties `writes`; `record` is memory to be used again.
-    #[inline]
-    pub(super) fn commit(
-        &self,
-        writes: &mut Vec<Write>,
-        record: &mut Vec<u8>,
-    ) -> Result<(Ticket, usize), NotCommitted> {
-        let bytes_max = record::bytes_max(writes);
-        let permit = self.log.reserve(bytes_max).map_err(NotCommitted::Log)?;
-        record::start(record, writes.len());
-        // One write is the rule; it needs neither a list of locks nor a way back.
-        if let [_] = writes[..]
-            && let Some(write) = writes.pop()
-        {
-            let mut shard = self.tables[write.table].lock(Table::shard_of(&write.key));
-            apply(write, &mut shard, record).map_err(NotCommitted::Refused)?;
-            return Ok(publish(permit, record));
-        }
-        let mut shards = Locked::new(&self.tables, writes);
-        let applied = shards.apply_all(writes, record);
-        applied.map_err(NotCommitted::Refused)?;
-        Ok(publish(permit, record))
-    }
-
-    /// Keys that the store gives go on behind the greatest that was replayed.
-    fn find_given_keys(&self, plan: &Plan) {
-        for (table, declared) in self.tables.iter().zip(plan.tables()) {
-            let by_row = declared.key.is_empty();
-            if !by_row && declared.key_given_by == KeyGivenBy::Client {
-                continue;
-            }
-            for shard in 0..SHARDS {
-                let last = table
-                    .lock(shard)
-                    .last_key_value()
-                    .map(|(key, _)| given_key(key));
-                table.keep_clear_of(last.unwrap_or(0));
+            _ => {
+                let what = format!(
+                    "{} holds other tables than this workload's; name its own store",
+                    directory.display()
+                );
+                Err(Failure::new(FailureKind::Storage, what))
             }
         }
     }
 }
 
-/// Takes a number and publishes the record under it; the caller holds the locks.
-#[inline]
-fn publish(permit: Permit<'_, RealDisk>, record: &mut Vec<u8>) -> (Ticket, usize) {
-    let bytes = record.len();
-    (permit.take().publish(record), bytes)
-}
-
-fn log_names(log: &Log<RealDisk>, plan: &Plan) -> Result<(), Error> {
-    let mut record = record::names(plan);
-    let ticket = log.reserve(record.len())?.take().publish(&mut record);
-    log.wait(ticket)
-}
-
-fn tables(plan: &Plan) -> Vec<Table> {
-    plan.tables().iter().map(|_| Table::new()).collect()
-}
-
-/// An error of the log as a failure.
-pub(super) fn failure(error: &Error) -> Failure {
-    let kind = match error {
-        Error::Full { .. } => FailureKind::DiskFull,
-        Error::Disk(error) if error.is_full() => FailureKind::DiskFull,
-        Error::TooLarge { .. } => FailureKind::Limit,
-        _ => FailureKind::Storage,
+/// A table that is there, with its numbers; none if it is another one.
+fn opened(database: &Database, table: &contract::Table) -> Result<Option<PlanTable>> {
+    let handle = match database.table(table.name) {
+        Err(Error::NoSuch { .. }) => return Ok(None),
+        found => found?,
     };
-    Failure::new(kind, error.to_string())
+    if *handle.schema() != schema(table)? {
+        return Ok(None);
+    }
+    let table = PlanTable::new(handle, table);
+    if let Some(numbers) = &table.numbers {
+        let last = greatest(&mut database.session()?, &table.handle, numbers.column)?;
+        numbers.keep_clear_of(last);
+    }
+    Ok(Some(table))
 }
 
-/// An error of the log as the end of a transaction.
-pub(super) fn stop(error: &Error) -> Stop {
-    let failure = Box::new(failure(error));
-    match error {
-        Error::Indeterminate { .. } => Stop::Unknown(failure),
-        _ => Stop::Failed(failure),
+/// The greatest number in a table that has it as its key; zero if it is empty.
+fn greatest<D: Disk>(session: &mut TypedSession<D>, table: &Table, column: usize) -> Result<i64> {
+    let mut greatest = 0;
+    session.begin(Begin::ReadOnly)?;
+    let see = |row: Row<'_>| {
+        greatest = row.value(column)?.as_int().unwrap_or(0);
+        Ok(ControlFlow::Break(()))
+    };
+    session.scan(table, KeyRange::ALL, Direction::Descending, 1, see)?;
+    session.abort();
+    Ok(greatest)
+}
+
+/// What the database calls a table of the plan.
+fn schema(table: &contract::Table) -> Result<Schema> {
+    let names = |columns: &[contract::ColumnId]| -> Vec<&str> {
+        columns
+            .iter()
+            .map(|column| table.columns[column.0].name)
+            .collect()
+    };
+    let mut schema = Schema::table(table.name);
+    if table.key.is_empty() {
+        schema = schema.column(NUMBER, syncline_engine::Kind::Int);
+    }
+    for column in &table.columns {
+        let kind = kind_of(column.kind);
+        schema = if column.nullable {
+            schema.nullable(column.name, kind)
+        } else {
+            schema.column(column.name, kind)
+        };
+    }
+    schema = if table.key.is_empty() {
+        schema.key([NUMBER])
+    } else {
+        schema.key(names(&table.key))
+    };
+    for index in &table.indexes {
+        let columns = names(&index.columns);
+        schema = if index.unique {
+            schema.unique(index.name, columns)
+        } else {
+            schema.index(index.name, columns)
+        };
+    }
+    schema.build()
+}
+
+impl PlanTable {
+    fn new(handle: Table, table: &contract::Table) -> PlanTable {
+        let is_hidden = table.key.is_empty();
+        let is_numbered = is_hidden || table.key_given_by == KeyGivenBy::Server;
+        let numbers = is_numbered.then(|| Numbers {
+            column: table.key.first().map_or(0, |key| key.0),
+            is_hidden,
+            last: AtomicI64::new(0),
+        });
+        PlanTable { handle, numbers }
+    }
+
+    /// The position of a column of the plan.
+    pub(super) fn column(&self, column: contract::ColumnId) -> usize {
+        let is_hidden = |numbers: &Numbers| numbers.is_hidden;
+        column.0 + usize::from(self.numbers.as_ref().is_some_and(is_hidden))
+    }
+
+    /// Adds rows of a batch, whole but for a hidden number, in one transaction, which is published
+    /// when this returns: the ticket is to be waited for.
+    pub(super) fn load<D: Disk>(
+        &self,
+        session: &mut TypedSession<D>,
+        rows: &Rows,
+        range: std::ops::Range<usize>,
+    ) -> std::result::Result<syncline_engine::log::Ticket, Stop> {
+        let loaded = session.run(Begin::Serializable, |transaction| {
+            let mut values = Vec::with_capacity(rows.width() + 1);
+            for row in range.clone().map(|number| rows.row(number)) {
+                values.clear();
+                match &self.numbers {
+                    Some(numbers) if numbers.is_hidden => values.push(Value::Int(numbers.give())),
+                    Some(numbers) => numbers.keep_clear_of(match row.value(numbers.column) {
+                        contract::Value::Int(number) => number,
+                        _ => 0,
+                    }),
+                    None => {}
+                }
+                values.extend(row.values().map(given));
+                transaction.insert(&self.handle, &values)?;
+            }
+            Ok(())
+        });
+        loaded
+            .map(|((), ticket)| ticket)
+            .map_err(|error| stop(&error))
+    }
+}
+
+impl Numbers {
+    /// The next number.
+    #[inline]
+    pub(super) fn give(&self) -> i64 {
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    fn keep_clear_of(&self, number: i64) {
+        self.last.fetch_max(number, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for PlanTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PlanTable({})", self.handle.name())
     }
 }

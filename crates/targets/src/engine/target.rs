@@ -1,9 +1,11 @@
-//! The engine's log as a target, and what it says of itself.
+//! The engine as a target, and what it says of itself.
 
+use super::failure::failure;
 use super::place::Place;
-use super::session::EngineSession;
+use super::prepared::Operation;
+use super::session::{Begins, EngineSession};
 use super::settings::{LISTING, Settings, word_of};
-use super::store::{Store, failure};
+use super::store::{Ground, Store};
 use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::path;
@@ -16,27 +18,42 @@ use syncline_contract::{
     Capabilities, ClientModel, Evidence, Failure, FailureKind, Isolation, LogPlace, Plan, Setting,
     Target, TargetResult,
 };
-use syncline_disk::RealDisk;
-use syncline_engine::log;
+use syncline_disk::{NullDisk, RealDisk};
+use syncline_engine::{Begin, Database, Stats, log};
 
-/// The engine's log under tables in memory.
+/// The engine on a disk.
+pub type Engine = EngineTarget<RealDisk>;
+
+/// The engine in memory alone.
+pub type TransientEngine = EngineTarget<NullDisk>;
+
+/// See the module.
 #[derive(Debug)]
-pub struct EngineLog {
-    settings: Settings,
-    store: Mutex<Option<Arc<Store>>>,
-    // After the store, so that its files are closed before a private directory is removed.
-    place: Place,
+pub struct EngineTarget<D: Ground> {
+    pub(super) settings: Settings,
+    store: Mutex<Option<Store<D>>>,
+    // After the store, so that its files are closed before a private directory is removed. None in
+    // memory alone.
+    place: Option<Place>,
 }
 
 /// Opens what an `engine:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let settings = Settings::parse(&url.given(LISTING)?)?;
+    if settings.is_transient {
+        if url.path.is_some() {
+            return Err(Error::Malformed {
+                url: url.text.clone(),
+                why: "in transient mode nothing is kept, so it has no path",
+                form: "engine?mode=transient",
+            });
+        }
+        return Ok(AnyTarget::TransientEngine(EngineTarget::new(
+            settings, None,
+        )));
+    }
     let place = place(url)?;
-    Ok(AnyTarget::Engine(EngineLog {
-        settings,
-        store: Mutex::new(None),
-        place,
-    }))
+    Ok(AnyTarget::Engine(EngineTarget::new(settings, Some(place))))
 }
 
 fn place(url: &Url) -> Result<Place, Error> {
@@ -58,44 +75,75 @@ fn place(url: &Url) -> Result<Place, Error> {
     Ok(Place::new(path, false))
 }
 
-impl EngineLog {
-    /// Opens a log that is there, and replays it into the plan's tables; in place of `create`.
+impl Engine {
+    /// Opens a database that is there, and holds it against the plan's tables; in place of `create`.
     pub fn reopen(&self, plan: &Plan) -> TargetResult<()> {
         let mut store = self.store();
         *store = None;
-        let options = self.settings.log_options();
-        *store = Some(Arc::new(Store::open(
-            self.place.directory(),
-            &options,
-            plan,
-        )?));
-        self.place.adopt();
+        if let Some(place) = &self.place {
+            let options = self.settings.options.clone();
+            *store = Some(Store::open(place.directory(), options, plan)?);
+            place.adopt();
+        }
         Ok(())
     }
+}
 
-    /// What the log has done since it was created or opened; none before.
-    pub fn log_stats(&self) -> Option<log::Stats> {
-        self.store().as_ref().map(|store| store.log.stats())
+impl<D: Ground> EngineTarget<D> {
+    fn new(settings: Settings, place: Option<Place>) -> EngineTarget<D> {
+        EngineTarget {
+            settings,
+            store: Mutex::new(None),
+            place,
+        }
     }
 
-    fn store(&self) -> MutexGuard<'_, Option<Arc<Store>>> {
+    /// What the database has done since it was created or opened; none before.
+    pub fn stats(&self) -> Option<Stats> {
+        self.store().as_ref().map(|store| store.database.stats())
+    }
+
+    /// Makes a checkpoint now.
+    pub fn checkpoint(&self) -> TargetResult<()> {
+        self.with(|store| store.database.checkpoint().map(drop))
+    }
+
+    fn store(&self) -> MutexGuard<'_, Option<Store<D>>> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn created(&self) -> TargetResult<Arc<Store>> {
+    /// What `look` makes of the store.
+    fn with<R>(
+        &self,
+        look: impl FnOnce(&Store<D>) -> syncline_engine::Result<R>,
+    ) -> TargetResult<R> {
+        let store = self.store();
         let not_created = || Failure::new(FailureKind::Storage, "the store was not created yet");
-        self.store().clone().ok_or_else(not_created)
+        look(store.as_ref().ok_or_else(not_created)?).map_err(|error| failure(&error))
+    }
+
+    fn begins(&self) -> Begins {
+        Begins {
+            reading: match self.settings.options.log.durability {
+                log::Durability::None => Begin::Snapshot,
+                log::Durability::Data | log::Durability::Full => Begin::ReadOnly,
+            },
+            writing: match self.settings.isolation {
+                Isolation::Snapshot => Begin::Snapshot,
+                _ => Begin::Serializable,
+            },
+        }
     }
 }
 
 /// A worker's part: corks the log while its executor makes a pass. Where clients block their threads
 /// it does nothing.
-#[derive(Debug, Default)]
-pub struct EngineWorker {
-    cork: OnceCell<Rc<log::Worker<RealDisk>>>,
+#[derive(Debug)]
+pub struct EngineWorker<D: Ground> {
+    cork: OnceCell<Rc<log::Worker<D>>>,
 }
 
-impl syncline_contract::Worker for EngineWorker {
+impl<D: Ground> syncline_contract::Worker for EngineWorker<D> {
     #[inline]
     fn pass_started(&self) {
         if let Some(cork) = self.cork.get() {
@@ -111,18 +159,24 @@ impl syncline_contract::Worker for EngineWorker {
     }
 }
 
-impl Target for EngineLog {
-    type Session = EngineSession;
-    type Worker = EngineWorker;
+impl<D: Ground> Target for EngineTarget<D> {
+    type Session = EngineSession<D>;
+    type Worker = EngineWorker<D>;
 
     fn name(&self) -> String {
-        "engine (log only)".to_owned()
+        match self.place {
+            Some(_) => "engine".to_owned(),
+            None => "engine (transient)".to_owned(),
+        }
     }
 
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             client_model: self.settings.client,
             scans: true,
+            indexes: true,
+            joins: true,
+            aggregates: true,
             keys_by_server: true,
             loads: true,
             ..Capabilities::least()
@@ -130,79 +184,134 @@ impl Target for EngineLog {
     }
 
     fn log_place(&self) -> LogPlace {
-        LogPlace::Directory(self.place.parent())
+        match &self.place {
+            Some(place) => LogPlace::Directory(place.parent()),
+            None => LogPlace::Nowhere("in transient mode it keeps nothing".to_owned()),
+        }
     }
 
     /// Frames are written to files opened with `O_DSYNC` or `O_SYNC`; sync calls are seen from outside.
     fn synced_writes(&self) -> Option<u64> {
-        let stats = self.log_stats()?;
-        stats.syncs.checked_sub(stats.sync_ns.count)
+        self.place.as_ref()?;
+        let log = self.stats()?.log;
+        log.syncs.checked_sub(log.sync_ns.count)
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         let mut store = self.store();
         *store = None;
-        self.place.claim()?;
-        let options = self.settings.log_options();
-        *store = Some(Arc::new(Store::create(
-            self.place.directory(),
-            options,
-            plan,
-        )?));
+        let mut directory = Path::new("");
+        if let Some(place) = &self.place {
+            place.claim()?;
+            directory = place.directory();
+        }
+        let options = self.settings.options.clone();
+        *store = Some(Store::create(directory, options, plan)?);
         Ok(())
     }
 
     async fn evidence(&self) -> TargetResult<Evidence> {
-        let in_force = self
-            .created()?
-            .log
-            .settings()
-            .map_err(|error| failure(&error))?;
-        let durability = word_of(in_force.durability);
-        let of_header = |name: &str, value: String| Setting {
-            name: name.to_owned(),
-            value,
-            said_by: "the header of the newest log segment".to_owned(),
-        };
-        let of_log = |name: &str, value: String| Setting {
-            name: name.to_owned(),
-            value,
-            said_by: "the open log".to_owned(),
+        let in_force = |store: &Store<D>| match self.place {
+            Some(_) => of_files(&store.database),
+            None => Ok(of_nothing(&store.database)),
         };
         Ok(Evidence {
-            product: "syncline-engine, log only".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            durability,
-            durability_evidence: format!(
-                "durability {} read back from the header of the newest log segment; groups are made \
-                 stable by {}",
-                durability.word(),
-                in_force.sync_method
-            ),
-            isolation: Isolation::NoneClaimed,
-            settings: vec![
-                of_header("database", in_force.database.to_string()),
-                of_header("segment_bytes", in_force.segment_bytes.to_string()),
-                of_header("frame_unit_bytes", in_force.frame_unit_bytes.to_string()),
-                of_log("direct", in_force.direct.to_string()),
-                of_log("sync_method", in_force.sync_method.to_owned()),
-            ],
+            isolation: self.settings.isolation,
+            ..self.with(in_force)?
         })
     }
 
-    fn worker(&self) -> TargetResult<EngineWorker> {
-        Ok(EngineWorker::default())
+    fn worker(&self) -> TargetResult<EngineWorker<D>> {
+        let cork = OnceCell::new();
+        Ok(EngineWorker { cork })
     }
 
-    async fn connect(&self, plan: &Plan, worker: &EngineWorker) -> TargetResult<EngineSession> {
-        let store = self.created()?;
-        let cork = (self.settings.client == ClientModel::Futures)
-            .then(|| Rc::clone(worker.cork.get_or_init(|| Rc::new(store.log.worker()))));
-        Ok(EngineSession::new(store, cork, plan))
+    async fn connect(
+        &self,
+        plan: &Plan,
+        worker: &EngineWorker<D>,
+    ) -> TargetResult<EngineSession<D>> {
+        self.with(|store| {
+            let cork = (self.settings.client == ClientModel::Futures).then(|| {
+                let cork = worker.cork.get_or_init(|| Rc::new(store.database.worker()));
+                Rc::clone(cork)
+            });
+            let operations = Operation::all(plan, &store.tables);
+            let (session, tables) = (store.database.session()?, Arc::clone(&store.tables));
+            Ok(EngineSession::new(
+                session,
+                tables,
+                operations,
+                self.begins(),
+                cork,
+            ))
+        })
     }
 
     async fn remove(&self) -> TargetResult<()> {
         *self.store() = None;
-        self.place.remove()
+        self.place.as_ref().map_or(Ok(()), Place::remove)
+    }
+}
+
+/// What a database on disk says, read back from its files where they say it.
+fn of_files<D: Ground>(database: &Database<D>) -> syncline_engine::Result<Evidence> {
+    let in_force = database.settings()?;
+    let durability = word_of(in_force.durability);
+    let of_header = |name, value| setting(name, value, "the header of the newest log segment");
+    let of_log = |name, value| setting(name, value, "the open log");
+    let mut settings = vec![
+        setting("mode", "resident".to_owned(), "the open database"),
+        of_header("database", in_force.database.to_string()),
+        of_header("segment_bytes", in_force.segment_bytes.to_string()),
+        of_header("frame_unit_bytes", in_force.frame_unit_bytes.to_string()),
+        of_log("direct", in_force.direct.to_string()),
+        of_log("sync_method", in_force.sync_method.to_owned()),
+    ];
+    settings.extend(of_memory(database));
+    Ok(Evidence {
+        durability,
+        durability_evidence: format!(
+            "durability {} read back from the header of the newest log segment; groups are made stable \
+             by {}",
+            durability.word(),
+            in_force.sync_method
+        ),
+        settings,
+        ..of_nothing(database)
+    })
+}
+
+/// What a database in memory alone says.
+fn of_nothing<D: Ground>(database: &Database<D>) -> Evidence {
+    let mut settings = vec![setting("mode", "transient".to_owned(), "the open database")];
+    settings.extend(of_memory(database));
+    Evidence {
+        product: "syncline-engine".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        durability: word_of(log::Durability::None),
+        durability_evidence: "transient mode: no byte of it reaches the operating system"
+            .to_owned(),
+        isolation: Isolation::NoneClaimed,
+        settings,
+    }
+}
+
+fn of_memory<D: Ground>(database: &Database<D>) -> [Setting; 4] {
+    let options = database.options();
+    let of_database = |name, value: u64| setting(name, value.to_string(), "the open database");
+    [
+        of_database("page_bytes", options.page_bytes.into()),
+        of_database("resident_bytes_max", options.resident_bytes_max),
+        of_database("checkpoint_log_bytes", options.checkpoint_log_bytes),
+        of_database("checkpoint_segment_bytes", options.checkpoint_segment_bytes),
+    ]
+}
+
+fn setting(name: &str, value: String, said_by: &str) -> Setting {
+    Setting {
+        name: name.to_owned(),
+        value,
+        said_by: said_by.to_owned(),
     }
 }

@@ -1,7 +1,7 @@
-//! The engine's log as a target: the contract's suite, reopening, kills, and what is refused.
+//! The engine as a target: the contract's suite, reopening, kills, and what is refused.
 
-use super::target::EngineLog;
 use crate::any::AnyTarget;
+use crate::engine::Engine;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -13,27 +13,40 @@ use syncline_contract::{
     Target, Text, Value,
 };
 
-pub(super) fn engine(directory: &Path, options: &str) -> EngineLog {
+/// The engine in a directory, with small files, since tests make many of them.
+pub(super) fn engine(directory: &Path, options: &str) -> Engine {
     let url = format!("engine:{}?segment_kib=256&{options}", directory.display());
     match AnyTarget::open(&url).unwrap() {
-        AnyTarget::Engine(engine) => engine,
+        AnyTarget::Engine(mut engine) => {
+            engine.settings.options.extent_bytes = 256 << 10;
+            engine
+        }
         other => panic!("not the engine: {other:?}"),
     }
 }
 
+/// Cases that a target which claims everything runs.
+const CASES: usize = 29;
+
 #[test]
-fn it_conforms_in_all_it_claims_at_every_durability_and_client_model() {
+fn it_conforms_in_everything_at_every_durability_client_model_and_isolation() {
     let folder = tempfile::tempdir().unwrap();
     let number = AtomicUsize::new(0);
     for durability in ["none", "data", "full"] {
-        for client in ["futures", "threads"] {
-            let options = format!("durability={durability}&client={client}");
+        for more in [
+            "client=futures",
+            "client=threads",
+            "client=futures&isolation=snapshot&page_kib=4",
+            "client=threads&isolation=snapshot&page_kib=32&checkpoint_mib=1",
+        ] {
+            let options = format!("durability={durability}&{more}");
             let outcome = conforms(|| {
                 let name = number.fetch_add(1, Ordering::Relaxed).to_string();
                 engine(&folder.path().join(name), &options)
             });
             assert!(outcome.findings.is_empty(), "{options}: {outcome}");
-            assert!(outcome.tested.len() >= 20, "{options}: {outcome:?}");
+            let counts = (outcome.tested.len(), outcome.skipped.len());
+            assert_eq!(counts, (CASES, 0), "{options}: {outcome:?}");
         }
     }
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
@@ -89,14 +102,17 @@ pub(super) async fn all(session: &mut impl Session) -> BTreeMap<i64, (i64, Strin
     session.begin(Shape::Single);
     session.send(ALL, &[]).unwrap();
     let rows = session.receive().await.unwrap();
-    rows.iter()
+    let rows = rows
+        .iter()
         .map(|row| match (row.value(0), row.value(1), row.value(2)) {
             (Value::Int(id), Value::Int(balance), Value::Text(body)) => {
                 (id, (balance, body.to_owned()))
             }
             other => panic!("wrong kinds: {other:?}"),
         })
-        .collect()
+        .collect();
+    session.commit().await.unwrap();
+    rows
 }
 
 fn body(id: i64) -> String {
@@ -106,7 +122,7 @@ fn body(id: i64) -> String {
 #[test]
 fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
     let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("log");
+    let directory = folder.path().join("store");
     let plan = plan();
     let mut expected = BTreeMap::new();
     for life in 0..4_i64 {
@@ -192,7 +208,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             let mut child = Command::new(std::env::current_exe().unwrap())
                 .args([
                     "--exact",
-                    "engine::tests::child_that_commits_until_it_is_killed",
+                    "engine::tests::life::child_that_commits_until_it_is_killed",
                     "--nocapture",
                 ])
                 .env(
@@ -247,11 +263,22 @@ fn what_is_not_ours_is_refused_and_left() {
     let folder = tempfile::tempdir().unwrap();
     for (name, content) in [
         ("notes.txt", "mine"),
-        ("segment-0.log", "somebody's"),
-        ("lock", "x"),
+        ("data", "somebody's"),
+        ("data", ""),
+        ("data.new", "x"),
+        ("making", "x"),
+        ("log", "a file"),
+        ("segment-1.log", "SYNCLOG1 at the wrong place"),
+        ("log/segment-1.log", "somebody's"),
+        ("log/lock", "x"),
+        ("log/notes.txt", "mine"),
+        ("log/more/notes.txt", "mine"),
     ] {
-        let directory = folder.path().join(format!("of-{name}"));
-        std::fs::create_dir(&directory).unwrap();
+        let directory =
+            folder
+                .path()
+                .join(format!("of-{}-{}", name.replace('/', "-"), content.len()));
+        std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();
         std::fs::write(directory.join(name), content).unwrap();
         let findings = refuses_foreign(&engine(&directory, "durability=data"));
         assert!(findings.is_empty(), "{findings:?}");
@@ -261,8 +288,8 @@ fn what_is_not_ours_is_refused_and_left() {
         );
     }
     let (first, second) = (
-        engine(&folder.path().join("log"), "durability=data"),
-        engine(&folder.path().join("log"), "durability=data"),
+        engine(&folder.path().join("store"), "durability=data"),
+        engine(&folder.path().join("store"), "durability=data"),
     );
     block_on(&(), first.create(&plan())).unwrap();
     let refusal = block_on(&(), second.create(&plan())).unwrap_err();
@@ -278,17 +305,24 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         block_on(&(), target.create(&plan())).unwrap();
         let evidence = block_on(&(), target.evidence()).unwrap();
         assert_eq!(evidence.durability.word(), durability);
-        assert_eq!(evidence.isolation.words(), "none claimed");
-        assert_eq!(target.name(), "engine (log only)");
+        assert_eq!(evidence.isolation.words(), "serializable");
+        assert_eq!(evidence.product, "syncline-engine");
+        assert_eq!(target.name(), "engine");
         assert_eq!(
             target.log_place(),
             LogPlace::Directory(folder.path().to_owned())
         );
-        let bytes = evidence
-            .settings
-            .iter()
-            .find(|setting| setting.name == "segment_bytes");
-        assert_eq!(bytes.unwrap().value, (256 << 10).to_string());
+        let value = |name: &str| {
+            let found = evidence
+                .settings
+                .iter()
+                .find(|setting| setting.name == name);
+            found.unwrap().value.clone()
+        };
+        assert_eq!(value("segment_bytes"), (256 << 10).to_string());
+        assert_eq!(value("page_bytes"), "8192");
+        assert_eq!(value("mode"), "resident");
+        assert_eq!(value("checkpoint_log_bytes"), (1 << 30).to_string());
         block_on(&(), target.remove()).unwrap();
         assert!(!directory.exists());
     }
@@ -296,6 +330,13 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         ("engine:x?durability=os", "cannot honour durability=os"),
         ("engine:x?client=queue", "takes futures or threads"),
         ("engine:x?segment_kib=65", "multiple of 4"),
+        ("engine:x?page_kib=5", "takes 4, 8, 16 or 32"),
+        ("engine:x?isolation=none", "takes serializable or snapshot"),
+        (
+            "engine?mode=transient&durability=data",
+            "cannot honour mode=transient at this durability",
+        ),
+        ("engine:x?mode=transient", "has no path"),
         ("engine:", "names no directory"),
         ("engine:/no/such/place/log", "does not exist"),
     ] {

@@ -1,0 +1,171 @@
+//! Rows by key, along a path, and joined.
+
+use super::prepared::{Answered, Join, Path, Scan};
+use super::session::Client;
+use super::store::PlanTable;
+use super::values::{answer, found, given, recycled};
+use std::mem;
+use std::ops::ControlFlow;
+use syncline_contract::{Range, Value};
+use syncline_disk::Disk;
+use syncline_engine as engine;
+use syncline_engine::{Direction, KeyRange, Result, Row, TypedSession};
+
+impl<D: Disk> Client<D> {
+    /// The row of a primary key.
+    pub(super) fn get(&mut self, table: usize, columns: &[usize], key: &[Value<'_>]) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(key.iter().copied().map(given));
+        let rows = self.replies.push(columns.len());
+        let found = self.session.get(&self.tables[table].handle, &values);
+        let answered = match found {
+            Ok(Some(row)) => answer(rows, row, columns),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        self.values = recycled(values);
+        answered
+    }
+
+    /// Rows along a path; `rows_max` is how many at most.
+    pub(super) fn scan(
+        &mut self,
+        scan: &Scan,
+        rows_max: usize,
+        values: &[Value<'_>],
+    ) -> Result<()> {
+        let rows = self.replies.push(scan.columns.len());
+        let walk = Walk {
+            path: &scan.path,
+            direction: scan.direction,
+            rows_max,
+        };
+        walk.run(
+            &mut self.session,
+            (&self.tables, &mut self.values),
+            values.iter().copied().map(given),
+            |row| answer(rows, row, &scan.columns),
+        )
+    }
+
+    /// Left rows along a path, each with the right rows that match it.
+    pub(super) fn join(&mut self, join: &Join, values: &[Value<'_>]) -> Result<()> {
+        let Client {
+            session,
+            tables,
+            left,
+            replies,
+            ..
+        } = self;
+        left.reset(join.left_columns.len());
+        Walk::all(&join.left).run(
+            session,
+            (tables, &mut self.values),
+            values.iter().copied().map(given),
+            |row| answer(left, row, &join.left_columns),
+        )?;
+        let rows = replies.push(join.columns.len());
+        for kept in left.iter() {
+            // Null is equal to nothing.
+            if kept
+                .values()
+                .take(join.matching)
+                .any(|value| value == Value::Null)
+            {
+                continue;
+            }
+            let matches = |row: Row<'_>| -> Result<bool> {
+                for (place, column) in &join.rest {
+                    if found(row.value(*column)?) != kept.value(*place) {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            };
+            Walk::all(&join.right).run(
+                session,
+                (tables, &mut self.values),
+                join.prefix.iter().map(|place| given(kept.value(*place))),
+                |row| {
+                    if !matches(row)? {
+                        return Ok(());
+                    }
+                    join.columns.iter().try_for_each(|column| {
+                        rows.push(match column {
+                            Answered::Kept(place) => kept.value(*place),
+                            Answered::Right(column) => found(row.value(*column)?),
+                        });
+                        Ok(())
+                    })
+                },
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What memory an operation lends: a list of values, empty.
+pub(super) type Memory = Vec<engine::Value<'static>>;
+
+/// A walk along a path.
+pub(super) struct Walk<'p> {
+    path: &'p Path,
+    direction: Direction,
+    rows_max: usize,
+}
+
+impl<'p> Walk<'p> {
+    /// Over all its rows.
+    pub(super) fn all(path: &'p Path) -> Walk<'p> {
+        Walk {
+            path,
+            direction: Direction::Ascending,
+            rows_max: usize::MAX,
+        }
+    }
+
+    /// Hands row after row to `visit`; `values` are the path's parameters in the contract's order.
+    pub(super) fn run<'v, D: Disk>(
+        &self,
+        session: &mut TypedSession<D>,
+        (tables, memory): (&[PlanTable], &mut Memory),
+        values: impl Iterator<Item = engine::Value<'v>>,
+        mut visit: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut bounds = recycled(mem::take(memory));
+        let (lower, upper) = self.bounds(values, &mut bounds);
+        let walked = session.scan(
+            self.path.of(tables)?,
+            KeyRange::between(lower, upper),
+            self.direction,
+            self.rows_max,
+            |row| visit(row).map(ControlFlow::Continue),
+        );
+        *memory = recycled(bounds);
+        walked
+    }
+
+    /// The first and the last key, by their leading columns.
+    fn bounds<'b, 'v>(
+        &self,
+        values: impl Iterator<Item = engine::Value<'v>>,
+        bounds: &'b mut Vec<engine::Value<'v>>,
+    ) -> (&'b [engine::Value<'v>], &'b [engine::Value<'v>]) {
+        let equal = self.path.equal;
+        let (lower, upper) = match self.path.range {
+            Range::All => (equal, equal),
+            Range::From => (equal + 1, equal),
+            Range::Between => (equal + 1, equal + 1),
+        };
+        bounds
+            .extend(values.take(lower.max(equal) + usize::from(self.path.range == Range::Between)));
+        // Behind the equal columns and `from` stands `to`; the upper bound needs the equal ones before it.
+        let to = (self.path.range == Range::Between)
+            .then(|| bounds.pop())
+            .flatten();
+        bounds.extend_from_within(..equal);
+        bounds.extend(to);
+        let (low, high) = bounds.split_at(lower);
+        (low, &high[..upper])
+    }
+}

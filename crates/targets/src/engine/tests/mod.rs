@@ -1,0 +1,7 @@
+//! Tests of the target through the contract, file by file of what they are about.
+
+mod isolation;
+mod life;
+mod transactions;
+mod transient;
+mod walks;

@@ -1,0 +1,107 @@
+//! Values from the contract to the engine and back. They are the same, but each room has its own type.
+
+use syncline_contract::{Decimal, Kind, Rows, Value};
+use syncline_engine as engine;
+use syncline_engine::Row;
+
+/// The engine's kind of a column.
+pub(super) fn kind_of(kind: Kind) -> engine::Kind {
+    match kind {
+        Kind::Int => engine::Kind::Int,
+        Kind::Float => engine::Kind::Float,
+        Kind::Decimal { scale } => engine::Kind::Decimal { scale },
+        Kind::Text => engine::Kind::Text,
+        Kind::Bytes => engine::Kind::Bytes,
+        Kind::Timestamp => engine::Kind::Timestamp,
+    }
+}
+
+/// A value for the engine.
+#[inline]
+pub(super) fn given(value: Value<'_>) -> engine::Value<'_> {
+    match value {
+        Value::Null => engine::Value::Null,
+        Value::Int(int) => engine::Value::Int(int),
+        Value::Float(float) => engine::Value::Float(float),
+        Value::Decimal(Decimal { units, scale }) => {
+            engine::Value::Decimal(engine::Decimal { units, scale })
+        }
+        Value::Text(text) => engine::Value::Text(text),
+        Value::Bytes(bytes) => engine::Value::Bytes(bytes),
+        Value::Timestamp(time_us) => engine::Value::Timestamp(time_us),
+    }
+}
+
+/// A value of the engine.
+#[inline]
+pub(super) fn found(value: engine::Value<'_>) -> Value<'_> {
+    match value {
+        engine::Value::Null => Value::Null,
+        engine::Value::Int(int) => Value::Int(int),
+        engine::Value::Float(float) => Value::Float(float),
+        engine::Value::Decimal(engine::Decimal { units, scale }) => {
+            Value::Decimal(Decimal { units, scale })
+        }
+        engine::Value::Text(text) => Value::Text(text),
+        engine::Value::Bytes(bytes) => Value::Bytes(bytes),
+        engine::Value::Timestamp(time_us) => Value::Timestamp(time_us),
+    }
+}
+
+/// Adds the columns of a row to an answer.
+#[inline]
+pub(super) fn answer(rows: &mut Rows, row: Row<'_>, columns: &[usize]) -> engine::Result<()> {
+    for column in columns {
+        rows.push(found(row.value(*column)?));
+    }
+    Ok(())
+}
+
+/// The memory of a list, emptied, for what borrows from elsewhere: values of one operation are gone
+/// before those of the next are there, but their type says from whom they borrow. The standard library
+/// collects a list's own elements in place, so nothing is allocated.
+#[inline]
+pub(super) fn recycled<T, U>(mut list: Vec<T>) -> Vec<U> {
+    list.clear();
+    list.into_iter()
+        .map(|_| unreachable!("the list is empty"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{found, given, recycled};
+    use syncline_contract::{Decimal, Value};
+
+    #[test]
+    fn every_value_comes_back() {
+        let decimal = Decimal {
+            units: -5,
+            scale: 3,
+        };
+        for value in [
+            Value::Null,
+            Value::Int(-1),
+            Value::Float(0.5),
+            Value::Decimal(decimal),
+            Value::Text("text"),
+            Value::Bytes(&[0, 255]),
+            Value::Timestamp(7),
+        ] {
+            assert_eq!(found(given(value)), value);
+        }
+    }
+
+    #[test]
+    fn a_recycled_list_keeps_its_memory() {
+        let mut list: Vec<Value<'static>> = Vec::with_capacity(64);
+        list.push(Value::Int(1));
+        let place = list.as_ptr();
+        let text = "shorter lived".to_owned();
+        let mut again: Vec<syncline_engine::Value<'_>> = recycled(list);
+        assert!(again.is_empty() && again.capacity() >= 64);
+        again.push(given(Value::Text(&text)));
+        let last: Vec<Value<'static>> = recycled(again);
+        assert_eq!((last.as_ptr(), last.len()), (place, 0));
+    }
+}

@@ -1,0 +1,55 @@
+//! Rows added, changed and deleted.
+
+use super::prepared::Update;
+use super::session::Client;
+use super::values::{given, recycled};
+use std::mem;
+use syncline_contract::{Set, Value};
+use syncline_disk::Disk;
+use syncline_engine as engine;
+use syncline_engine::{Change, Result};
+
+impl<D: Disk> Client<D> {
+    /// Adds a row; where rows are numbered, its number is put at its place.
+    #[inline]
+    pub(super) fn insert(&mut self, table: usize, row: &[Value<'_>]) -> Result<()> {
+        let table = &self.tables[table];
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(row.iter().copied().map(given));
+        if let Some(numbers) = &table.numbers {
+            values.insert(numbers.column, engine::Value::Int(numbers.give()));
+        }
+        let inserted = self.session.insert(&table.handle, &values);
+        self.values = recycled(values);
+        inserted
+    }
+
+    /// Changes columns of the row of a key, which stands before the new values.
+    pub(super) fn update(&mut self, update: &Update, values: &[Value<'_>]) -> Result<()> {
+        let (key_values, new) = values.split_at(update.key_columns);
+        let mut key = recycled(mem::take(&mut self.values));
+        key.extend(key_values.iter().copied().map(given));
+        let mut changes = recycled(mem::take(&mut self.changes));
+        let pairs = update.sets.iter().zip(new.iter().copied().map(given));
+        changes.extend(pairs.map(|((column, set), value)| match set {
+            // A number plus null is null.
+            Set::Add if value.is_null() => Change::set(*column, value),
+            Set::Add => Change::add(*column, value),
+            Set::To => Change::set(*column, value),
+        }));
+        let table = &self.tables[update.table].handle;
+        let updated = self.session.update(table, &key, &changes);
+        self.values = recycled(key);
+        self.changes = recycled(changes);
+        updated
+    }
+
+    /// Deletes the row of a key.
+    pub(super) fn delete(&mut self, table: usize, key: &[Value<'_>]) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(key.iter().copied().map(given));
+        let deleted = self.session.delete(&self.tables[table].handle, &values);
+        self.values = recycled(values);
+        deleted
+    }
+}
