@@ -134,10 +134,9 @@ impl<D: Disk> EngineSession<D> {
 impl<D: Disk> Session for EngineSession<D> {
     #[inline]
     fn begin(&mut self, shape: Shape) {
-        debug_assert!(
-            !self.client.session.is_open(),
-            "a transaction was left open"
-        );
+        if self.client.session.is_open() {
+            self.client.session.abort();
+        }
         self.client.replies.clear();
         self.writes.clear();
         self.shape = shape;
