@@ -29,7 +29,7 @@ const HEAD_BYTES: usize = 5;
 const TREE_BYTES: usize = 12;
 
 /// What a checkpoint's list says.
-pub(crate) struct Planted {
+pub(crate) struct Listed {
     /// The trees.
     pub(crate) forest: Forest,
     /// Overflow pages to be freed.
@@ -88,11 +88,11 @@ impl Forest {
 
     /// The forest of a checkpoint; what is wrong with the list if it cannot be read. An empty list is
     /// that of a database without any checkpoint.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Planted, &'static str> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Listed, &'static str> {
         let forest = Forest::default();
         if bytes.is_empty() {
             let orphans = Vec::new();
-            return Ok(Planted { forest, orphans });
+            return Ok(Listed { forest, orphans });
         }
         let split = bytes.split_at_checked(HEAD_BYTES);
         let (head, list) = split.ok_or("the list of trees is cut short")?;
@@ -114,7 +114,7 @@ impl Forest {
             last = id;
             forest.add(Arc::new(Tree::existing(id, root)));
         }
-        Ok(Planted { forest, orphans })
+        Ok(Listed { forest, orphans })
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
@@ -193,8 +193,8 @@ mod tests {
             let mut changed = bytes.clone();
             let at = random.usize(..changed.len());
             changed[at] = random.u8(..);
-            if let Ok(planted) = Forest::from_bytes(&changed) {
-                assert_eq!(planted.forest.trees().len(), 3);
+            if let Ok(listed) = Forest::from_bytes(&changed) {
+                assert_eq!(listed.forest.trees().len(), 3);
             }
         }
     }

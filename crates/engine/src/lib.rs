@@ -87,6 +87,8 @@ pub mod log;
 mod options;
 mod plant;
 mod recovery;
+#[cfg(test)]
+mod seeds;
 mod table;
 mod txn;
 

@@ -75,6 +75,32 @@ pub(crate) enum Plant {
     BoundOfOldValue,
     /// A call that fails halfway leaves what it wrote before.
     KeepHalfCall,
+    /// A checkpoint gives log segments back at its cut, before its root is stable.
+    ReleaseBeforeRoot,
+    /// A checkpoint cuts while commits are under way.
+    CutWithoutGate,
+    /// A checkpoint does not say which trees there are.
+    ForestNotInCheckpoint,
+    /// Pages that were freed before the cut stay in the data file.
+    ForgetFreedPages,
+    /// Redo begins one commit too late.
+    ReplayTooLate,
+    /// Redo leaves rows that were deleted.
+    RedoSkipsDeletes,
+    /// Ghosts that a checkpoint has caught stay after opening.
+    KeepGhosts,
+    /// Values in overflow pages that a checkpoint has caught for old readers stay after opening.
+    KeepOrphans,
+    /// What was being built when the power went off stays after opening.
+    KeepUnfinished,
+    /// The catalogue's change and the trees that it makes stand in two records.
+    CatalogApart,
+    /// The record of a dropped table does not say that its trees are gone.
+    DropUnlogged,
+    /// Transactions that only read see what is not stable yet.
+    ReadUnstable,
+    /// A refusal is told before what it stems from is stable.
+    RefuseUnstable,
 }
 
 #[cfg(test)]

@@ -48,6 +48,13 @@ pub(crate) fn without_misses<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
+/// This thread forgets what it has loaded, so that a test does the same whatever ran before it.
+#[cfg(test)]
+pub(crate) fn reset_forced_misses() {
+    FOUND.set(0);
+    LOADS.set(0);
+}
+
 /// Forces misses.
 #[derive(Debug)]
 pub(super) struct Forced {

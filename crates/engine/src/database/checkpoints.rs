@@ -13,7 +13,7 @@ use crate::checkpoint::{Checkpoint, DataFile, Inspection, Progress, Work};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::ids::Csn;
-use crate::log::Ticket;
+use crate::plant::{Plant, planted};
 use crate::txn::{Closed, Core};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +54,8 @@ struct Running {
     checkpoint: Checkpoint,
     epoch: u64,
     began: Nanos,
+    /// The log was made stable up to the cut.
+    log_is_stable: bool,
 }
 
 struct Inside<D: Disk> {
@@ -92,8 +94,8 @@ impl<D: Disk> Checkpoints<D> {
         }
         core.log.check()?;
         let started = clock::now();
-        let closed = core.close_gate();
-        cut(&mut inside, core, forest, &closed);
+        let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
+        cut(&mut inside, core, forest, closed.as_ref());
         drop(closed);
         let held_up = clock::now().saturating_sub(started);
         self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
@@ -126,7 +128,7 @@ impl<D: Disk> Checkpoints<D> {
             self.step(&mut inside, core)?;
         }
         core.log.check()?;
-        cut(&mut inside, core, forest, closed);
+        cut(&mut inside, core, forest, Some(closed));
         while inside.running.is_some() {
             self.step(&mut inside, core)?;
         }
@@ -153,9 +155,14 @@ impl<D: Disk> Checkpoints<D> {
         self.inside.lock().file.inspect()
     }
 
-    /// Reads everything in the data file again; what is wrong there, in sentences.
-    pub(crate) fn check(&self) -> Result<Vec<String>> {
-        self.inside.lock().file.check()
+    /// Reads everything in the data file again, after the running one is finished; what is wrong there,
+    /// in sentences.
+    pub(crate) fn check(&self, core: &Core<D>) -> Result<Vec<String>> {
+        let mut inside = self.inside.lock();
+        while inside.running.is_some() {
+            self.step(&mut inside, core)?;
+        }
+        inside.file.check()
     }
 
     fn finish(&self, core: &Core<D>) -> Result<()> {
@@ -176,7 +183,8 @@ impl<D: Disk> Checkpoints<D> {
                 Ok(Step::Worked { bytes, left_bytes })
             }
             Ok(Progress::AwaitHorizon(csn)) => {
-                core.log.wait(Ticket { csn })?;
+                core.log.make_stable(csn)?;
+                now.log_is_stable = true;
                 Ok(Step::Worked {
                     bytes: 0,
                     left_bytes: now.checkpoint.remaining_bytes(file),
@@ -201,21 +209,33 @@ impl<D: Disk> Checkpoints<D> {
     }
 }
 
-/// Takes the cut, with the gate closed.
-fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed: &Closed) {
+/// Takes the cut. The gate is closed, but where a test plants that it is not.
+fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed: Option<&Closed>) {
     let csn = core.log.published();
     let cut = core.buffer.cut();
     let work = Work {
         csn,
         dirty: cut.dirty,
-        freed: cut.freed,
+        freed: if planted(Plant::ForgetFreedPages) {
+            Vec::new()
+        } else {
+            cut.freed
+        },
         next_page: cut.next_page,
-        meta: forest.to_bytes(&core.stubs_of_versions()),
+        meta: if planted(Plant::ForestNotInCheckpoint) {
+            Vec::new()
+        } else {
+            forest.to_bytes(&core.stubs_of_versions())
+        },
     };
+    if planted(Plant::ReleaseBeforeRoot) {
+        core.log.release(csn);
+    }
     inside.running = Some(Running {
         checkpoint: inside.file.begin(work),
         epoch: cut.epoch,
         began: clock::now(),
+        log_is_stable: false,
     });
 }
 
@@ -227,6 +247,10 @@ fn one_io<D: Disk>(
     let buffer: &Buffer = &core.buffer;
     let epoch = running.epoch;
     let mut capture = |page, out: &mut [u8]| buffer.capture(epoch, page, out);
-    let horizon = core.log.horizon();
+    let horizon = if running.log_is_stable {
+        running.checkpoint.csn()
+    } else {
+        core.log.known_stable()
+    };
     running.checkpoint.step(file, &mut capture, horizon)
 }

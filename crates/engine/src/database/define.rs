@@ -20,6 +20,7 @@ use crate::catalog::{CATALOG_TREE, Catalog, TableEntry};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::plant::{Plant, planted};
 use crate::txn::{Operation, Session};
 use std::sync::Arc;
 use syncline_disk::Disk;
@@ -47,11 +48,14 @@ impl<D: Disk> Engine<D> {
             }
             session.note(Operation::CreateTree(*id))?;
         }
-        let committed = self.commit(session, next);
-        if committed.is_err() {
-            self.drop_trees(&trees);
+        if planted(Plant::CatalogApart) {
+            let (ticket, closed) = session.commit_closed();
+            drop(closed);
+            session.wait(ticket?)?;
+            session = self.alone()?;
         }
-        committed.map(|()| entry)
+        self.commit_then(session, next, || (), || self.drop_trees(&trees))?;
+        Ok(entry)
     }
 
     /// Drops a table, its rows and its indexes. Transactions that have touched it conflict.
@@ -229,14 +233,17 @@ impl<D: Disk> Engine<D> {
     fn drop_in_one(&self, next: Catalog, trees: &[TreeId], changed: Option<TreeId>) -> Result<()> {
         let mut session = self.alone()?;
         for id in trees {
-            session.note(Operation::DropTree(*id))?;
+            if !planted(Plant::DropUnlogged) {
+                session.note(Operation::DropTree(*id))?;
+            }
         }
-        self.commit_then(session, next, || {
+        let done = || {
             self.drop_trees(trees);
             if let Some(rows) = changed {
                 self.forest.renew(rows);
             }
-        })
+        };
+        self.commit_then(session, next, done, || ())
     }
 
     fn drop_trees(&self, trees: &[TreeId]) {
@@ -255,33 +262,53 @@ impl<D: Disk> Engine<D> {
     }
 
     fn commit(&self, session: Session<D>, next: Catalog) -> Result<()> {
-        self.commit_then(session, next, || ())
+        self.commit_then(session, next, || (), || ())
     }
 
     /// The same for a table that is another one afterwards: who holds the old handle is told.
     fn commit_renewing(&self, session: Session<D>, next: Catalog, rows: TreeId) -> Result<()> {
-        self.commit_then(session, next, || self.forest.renew(rows))
+        self.commit_then(session, next, || self.forest.renew(rows), || ())
     }
 
-    /// Writes what is different in the next catalogue, commits, waits, and makes it the catalogue.
+    /// Writes what is different in the next catalogue, commits, makes it the catalogue, and waits. With
+    /// the gate still closed it calls `done`, or `undone` if nothing was committed. A commit that is not
+    /// known to be stable is done.
     fn commit_then(
         &self,
         mut session: Session<D>,
         next: Catalog,
-        while_closed: impl FnOnce(),
+        done: impl FnOnce(),
+        undone: impl FnOnce(),
     ) -> Result<()> {
+        if let Err(error) = self.write_changes(&mut session, &next) {
+            undone();
+            return Err(error);
+        }
+        let (ticket, closed) = session.commit_closed();
+        match ticket {
+            Ok(ticket) => {
+                *self.catalog.write() = Arc::new(next);
+                done();
+                drop(closed);
+                session.wait(ticket)
+            }
+            Err(error) => {
+                undone();
+                drop(closed);
+                Err(error)
+            }
+        }
+    }
+
+    fn write_changes(&self, session: &mut Session<D>, next: &Catalog) -> Result<()> {
         let tree = self.tree(CATALOG_TREE);
-        for (key, value) in self.catalog().changes_to(&next) {
+        for (key, value) in self.catalog().changes_to(next) {
             match value {
                 Some(value) => session.put(&tree, &key, &value)?,
                 None => session.delete(&tree, &key)?,
             }
         }
-        let (ticket, closed) = session.commit_closed()?;
-        *self.catalog.write() = Arc::new(next);
-        while_closed();
-        drop(closed);
-        session.wait(ticket)
+        Ok(())
     }
 
     fn tree(&self, id: TreeId) -> Arc<Tree> {

@@ -22,6 +22,8 @@ mod handle;
 mod inspect;
 mod keeper;
 mod open;
+#[cfg(test)]
+mod simulation;
 mod stats;
 #[cfg(test)]
 mod tests;

@@ -14,10 +14,11 @@ use crate::checkpoint::{DataFile, FileOptions};
 use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
-use crate::forest::{Forest, Planted};
+use crate::forest::{Forest, Listed};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::{Log, Threads};
 use crate::options::Options;
+use crate::plant::{Plant, planted};
 use crate::recovery::{Redo, Redone};
 use crate::txn::{Core, TxnOptions, strip_ghosts};
 use parking_lot::{Mutex, RwLock};
@@ -86,15 +87,17 @@ pub(crate) fn open<D: Disk>(
         ..options
     };
     options.check()?;
-    let planted = planted(&file, directory)?;
+    let listed = listed(&file, directory)?;
     let mut parts = Parts {
         buffer: buffer(&options),
-        forest: planted.forest,
+        forest: listed.forest,
         redone: Redone::default(),
     };
     parts.load(&file, options.resident_bytes_max)?;
-    for orphan in planted.orphans {
-        overflow::free(&parts.buffer, orphan);
+    if !planted(Plant::KeepOrphans) {
+        for orphan in listed.orphans {
+            overflow::free(&parts.buffer, orphan);
+        }
     }
     parts.plant_catalog()?;
     let log = parts.redo(disk, directory, &file, &options, threads)?;
@@ -160,6 +163,9 @@ impl Parts {
 
     fn drop_ghosts(&self) {
         for tree in self.forest.trees() {
+            if planted(Plant::KeepGhosts) {
+                break;
+            }
             let stripped = strip_ghosts(&self.buffer, &tree);
             assert!(stripped.is_ok(), "no checkpoint runs during recovery");
         }
@@ -180,7 +186,7 @@ impl Parts {
             disk,
             &log_directory,
             Some(root.database),
-            root.csn,
+            Csn(root.csn.0 + u64::from(planted(Plant::ReplayTooLate))),
             &options.log,
             replay,
             threads,
@@ -234,7 +240,9 @@ impl Parts {
             defining: Mutex::new(()),
         });
         engine.relieve_writers();
-        engine.drop_unfinished()?;
+        if !planted(Plant::KeepUnfinished) {
+            engine.drop_unfinished()?;
+        }
         Ok(engine)
     }
 }
@@ -245,7 +253,7 @@ pub(crate) fn log_directory(directory: &Path, options: &Options) -> PathBuf {
     elsewhere.unwrap_or_else(|| directory.join(LOG))
 }
 
-fn planted<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Planted> {
+fn listed<D: Disk>(file: &DataFile<D>, directory: &Path) -> Result<Listed> {
     Forest::from_bytes(&file.root().meta).map_err(|what| Error::Damaged {
         path: directory.join(DATA),
         offset: 0,

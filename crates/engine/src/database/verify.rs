@@ -17,7 +17,7 @@ impl<D: Disk> Engine<D> {
     /// What is wrong, in sentences; empty if nothing is.
     pub(crate) fn verify(&self) -> Result<Vec<String>> {
         let mut found = match &self.checkpoints {
-            Some(checkpoints) => checkpoints.check()?,
+            Some(checkpoints) => checkpoints.check(&self.core)?,
             None => Vec::new(),
         };
         let _closed = self.core.close_gate();
@@ -35,17 +35,25 @@ impl<D: Disk> Engine<D> {
         let mut found = Vec::new();
         let catalog = self.catalog();
         let mut known = BTreeSet::from([CATALOG_TREE]);
-        known.extend(catalog.tables().flat_map(|table| catalog.trees_of(table)));
+        for table in catalog.tables() {
+            known.insert(table.tree);
+            known.extend(table.indexes.iter().map(|index| index.tree));
+        }
+        // Trees of what was being built when the disk was full may be there or not.
+        let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
+        let unfinished: BTreeSet<TreeId> = unfinished.collect();
+        let held = self.core.pages_of_versions();
         let mut there = BTreeSet::new();
         for tree in self.forest.trees() {
             there.insert(tree.id);
-            found.extend(tree.check(&self.core.buffer));
+            found.extend(tree.check_beside(&self.core.buffer, &held));
         }
         let lost = known
             .difference(&there)
             .map(|id| format!("{id} of the catalogue is missing"));
         let spare = there
             .difference(&known)
+            .filter(|id| !unfinished.contains(id))
             .map(|id| format!("{id} belongs to no table"));
         found.extend(lost.chain(spare));
         found

@@ -13,7 +13,7 @@ use crate::log::wait::{Completion, block};
 use crate::log::worker::Worker;
 use std::path::Path;
 use std::sync::Arc;
-use syncline_disk::Disk;
+use syncline_disk::{Disk, File};
 use syncline_metering::clock;
 
 /// An open log; see the module `log` for what it keeps and promises.
@@ -167,6 +167,44 @@ impl<D: Disk> Log<D> {
         if !self.shared.is_busy() {
             self.shared.writer_signal.raise();
         }
+    }
+
+    /// The last commit that no loss of power takes away, as far as that is known without a sync.
+    pub(crate) fn known_stable(&self) -> Csn {
+        match self.shared.options.durability {
+            Durability::None => Csn::ZERO,
+            Durability::Data | Durability::Full => self.horizon(),
+        }
+    }
+
+    /// Waits until the horizon has reached a published commit, also at durability none, where the commit
+    /// is complete before.
+    pub(crate) fn wait_horizon(&self, csn: Csn) -> Result<()> {
+        self.wait(Ticket { csn })?;
+        while self.horizon() < csn {
+            self.check()?;
+            if self.shared.drive(NO_WORKER, &Until::Idle) == 0 {
+                // Somebody else is writing it.
+                std::thread::yield_now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything up to a published commit stable, also at durability none: for who is about to
+    /// rely on it elsewhere.
+    pub(crate) fn make_stable(&self, csn: Csn) -> Result<()> {
+        self.wait_horizon(csn)?;
+        if self.shared.options.durability != Durability::None {
+            return Ok(());
+        }
+        let synced = self.shared.current_file().sync_data();
+        if let Err(error) = &synced {
+            self.fail(&error.to_string());
+        }
+        synced?;
+        // Whatever lies in an earlier segment was synced when that one was left, or the log has failed.
+        self.check()
     }
 
     /// Writes everything published before the call and waits until it is complete.

@@ -19,7 +19,7 @@ use crate::log::horizon::Horizon;
 use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options, Writer};
 use crate::log::outlet::{Finished, Outlet};
-use crate::log::ring::Ring;
+use crate::log::ring::{NO_WORKER, Ring};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Preparation;
 use crate::log::signal::Signal;
@@ -147,10 +147,12 @@ impl<D: Disk> Shared<D> {
             .store(record_bytes, Ordering::Relaxed);
         let is_header = matches!(job, Job::Header { .. });
         self.flying.fetch_add(1, Ordering::SeqCst);
-        if planted(Plant::AcknowledgeBeforeSync) {
-            self.horizon.advance(outlet.horizon());
-        }
+        let launched = outlet.horizon();
         drop(outlet);
+        if planted(Plant::AcknowledgeBeforeSync) {
+            let before = self.horizon.advance(launched);
+            self.wake_complete(before, launched, NO_WORKER);
+        }
         if is_header {
             self.files_signal.raise();
         }
@@ -250,6 +252,11 @@ impl<D: Disk> Shared<D> {
         if freed {
             self.files_signal.raise();
         }
+    }
+
+    /// The segment that is written to now.
+    pub(super) fn current_file(&self) -> Arc<D::File> {
+        self.outlet().segments().current()
     }
 
     /// How many segment files have been used again.

@@ -10,6 +10,7 @@ use crate::buffer::{Buffer, Miss, NoRoom, Stop};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::ids::{Csn, TreeId};
+use crate::plant::{Plant, planted};
 use crate::txn::{Operation, operations};
 use std::sync::Arc;
 
@@ -79,7 +80,9 @@ impl<'d> Redo<'d> {
                 }
                 Operation::Delete { tree, key } => {
                     let tree = self.tree(csn, tree)?;
-                    delete(self.buffer, &tree, key);
+                    if !planted(Plant::RedoSkipsDeletes) {
+                        delete(self.buffer, &tree, key);
+                    }
                     self.redone.rows += 1;
                 }
                 Operation::CreateTree(id) => {

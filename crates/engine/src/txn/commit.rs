@@ -11,6 +11,7 @@ use crate::buffer::{Miss, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::log::{Permit, Ticket};
+use crate::plant::{Plant, planted};
 use crate::txn::apply::{apply, collect};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
@@ -299,7 +300,9 @@ pub(super) fn refusal_of<D: Disk>(
     {
         return Error::Conflict(conflict);
     }
-    if let Err(error) = core.wait_stable(seen.max(txn.depends_on())) {
+    if !planted(Plant::RefuseUnstable)
+        && let Err(error) = core.wait_stable(seen.max(txn.depends_on()))
+    {
         return error;
     }
     let (tree, key) = (txn.trees[tree as usize].id, key.into());

@@ -3,8 +3,8 @@
 use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
-use crate::ids::Csn;
-use crate::log::{Log, Ticket};
+use crate::ids::{Csn, PageId};
+use crate::log::Log;
 use crate::plant::{Plant, planted};
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
@@ -14,6 +14,7 @@ use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use syncline_disk::Disk;
@@ -113,6 +114,12 @@ impl<D: Disk> Core<D> {
     /// What parts of transactions took, of a sample.
     pub(crate) fn latencies(&self) -> Latencies {
         self.watch.get()
+    }
+
+    /// True if the gate could be closed without waiting, for tests on one thread.
+    #[cfg(test)]
+    pub(crate) fn could_close_gate(&self) -> bool {
+        !self.gate.is_closed() && self.gate.is_at_rest()
     }
 
     /// Says who relieves writers; once.
@@ -256,6 +263,13 @@ impl<D: Disk> Core<D> {
         self.free_overflow(&mut stubs);
     }
 
+    /// The overflow pages that belong to old versions, with the gate closed.
+    pub(crate) fn pages_of_versions(&self) -> BTreeSet<PageId> {
+        let stubs = self.stubs_of_versions().into_iter();
+        let pages = stubs.flat_map(|stub| overflow::pages(&self.buffer, stub));
+        pages.collect()
+    }
+
     /// Frees overflow pages, given their stubs as they lay in leaves. The caller is in a section.
     pub(super) fn free_overflow(&self, stubs: &mut Vec<u8>) {
         for stub in stubs.chunks_exact(STUB_BYTES).filter_map(Stub::from_value) {
@@ -295,7 +309,7 @@ impl<D: Disk> Core<D> {
             return Ok(());
         }
         self.wait_published(seen)?;
-        self.log.wait(Ticket { csn: seen })
+        self.log.wait_horizon(seen)
     }
 }
 

@@ -138,7 +138,8 @@ impl Gate {
         }
     }
 
-    fn is_at_rest(&self) -> bool {
+    /// True if no section runs at this moment.
+    pub(crate) fn is_at_rest(&self) -> bool {
         let at_rest = |counter: &Counter| counter.0.load(Ordering::SeqCst) == 0;
         self.counters.iter().all(at_rest)
     }

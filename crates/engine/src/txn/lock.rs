@@ -233,6 +233,7 @@ impl<D: Disk> Locker<'_, D> {
             Folded::Base | Folded::Absent => {
                 let is_deleted = folded == Folded::Absent && !was.is_ghost();
                 if is_deleted {
+                    self.claim_record(put_bytes_max(self.key.len(), 0))?;
                     add_delete(&mut self.commit.record, self.write.id, self.key);
                 }
                 self.row().after = if is_deleted {
@@ -243,15 +244,14 @@ impl<D: Disk> Locker<'_, D> {
                 return Ok(0);
             }
         };
-        let bytes = put_bytes_max(self.key.len(), value.len());
-        let end = self.commit.record.len() + bytes + self.commit.behind_rows.len();
         let known = &mut self.commit.patched_bytes_max;
         *known = value.len().max(*known);
-        if end > self.commit.record_bytes_max {
-            // More than thought, or less is left for the rows to come: ask for more the next time.
-            *known += bytes;
-            return Err(Stopped::Needs(Need::Record));
-        }
+        let bytes = put_bytes_max(self.key.len(), value.len());
+        self.claim_record(bytes)?;
+        let value = match folded {
+            Folded::Arena(span) => self.arena.get(span),
+            _ => &self.folder.value,
+        };
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };
@@ -260,6 +260,18 @@ impl<D: Disk> Locker<'_, D> {
         } else {
             bytes
         })
+    }
+
+    /// Fails if the record has no room for so many bytes more.
+    fn claim_record(&mut self, bytes: usize) -> Result<(), Stopped> {
+        let commit = &mut *self.commit;
+        let end = commit.record.len() + bytes + commit.behind_rows.len();
+        if end <= commit.record_bytes_max {
+            return Ok(());
+        }
+        // Patched rows were longer than thought: ask for more the next time.
+        commit.patched_bytes_max += bytes;
+        Err(Stopped::Needs(Need::Record))
     }
 
     /// Locks the row, with room for so many bytes; saves what it was.

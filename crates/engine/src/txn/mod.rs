@@ -61,7 +61,7 @@ mod registry;
 mod run;
 mod scan;
 mod session;
-mod step;
+pub(crate) mod step;
 #[cfg(test)]
 mod tests;
 mod transaction;

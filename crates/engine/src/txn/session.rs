@@ -8,6 +8,7 @@ use crate::access::btree::Tree;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
+use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
 use crate::txn::commit::{commit, refusal_of};
 use crate::txn::core::Core;
@@ -71,7 +72,7 @@ impl<D: Disk> Session<D> {
         let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
         txn.read_point = core.registry.enter(txn.seat, || {
             step(Step::Begin);
-            if is_read_only {
+            if is_read_only && !planted(Plant::ReadUnstable) {
                 log.horizon()
             } else {
                 log.published()
@@ -236,13 +237,15 @@ impl<D: Disk> Session<D> {
         result
     }
 
-    /// The same by who runs alone, with the gate still closed afterwards.
-    pub(crate) fn commit_closed(&mut self) -> Result<(Ticket, Closed)> {
+    /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
+    pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, Closed) {
         let result = self.try_commit();
         let closed = self.txn.alone.take();
         self.end();
-        let closed = closed.expect("who wants the gate closed afterwards runs alone");
-        result.map(|ticket| (ticket, closed))
+        (
+            result,
+            closed.expect("who wants the gate closed afterwards runs alone"),
+        )
     }
 
     #[inline]

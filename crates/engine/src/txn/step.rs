@@ -93,10 +93,10 @@ mod switch {
     }
 
     pub(crate) fn step(step: Step) {
-        HOOK.with_borrow_mut(|hook| {
-            if let Some(hook) = hook {
-                hook(step);
-            }
-        });
+        // What the hook itself does is not stopped.
+        if let Some(mut hook) = HOOK.take() {
+            hook(step);
+            HOOK.set(Some(hook));
+        }
     }
 }

@@ -26,7 +26,13 @@ struct Place<'a> {
 
 impl Tree {
     /// What is wrong with the tree; empty if it is sound. No section may be active meanwhile.
+    #[cfg(test)]
     pub(crate) fn check(&self, buffer: &Buffer) -> Vec<String> {
+        self.check_beside(buffer, &BTreeSet::new())
+    }
+
+    /// The same, where these pages belong to old versions of rows.
+    pub(crate) fn check_beside(&self, buffer: &Buffer, held: &BTreeSet<PageId>) -> Vec<String> {
         let guard = crossbeam_epoch::pin();
         let mut walk = Walk {
             tree: self,
@@ -47,7 +53,7 @@ impl Tree {
             seen, mut found, ..
         } = walk;
         for page in buffer.pages_of(self.id) {
-            if !seen.contains(&page) {
+            if !seen.contains(&page) && !held.contains(&page) {
                 found.push(format!(
                     "{page} belongs to {}, but nothing leads to it",
                     self.id

@@ -155,7 +155,7 @@ pub(crate) fn free(buffer: &Buffer, stub: Stub) {
 }
 
 /// The pages of a chain that must be whole.
-fn pages(buffer: &Buffer, stub: Stub) -> Vec<PageId> {
+pub(crate) fn pages(buffer: &Buffer, stub: Stub) -> Vec<PageId> {
     let guard = crossbeam_epoch::pin();
     let mut pages = vec![stub.first];
     loop {

@@ -173,12 +173,8 @@ pub(super) fn copies(disk: &SimulatedDisk) -> SimulatedDisk {
 
 mod tests {
     use super::{Tally, search};
+    use crate::seeds::asked;
     use syncline_metering::clock;
-
-    /// The number in an environment variable, if it is set.
-    fn asked(name: &str) -> Option<u64> {
-        std::env::var(name).ok()?.parse().ok()
-    }
 
     #[test]
     fn no_seed_breaks_a_promise() {

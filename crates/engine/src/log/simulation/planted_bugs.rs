@@ -2,37 +2,10 @@
 //! nothing in the same seeds without it.
 
 use super::search::{Tally, search};
-use crate::plant::{Plant, with};
-
-/// The first seed below the budget that shows the bug.
-fn first_seed_that_finds(plant: Plant, budget: u64) -> Option<(u64, String)> {
-    // A planted bug may also trip an assertion; that is found too.
-    let found = |seed| {
-        let searched =
-            std::panic::catch_unwind(|| with(Some(plant), || search(seed, &mut Tally::default())));
-        match searched {
-            Ok(Ok(())) => None,
-            Ok(Err(why)) => Some((seed, why)),
-            Err(_) => Some((seed, "an assertion failed".to_owned())),
-        }
-    };
-    (0..budget).find_map(found)
-}
-
-macro_rules! finds {
-    ($($name:ident: $plant:ident within $budget:literal,)*) => {
-        $(
-            #[test]
-            fn $name() {
-                let found = first_seed_that_finds(Plant::$plant, $budget);
-                let (seed, why) = found.expect("the simulation finds the planted bug");
-                println!("{:?}: seed {seed}: {why}", Plant::$plant);
-            }
-        )*
-    };
-}
+use crate::seeds::finds;
 
 finds! {
+    |seed| search(seed, &mut Tally::default());
     acknowledging_before_the_sync_is_found: AcknowledgeBeforeSync within 50,
     a_skipped_checksum_is_found: SkipChecksum within 200,
     a_skipped_directory_sync_is_found: SkipDirectorySync within 100,

@@ -253,11 +253,7 @@ fn same(one: &Handed, other: &Handed) -> Result<(), String> {
 
 mod tests {
     use super::{Tally, search};
-
-    /// The number in an environment variable, if it is set.
-    fn asked(name: &str) -> Option<u64> {
-        std::env::var(name).ok()?.parse().ok()
-    }
+    use crate::seeds::asked;
 
     #[test]
     fn no_seed_breaks_a_promise() {

@@ -1,0 +1,319 @@
+//! A session and its transaction, each statement held against the oracle.
+
+use super::life::{End, broken};
+use super::oracle::Oracle;
+use super::rows::Table;
+use super::transaction::{Bounds, Refused, RefusedBy, Transaction, Write, refusal};
+use super::world::{SimulatedEngine, Tally};
+use crate::access::btree::Tree;
+use crate::error::Error;
+use crate::ids::TreeId;
+use crate::log::Ticket;
+use crate::txn::{Begin, Conflict, Direction, Scan, Session};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use syncline_disk::SimulatedDisk;
+
+/// See the module.
+pub(super) struct Client {
+    session: Session<SimulatedDisk>,
+    pub(super) open: Option<Transaction>,
+    /// The session's last commit.
+    last: u64,
+}
+
+/// What a statement led to.
+pub(super) enum Told<T> {
+    That(T),
+    /// The transaction is broken, or the statement was refused, as it should be.
+    Refused,
+}
+
+impl Client {
+    pub(super) fn new(engine: &SimulatedEngine) -> Result<Client, End> {
+        let session = Session::new(&engine.core).map_err(|error| broken(error.to_string()))?;
+        Ok(Client {
+            session,
+            open: None,
+            last: 0,
+        })
+    }
+
+    /// Begins; none is open.
+    pub(super) fn begin(
+        &mut self,
+        engine: &SimulatedEngine,
+        oracle: &Oracle,
+        begin: Begin,
+        alone: bool,
+    ) -> Result<(), End> {
+        let log = &engine.core.log;
+        if alone {
+            self.session.begin_exclusive()?;
+        } else {
+            self.session.begin(begin)?;
+        }
+        let point = self.session.read_point().0;
+        let horizon = log.horizon().0;
+        let is_right = match begin {
+            Begin::Serializable | Begin::Snapshot => point == log.published().0,
+            Begin::ReadOnly => point == horizon && point >= self.last,
+            Begin::ReadOnlyAtHorizon => point == horizon,
+        };
+        if !is_right {
+            let last = self.last;
+            return Err(broken(format!(
+                "{begin:?} reads at {point}, the horizon is {horizon}, the last commit {last}"
+            )));
+        }
+        self.open = Some(Transaction::new(begin, oracle.last, point));
+        Ok(())
+    }
+
+    /// Reads a row.
+    pub(super) fn get(
+        &mut self,
+        oracle: &Oracle,
+        tree: &Arc<Tree>,
+        key: &[u8],
+    ) -> Result<Told<Option<Vec<u8>>>, End> {
+        let told = self
+            .session
+            .get(tree, key)
+            .map(|row| row.map(<[u8]>::to_vec));
+        let told = match told {
+            Ok(told) => told,
+            Err(error) => return self.refused(oracle, error, None),
+        };
+        let txn = self.open.as_mut().expect("a transaction is open");
+        txn.move_to(oracle, self.session.read_point().0)
+            .map_err(broken)?;
+        txn.got(oracle, (tree.id, key), told.as_deref())
+            .map_err(broken)?;
+        Ok(Told::That(told))
+    }
+
+    /// Reads a range.
+    pub(super) fn scan(
+        &mut self,
+        oracle: &Oracle,
+        tree: &Arc<Tree>,
+        bounds: Bounds,
+        (direction, limit): (Direction, usize),
+    ) -> Result<Told<()>, End> {
+        let mut rows = Vec::new();
+        let range = Scan {
+            lower: bounds.0.as_ref().map(|key| &key[..]),
+            upper: bounds.1.as_ref().map(|key| &key[..]),
+            direction,
+            limit,
+        };
+        let scanned = self.session.scan(tree, range, |key, value| {
+            rows.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        });
+        if let Err(error) = scanned {
+            return self.refused(oracle, error, None);
+        }
+        let txn = self.open.as_mut().expect("a transaction is open");
+        txn.move_to(oracle, self.session.read_point().0)
+            .map_err(broken)?;
+        let how = (direction == Direction::Ascending, limit);
+        txn.scanned(oracle, (tree.id, bounds), how, &rows)
+            .map_err(broken)?;
+        Ok(Told::That(()))
+    }
+
+    /// Writes a row.
+    pub(super) fn write(
+        &mut self,
+        oracle: &Oracle,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        write: Write,
+    ) -> Result<Told<()>, End> {
+        let session = &mut self.session;
+        let wrote = match &write {
+            Write::Put(value) => session.put(tree, key, value),
+            Write::Insert(value) => session.insert(tree, key, value),
+            Write::Update(value) => session.update(tree, key, value),
+            Write::Delete => session.delete(tree, key),
+            Write::Append(patch) => session.patch(tree, key, super::rows::append, patch),
+        };
+        if let Err(error) = wrote {
+            return self.refused(oracle, error, Some((tree, key, &write)));
+        }
+        let txn = self.open.as_mut().expect("a transaction is open");
+        txn.wrote(tree.id, key, write);
+        Ok(Told::That(()))
+    }
+
+    pub(super) fn save(&mut self) {
+        let savepoint = self.session.savepoint();
+        self.open
+            .as_mut()
+            .expect("a transaction is open")
+            .save(savepoint);
+    }
+
+    pub(super) fn roll_back(&mut self, at: usize) {
+        let txn = self.open.as_mut().expect("a transaction is open");
+        if let Some(savepoint) = txn.roll_back(at) {
+            self.session.rollback_to(savepoint);
+        }
+    }
+
+    pub(super) fn abort(&mut self) {
+        self.open = None;
+        self.session.abort();
+    }
+
+    /// Commits, and writes down what that did. A ticket, if it was committed.
+    pub(super) fn commit(
+        &mut self,
+        engine: &SimulatedEngine,
+        oracle: &mut Oracle,
+        tally: &mut Tally,
+        is_unsynced: bool,
+    ) -> Result<Option<Ticket>, End> {
+        let txn = self.open.take().expect("a transaction is open");
+        if !txn.tables.iter().all(|table| table.is_current(engine)) && txn.has_writes() {
+            // What the layer above does: it would not keep an index up that came meanwhile.
+            self.session.abort();
+            return Ok(None);
+        }
+        let committed = if is_unsynced {
+            self.session.commit_unsynced().map(|csn| Ticket { csn })
+        } else {
+            self.session.commit()
+        };
+        let published = engine.core.log.published().0;
+        let told = match committed {
+            Ok(ticket) if txn.has_writes() => {
+                if ticket.csn.0 != published {
+                    return Err(broken(format!(
+                        "{} is not the last, {published}",
+                        ticket.csn
+                    )));
+                }
+                self.last = published;
+                tally.commits += 1;
+                committed_at(oracle, &txn, tally, published)
+            }
+            Ok(ticket) if ticket.csn.0 > published => {
+                Err(broken(format!("what was read is of {}", ticket.csn)))
+            }
+            Ok(_) => txn.holds(oracle, txn.point).map_err(broken),
+            Err(error) => {
+                self.open = Some(txn);
+                match error {
+                    Error::Conflict(_) => tally.conflicts += 1,
+                    _ => tally.refused += 1,
+                }
+                let refused = self.refused::<()>(oracle, error, None);
+                self.open = None;
+                oracle.take(published);
+                return refused.map(|_| None);
+            }
+        };
+        told.map(|()| committed.ok())
+    }
+
+    /// Is an error right?
+    fn refused<T>(
+        &self,
+        oracle: &Oracle,
+        error: Error,
+        write: Option<(&Arc<Tree>, &[u8], &Write)>,
+    ) -> Result<Told<T>, End> {
+        let txn = self.open.as_ref().expect("a transaction is open");
+        if let Error::Conflict(conflict) = error {
+            let is_other = matches!(conflict, Conflict::SnapshotTooOld | Conflict::Dropped);
+            if oracle.last == txn.began && !is_other {
+                return Err(broken(format!("{conflict}, but nobody else has committed")));
+            }
+            if txn.is_read_only() && !is_other {
+                return Err(broken(format!("{conflict}, but it only reads")));
+            }
+            return Ok(Told::Refused);
+        }
+        let Some((why, tree, key)) = refusal(&error) else {
+            return End::of(error).map(|()| Told::Refused);
+        };
+        let write = write.map(|(_, _, write)| write);
+        self.is_refused(oracle, txn, (tree, key), (why, write))
+            .map_err(broken)?;
+        Ok(Told::Refused)
+    }
+
+    /// What a refusal stems from must be stable before it is told.
+    fn is_stable(&self, csn: u64) -> Result<(), String> {
+        let horizon = self.session.core().log.horizon();
+        if csn > horizon.0 {
+            return Err(format!(
+                "a refusal stems from {csn}, but the horizon is {horizon}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn is_refused(
+        &self,
+        oracle: &Oracle,
+        txn: &Transaction,
+        (tree, key): (TreeId, &[u8]),
+        (why, write): (Refused, Option<&Write>),
+    ) -> Result<(), String> {
+        // A refusal by the data is of this moment; one by the transaction's own writes of any.
+        for csn in [oracle.last, txn.point] {
+            match txn.refuses(oracle, (tree, key), (why, write), csn) {
+                Some(RefusedBy::OwnWrites) => return Ok(()),
+                Some(RefusedBy::Data) => {
+                    let stable = self.is_stable(oracle.maker(tree, key, csn));
+                    let chain = || txn.chain(oracle, (tree, key), write);
+                    return stable.map_err(|what| format!("{what}: {why:?}, {}", chain()));
+                }
+                None => {}
+            }
+        }
+        let chain = txn.chain(oracle, (tree, key), write);
+        Err(format!(
+            "{tree}, {key:?} was refused as {why:?}, but nothing refuses it: {chain}"
+        ))
+    }
+}
+
+impl Table {
+    /// True if the table has no index that the transaction has not kept up, and no column that it does
+    /// not know.
+    pub(super) fn is_current(&self, engine: &SimulatedEngine) -> bool {
+        let catalog = engine.catalog();
+        let now = catalog.table(self.entry.schema.name());
+        // A table that is gone is the engine's matter: the commit conflicts.
+        let now = now.filter(|now| now.id == self.entry.id);
+        now.is_none_or(|now| {
+            let is_kept_up = now
+                .indexes
+                .iter()
+                .all(|index| self.entry.indexes.contains(index));
+            is_kept_up && now.schema.version() == self.entry.schema.version()
+        })
+    }
+}
+
+/// Holds a commit against the oracle, which then knows it.
+fn committed_at(
+    oracle: &mut Oracle,
+    txn: &Transaction,
+    tally: &mut Tally,
+    csn: u64,
+) -> Result<(), End> {
+    match txn.holds(oracle, csn - 1) {
+        Ok(()) => {}
+        Err(_) if txn.begin == Begin::Snapshot => tally.skewed += 1,
+        Err(what) => return Err(broken(format!("commit {csn} does not stand there: {what}"))),
+    }
+    let effects = txn.effects(oracle, csn).map_err(broken)?;
+    oracle.commit(csn, effects);
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Tables and indexes made, changed and dropped, and what each commit of that did.
+
+use super::life::{End, Life, broken};
+use super::oracle::{Effect, Oracle};
+use super::rows::{self, NAMES};
+use crate::access::schema::{Kind, Schema, Value};
+use crate::catalog::TableEntry;
+use crate::error::{Error, Result};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Columns that a table may have.
+const COLUMNS_MAX: usize = 6;
+
+/// A change of the definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    /// One commit.
+    Whole,
+    /// A commit that says it is being built, and one that it is ready, or not any more.
+    Built,
+}
+
+/// Makes, changes or drops something by random.
+pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
+    let name = NAMES[life.world.random.usize(0..NAMES.len())];
+    let before = life.engine.core.log.published().0;
+    life.world.oracle.take(before);
+    let Some(entry) = life.engine.catalog().table(name).cloned() else {
+        return make(life, name);
+    };
+    let schema = &entry.schema;
+    match life.world.random.u8(0..9) {
+        0..2 => {
+            let dropped = life.engine.drop_table(name);
+            settle(life, name, Change::Whole, dropped, &[])
+        }
+        2..7 => index(life, &entry),
+        _ if schema.columns().len() < COLUMNS_MAX => {
+            let column = format!("more{}", schema.columns().len());
+            let next = schema.with_column(&column, Kind::Int, Value::Int(7));
+            let next = next.expect("a column of a new name");
+            let added = life.engine.add_columns(next).map(drop);
+            settle(life, name, Change::Whole, added, &[])
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make(life: &mut Life<'_>, name: &str) -> std::result::Result<(), End> {
+    let (is_heavy, random) = (life.world.is_heavy, &mut life.world.random);
+    let schema = rows::schema(name, random);
+    if random.u8(0..3) > 0 {
+        let made = life.engine.create_table(schema).map(drop);
+        return settle(life, name, Change::Whole, made, &[]);
+    }
+    let count = random.u32(0..life.world.ids.min(40));
+    let loaded: Vec<_> = (0..count)
+        .map(|id| rows::row(&schema, id * 3, is_heavy, random))
+        .collect();
+    let made = life.engine.load_table(schema, loaded.clone());
+    let made = made.map(drop);
+    settle(life, name, Change::Built, made, &loaded)
+}
+
+/// Adds an index to a table that has none of that name, or drops it.
+fn index(life: &mut Life<'_>, entry: &TableEntry) -> std::result::Result<(), End> {
+    let name = entry.schema.name();
+    let (index, columns, is_unique) = match life.world.random.u8(0..3) {
+        0 => ("alone", vec!["number"], true),
+        1 => ("once", vec!["number", "id"], true),
+        _ => ("by_number", vec!["number"], false),
+    };
+    if entry.schema.index(index).is_some() {
+        let dropped = life.engine.drop_index(name, index);
+        return settle(life, name, Change::Whole, dropped, &[]);
+    }
+    let schema = entry.schema.with_index(index, columns, is_unique);
+    let schema: Schema = schema.expect("an index of a new name");
+    let made = life.engine.create_index(&schema).map(drop);
+    settle(life, name, Change::Built, made, &[])
+}
+
+/// Writes down what a change did, whether it was answered or not: the numbers that it took say how far
+/// it came, and the catalogue what it led to.
+fn settle(
+    life: &mut Life<'_>,
+    name: &str,
+    change: Change,
+    answer: Result<()>,
+    loaded: &[(Vec<u8>, Vec<u8>)],
+) -> std::result::Result<(), End> {
+    let oracle = &mut life.world.oracle;
+    let catalog = life.engine.catalog();
+    let (before, after) = (oracle.last, life.engine.core.log.published().0);
+    if answer.is_ok() && after == before {
+        return Err(broken("a change of tables took no commit"));
+    }
+    for csn in before + 1..=after {
+        if csn < after || (change == Change::Built && after == before + 1) {
+            // Nothing is to be seen of it but what is being built.
+            oracle.commit(csn, []);
+            oracle.build(csn, i64::from(change == Change::Built));
+            continue;
+        }
+        let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
+        let made = entry.map(|entry| effects(oracle, entry, known.as_deref(), loaded, csn - 1));
+        let effects = made.unwrap_or_default();
+        oracle.commit(csn, effects);
+        if entry != known.as_ref() {
+            oracle.define(csn, name, entry.cloned());
+        }
+        let now = catalog.unfinished().len() as i64;
+        let then = oracle.unfinished(csn) as i64;
+        oracle.build(csn, now - then);
+    }
+    life.world.tally.defined += after - before;
+    match answer {
+        Ok(()) | Err(Error::DuplicateBuilt { .. } | Error::Taken { .. }) => Ok(()),
+        // An index of that name was left half made by a disk that was full.
+        Err(Error::Schema { .. }) if !catalog.unfinished().is_empty() => Ok(()),
+        Err(error) => {
+            life.world.tally.full += 1;
+            End::of(error)
+        }
+    }
+}
+
+/// The rows of trees that were built aside.
+fn effects(
+    oracle: &Oracle,
+    entry: &Arc<TableEntry>,
+    known: Option<&TableEntry>,
+    loaded: &[(Vec<u8>, Vec<u8>)],
+    csn: u64,
+) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (key, row) in loaded {
+        effects.push((entry.tree, key.clone(), Some(row.as_slice().into())));
+    }
+    let all = (Bound::Unbounded, Bound::Unbounded);
+    let rows = oracle.range(entry.tree, all, csn);
+    let rows: Vec<_> = rows
+        .map(|(key, row)| (key.to_vec(), row.to_vec()))
+        .collect();
+    // A table that was loaded had none before.
+    let rows = rows.iter().chain(loaded);
+    for (at, index) in entry.indexes.iter().enumerate() {
+        let is_known = known.is_some_and(|known| known.indexes.contains(index));
+        if is_known {
+            continue;
+        }
+        for (key, row) in rows.clone() {
+            let (entry_key, value) = rows::entry(&entry.schema, at, key, row);
+            effects.push((index.tree, entry_key, Some(value.into())));
+        }
+    }
+    effects
+}

@@ -1,0 +1,49 @@
+//! Deterministic simulation of the whole database: one thread, one seed, the same steps each time.
+//!
+//! A *world* is a simulated disk with a database on it, and an *oracle* that remembers what every commit
+//! did. A *life* is a number of random steps: statements of several sessions one by one, commits, tickets
+//! waited for or not, definitions of tables and indexes, checkpoints step by step, until the power goes
+//! off or a fault strikes. Then every kind of crash image is opened and held against the oracle, the
+//! opening itself is cut at its I/Os, twice over, and one of the images lives on.
+//!
+//! What must hold:
+//! 1. An opened database holds exactly what the first `p` commits did, in the order of their numbers,
+//!    each whole; `p` is not before any commit that was acknowledged.
+//! 2. Opening again, also after an opening that was cut, gives the same.
+//! 3. `verify` finds nothing, and no ghost of a deleted row is left.
+//! 4. What a transaction is told fits the state at its read point; if it is serializable and commits
+//!    writes, also the state just before its own commit. A refusal is true.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `world.rs` | the disk, the options, opening |
+//! | `oracle.rs` | what commits did, and what must be found |
+//! | `rows.rs` | typed rows, keys and patches by random |
+//! | `transaction.rs`, `client.rs` | a transaction as the oracle sees it; a session that runs it |
+//! | `life.rs`, `statement.rs`, `define.rs` | the steps of a life |
+//! | `beside.rs` | what happens in the middle of a commit |
+//! | `search.rs` | from a seed to a violation, or none |
+//! | `exhaustive.rs` | every cut of a small life, and every cut of its openings |
+//! | `planted_bugs.rs`, `seeds.rs` | the simulation's own test; the search over many seeds |
+//!
+//! A seed that fails is replayed by its number, here as
+//!
+//! ```text
+//! SYNCLINE_SEED=n cargo test -p syncline-engine --lib database::simulation::seeds -- --nocapture
+//! ```
+//!
+//! and `SYNCLINE_SEEDS=count` tries so many, on `SYNCLINE_THREADS=count` threads.
+
+mod beside;
+mod client;
+mod define;
+mod exhaustive;
+mod life;
+mod oracle;
+mod planted_bugs;
+mod rows;
+mod search;
+mod seeds;
+mod statement;
+mod transaction;
+mod world;

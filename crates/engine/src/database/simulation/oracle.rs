@@ -1,0 +1,245 @@
+//! What every commit did, kept beside the database in plain collections.
+//!
+//! A row has a list of versions, each with the commit that made it, so that the state after any commit
+//! since the last opening can be looked at. So has a table.
+//!
+//! Opening drops what was being built when the power went off, in commits of its own. So what an opening
+//! has found is the state after commit `p` if its last commit is `p` and `k` more, where `k` objects were
+//! being built after `p`: to a table's user those commits do nothing.
+
+use super::world::SimulatedEngine;
+use crate::access::btree::Tree;
+use crate::buffer::Buffer;
+use crate::catalog::TableEntry;
+use crate::ids::TreeId;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The bytes of a row.
+pub(super) type Value = Rc<[u8]>;
+
+/// A row that a commit has changed: the tree, the key, and what it is afterwards.
+pub(super) type Effect = (TreeId, Vec<u8>, Option<Value>);
+
+type Versions<T> = Vec<(u64, Option<T>)>;
+
+/// More objects are never being built at a time.
+const UNFINISHED_MAX: u64 = 8;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Oracle {
+    rows: BTreeMap<TreeId, BTreeMap<Vec<u8>, Versions<Value>>>,
+    tables: BTreeMap<String, Versions<Arc<TableEntry>>>,
+    /// How many objects were being built from which commit on.
+    unfinished: Vec<(u64, u64)>,
+    /// The last number that was taken.
+    pub(super) last: u64,
+    /// Everything up to here was acknowledged.
+    pub(super) promised: u64,
+}
+
+/// The version that is in force after a commit.
+fn at<T>(versions: &[(u64, Option<T>)], csn: u64) -> Option<&T> {
+    let made = versions.partition_point(|(by, _)| *by <= csn);
+    versions[..made]
+        .last()
+        .and_then(|(_, value)| value.as_ref())
+}
+
+impl Oracle {
+    /// A row after a commit.
+    pub(super) fn row(&self, tree: TreeId, key: &[u8], csn: u64) -> Option<&Value> {
+        let versions = self.rows.get(&tree)?.get(key)?;
+        at(versions, csn)
+    }
+
+    /// The commit that made a row what it was after `csn`; 0 if none since the last opening.
+    pub(super) fn maker(&self, tree: TreeId, key: &[u8], csn: u64) -> u64 {
+        let versions = self.rows.get(&tree).and_then(|rows| rows.get(key));
+        let versions = versions.map_or(&[][..], |versions| &versions[..]);
+        let made = versions.partition_point(|(by, _)| *by <= csn);
+        versions[..made].last().map_or(0, |(by, _)| *by)
+    }
+
+    /// True if a commit after `from` and up to `to` has made the row something else.
+    pub(super) fn changed(&self, tree: TreeId, key: &[u8], from: u64, to: u64) -> bool {
+        let versions = self.rows.get(&tree).and_then(|rows| rows.get(key));
+        let Some(versions) = versions else {
+            return false;
+        };
+        let between = |(by, _): &&(u64, _)| *by > from && *by <= to;
+        let now = |(by, _): &(u64, _)| at(versions, *by) != at(versions, *by - 1);
+        versions.iter().filter(between).any(now)
+    }
+
+    /// The rows of a range after a commit.
+    pub(super) fn range(
+        &self,
+        tree: TreeId,
+        (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
+        csn: u64,
+    ) -> impl DoubleEndedIterator<Item = (&[u8], &Value)> {
+        let rows = self.rows.get(&tree);
+        let rows = rows
+            .into_iter()
+            .flat_map(move |rows| rows.range::<[u8], _>((lower, upper)));
+        rows.filter_map(move |(key, versions)| Some((&key[..], at(versions, csn)?)))
+    }
+
+    /// A table after a commit.
+    pub(super) fn table(&self, name: &str, csn: u64) -> Option<&Arc<TableEntry>> {
+        at(self.tables.get(name)?, csn)
+    }
+
+    /// A number was taken, and nothing is known to have come of it.
+    pub(super) fn take(&mut self, csn: u64) {
+        self.last = self.last.max(csn);
+    }
+
+    /// A commit was published.
+    pub(super) fn commit(&mut self, csn: u64, effects: impl IntoIterator<Item = Effect>) {
+        assert!(csn > self.last, "commits come in order");
+        self.last = csn;
+        for (tree, key, value) in effects {
+            let versions = self.rows.entry(tree).or_default().entry(key).or_default();
+            versions.push((csn, value));
+        }
+    }
+
+    /// A commit, published before, has made a table that, or has dropped it.
+    pub(super) fn define(&mut self, csn: u64, name: &str, entry: Option<Arc<TableEntry>>) {
+        self.tables
+            .entry(name.to_owned())
+            .or_default()
+            .push((csn, entry));
+    }
+
+    /// From a commit on so many objects more, or less, are being built.
+    pub(super) fn build(&mut self, csn: u64, by: i64) {
+        let before = self.unfinished(csn);
+        let now = before
+            .checked_add_signed(by)
+            .expect("what is finished was begun");
+        self.unfinished.push((csn, now));
+    }
+
+    pub(super) fn unfinished(&self, csn: u64) -> u64 {
+        let begun = self.unfinished.partition_point(|(from, _)| *from <= csn);
+        self.unfinished[..begun]
+            .last()
+            .map_or(0, |(_, count)| *count)
+    }
+
+    /// Everything up to `csn` was acknowledged.
+    pub(super) fn promise(&mut self, csn: u64) {
+        self.promised = self.promised.max(csn);
+    }
+
+    /// Holds an engine that was just opened against what may be found; the last commit that it holds.
+    pub(super) fn find(&self, engine: &SimulatedEngine) -> Result<u64, String> {
+        let published = engine.core.log.published().0;
+        let mut why = format!(
+            "it ends at {published}, but {} were acknowledged of {}",
+            self.promised, self.last
+        );
+        for dropped in 0..=UNFINISHED_MAX.min(published) {
+            let csn = published - dropped;
+            if csn < self.promised || csn > self.last || self.unfinished(csn) != dropped {
+                continue;
+            }
+            match self.compare(engine, csn) {
+                Ok(()) => return Ok(csn),
+                Err(what) => why = format!("after commit {csn} of {}: {what}", self.last),
+            }
+        }
+        Err(why)
+    }
+
+    /// Why the engine's state is not the one after a commit.
+    pub(super) fn compare(&self, engine: &SimulatedEngine, csn: u64) -> Result<(), String> {
+        let catalog = engine.catalog();
+        let mut found = catalog.tables();
+        for (name, versions) in &self.tables {
+            let Some(expected) = at(versions, csn) else {
+                continue;
+            };
+            if found.next() != Some(expected) {
+                return Err(format!("table {name} is not there as it was"));
+            }
+        }
+        if let Some(more) = found.next() {
+            return Err(format!("table {} should not be there", more.schema.name()));
+        }
+        for table in catalog.tables() {
+            for id in catalog.trees_of(table) {
+                let tree = engine.forest.tree(id);
+                let tree = tree.ok_or_else(|| format!("{id} is not in the forest"))?;
+                let told = self.compare_tree(&engine.core.buffer, &tree, csn);
+                told.map_err(|what| format!("{id} of table {}: {what}", table.schema.name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compare_tree(&self, buffer: &Buffer, tree: &Tree, csn: u64) -> Result<(), String> {
+        let mut expected = self.range(tree.id, (Bound::Unbounded, Bound::Unbounded), csn);
+        let mut wrong = None;
+        let walked = tree.walk(buffer, &mut |key, value| {
+            let next = expected.next();
+            let fits = next.is_some_and(|(known, row)| known == key && row[..] == *value);
+            if !fits && wrong.is_none() {
+                let next = next.map(|(key, row)| (key, short(row)));
+                wrong = Some(format!(
+                    "{key:?} = {:?} where {next:?} follows",
+                    short(value)
+                ));
+            }
+            Ok(())
+        });
+        walked.map_err(|error| error.to_string())?;
+        match (wrong, expected.next()) {
+            (Some(what), _) => Err(what),
+            (None, Some((key, _))) => Err(format!("row {key:?} is lost")),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// The database goes on after commit `csn`, and its last number is `last`: what came later is lost
+    /// for good, the rest stays.
+    pub(super) fn go_on(&mut self, csn: u64, last: u64) {
+        for rows in self.rows.values_mut() {
+            rows.retain(|_, versions| settle(versions, csn));
+        }
+        self.tables.retain(|_, versions| settle(versions, csn));
+        let tables = self
+            .tables
+            .values()
+            .filter_map(|versions| at(versions, csn));
+        let mut trees = Vec::new();
+        for table in tables {
+            trees.push(table.tree);
+            trees.extend(table.indexes.iter().map(|index| index.tree));
+        }
+        self.rows.retain(|tree, _| trees.contains(tree));
+        self.unfinished.clear();
+        (self.last, self.promised) = (last, last);
+    }
+}
+
+/// Leaves the one version that is in force after a commit; false if there is none.
+fn settle<T>(versions: &mut Versions<T>, csn: u64) -> bool {
+    let made = versions.partition_point(|(by, _)| *by <= csn);
+    versions.truncate(made);
+    let last = versions.pop().filter(|(_, value)| value.is_some());
+    versions.clear();
+    versions.extend(last);
+    !versions.is_empty()
+}
+
+/// The beginning of a value, for messages.
+pub(super) fn short(value: &[u8]) -> (usize, &[u8]) {
+    (value.len(), &value[..value.len().min(24)])
+}

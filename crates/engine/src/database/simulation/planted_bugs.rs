@@ -1,0 +1,31 @@
+//! The simulation's own test: it must find every planted bug within a budget of seeds, and must find
+//! nothing in the same seeds without it.
+
+use super::search::search;
+use super::world::Tally;
+use crate::seeds::finds;
+
+finds! {
+    |seed| search(seed, &mut Tally::default());
+    acknowledging_before_the_sync_is_found: AcknowledgeBeforeSync within 300,
+    a_swallowed_sync_error_is_found: SwallowSyncError within 400,
+    a_swallowed_sync_error_of_the_data_file_is_found: SwallowDataSyncError within 1_000,
+    a_root_before_the_horizon_is_found: RootBeforeHorizon within 300,
+    slots_freed_before_the_root_is_stable_are_found: FreeBeforeRootStable within 300,
+    a_missing_pre_image_is_found: SkipPreImage within 300,
+    a_missing_before_image_is_found: SkipBeforeImage within 300,
+    collecting_without_a_look_is_found: CollectBlindly within 300,
+    segments_released_before_the_root_is_stable_are_found: ReleaseBeforeRoot within 300,
+    a_cut_without_the_closed_gate_is_found: CutWithoutGate within 300,
+    a_forest_that_is_not_in_the_checkpoint_is_found: ForestNotInCheckpoint within 300,
+    freed_pages_that_stay_are_found: ForgetFreedPages within 600,
+    replay_from_one_too_late_is_found: ReplayTooLate within 300,
+    redo_that_skips_deletes_is_found: RedoSkipsDeletes within 300,
+    ghosts_that_stay_are_found: KeepGhosts within 300,
+    orphaned_long_values_are_found: KeepOrphans within 300,
+    unfinished_objects_that_stay_are_found: KeepUnfinished within 300,
+    a_catalogue_apart_from_its_trees_is_found: CatalogApart within 400,
+    a_drop_that_is_not_in_the_log_is_found: DropUnlogged within 300,
+    reading_what_is_not_stable_is_found: ReadUnstable within 300,
+    a_refusal_before_its_reason_is_stable_is_found: RefuseUnstable within 300,
+}

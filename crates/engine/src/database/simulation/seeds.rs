@@ -1,0 +1,118 @@
+//! The search over many seeds, on as many threads as are asked for.
+
+use super::search::search;
+use super::world::Tally;
+use crate::seeds::{asked, caught};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_metering::clock;
+
+/// Seeds that are the same each time.
+const FIXED: u64 = 300;
+
+/// Seeds that are others each time.
+const FRESH: u64 = 60;
+
+/// Searches seeds until one breaks a promise.
+fn search_seeds(seeds: &[u64], threads: u64) -> (Tally, Option<String>) {
+    let next = AtomicU64::new(0);
+    let found = Mutex::new((Tally::default(), None));
+    let work = || {
+        let mut tally = Tally::default();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed) as usize;
+            let Some(&seed) = seeds.get(at) else {
+                break;
+            };
+            if let Err(why) = caught(|| search(seed, &mut tally)) {
+                next.store(seeds.len() as u64, Ordering::Relaxed);
+                let why = format!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
+                found
+                    .lock()
+                    .expect("no searcher panics")
+                    .1
+                    .get_or_insert(why);
+            }
+        }
+        found.lock().expect("no searcher panics").0.add(&tally);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().expect("no searcher panics")
+}
+
+#[test]
+fn no_seed_breaks_a_promise() {
+    let fresh = clock::wall();
+    let seeds: Vec<u64> = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
+        (Some(seed), _) => vec![seed],
+        (None, Some(count)) => {
+            let from = asked("SYNCLINE_FROM").unwrap_or(fresh);
+            (0..count).map(|seed| from.wrapping_add(seed)).collect()
+        }
+        (None, None) => (0..FIXED)
+            .chain((0..FRESH).map(|seed| fresh.wrapping_add(seed)))
+            .collect(),
+    };
+    let threads = asked("SYNCLINE_THREADS").unwrap_or(1);
+    let began = clock::now();
+    let (tally, broken) = search_seeds(&seeds, threads);
+    let seconds = (clock::now() - began) as f64 / 1e9;
+    println!(
+        "seeds {} to {}, {tally:?}",
+        seeds[0],
+        seeds[seeds.len() - 1]
+    );
+    println!(
+        "{:.0} cycles/s on {threads} threads",
+        tally.cycles as f64 / seconds
+    );
+    if let Some(why) = broken {
+        panic!("{why}");
+    }
+    if seeds.len() >= FIXED as usize {
+        assert_exercised(&tally);
+    }
+}
+
+#[test]
+fn a_seed_is_the_same_each_time() {
+    for seed in 0..30 {
+        let [one, other] = [0, 1].map(|_| {
+            let mut tally = Tally::default();
+            search(seed, &mut tally).map(|()| tally)
+        });
+        assert_eq!(one, other, "seed {seed}");
+    }
+}
+
+/// A search that has lost nothing, or kept nothing, has tested nothing.
+fn assert_exercised(tally: &Tally) {
+    assert!(
+        tally.lost > tally.cycles / 50,
+        "nothing was lost: {tally:?}"
+    );
+    assert!(
+        tally.kept > tally.cycles / 50,
+        "nothing was kept: {tally:?}"
+    );
+    assert!(
+        tally.whole > tally.cycles / 10,
+        "nothing was whole: {tally:?}"
+    );
+    assert!(
+        tally.cut > tally.cycles / 20 && tally.redone > tally.cycles / 20,
+        "{tally:?}"
+    );
+    assert!(
+        tally.faults > 20 && tally.conflicts > 100 && tally.refused > 100,
+        "{tally:?}"
+    );
+    assert!(
+        tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10,
+        "{tally:?}"
+    );
+}

@@ -1,0 +1,257 @@
+//! A statement of a client: a read, a range, a write with what changes in indexes, a savepoint.
+
+use super::client::Told;
+use super::life::{CLIENTS, End, Life};
+use super::oracle::Value;
+use super::rows::{self, Table};
+use super::transaction::{Bounds, Transaction, Write};
+use super::world::World;
+use crate::access::btree::Tree;
+use crate::txn::Direction;
+use std::cmp::Ordering;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Rows that one scan hands out at most, if it is limited.
+const LIMIT_MAX: usize = 12;
+
+impl Life<'_> {
+    /// Does something in a client's open transaction.
+    pub(super) fn statement(&mut self) -> Result<(), End> {
+        let at = self.world.random.usize(0..CLIENTS);
+        if self.clients[at].open.is_none() {
+            return self.begin(at);
+        }
+        let Some(table) = self.table(at) else {
+            return Ok(());
+        };
+        let is_read_only = self.clients[at]
+            .open
+            .as_ref()
+            .is_some_and(Transaction::is_read_only);
+        match self
+            .world
+            .random
+            .u8(if is_read_only { 0..10 } else { 0..26 })
+        {
+            0..6 => {
+                let id = self.id();
+                let key = rows::key(&table.entry.schema, id);
+                let client = &mut self.clients[at];
+                let told = client.get(&self.world.oracle, &table.rows, &key)?;
+                self.heed(at, &told);
+                Ok(())
+            }
+            6..10 => self.scan(at, &table),
+            10..24 => self.write(at, &table),
+            24 => {
+                self.clients[at].save();
+                Ok(())
+            }
+            _ => {
+                let txn = self.clients[at].open.as_ref();
+                let savepoints = txn.map_or(0, Transaction::savepoints);
+                if savepoints > 0 {
+                    let savepoint = self.world.random.usize(0..savepoints);
+                    self.clients[at].roll_back(savepoint);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A table that the transaction has used, or one that is defined at its read point as it is now.
+    pub(super) fn table(&mut self, at: usize) -> Option<Table> {
+        let World { random, oracle, .. } = &mut *self.world;
+        let txn = self.clients[at]
+            .open
+            .as_mut()
+            .expect("a transaction is open");
+        if !txn.tables.is_empty() && random.u8(0..4) > 0 {
+            return Some(txn.tables[random.usize(0..txn.tables.len())].clone());
+        }
+        let catalog = self.engine.catalog();
+        let tables: Vec<_> = catalog.tables().collect();
+        if tables.is_empty() {
+            return None;
+        }
+        let entry = tables[random.usize(0..tables.len())];
+        if oracle.table(entry.schema.name(), txn.point) != Some(entry) {
+            return None;
+        }
+        let tree = |id| {
+            self.engine
+                .forest
+                .tree(id)
+                .expect("a table's trees are there")
+        };
+        let table = Table {
+            entry: Arc::clone(entry),
+            rows: tree(entry.tree),
+            indexes: entry.indexes.iter().map(|index| tree(index.tree)).collect(),
+        };
+        let known = txn
+            .tables
+            .iter()
+            .any(|known| known.entry.tree == entry.tree);
+        if !known {
+            txn.tables.push(table.clone());
+        }
+        Some(table)
+    }
+
+    /// Reads a range.
+    pub(super) fn scan(&mut self, at: usize, table: &Table) -> Result<(), End> {
+        let (one, other) = (self.bound(table), self.bound(table));
+        let random = &mut self.world.random;
+        let tree = match table.indexes.len() {
+            0 => &table.rows,
+            _ if random.bool() => &table.rows,
+            count => &table.indexes[random.usize(0..count)],
+        };
+        let limit = if random.bool() {
+            usize::MAX
+        } else {
+            random.usize(1..LIMIT_MAX)
+        };
+        let direction = [Direction::Ascending, Direction::Descending][random.usize(0..2)];
+        let bounds = in_order(one, other);
+        let client = &mut self.clients[at];
+        let told = client.scan(&self.world.oracle, tree, bounds, (direction, limit))?;
+        self.heed(at, &told);
+        Ok(())
+    }
+
+    /// The end of a range.
+    fn bound(&mut self, table: &Table) -> Bound<Vec<u8>> {
+        let id = self.id();
+        let key = rows::key(&table.entry.schema, id);
+        match self.world.random.u8(0..4) {
+            0 => Bound::Unbounded,
+            1 => Bound::Excluded(key),
+            _ => Bound::Included(key),
+        }
+    }
+
+    /// Writes a row, and what changes with it in the table's indexes.
+    fn write(&mut self, at: usize, table: &Table) -> Result<(), End> {
+        if !table.is_current(&self.engine) {
+            // It could not even read the row; the layer above ends such a transaction.
+            self.clients[at].abort();
+            self.ended(at);
+            return Ok(());
+        }
+        let schema = &table.entry.schema;
+        let kind = self.world.random.u8(0..14);
+        let id = self.id_of(table, (4..7).contains(&kind));
+        let (is_heavy, random) = (self.world.is_heavy, &mut self.world.random);
+        let (key, row) = rows::row(schema, id, is_heavy, random);
+        let row: Value = row.into();
+        let write = match kind {
+            0..4 => Write::Put(row),
+            4..7 => Write::Insert(row),
+            7..9 => Write::Update(row),
+            9..12 => Write::Delete,
+            _ => Write::Append(rows::patch(random).into()),
+        };
+        let client = &mut self.clients[at];
+        let mut old = None;
+        if !table.indexes.is_empty() && !matches!(write, Write::Append(_)) {
+            match client.get(&self.world.oracle, &table.rows, &key)? {
+                Told::That(row) => old = row,
+                refused @ Told::Refused => {
+                    self.heed(at, &refused);
+                    return Ok(());
+                }
+            }
+        }
+        self.write_entries(at, table, (&key, old.as_deref()), &write)?;
+        self.put(at, &table.rows, &key, write)
+    }
+
+    fn write_entries(
+        &mut self,
+        at: usize,
+        table: &Table,
+        (key, old): (&[u8], Option<&[u8]>),
+        write: &Write,
+    ) -> Result<(), End> {
+        let schema = &table.entry.schema;
+        let new = match write {
+            Write::Put(row) | Write::Insert(row) | Write::Update(row) => Some(row),
+            Write::Delete => None,
+            Write::Append(_) => return Ok(()),
+        };
+        for (index, tree) in table.indexes.iter().enumerate() {
+            let old = old.map(|old| rows::entry(schema, index, key, old));
+            let new = new.map(|new| rows::entry(schema, index, key, new));
+            if old == new {
+                continue;
+            }
+            if let Some((entry, _)) = old {
+                self.put(at, tree, &entry, Write::Delete)?;
+            }
+            if let Some((entry, value)) = new {
+                self.put(at, tree, &entry, Write::Insert(value.into()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, at: usize, tree: &Arc<Tree>, key: &[u8], write: Write) -> Result<(), End> {
+        let client = &mut self.clients[at];
+        if client.open.is_none() {
+            return Ok(());
+        }
+        let told = client.write(&self.world.oracle, tree, key, write)?;
+        if let Told::Refused = told {
+            // Half of what belongs together is not committed.
+            self.clients[at].abort();
+            self.ended(at);
+        }
+        Ok(())
+    }
+
+    /// After a refusal or a conflict the transaction mostly ends.
+    fn heed<T>(&mut self, at: usize, told: &Told<T>) {
+        if let Told::Refused = told
+            && self.world.random.u8(0..4) > 0
+        {
+            self.clients[at].abort();
+            self.ended(at);
+        }
+    }
+
+    fn id(&mut self) -> u32 {
+        self.world.random.u32(0..self.world.ids)
+    }
+
+    /// A row that is there, or one that is not; mostly.
+    fn id_of(&mut self, table: &Table, is_absent: bool) -> u32 {
+        let mut id = self.id();
+        for _ in 0..6 {
+            let key = rows::key(&table.entry.schema, id);
+            let oracle = &self.world.oracle;
+            if oracle.row(table.rows.id, &key, oracle.last).is_none() == is_absent {
+                break;
+            }
+            id = self.id();
+        }
+        id
+    }
+}
+
+/// A range of keys from two ends.
+fn in_order(one: Bound<Vec<u8>>, other: Bound<Vec<u8>>) -> Bounds {
+    let (Bound::Included(low) | Bound::Excluded(low)) = &one else {
+        return (one, other);
+    };
+    let (Bound::Included(high) | Bound::Excluded(high)) = &other else {
+        return (one, other);
+    };
+    match low.cmp(high) {
+        Ordering::Less => (one, other),
+        Ordering::Greater => (other, one),
+        Ordering::Equal => (Bound::Included(low.clone()), Bound::Included(high.clone())),
+    }
+}

@@ -1,0 +1,388 @@
+//! An open transaction as the oracle sees it: what it has asked for and what it was told.
+
+use super::oracle::{Effect, Oracle, Value};
+use super::rows::{Table, append};
+use crate::error::Error;
+use crate::ids::TreeId;
+use crate::txn::{Begin, PatchFailure, Savepoint};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+/// A write that was asked for.
+#[derive(Clone, Debug)]
+pub(super) enum Write {
+    Put(Value),
+    Insert(Value),
+    Update(Value),
+    Delete,
+    Append(Value),
+}
+
+/// Why the data refuse a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    Duplicate,
+    Absent,
+    Patch,
+}
+
+/// Who refuses a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefusedBy {
+    Data,
+    OwnWrites,
+}
+
+/// What was read of the store.
+#[derive(Clone, Debug)]
+enum Seen {
+    Row(TreeId, Vec<u8>, Option<Value>),
+    Range(Range, Vec<(Vec<u8>, Value)>),
+}
+
+/// A part of a tree that was read, without the rows that the transaction had written itself.
+#[derive(Clone, Debug)]
+struct Range {
+    tree: TreeId,
+    lower: Bound<Vec<u8>>,
+    upper: Bound<Vec<u8>>,
+    except: BTreeSet<Vec<u8>>,
+}
+
+/// The bounds of a scan.
+pub(super) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// See the module.
+pub(super) struct Transaction {
+    pub(super) begin: Begin,
+    /// The last number that was taken when it began.
+    pub(super) began: u64,
+    pub(super) point: u64,
+    pub(super) tables: Vec<Table>,
+    writes: Vec<(TreeId, Vec<u8>, Write)>,
+    seen: Vec<Seen>,
+    savepoints: Vec<(Savepoint, usize)>,
+}
+
+/// What a row becomes by a chain of writes.
+fn fold<'w>(
+    writes: impl IntoIterator<Item = &'w Write>,
+    base: Option<&Value>,
+) -> Result<Option<Value>, Refused> {
+    let mut row = base.cloned();
+    for write in writes {
+        row = match (write, row) {
+            (Write::Put(value), _)
+            | (Write::Insert(value), None)
+            | (Write::Update(value), Some(_)) => Some(value.clone()),
+            (Write::Insert(_), Some(_)) => return Err(Refused::Duplicate),
+            (Write::Delete, Some(_)) => None,
+            (Write::Append(patch), Some(old)) => {
+                let mut new = Vec::new();
+                let appended: Result<(), PatchFailure> = append(patch, &old, &mut new);
+                if appended.is_err() {
+                    return Err(Refused::Patch);
+                }
+                Some(new.into())
+            }
+            (Write::Update(_) | Write::Delete | Write::Append(_), None) => {
+                return Err(Refused::Absent);
+            }
+        };
+    }
+    Ok(row)
+}
+
+impl Transaction {
+    pub(super) fn new(begin: Begin, began: u64, point: u64) -> Transaction {
+        Transaction {
+            begin,
+            began,
+            point,
+            tables: Vec::new(),
+            writes: Vec::new(),
+            seen: Vec::new(),
+            savepoints: Vec::new(),
+        }
+    }
+
+    pub(super) fn has_writes(&self) -> bool {
+        !self.writes.is_empty()
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        matches!(self.begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon)
+    }
+
+    /// The read point has moved, or not. It may do so only for a serializable transaction, and then
+    /// everything that was read must be the same there.
+    pub(super) fn move_to(&mut self, oracle: &Oracle, point: u64) -> Result<(), String> {
+        if point == self.point {
+            return Ok(());
+        }
+        if self.begin != Begin::Serializable || point < self.point || point > oracle.last {
+            let before = self.point;
+            return Err(format!(
+                "the read point of {:?} went from {before} to {point}",
+                self.begin
+            ));
+        }
+        self.point = point;
+        self.holds(oracle, point)
+    }
+
+    /// Everything that was read is so after that commit.
+    pub(super) fn holds(&self, oracle: &Oracle, csn: u64) -> Result<(), String> {
+        for seen in &self.seen {
+            match seen {
+                Seen::Row(tree, key, value) => {
+                    if oracle.row(*tree, key, csn) != value.as_ref() {
+                        return Err(format!(
+                            "what was read of {tree}, {key:?} is not so at {csn}"
+                        ));
+                    }
+                }
+                Seen::Range(range, rows) => {
+                    if range.rows(oracle, csn) != *rows {
+                        return Err(format!("what was read of {range:?} is not so at {csn}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The row was told to be that.
+    pub(super) fn got(
+        &mut self,
+        oracle: &Oracle,
+        (tree, key): (TreeId, &[u8]),
+        told: Option<&[u8]>,
+    ) -> Result<(), String> {
+        let base = oracle.row(tree, key, self.point);
+        let own: Vec<&Write> = self.own(tree, key).collect();
+        // Behind a write that will be refused, answers are about what will not be.
+        if let Ok(expected) = fold(own.iter().copied(), base)
+            && expected.as_deref() != told
+        {
+            let point = self.point;
+            return Err(format!(
+                "{tree}, {key:?} was told to be {told:?} at {point}"
+            ));
+        }
+        if own.is_empty() {
+            self.see(Seen::Row(tree, key.to_vec(), base.cloned()));
+        }
+        Ok(())
+    }
+
+    /// The range was told to hold these rows, of at most `limit`.
+    pub(super) fn scanned(
+        &mut self,
+        oracle: &Oracle,
+        (tree, bounds): (TreeId, Bounds),
+        (is_ascending, limit): (bool, usize),
+        told: &[(Vec<u8>, Vec<u8>)],
+    ) -> Result<(), String> {
+        let (mut lower, mut upper) = bounds;
+        if let Some(expected) = self.expected(oracle, tree, (&lower, &upper)) {
+            let rows = expected.into_iter();
+            let rows: Vec<_> = if is_ascending {
+                rows.take(limit).collect()
+            } else {
+                rows.rev().take(limit).collect()
+            };
+            let same = rows.len() == told.len()
+                && rows
+                    .iter()
+                    .zip(told)
+                    .all(|(one, other)| one.0 == other.0 && one.1[..] == other.1[..]);
+            if !same {
+                let keys = |(key, _): &(Vec<u8>, Vec<u8>)| key.clone();
+                let told: Vec<_> = told.iter().map(keys).collect();
+                let rows: Vec<_> = rows.into_iter().map(|(key, _)| key).collect();
+                return Err(format!(
+                    "a scan of {tree} from {lower:?} to {upper:?} at {} told {told:?}, not {rows:?}",
+                    self.point
+                ));
+            }
+        }
+        if told.len() == limit {
+            let last = Bound::Included(told[limit - 1].0.clone());
+            *(if is_ascending { &mut upper } else { &mut lower }) = last;
+        }
+        let except = self.own_keys(tree);
+        let range = Range {
+            tree,
+            lower,
+            upper,
+            except,
+        };
+        let rows = range.rows(oracle, self.point);
+        self.see(Seen::Range(range, rows));
+        Ok(())
+    }
+
+    /// The rows of a range as the transaction sees it; none if some write of it will be refused.
+    fn expected(
+        &self,
+        oracle: &Oracle,
+        tree: TreeId,
+        (lower, upper): (&Bound<Vec<u8>>, &Bound<Vec<u8>>),
+    ) -> Option<BTreeMap<Vec<u8>, Value>> {
+        let bounds = (
+            lower.as_ref().map(|key| &key[..]),
+            upper.as_ref().map(|key| &key[..]),
+        );
+        let rows = oracle.range(tree, bounds, self.point);
+        let mut rows: BTreeMap<Vec<u8>, Value> = rows
+            .map(|(key, value)| (key.to_vec(), value.clone()))
+            .collect();
+        for key in self.own_keys(tree) {
+            let base = oracle.row(tree, &key, self.point);
+            let row = fold(self.own(tree, &key), base).ok()?;
+            let is_inside = std::ops::RangeBounds::contains(&bounds, &key[..]);
+            match row {
+                Some(row) if is_inside => drop(rows.insert(key, row)),
+                _ => drop(rows.remove(&key)),
+            }
+        }
+        Some(rows)
+    }
+
+    /// A write was taken.
+    pub(super) fn wrote(&mut self, tree: TreeId, key: &[u8], write: Write) {
+        self.writes.push((tree, key.to_vec(), write));
+    }
+
+    /// Who refuses its writes to a row, with one more, for that reason: the data, as they are after a
+    /// commit, or its own writes before, whatever the row is.
+    pub(super) fn refuses(
+        &self,
+        oracle: &Oracle,
+        (tree, key): (TreeId, &[u8]),
+        (why, write): (Refused, Option<&Write>),
+        csn: u64,
+    ) -> Option<RefusedBy> {
+        let base = oracle.row(tree, key, csn);
+        let own: Vec<&Write> = self.own(tree, key).chain(write).collect();
+        // What it is after the last write that does not depend on what it was.
+        let by_own = (0..own.len() - 1).rev().find_map(|at| match own[at] {
+            Write::Put(row) | Write::Insert(row) | Write::Update(row) => Some((at, Some(row))),
+            Write::Delete => Some((at, None)),
+            Write::Append(_) => None,
+        });
+        let by_own = by_own.and_then(|(at, row)| fold(own[at + 1..].iter().copied(), row).err());
+        if by_own == Some(why) {
+            return Some(RefusedBy::OwnWrites);
+        }
+        let by_data = fold(own.iter().copied(), base).err();
+        (by_data == Some(why)).then_some(RefusedBy::Data)
+    }
+
+    /// Its writes to a row and what they go to, for messages.
+    pub(super) fn chain(
+        &self,
+        oracle: &Oracle,
+        (tree, key): (TreeId, &[u8]),
+        write: Option<&Write>,
+    ) -> String {
+        let name = |write: &Write| match write {
+            Write::Put(_) => "put",
+            Write::Insert(_) => "insert",
+            Write::Update(_) => "update",
+            Write::Delete => "delete",
+            Write::Append(_) => "append",
+        };
+        let own: Vec<_> = self.own(tree, key).map(name).collect();
+        let is_there = oracle.row(tree, key, oracle.last).is_some();
+        let (begin, write) = (self.begin, write.map(name));
+        format!("{begin:?}: {own:?}, then {write:?}, on a row that is there: {is_there}")
+    }
+
+    pub(super) fn save(&mut self, savepoint: Savepoint) {
+        self.savepoints.push((savepoint, self.writes.len()));
+    }
+
+    /// Rolls the writes back to one of the savepoints.
+    pub(super) fn roll_back(&mut self, at: usize) -> Option<Savepoint> {
+        let (savepoint, writes) = *self.savepoints.get(at)?;
+        self.savepoints.truncate(at + 1);
+        self.writes.truncate(writes);
+        Some(savepoint)
+    }
+
+    pub(super) fn savepoints(&self) -> usize {
+        self.savepoints.len()
+    }
+
+    /// What its commit has done, which must be possible after the commit before.
+    pub(super) fn effects(&self, oracle: &Oracle, csn: u64) -> Result<Vec<Effect>, String> {
+        let rows: BTreeSet<(TreeId, &[u8])> = self
+            .writes
+            .iter()
+            .map(|(tree, key, _)| (*tree, &key[..]))
+            .collect();
+        let mut effects = Vec::new();
+        for (tree, key) in rows {
+            let base = oracle.row(tree, key, csn - 1);
+            let row = fold(self.own(tree, key), base);
+            let row = row.map_err(|refused| {
+                let chain = self.chain(oracle, (tree, key), None);
+                format!("{csn} should have been refused for {tree}, {key:?}: {refused:?}: {chain}")
+            })?;
+            if self.begin == Begin::Snapshot && oracle.changed(tree, key, self.point, csn - 1) {
+                let point = self.point;
+                return Err(format!(
+                    "{csn} was not the first to change {tree}, {key:?} at {point}"
+                ));
+            }
+            if row.as_ref() != base {
+                effects.push((tree, key.to_vec(), row));
+            }
+        }
+        Ok(effects)
+    }
+
+    fn own<'t>(&'t self, tree: TreeId, key: &'t [u8]) -> impl Iterator<Item = &'t Write> {
+        let writes = self.writes.iter();
+        writes
+            .filter(move |(of, name, _)| *of == tree && name == key)
+            .map(|(_, _, write)| write)
+    }
+
+    fn own_keys(&self, tree: TreeId) -> BTreeSet<Vec<u8>> {
+        let writes = self.writes.iter().filter(|(of, ..)| *of == tree);
+        writes.map(|(_, key, _)| key.clone()).collect()
+    }
+
+    /// What those that only read have seen was right at once, and their read point stays.
+    fn see(&mut self, seen: Seen) {
+        if !self.is_read_only() {
+            self.seen.push(seen);
+        }
+    }
+}
+
+impl Range {
+    fn rows(&self, oracle: &Oracle, csn: u64) -> Vec<(Vec<u8>, Value)> {
+        let bounds = (
+            self.lower.as_ref().map(|key| &key[..]),
+            self.upper.as_ref().map(|key| &key[..]),
+        );
+        let rows = oracle.range(self.tree, bounds, csn);
+        rows.filter(|(key, _)| !self.except.contains(*key))
+            .map(|(key, value)| (key.to_vec(), value.clone()))
+            .collect()
+    }
+}
+
+/// The refusal that an error tells of.
+pub(super) fn refusal(error: &Error) -> Option<(Refused, TreeId, &[u8])> {
+    match error {
+        Error::Duplicate { tree, key } => Some((Refused::Duplicate, *tree, key)),
+        Error::Absent { tree, key } => Some((Refused::Absent, *tree, key)),
+        Error::Patch { tree, key, .. } => Some((Refused::Patch, *tree, key)),
+        _ => None,
+    }
+}
