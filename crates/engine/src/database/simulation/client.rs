@@ -264,17 +264,22 @@ impl Client {
         (tree, key): (TreeId, &[u8]),
         (why, write): (Refused, Option<&Write>),
     ) -> Result<(), String> {
-        // A refusal by the data is of this moment; one by the transaction's own writes of any.
+        // A refusal by the data is of this moment or, if what was read refuses, of the read point; one
+        // by the transaction's own writes of any.
+        let mut unstable = None;
         for csn in [oracle.last, txn.point] {
             match txn.refuses(oracle, (tree, key), (why, write), csn) {
                 Some(RefusedBy::OwnWrites) => return Ok(()),
-                Some(RefusedBy::Data) => {
-                    let stable = self.is_stable(oracle.maker(tree, key, csn));
-                    let chain = || txn.chain(oracle, (tree, key), write);
-                    return stable.map_err(|what| format!("{what}: {why:?}, {}", chain()));
-                }
+                Some(RefusedBy::Data) => match self.is_stable(oracle.maker(tree, key, csn)) {
+                    Ok(()) => return Ok(()),
+                    Err(what) => unstable = unstable.or(Some(what)),
+                },
                 None => {}
             }
+        }
+        if let Some(what) = unstable {
+            let chain = txn.chain(oracle, (tree, key), write);
+            return Err(format!("{what}: {why:?}, {chain}"));
         }
         let chain = txn.chain(oracle, (tree, key), write);
         Err(format!(
