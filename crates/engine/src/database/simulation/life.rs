@@ -3,6 +3,7 @@
 use super::beside;
 use super::client::Client;
 use super::define;
+use super::pass::Pass;
 use super::transaction::Transaction;
 use super::world::{SimulatedEngine, World, verify};
 use crate::database::checkpoints::{Checkpoints, Step};
@@ -55,6 +56,8 @@ pub(super) struct Life<'w> {
     pub(super) engine: Arc<SimulatedEngine>,
     pub(super) clients: Vec<Client>,
     tickets: Vec<Ticket>,
+    /// The log is corked.
+    pass: Option<Pass>,
     /// The client for whom the gate is closed.
     alone: Option<usize>,
 }
@@ -69,6 +72,7 @@ pub(super) fn live(world: &mut World, engine: Arc<SimulatedEngine>, steps: u32) 
         engine,
         clients,
         tickets: Vec::new(),
+        pass: None,
         alone: None,
     };
     let mut lived = Ok(());
@@ -180,12 +184,19 @@ impl Life<'_> {
 
     /// Waits for one of the tickets; some are never waited for.
     fn wait(&mut self) -> Result<(), End> {
-        if self.tickets.is_empty() {
+        let random = &mut self.world.random;
+        if self.pass.is_none() && random.u8(0..6) == 0 {
+            self.pass = Some(Pass::begin(&self.engine));
             return Ok(());
         }
-        let ticket = self
-            .tickets
-            .swap_remove(self.world.random.usize(0..self.tickets.len()));
+        let some = self.tickets.len();
+        let ticket = (some > 0).then(|| self.tickets.swap_remove(random.usize(0..some)));
+        if let Some(pass) = self.pass.take() {
+            return pass.end(&self.engine, ticket);
+        }
+        let Some(ticket) = ticket else {
+            return Ok(());
+        };
         self.engine.core.log.wait(ticket)?;
         let is_kept = self.world.options.log.durability != Durability::None;
         if is_kept && self.engine.core.log.horizon() < ticket.csn {

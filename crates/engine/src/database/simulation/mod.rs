@@ -22,6 +22,7 @@
 //! | `transaction.rs`, `client.rs` | a transaction as the oracle sees it; a session that runs it |
 //! | `life.rs`, `statement.rs`, `define.rs` | the steps of a life |
 //! | `beside.rs` | what happens in the middle of a commit |
+//! | `pass.rs` | an executor's pass: the log corked and uncorked |
 //! | `search.rs` | from a seed to a violation, or none |
 //! | `exhaustive.rs` | every cut of a small life, and every cut of its openings |
 //! | `planted_bugs.rs`, `seeds.rs` | the simulation's own test; the search over many seeds |
@@ -32,7 +33,9 @@
 //! SYNCLINE_SEED=n cargo test -p syncline-engine --lib database::simulation::seeds -- --nocapture
 //! ```
 //!
-//! and `SYNCLINE_SEEDS=count` tries so many, on `SYNCLINE_THREADS=count` threads.
+//! `SYNCLINE_SEEDS=count` tries so many fresh ones, or those from `SYNCLINE_FROM=n` on, and
+//! `SYNCLINE_THREADS=count` does it on so many threads. With `--release` a core does some ten thousand
+//! cycles of crash and recovery a second, about forty of them a seed.
 
 mod beside;
 mod client;
@@ -40,6 +43,7 @@ mod define;
 mod exhaustive;
 mod life;
 mod oracle;
+mod pass;
 mod planted_bugs;
 mod rows;
 mod search;

@@ -148,6 +148,7 @@ impl World {
     /// Opens this world's database, or makes it if it never was, and goes on with what it holds.
     pub(super) fn open(&mut self) -> Result<Arc<SimulatedEngine>, Failure> {
         if !self.is_made {
+            reset_forced_misses();
             match create(&self.disk, directory(), self.options.clone(), Threads::None) {
                 // A making that was cut off had come far enough.
                 Err(Error::Exists { .. }) => {}
