@@ -45,7 +45,7 @@ pub struct Options {
     /// For tests: every n-th look for a page answers that it is absent. Default: none.
     pub miss_every: Option<u32>,
     /// Checkpoints begin by themselves, on a thread of the database. Default true; without it the
-    /// caller checkpoints, and a log that has grown to its limit stops writers with an error.
+    /// caller checkpoints, and the log grows until it does: nothing limits it but the disk.
     pub checkpoint_by_itself: bool,
 }
 

@@ -166,7 +166,8 @@ impl<D: Disk> Database<D> {
 
     /// Changes a table to a schema made from its own by `with_column`, `with_nullable`, `with_index` or
     /// `without_index`, one of them at a time. An index is built from the rows that are there, while
-    /// writers wait. Handles of the table are to be opened again.
+    /// writers wait. Handles of the table are to be opened again. A snapshot that was begun before an
+    /// index was built must not look through it: it would see no rows there, and nothing refuses that.
     ///
     /// # Errors
     ///
