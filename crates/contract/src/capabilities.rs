@@ -124,6 +124,12 @@ pub struct Capabilities {
     pub keys_by_server: bool,
     /// True if [`Session::load`](crate::Session::load) works.
     pub loads: bool,
+    /// True if rows can stay for a later run: [`Target::reopen`](crate::Target::reopen) and
+    /// [`Target::keep`](crate::Target::keep) work.
+    pub reopens: bool,
+    /// The dialect of the statements that a user may bring (`Action::Statement`): "sqlite"; none if it
+    /// takes none.
+    pub statements: Option<&'static str>,
 }
 
 impl Capabilities {
@@ -141,6 +147,8 @@ impl Capabilities {
             aggregates: false,
             keys_by_server: false,
             loads: false,
+            reopens: false,
+            statements: None,
         }
     }
 }

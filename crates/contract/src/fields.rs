@@ -2,7 +2,8 @@
 //!
 //! `Write<(Int, Text)>` takes `(i64, &str)`; `Read<Int, (Int, Text)>` is asked with `i64` and answers
 //! `(i64, &str)`. The plan checks markers against the schema once, when it is made, so that a wrong
-//! type shows at start-up and never in a run.
+//! type shows at start-up and never in a run. Where only the options say how many columns there are,
+//! [`Many`] stands for any number of one type.
 
 use crate::rows::Row;
 use crate::value::{Decimal, Kind, Value};
@@ -68,6 +69,30 @@ field!(/// Bytes.
 field!(/// Microseconds since 1970.
     Timestamp, i64, Kind::Timestamp, Timestamp);
 
+/// A value of whatever kind: for statements of a user, whose kinds only the store knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Any;
+
+impl Field for Any {
+    type Of<'a> = Value<'a>;
+
+    fn fits(_kind: Kind) -> bool {
+        true
+    }
+
+    const NULLABLE: bool = true;
+
+    #[inline]
+    fn put(given: Self::Of<'_>) -> Value<'_> {
+        given
+    }
+
+    #[inline]
+    fn take(value: Value<'_>) -> Option<Self::Of<'_>> {
+        Some(value)
+    }
+}
+
 /// A column that may be null.
 #[derive(Clone, Copy, Debug)]
 pub struct Nullable<F>(PhantomData<F>);
@@ -100,8 +125,8 @@ pub trait Fields {
     /// What Rust code gives and takes.
     type Of<'a>;
 
-    /// How many.
-    const COUNT: usize;
+    /// True if there are so many of them.
+    fn holds(count: usize) -> bool;
 
     /// True if field `index` fits that kind and nullability.
     fn fits(index: usize, kind: Kind, nullable: bool) -> bool;
@@ -113,11 +138,81 @@ pub trait Fields {
     fn take(row: Row<'_>) -> Option<Self::Of<'_>>;
 }
 
+/// Any number of fields of one type: given as a list of values, taken as a row that is asked for one
+/// field after another.
+#[derive(Clone, Copy, Debug)]
+pub struct Many<F>(PhantomData<F>);
+
+/// What [`Many`] gives and takes.
+#[derive(Debug)]
+pub enum Several<'a, F> {
+    /// Values to be sent, of that kind each.
+    Given(&'a [Value<'a>]),
+    /// A row that was answered, whose kinds were looked at.
+    Answered(Row<'a>, PhantomData<F>),
+}
+
+impl<'a, F: Field> Several<'a, F> {
+    /// How many.
+    pub fn len(&self) -> usize {
+        match self {
+            Several::Given(values) => values.len(),
+            Several::Answered(row, _) => row.width(),
+        }
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One of them; panics beyond the end.
+    #[inline]
+    pub fn get(&self, index: usize) -> F::Of<'a> {
+        let value = match self {
+            Several::Given(values) => values[index],
+            Several::Answered(row, _) => row.value(index),
+        };
+        F::take(value).expect("the kinds were looked at")
+    }
+}
+
+impl<F: Field> Fields for Many<F> {
+    type Of<'a> = Several<'a, F>;
+
+    fn holds(_count: usize) -> bool {
+        true
+    }
+
+    fn fits(_index: usize, kind: Kind, nullable: bool) -> bool {
+        F::fits(kind) && (!nullable || F::NULLABLE)
+    }
+
+    #[inline]
+    fn put<'a, T>(given: Self::Of<'a>, then: impl FnOnce(&[Value<'a>]) -> T) -> T {
+        match given {
+            Several::Given(values) => then(values),
+            Several::Answered(row, _) => then(&row.values().collect::<Vec<_>>()),
+        }
+    }
+
+    #[inline]
+    fn take(row: Row<'_>) -> Option<Self::Of<'_>> {
+        let fits = |index| row.kind(index).map_or(F::NULLABLE, F::fits);
+        (0..row.width())
+            .all(fits)
+            .then_some(Several::Answered(row, PhantomData))
+    }
+}
+
 macro_rules! fields {
     ($count:literal: $($field:ident $index:tt),*) => {
         impl<$($field: Field),*> Fields for ($($field,)*) {
             type Of<'a> = ($($field::Of<'a>,)*);
-            const COUNT: usize = $count;
+
+            fn holds(count: usize) -> bool {
+                count == $count
+            }
 
             #[allow(unused_variables, reason = "the empty tuple has no field to ask")]
             fn fits(index: usize, kind: Kind, nullable: bool) -> bool {

@@ -21,6 +21,7 @@
 mod capabilities;
 pub mod conformance;
 mod fields;
+mod internal;
 pub mod key_value;
 mod operation;
 mod options;
@@ -35,7 +36,10 @@ mod value;
 mod workload;
 
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
-pub use fields::{Bytes, Exact, Field, Fields, Float, Int, Nullable, Text, Timestamp};
+pub use fields::{
+    Any, Bytes, Exact, Field, Fields, Float, Int, Many, Nullable, Several, Text, Timestamp,
+};
+pub use internal::{Internal, TIME_CLASSES};
 pub use key_value::{KeyValue, KeyValueTarget};
 pub use operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
@@ -44,9 +48,11 @@ pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use plan::{Plan, Read, Scan, Write};
 pub use rows::{Replies, Row, Rows};
-pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Table, TableId};
+pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};
 pub use session::{Session, Shape};
 pub use target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult, Worker};
 pub use transaction::{Asked, Transaction};
 pub use value::{Decimal, Kind, Value};
-pub use workload::{Check, CheckOutcome, Client, Load, Unit, Workload};
+pub use workload::{
+    Check, CheckOutcome, Client, Counts, Load, OwnFigure, ResponseBound, Unit, Waits, Workload,
+};

@@ -8,12 +8,16 @@
 //! | get | key columns | the named columns, no row or one |
 //! | scan | equal columns, then `from`, then `to` (both inclusive), then the limit | the named columns, any number of rows |
 //! | join | as the scan of its left side | the named columns of both sides, in any order |
+//! | sorted | as a scan without limit | the named column, in its own order |
 //! | aggregate | as a scan without limit | one row of one column |
-//! | insert | all columns but a key given by the server | none |
+//! | insert, put | all columns but a key given by the server | none |
 //! | update | key columns, then one value per set | none |
-//! | delete | key columns | none |
+//! | delete, remove | key columns | none |
+//! | statement | as many as it says, of any kind | whatever the store answers, if it answers |
+//!
+//! Insert, update and delete name a row that must be absent or there; put and remove take either.
 
-use crate::schema::{ColumnId, IndexId, TableId};
+use crate::schema::{ColumnId, IndexId, Name, TableId};
 
 /// An operation of a plan, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -150,6 +154,15 @@ pub enum Action {
         /// The answered columns.
         columns: Vec<(Side, ColumnId)>,
     },
+    /// One column over the rows of an access path, sorted by its values: what a sort costs.
+    Sorted {
+        /// Which rows.
+        path: Path,
+        /// The answered column.
+        column: ColumnId,
+        /// True if equal values are answered once.
+        distinct: bool,
+    },
     /// One figure over the rows of an access path.
     Aggregate {
         /// Which rows.
@@ -159,6 +172,11 @@ pub enum Action {
     },
     /// A new row.
     Insert {
+        /// The table.
+        table: TableId,
+    },
+    /// A row, new or in place of the one of that key.
+    Put {
         /// The table.
         table: TableId,
     },
@@ -174,13 +192,46 @@ pub enum Action {
         /// The table.
         table: TableId,
     },
+    /// The end of the row of that key, if there is one.
+    Remove {
+        /// The table.
+        table: TableId,
+    },
+    /// A statement that a user brought, in the store's own language.
+    Statement {
+        /// Its text, parameters as `$1`, `$2` and on.
+        text: String,
+        /// How many parameters.
+        parameters: usize,
+        /// True if it answers rows.
+        answers: bool,
+    },
+}
+
+impl Action {
+    /// True if it changes rows and answers none.
+    pub fn writes(&self) -> bool {
+        match self {
+            Action::Get { .. }
+            | Action::Scan { .. }
+            | Action::Join { .. }
+            | Action::Sorted { .. }
+            | Action::Aggregate { .. } => false,
+            Action::Insert { .. }
+            | Action::Put { .. }
+            | Action::Update { .. }
+            | Action::Delete { .. }
+            | Action::Remove { .. } => true,
+            Action::Statement { answers, .. } => !answers,
+        }
+    }
 }
 
 /// A named operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// Its name in records and messages: "insert row".
-    pub name: &'static str,
+    pub name: Name,
     /// What it does.
     pub action: Action,
 }

@@ -4,11 +4,11 @@
 //! plan holds the markers against the schema at once, so that a wrong type shows at start-up.
 
 use crate::capabilities::Capabilities;
-use crate::fields::Fields;
+use crate::fields::{Any, Fields, Many};
 use crate::operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
 };
-use crate::schema::{Column, ColumnId, KeyGivenBy, Table, TableId};
+use crate::schema::{Column, ColumnId, KeyGivenBy, Name, Table, TableId};
 use crate::value::Kind;
 use std::marker::PhantomData;
 
@@ -88,11 +88,12 @@ impl Plan {
     /// Declares a read of one row by its primary key.
     pub fn get<K: Fields, R: Fields>(
         &mut self,
-        name: &'static str,
+        name: impl Into<Name>,
         table: TableId,
         columns: &[&str],
         lock: Lock,
     ) -> Read<K, R> {
+        let name = name.into();
         let columns = self.tables[table.0].ids(columns);
         assert!(
             !self.tables[table.0].key.is_empty(),
@@ -109,7 +110,11 @@ impl Plan {
     }
 
     /// Declares a scan.
-    pub fn scan<K: Fields, R: Fields>(&mut self, name: &'static str, scan: Scan<'_>) -> Read<K, R> {
+    pub fn scan<K: Fields, R: Fields>(
+        &mut self,
+        name: impl Into<Name>,
+        scan: Scan<'_>,
+    ) -> Read<K, R> {
         let Scan {
             path,
             order,
@@ -133,7 +138,7 @@ impl Plan {
     /// Declares a join of the path's rows with the rows of `right` where the pairs `on` are equal.
     pub fn join<K: Fields, R: Fields>(
         &mut self,
-        name: &'static str,
+        name: impl Into<Name>,
         path: Path,
         right: TableId,
         on: &[(&str, &str)],
@@ -162,10 +167,29 @@ impl Plan {
         )
     }
 
+    /// Declares a sorted answer of one column, each value once if it is to be `distinct`.
+    pub fn sorted<K: Fields, R: Fields>(
+        &mut self,
+        name: impl Into<Name>,
+        path: Path,
+        column: &str,
+        distinct: bool,
+    ) -> Read<K, R> {
+        let column = self.tables[path.table.0].id(column);
+        self.read(
+            name,
+            Action::Sorted {
+                path,
+                column,
+                distinct,
+            },
+        )
+    }
+
     /// Declares an aggregate.
     pub fn aggregate<K: Fields, R: Fields>(
         &mut self,
-        name: &'static str,
+        name: impl Into<Name>,
         path: Path,
         function: Aggregate,
     ) -> Read<K, R> {
@@ -173,14 +197,23 @@ impl Plan {
     }
 
     /// Declares an insert.
-    pub fn insert<K: Fields>(&mut self, name: &'static str, table: TableId) -> Write<K> {
+    pub fn insert<K: Fields>(&mut self, name: impl Into<Name>, table: TableId) -> Write<K> {
         self.write(name, Action::Insert { table })
+    }
+
+    /// Declares a put: an insert that replaces the row of its key, if there is one.
+    pub fn put<K: Fields>(&mut self, name: impl Into<Name>, table: TableId) -> Write<K> {
+        let name = name.into();
+        let of = &self.tables[table.0];
+        let given = !of.key.is_empty() && of.key_given_by == KeyGivenBy::Client;
+        assert!(given, "{name}: a put names its row's key");
+        self.write(name, Action::Put { table })
     }
 
     /// Declares an update by primary key.
     pub fn update<K: Fields>(
         &mut self,
-        name: &'static str,
+        name: impl Into<Name>,
         table: TableId,
         sets: &[(&str, Set)],
     ) -> Write<K> {
@@ -192,8 +225,43 @@ impl Plan {
     }
 
     /// Declares a delete by primary key.
-    pub fn delete<K: Fields>(&mut self, name: &'static str, table: TableId) -> Write<K> {
+    pub fn delete<K: Fields>(&mut self, name: impl Into<Name>, table: TableId) -> Write<K> {
         self.write(name, Action::Delete { table })
+    }
+
+    /// Declares a removal by primary key: a delete of a row that may be absent.
+    pub fn remove<K: Fields>(&mut self, name: impl Into<Name>, table: TableId) -> Write<K> {
+        self.write(name, Action::Remove { table })
+    }
+
+    /// Declares a statement of a user's that answers rows.
+    pub fn statement(
+        &mut self,
+        name: impl Into<Name>,
+        text: String,
+        parameters: usize,
+    ) -> Read<Many<Any>, Many<Any>> {
+        let action = Action::Statement {
+            text,
+            parameters,
+            answers: true,
+        };
+        self.read(name, action)
+    }
+
+    /// Declares a statement of a user's that answers nothing.
+    pub fn command(
+        &mut self,
+        name: impl Into<Name>,
+        text: String,
+        parameters: usize,
+    ) -> Write<Many<Any>> {
+        let action = Action::Statement {
+            text,
+            parameters,
+            answers: false,
+        };
+        self.write(name, action)
     }
 
     /// The tables, in order of declaration.
@@ -230,10 +298,13 @@ impl Plan {
             return Some("it has no secondary indexes".to_owned());
         }
         self.operations.iter().find_map(|operation| {
-            let lacks = match operation.action {
-                Action::Scan { .. } if !can.scans => "cannot scan",
+            let lacks = match &operation.action {
+                Action::Scan { .. } | Action::Sorted { .. } if !can.scans => "cannot scan",
                 Action::Join { .. } if !can.joins => "cannot join",
                 Action::Aggregate { .. } if !can.aggregates => "cannot aggregate",
+                Action::Statement { .. } if can.statements.is_none() => {
+                    "takes no statements of its user"
+                }
                 _ => return None,
             };
             Some(format!(
@@ -243,24 +314,26 @@ impl Plan {
         })
     }
 
-    fn read<K: Fields, R: Fields>(&mut self, name: &'static str, action: Action) -> Read<K, R> {
-        assert_fits::<K>(name, "parameters", &self.parameters(&action));
-        assert_fits::<R>(name, "answer", &self.answer(&action));
+    fn read<K: Fields, R: Fields>(&mut self, name: impl Into<Name>, action: Action) -> Read<K, R> {
+        let name = name.into();
+        assert_fits::<K>(&name, "parameters", &self.parameters(&action));
+        assert_fits::<R>(&name, "answer", &self.answer(&action));
         Read {
             id: self.add(name, action),
             types: PhantomData,
         }
     }
 
-    fn write<K: Fields>(&mut self, name: &'static str, action: Action) -> Write<K> {
-        assert_fits::<K>(name, "parameters", &self.parameters(&action));
+    fn write<K: Fields>(&mut self, name: impl Into<Name>, action: Action) -> Write<K> {
+        let name = name.into();
+        assert_fits::<K>(&name, "parameters", &self.parameters(&action));
         Write {
             id: self.add(name, action),
             types: PhantomData,
         }
     }
 
-    fn add(&mut self, name: &'static str, action: Action) -> OperationId {
+    fn add(&mut self, name: Name, action: Action) -> OperationId {
         self.operations.push(Operation { name, action });
         OperationId(self.operations.len() - 1)
     }
@@ -268,14 +341,18 @@ impl Plan {
     /// Kind and nullability of each parameter of an action.
     pub fn parameters(&self, action: &Action) -> Vec<(Kind, bool)> {
         match action {
-            Action::Get { table, .. } | Action::Delete { table } => self.of_key(*table),
+            Action::Get { table, .. } | Action::Delete { table } | Action::Remove { table } => {
+                self.of_key(*table)
+            }
             Action::Scan { path, limit, .. } => {
                 let mut parameters = self.of_path(path);
                 parameters.extend((*limit == Limit::Asked).then_some((Kind::Int, false)));
                 parameters
             }
-            Action::Join { path, .. } | Action::Aggregate { path, .. } => self.of_path(path),
-            Action::Insert { table } => {
+            Action::Join { path, .. }
+            | Action::Sorted { path, .. }
+            | Action::Aggregate { path, .. } => self.of_path(path),
+            Action::Insert { table } | Action::Put { table } => {
                 let columns = self.tables[table.0].inserted();
                 columns
                     .iter()
@@ -290,10 +367,13 @@ impl Plan {
                 );
                 parameters
             }
+            // Any kind fits, so one stands for all.
+            Action::Statement { parameters, .. } => vec![(Kind::Int, true); *parameters],
         }
     }
 
-    /// Kind and nullability of each column of an action's answer; empty for a write.
+    /// Kind and nullability of each column of an action's answer; empty for a write, and for a
+    /// statement, of which only the store knows.
     pub fn answer(&self, action: &Action) -> Vec<(Kind, bool)> {
         match action {
             Action::Get { table, columns, .. } => columns
@@ -322,7 +402,13 @@ impl Plan {
                     (self.of_column(path.table, *column).0, true)
                 }
             }],
-            Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+            Action::Sorted { path, column, .. } => vec![self.of_column(path.table, *column)],
+            Action::Insert { .. }
+            | Action::Put { .. }
+            | Action::Update { .. }
+            | Action::Delete { .. }
+            | Action::Remove { .. }
+            | Action::Statement { .. } => Vec::new(),
         }
     }
 
@@ -359,7 +445,8 @@ impl Plan {
 }
 
 fn assert_fits<F: Fields>(name: &str, what: &str, wanted: &[(Kind, bool)]) {
-    assert_eq!(F::COUNT, wanted.len(), "{name}: number of {what}");
+    let count = wanted.len();
+    assert!(F::holds(count), "{name}: {count} is the number of {what}");
     for (index, (kind, nullable)) in wanted.iter().enumerate() {
         let fits = F::fits(index, *kind, *nullable);
         assert!(fits, "{name}: {what}, position {index}, must fit {kind:?}");

@@ -6,7 +6,7 @@
 //!    `&str`).
 //! 3. Clearing keeps the memory, so that the steady state allocates nothing.
 
-use crate::value::{Decimal, Value};
+use crate::value::{Decimal, Kind, Value};
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,25 @@ enum Cell {
     Text { start: u32, end: u32 },
     Bytes { start: u32, end: u32 },
     Timestamp(i64),
+}
+
+impl Cell {
+    /// The value, of the bytes that it names.
+    #[inline]
+    fn value(self, bytes: &[u8]) -> Value<'_> {
+        match self {
+            Cell::Null => Value::Null,
+            Cell::Int(value) => Value::Int(value),
+            Cell::Float(value) => Value::Float(value),
+            Cell::Decimal(value) => Value::Decimal(value),
+            Cell::Timestamp(value) => Value::Timestamp(value),
+            Cell::Bytes { start, end } => Value::Bytes(&bytes[start as usize..end as usize]),
+            Cell::Text { start, end } => {
+                let bytes = &bytes[start as usize..end as usize];
+                Value::Text(str::from_utf8(bytes).expect("by invariant 2 it was pushed as text"))
+            }
+        }
+    }
 }
 
 /// Rows of one width.
@@ -107,6 +126,20 @@ impl Rows {
         }
     }
 
+    /// Sorts rows of one column by its values, null first; `distinct` keeps one of equal values.
+    ///
+    /// For stores that cannot sort. The bytes of dropped values stay until the next reset.
+    pub fn sort(&mut self, distinct: bool) {
+        assert_eq!(self.width, 1, "rows of one column are sorted");
+        let bytes = &self.bytes;
+        let value = |cell: &Cell| cell.value(bytes);
+        self.cells.sort_by(|a, b| value(a).order(&value(b)));
+        if distinct {
+            self.cells
+                .dedup_by(|a, b| value(a).order(&value(b)).is_eq());
+        }
+    }
+
     /// All rows, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
         (0..self.len()).map(|index| self.row(index))
@@ -127,18 +160,22 @@ impl<'a> Row<'a> {
     }
 
     /// The value of column `index`; panics beyond the width.
+    #[inline]
     pub fn value(&self, index: usize) -> Value<'a> {
+        self.cells[index].value(self.bytes)
+    }
+
+    /// The kind of column `index`; null has none. Costs less than the value. Panics beyond the width.
+    #[inline]
+    pub fn kind(&self, index: usize) -> Option<Kind> {
         match self.cells[index] {
-            Cell::Null => Value::Null,
-            Cell::Int(value) => Value::Int(value),
-            Cell::Float(value) => Value::Float(value),
-            Cell::Decimal(value) => Value::Decimal(value),
-            Cell::Timestamp(value) => Value::Timestamp(value),
-            Cell::Bytes { start, end } => Value::Bytes(&self.bytes[start as usize..end as usize]),
-            Cell::Text { start, end } => {
-                let bytes = &self.bytes[start as usize..end as usize];
-                Value::Text(str::from_utf8(bytes).expect("by invariant 2 it was pushed as text"))
-            }
+            Cell::Null => None,
+            Cell::Int(_) => Some(Kind::Int),
+            Cell::Float(_) => Some(Kind::Float),
+            Cell::Decimal(Decimal { scale, .. }) => Some(Kind::Decimal { scale }),
+            Cell::Text { .. } => Some(Kind::Text),
+            Cell::Bytes { .. } => Some(Kind::Bytes),
+            Cell::Timestamp(_) => Some(Kind::Timestamp),
         }
     }
 
@@ -163,6 +200,11 @@ impl Replies {
         rows.reset(width);
         self.waiting.push_back(rows);
         self.waiting.back_mut().expect("one was just pushed")
+    }
+
+    /// The answer added last, to be changed; panics if there is none (a bug in a target).
+    pub fn newest(&mut self) -> &mut Rows {
+        self.waiting.back_mut().expect("an answer was added")
     }
 
     /// Lends the oldest answer until the next call; none if every answer was received.
@@ -203,6 +245,25 @@ mod tests {
         rows.push_row(&row);
         assert_eq!(rows.len(), 2);
         assert!(rows.iter().all(|got| got.values().eq(row)));
+    }
+
+    #[test]
+    fn rows_of_one_column_are_sorted_and_made_distinct() {
+        let mut rows = Rows::new(1);
+        for text in ["pear", "fig", "pear", "apple"] {
+            rows.push(Value::Text(text));
+        }
+        rows.push(Value::Null);
+        let texts = |rows: &Rows| -> Vec<String> {
+            let values = rows.iter().map(|row| format!("{:?}", row.value(0)));
+            values.collect()
+        };
+        rows.sort(false);
+        let sorted = ["Null", "Text(\"apple\")", "Text(\"fig\")", "Text(\"pear\")"];
+        assert_eq!(texts(&rows)[..4], sorted);
+        assert_eq!(rows.len(), 5);
+        rows.sort(true);
+        assert_eq!(texts(&rows), sorted);
     }
 
     #[test]

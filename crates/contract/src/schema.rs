@@ -1,6 +1,10 @@
 //! Tables, columns, keys and indexes: the part that workload and store both understand.
 
 use crate::value::Kind;
+use std::borrow::Cow;
+
+/// A name of a table, column or index: lower case letters, digits and underscores.
+pub type Name = Cow<'static, str>;
 
 /// A table of a plan, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,8 +21,8 @@ pub struct IndexId(pub usize);
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name: lower case letters, digits and underscores.
-    pub name: &'static str,
+    /// Its name.
+    pub name: Name,
     /// Its kind.
     pub kind: Kind,
     /// The most bytes a text or bytes value holds; none for other kinds.
@@ -40,7 +44,7 @@ pub enum KeyGivenBy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
     /// Its name, unique in the plan.
-    pub name: &'static str,
+    pub name: Name,
     /// The indexed columns, in order.
     pub columns: Vec<ColumnId>,
     /// True if no two rows may share a key.
@@ -50,8 +54,8 @@ pub struct Index {
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Its name: lower case letters, digits and underscores.
-    pub name: &'static str,
+    /// Its name.
+    pub name: Name,
     /// Its columns, in order.
     pub columns: Vec<Column>,
     /// The primary key's columns, in order; empty for a table without one (a history).
@@ -64,9 +68,9 @@ pub struct Table {
 
 impl Table {
     /// A table without columns; add them with [`Table::column`].
-    pub fn new(name: &'static str) -> Table {
+    pub fn new(name: impl Into<Name>) -> Table {
         Table {
-            name,
+            name: name.into(),
             columns: Vec::new(),
             key: Vec::new(),
             key_given_by: KeyGivenBy::Client,
@@ -76,9 +80,9 @@ impl Table {
 
     /// Adds a column of a kind without a length.
     #[must_use]
-    pub fn column(mut self, name: &'static str, kind: Kind) -> Table {
+    pub fn column(mut self, name: impl Into<Name>, kind: Kind) -> Table {
         self.columns.push(Column {
-            name,
+            name: name.into(),
             kind,
             bytes_max: None,
             nullable: false,
@@ -88,10 +92,10 @@ impl Table {
 
     /// Adds a text column of at most `bytes_max` bytes.
     #[must_use]
-    pub fn text(mut self, name: &'static str, bytes_max: u32) -> Table {
+    pub fn text(mut self, name: impl Into<Name>, bytes_max: u32) -> Table {
         let kind = Kind::Text;
         self.columns.push(Column {
-            name,
+            name: name.into(),
             kind,
             bytes_max: Some(bytes_max),
             nullable: false,
@@ -101,10 +105,10 @@ impl Table {
 
     /// Adds a bytes column of at most `bytes_max` bytes.
     #[must_use]
-    pub fn bytes(mut self, name: &'static str, bytes_max: u32) -> Table {
+    pub fn bytes(mut self, name: impl Into<Name>, bytes_max: u32) -> Table {
         let kind = Kind::Bytes;
         self.columns.push(Column {
-            name,
+            name: name.into(),
             kind,
             bytes_max: Some(bytes_max),
             nullable: false,
@@ -145,10 +149,10 @@ impl Table {
 
     /// Adds a secondary index.
     #[must_use]
-    pub fn index(mut self, name: &'static str, columns: &[&str], unique: bool) -> Table {
+    pub fn index(mut self, name: impl Into<Name>, columns: &[&str], unique: bool) -> Table {
         let columns = self.ids(columns);
         self.indexes.push(Index {
-            name,
+            name: name.into(),
             columns,
             unique,
         });

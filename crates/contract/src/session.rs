@@ -29,6 +29,9 @@ pub enum Shape {
     ReadOnly,
     /// Several operations that may write.
     Several,
+    /// Statements of a user's that begin and end transactions themselves, or are one each: the session
+    /// adds nothing. `commit` takes what is unanswered and refuses a transaction that was left open.
+    AsWritten,
 }
 
 /// One client's connection.

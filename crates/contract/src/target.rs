@@ -1,7 +1,8 @@
 //! A target: a store under test, from which the runner makes sessions.
 
 use crate::capabilities::{Capabilities, Durability, Isolation};
-use crate::outcome::Failure;
+use crate::internal::Internal;
+use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::session::Session;
 use std::path::PathBuf;
@@ -98,8 +99,27 @@ pub trait Target: Sync {
         None
     }
 
+    /// What it counts and times inside itself, since it was opened; nothing if it does not.
+    fn internals(&self) -> Vec<Internal> {
+        Vec::new()
+    }
+
     /// Makes the plan's tables, empty; refuses what is there and is not ours.
     async fn create(&self, plan: &Plan) -> TargetResult<()>;
+
+    /// Opens the plan's tables as an earlier run has left them, in place of [`Target::create`]; refuses
+    /// others. `false` if there are none. Needs [`Capabilities::reopens`].
+    async fn reopen(&self, _plan: &Plan) -> TargetResult<bool> {
+        let what = format!("{} cannot be opened again", self.name());
+        Err(Failure::new(FailureKind::Limit, what))
+    }
+
+    /// Lets go of what it made or opened, so that [`Target::remove`] and the end of the target leave it
+    /// for a later run. Needs [`Capabilities::reopens`].
+    async fn keep(&self) -> TargetResult<()> {
+        let what = format!("{} cannot be kept", self.name());
+        Err(Failure::new(FailureKind::Limit, what))
+    }
 
     /// What it says of itself, after [`Target::create`].
     async fn evidence(&self) -> TargetResult<Evidence>;

@@ -1,5 +1,7 @@
 //! Values: what a row's column or an operation's parameter can hold.
 
+use std::cmp::Ordering;
+
 /// The kind of a column or parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
@@ -61,6 +63,23 @@ impl Value<'_> {
             Value::Text(_) => Some(Kind::Text),
             Value::Bytes(_) => Some(Kind::Bytes),
             Value::Timestamp(_) => Some(Kind::Timestamp),
+        }
+    }
+
+    /// The order of two values of one column: null before all, numbers by size, text by its bytes.
+    /// Values of different kinds, which no column holds, are equal.
+    pub fn order(&self, other: &Value<'_>) -> Ordering {
+        match (*self, *other) {
+            (Value::Null, Value::Null) => Ordering::Equal,
+            (Value::Null, _) => Ordering::Less,
+            (_, Value::Null) => Ordering::Greater,
+            (Value::Int(one), Value::Int(other))
+            | (Value::Timestamp(one), Value::Timestamp(other)) => one.cmp(&other),
+            (Value::Float(one), Value::Float(other)) => one.total_cmp(&other),
+            (Value::Decimal(one), Value::Decimal(other)) => one.units.cmp(&other.units),
+            (Value::Text(one), Value::Text(other)) => one.cmp(other),
+            (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
+            _ => Ordering::Equal,
         }
     }
 }

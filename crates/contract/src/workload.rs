@@ -1,4 +1,7 @@
 //! A workload: what is asked of a store, by whom, and what must be true afterwards.
+//!
+//! What is loaded depends on the workload's options alone, never on the seed of a run, so that loaded
+//! rows can serve several runs.
 
 use crate::outcome::{Ending, Stop};
 use crate::plan::Plan;
@@ -6,6 +9,7 @@ use crate::rows::Rows;
 use crate::schema::TableId;
 use crate::session::{Session, Shape};
 use crate::transaction::Transaction;
+use syncline_metering::Nanos;
 
 /// The verdict of one check after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,13 +31,55 @@ pub struct Check {
     pub outcome: CheckOutcome,
 }
 
-/// Rows to load before a run: any of them can be made from its number alone, so loading is parallel.
+/// Rows to load before a run, in units: a row, or a few rows of one table that belong together (the
+/// lines of an order). Any unit can be made from its number alone, so loading is parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The table.
     pub table: TableId,
-    /// How many rows.
-    pub rows: u64,
+    /// How many units.
+    pub units: u64,
+}
+
+/// How long a client of a closed loop waits around a transaction, as a person at a terminal does. An
+/// open loop has its own schedule and does not wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// Between the draw and the start (keying), in nanoseconds; response time does not span it.
+    pub before_ns: Nanos,
+    /// Between the end and the next draw (thinking), in nanoseconds.
+    pub after_ns: Nanos,
+}
+
+/// What responses must keep to: a share of a transaction's committed responses within a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseBound {
+    /// The transaction's position in [`Workload::transactions`].
+    pub transaction: usize,
+    /// Of a hundred responses, so many...
+    pub percent: u8,
+    /// ...within that many nanoseconds.
+    pub within_ns: Nanos,
+}
+
+/// What a run counted in its measured span, for the workload's own figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Counts<'a> {
+    /// The length of the span.
+    pub seconds: f64,
+    /// Committed transactions, by their position in [`Workload::transactions`].
+    pub committed: &'a [u64],
+    /// Transactions that ended by the workload's own rule, likewise.
+    pub aborted: &'a [u64],
+}
+
+/// A figure that a workload is known by: new orders a minute, record reads a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OwnFigure {
+    /// What it is, with its unit: "new orders a minute".
+    pub name: &'static str,
+    /// How much; unknown figures are left out.
+    pub value: f64,
 }
 
 /// What a committed transaction is worth, where that is not one: "inserts", 100 each.
@@ -55,6 +101,11 @@ pub trait Client {
 
     /// The shape of the drawn transaction.
     fn shape(&self, kind: usize) -> Shape;
+
+    /// How long it waits around the drawn transaction.
+    fn waits(&mut self, _kind: usize) -> Waits {
+        Waits::default()
+    }
 
     /// Performs the drawn transaction up to, not including, its commit. May run again after a
     /// conflict: it must not keep what a second run would double.
@@ -107,18 +158,37 @@ pub trait Workload: Sync {
         Vec::new()
     }
 
-    /// Appends row `number` of a load to the batch. Only asked for what `loads` names.
-    fn load_row(&self, table: TableId, number: u64, batch: &mut Rows) {
+    /// Appends the rows of unit `number` of a load to the batch. Only asked for what `loads` names.
+    fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
         unreachable!(
-            "{} loads no row {number} of table {} into {}",
+            "{} loads no unit {number} of table {} into {}",
             self.name(),
             table.0,
             batch.len()
         );
     }
 
+    /// What the loaded rows are made from, in words that differ whenever the rows do: "100000 rows of
+    /// 100 bytes". None if a run cannot start from what an earlier one has left.
+    fn loaded_as(&self) -> Option<String> {
+        None
+    }
+
+    /// A run begins: what clients of an earlier one shared is forgotten.
+    fn run_begins(&self) {}
+
     /// Client `number` of `clients`; equal seeds give equal clients.
     fn client(&self, number: usize, clients: usize, seed: u64) -> Self::Client;
+
+    /// What its responses must keep to; judged as a check.
+    fn response_bounds(&self) -> Vec<ResponseBound> {
+        Vec::new()
+    }
+
+    /// The figures that it is known by.
+    fn figures(&self, _counts: &Counts<'_>) -> Vec<OwnFigure> {
+        Vec::new()
+    }
 
     /// Checks what the store holds against what the clients were told. Not called on a target that
     /// keeps no rows.

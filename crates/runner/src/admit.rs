@@ -65,9 +65,15 @@ fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Optio
             "it takes at most {most} clients and --clients is {asked}"
         ));
     }
-    let loads = workload.loads().iter().any(|load| load.rows > 0);
+    let loads = workload.loads().iter().any(|load| load.units > 0);
     if loads && can.keeps_rows && !can.loads {
         return Some("it cannot load rows, which the workload starts from".to_owned());
+    }
+    if plan.reuse && !can.reopens {
+        return Some("--reuse: what it stores cannot stay for a later run here".to_owned());
+    }
+    if plan.reuse && workload.loaded_as().is_none() {
+        return Some("--reuse: the workload cannot start from what an earlier run left".to_owned());
     }
     workload.plan().refusal(can)
 }

@@ -1,22 +1,24 @@
 //! From what workers and meters left behind to a result.
 
+use crate::bounds;
 use crate::fairness::fairness;
 use crate::measure::{Measured, Why};
-use crate::meter::{Meter, distribution};
+use crate::meter::{Meter, add, distribution};
 use crate::per_commit::{per_commit, workers_cpu_ns};
 use crate::result::{OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult};
 use crate::sampler::Sampler;
 use crate::saturation::{SaturationFigures, saturation};
 use crate::warning::Warning;
 use crate::warning_rules::warnings;
-use syncline_contract::{Check, Failure, StoreProcess, Workload};
+use hdrhistogram::Histogram;
+use syncline_contract::{Check, Counts, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_metering::clock;
 
 /// The result, with the checks made after it.
 pub(crate) fn assemble<W: Workload>(
     head: RunHead,
     workload: &W,
-    measured: Measured<W>,
+    mut measured: Measured<W>,
     sampler: &Sampler,
     checks: Vec<Check>,
     more: Vec<Warning>,
@@ -42,6 +44,8 @@ pub(crate) fn assemble<W: Workload>(
             Vec::new()
         },
         per_commit: per_commit(&measured, sampler),
+        figures: own_figures(workload, &meter, seconds),
+        internals: std::mem::take(&mut measured.internals),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
         saturation: saturation(figures(&head, &measured, sampler, &meter)),
         fairness: fairness(&measured.reports),
@@ -52,6 +56,7 @@ pub(crate) fn assemble<W: Workload>(
         reconnects: meter.reconnects,
         head,
     };
+    result.checks.extend(bounds::judge(workload, &meter));
     result.warnings = warnings(&result);
     result.warnings.extend(more);
     result
@@ -82,15 +87,38 @@ fn transactions<W: Workload>(workload: &W, meter: &Meter) -> Vec<TransactionResu
         .collect()
 }
 
+/// A row a name: a workload may prepare one operation several times, once a column.
 fn operation_rows<W: Workload>(workload: &W, meter: &Meter) -> Vec<OperationResult> {
     let plan = workload.plan();
     let rows = plan.operations().iter().zip(&meter.operations);
-    rows.map(|(operation, times)| OperationResult {
-        name: operation.name.to_owned(),
+    let mut named: Vec<(&str, Histogram<u64>)> = Vec::new();
+    for (operation, times) in rows {
+        match named.iter_mut().find(|(name, _)| *name == operation.name) {
+            Some((_, all)) => add(all, times),
+            None => named.push((&operation.name, times.clone())),
+        }
+    }
+    let rows = named.iter().map(|(name, times)| OperationResult {
+        name: (*name).to_owned(),
         pipelined: plan.pipeline,
         service_ns: distribution(times),
-    })
-    .collect()
+    });
+    rows.collect()
+}
+
+/// What the workload is known by; an unknown figure is left out.
+fn own_figures<W: Workload>(workload: &W, meter: &Meter, seconds: f64) -> Vec<OwnFigure> {
+    let of = |count: fn(&Outcomes) -> u64| -> Vec<u64> {
+        let kinds = meter.kinds.iter();
+        kinds.map(|kind| count(&kind.outcomes)).collect()
+    };
+    let figures = workload.figures(&Counts {
+        seconds,
+        committed: &of(|outcomes| outcomes.committed),
+        aborted: &of(|outcomes| outcomes.aborted),
+    });
+    let known = figures.into_iter();
+    known.filter(|figure| figure.value.is_finite()).collect()
 }
 
 fn figures<W: Workload>(
@@ -157,7 +185,7 @@ fn stop_reason<W: Workload>(workload: &W, why: Why) -> StopReason {
             what,
         }) => StopReason::Failure {
             kind,
-            operation: operation.map(|id| workload.plan().operation(id).name.to_owned()),
+            operation: operation.map(|id| workload.plan().operation(id).name.to_string()),
             what,
         },
     }

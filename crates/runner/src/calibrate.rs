@@ -34,6 +34,7 @@ pub fn calibrate<T: Target, W: Workload>(
         warm_up: span / 4,
         drain: span,
         arrival: Arrival::Closed,
+        reuse: false,
         interval: span.max(Duration::from_millis(10)),
         laboratory_cpu_ns: None,
         line_max_per_s: None,

@@ -3,6 +3,9 @@
 //! A drawn transaction is told its ending exactly once. What is under way when the future is dropped
 //! stands in `Slot::open`, which outlives the future.
 //!
+//! In a closed loop a client may wait around its transactions ([`Waits`]): the start, and with it the
+//! times, come after the keying.
+//!
 //! The clock is read once a transaction: the end of one is the start of the next, as long as nobody
 //! else ran in between; after a turn was given to others it is read again.
 
@@ -14,7 +17,7 @@ use crate::meter::{End, Meter, Span};
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
-    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Transaction,
+    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Transaction, Waits,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -102,11 +105,18 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
                 taken.due
             }
         };
+        let kind = slot.client.draw();
+        let waits = slot.client.waits(kind);
+        let Some(due) = keyed(due, waits, desk).await else {
+            slot.client.ended(kind, Ending::Undone);
+            break;
+        };
+        now = now.max(due);
         let measured = due >= desk.times.measure;
         if measured && !desk.control.take_one() {
+            slot.client.ended(kind, Ending::Undone);
             break;
         }
-        let kind = slot.client.draw();
         let mut span = Span {
             due,
             started: now,
@@ -136,6 +146,10 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             };
             now = clock::now();
         }
+        if waits.after_ns > 0 && desk.schedule.is_none() {
+            desk.timers.sleep_until(now + waits.after_ns).await;
+            now = clock::now();
+        }
         turn += 1;
         if turn == TURN {
             turn = 0;
@@ -143,6 +157,19 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             now = clock::now();
         }
     }
+}
+
+/// When the drawn transaction starts in a closed loop: at once, or when it has been keyed in. None if
+/// the run ends first.
+#[inline]
+async fn keyed<T: Target>(due: Nanos, waits: Waits, desk: &Desk<'_, T>) -> Option<Nanos> {
+    if waits.before_ns == 0 || desk.schedule.is_some() {
+        return Some(due);
+    }
+    desk.timers.sleep_until(due + waits.before_ns).await;
+    let now = clock::now();
+    let over = desk.control.ending() || now >= desk.times.deadline;
+    (!over).then_some(now)
 }
 
 #[inline]

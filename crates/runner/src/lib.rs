@@ -1,8 +1,9 @@
 //! Load generation and accounting: one target, one workload, one plan, one result.
 //!
 //! [`run`] lives the whole life of a store: refuse, create, load, connect, warm up, measure, drain,
-//! check, remove. The calling thread coordinates and samples; worker threads drive the clients, each of
-//! which is a future on its worker's own executor. [`repeat`] runs several cases in turns.
+//! check, remove; or it takes and leaves rows that several runs share. The calling thread coordinates
+//! and samples; worker threads drive the clients, each of which is a future on its worker's own
+//! executor. [`repeat`] runs several cases in turns.
 //!
 //! Nothing is printed here, and no store or workload is known by name. What a store does is a result;
 //! an [`Error`] means that there is none.
@@ -10,12 +11,14 @@
 mod admit;
 mod arrival;
 mod assemble;
+mod bounds;
 mod calibrate;
 mod client_loop;
 mod control;
 mod error;
 mod executor;
 mod fairness;
+mod kept;
 mod live;
 mod load;
 mod measure;
@@ -51,8 +54,8 @@ pub use saturation::{
 };
 // What a result holds of the seam, for crates that show results and know no store.
 pub use syncline_contract::{
-    Cause, Check, CheckOutcome, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation,
-    LogPlace, Setting, StoreProcess, Unit,
+    Cause, Check, CheckOutcome, ClientModel, Durability, Evidence, Failure, FailureKind, Internal,
+    Isolation, LogPlace, OwnFigure, Setting, StoreProcess, Unit,
 };
 pub use syncline_meters::{Machine, Place};
 pub use warning::Warning;

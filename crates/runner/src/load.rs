@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::kept::Ground;
 use crate::observer::{Event, Observer};
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -10,7 +11,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Load, Rows, Session, Stop, Target, Workload};
 
-/// Rows a batch, each of which is one commit of the store's bulk path.
+/// Units a batch, each of which is one commit of the store's bulk path.
 const BATCH: u64 = 1_000;
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(100);
@@ -18,7 +19,9 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 struct Loading<'r, T, W> {
     target: &'r T,
     workload: &'r W,
+    ground: &'r Ground<'r>,
     stop: &'r AtomicBool,
+    /// Units.
     loaded: AtomicU64,
     failed: AtomicBool,
     failure: Mutex<Option<Failure>>,
@@ -28,11 +31,12 @@ struct Loading<'r, T, W> {
 pub(crate) fn load<T: Target, W: Workload>(
     target: &T,
     workload: &W,
+    ground: &Ground<'_>,
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<(), Error> {
     let loads = workload.loads();
-    let of: u64 = loads.iter().map(|load| load.rows).sum();
+    let of: u64 = loads.iter().map(|load| load.units).sum();
     let can = target.capabilities();
     if of == 0 || !can.keeps_rows {
         return Ok(());
@@ -40,6 +44,7 @@ pub(crate) fn load<T: Target, W: Workload>(
     let loading = Loading {
         target,
         workload,
+        ground,
         stop,
         loaded: AtomicU64::new(0),
         failed: AtomicBool::new(false),
@@ -68,8 +73,8 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
                 .map(|_| scope.spawn(|| self.keep(self.batches(load, &next))))
                 .collect();
             while threads.iter().any(|thread| !thread.is_finished()) {
-                let rows = self.loaded.load(Ordering::Relaxed);
-                observer.event(Event::Loading { rows, of });
+                let units = self.loaded.load(Ordering::Relaxed);
+                observer.event(Event::Loading { units, of });
                 std::thread::park_timeout(TELL_EVERY);
             }
             let joined: Vec<_> = threads.into_iter().map(ScopedJoinHandle::join).collect();
@@ -95,8 +100,8 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
                 doing: "rows were loaded",
             });
         }
-        let rows = self.loaded.load(Ordering::Relaxed);
-        observer.event(Event::Loading { rows, of });
+        let units = self.loaded.load(Ordering::Relaxed);
+        observer.event(Event::Loading { units, of });
         Ok(())
     }
 
@@ -111,19 +116,19 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
     /// One loader: a session of its own, batch after batch.
     fn batches(&self, load: &Load, next: &AtomicU64) -> Result<(), Failure> {
         let part = self.target.worker()?;
-        let plan = self.workload.plan();
+        let plan = &*self.ground.plan;
         let width = plan.tables()[load.table.0].inserted().len();
         let mut batch = Rows::new(width);
         let mut session = block_on(self.target.connect(plan, &part), &part)?;
         while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
             let first = next.fetch_add(BATCH, Ordering::Relaxed);
-            if first >= load.rows {
+            if first >= load.units {
                 break;
             }
-            let end = (first + BATCH).min(load.rows);
+            let end = (first + BATCH).min(load.units);
             batch.reset(width);
             for number in first..end {
-                self.workload.load_row(load.table, number, &mut batch);
+                self.workload.load_unit(load.table, number, &mut batch);
             }
             self.batch(load, &mut session, &part, &batch)?;
             self.loaded.fetch_add(end - first, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::Error;
 use crate::executor::Phase;
+use crate::kept::Ground;
 use crate::live::{Ended, Live, Tally};
 use crate::observer::Observer;
 use crate::plan::RunPlan;
@@ -14,7 +15,7 @@ use std::any::Any;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
-use syncline_contract::{Failure, Target, Workload};
+use syncline_contract::{Failure, Internal, Target, Workload};
 use syncline_metering::Nanos;
 
 /// What the measured span left behind.
@@ -26,6 +27,8 @@ pub(crate) struct Measured<W: Workload> {
     /// Readings at the start and the end of the measured span, and what ended between them.
     pub span: (Reading, Reading),
     pub commits_in_span: u64,
+    /// What the store counted inside itself in the span.
+    pub internals: Vec<Internal>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,
@@ -49,6 +52,7 @@ pub(crate) enum Why {
 pub(crate) struct Crew<'r, T, W> {
     pub target: &'r T,
     pub workload: &'r W,
+    pub ground: &'r Ground<'r>,
     pub plan: &'r RunPlan,
     pub workers: usize,
     pub sampler: &'r Sampler,
@@ -109,6 +113,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             workers: self.workers,
             target: self.target,
             workload: self.workload,
+            ground: self.ground,
             plan: self.plan,
             control,
             live,
@@ -153,6 +158,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             intervals: watched.intervals,
             span: span.readings,
             commits_in_span: span.commits,
+            internals: span.internals,
             whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),
             ended_in_whole: tally.all(),

@@ -213,7 +213,7 @@ fn record(histogram: &mut Histogram<u64>, time_ns: Nanos) {
         .expect("a histogram grows to whatever an hour needs");
 }
 
-fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
+pub(crate) fn add(mine: &mut Histogram<u64>, theirs: &Histogram<u64>) {
     mine.add(theirs)
         .expect("a histogram grows to whatever is added");
 }

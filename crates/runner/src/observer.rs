@@ -18,8 +18,8 @@ pub enum Event<'a> {
     Creating,
     /// Rows are being loaded.
     Loading {
-        /// Rows loaded so far.
-        rows: u64,
+        /// Units loaded so far: rows, or few rows that belong together.
+        units: u64,
         /// Of how many.
         of: u64,
     },

@@ -64,6 +64,8 @@ pub struct RunPlan {
     pub seed: u64,
     /// The processors that workers are pinned to, in turn; empty pins none.
     pub pin: Vec<usize>,
+    /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
+    pub reuse: bool,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// The length of an interval of `RunResult::intervals`.
@@ -90,6 +92,7 @@ impl Default for RunPlan {
             retries: 0,
             seed: 1,
             pin: Vec::new(),
+            reuse: false,
             operations: false,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,

@@ -10,7 +10,9 @@
 use crate::plan::RunPlan;
 use crate::saturation::Saturation;
 use crate::warning::Warning;
-use syncline_contract::{Check, ClientModel, Evidence, FailureKind, LogPlace, StoreProcess, Unit};
+use syncline_contract::{
+    Check, ClientModel, Evidence, FailureKind, Internal, LogPlace, OwnFigure, StoreProcess, Unit,
+};
 use syncline_metering::Nanos;
 use syncline_meters::{Machine, Place};
 
@@ -57,6 +59,8 @@ pub struct WorkloadFacts {
     pub options: Vec<(String, String)>,
     /// What a committed transaction is worth.
     pub unit: Unit,
+    /// True if the run started from rows that an earlier one had left.
+    pub rows_kept: bool,
 }
 
 /// How the clients ran.
@@ -89,6 +93,10 @@ pub struct RunResult {
     pub operations: Vec<OperationResult>,
     /// What a commit cost.
     pub per_commit: PerCommit,
+    /// The figures that the workload is known by.
+    pub figures: Vec<OwnFigure>,
+    /// What the store counted and timed inside itself in the measured span, if it does.
+    pub internals: Vec<Internal>,
     /// The processor time a transaction cost its workers (the store's part included where the store is
     /// a library), warm-up and drain included. The waiting loop of an open loop is taken off.
     pub client_cpu_ns_per_transaction: Option<f64>,

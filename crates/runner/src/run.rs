@@ -1,12 +1,14 @@
 //! One run: the whole life of a store, from its tables to their removal.
 //!
 //! Phases: refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
-//! happens after `create` was called, `remove` is called too.
+//! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
+//! they are loaded to the end, and what was reopened is never removed.
 
 use crate::admit::admit;
 use crate::assemble::assemble;
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::kept::Ground;
 use crate::load::load;
 use crate::measure::{Crew, Measured};
 use crate::observer::{Event, Observer};
@@ -24,7 +26,8 @@ use syncline_metering::clock;
 use syncline_meters::{Machine, Place};
 
 /// Runs a workload on a target. The target is private to the run: its tables are made first and
-/// removed last, on every path. A set `stop` ends the run with what was measured.
+/// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A
+/// set `stop` ends the run with what was measured.
 ///
 /// What the store does during the run is a result. An error means that nothing was measured, or that
 /// there is a bug.
@@ -36,18 +39,21 @@ pub fn run<T: Target, W: Workload>(
     observer: &dyn Observer,
 ) -> Result<RunResult, Error> {
     let workers = admit(target, workload, plan)?;
+    let ground = Ground::of(workload, plan.reuse);
     let life = Life {
         target,
         workload,
+        ground: &ground,
         plan,
         workers,
         stop,
         observer,
     };
-    let removal = Removal {
+    let mut removal = Removal {
         target: Some(target),
+        keeps: false,
     };
-    let result = life.live();
+    let result = life.live(&mut removal.keeps);
     observer.event(Event::Removing);
     let removed = removal.now();
     let mut result = result?;
@@ -59,23 +65,32 @@ pub fn run<T: Target, W: Workload>(
     Ok(result)
 }
 
-/// Removes what a target made: when asked, or when dropped, by a panic too.
+/// Removes what a target made, or keeps it: when asked, or when dropped, by a panic too.
 struct Removal<'r, T: Target> {
     target: Option<&'r T>,
+    keeps: bool,
 }
 
 impl<T: Target> Removal<'_, T> {
     fn now(mut self) -> TargetResult<()> {
         self.target
             .take()
-            .map_or(Ok(()), |target| block_on(target.remove(), &()))
+            .map_or(Ok(()), |target| end(target, self.keeps))
+    }
+}
+
+fn end<T: Target>(target: &T, keeps: bool) -> TargetResult<()> {
+    if keeps {
+        block_on(target.keep(), &())
+    } else {
+        block_on(target.remove(), &())
     }
 }
 
 impl<T: Target> Drop for Removal<'_, T> {
     fn drop(&mut self) {
         if let Some(target) = self.target.take()
-            && block_on(target.remove(), &()).is_err()
+            && end(target, self.keeps).is_err()
         {
             // Only a panic comes here, which is what is reported.
         }
@@ -85,6 +100,7 @@ impl<T: Target> Drop for Removal<'_, T> {
 struct Life<'r, T, W> {
     target: &'r T,
     workload: &'r W,
+    ground: &'r Ground<'r>,
     plan: &'r RunPlan,
     workers: usize,
     stop: &'r AtomicBool,
@@ -92,23 +108,37 @@ struct Life<'r, T, W> {
 }
 
 impl<T: Target, W: Workload> Life<'_, T, W> {
-    fn live(&self) -> Result<RunResult, Error> {
+    /// `keeps` is set as soon as there are rows that must not be removed.
+    fn live(&self, keeps: &mut bool) -> Result<RunResult, Error> {
         let began_wall_ns = clock::wall();
+        self.workload.run_begins();
         self.observer.event(Event::Creating);
-        let created = block_on(self.target.create(self.workload.plan()), &());
-        created.map_err(|source| self.failed("its tables were made", source))?;
+        // Until it is known that nothing is there, nothing may be removed.
+        *keeps = self.plan.reuse;
+        let reopened = self.ground.reopen(self.target)?;
+        *keeps = reopened;
+        if !reopened {
+            let created = block_on(self.target.create(&self.ground.plan), &());
+            created.map_err(|source| self.failed("its tables were made", source))?;
+        }
         let evidence = block_on(self.target.evidence(), &());
         let evidence =
             evidence.map_err(|source| self.failed("its settings were read back", source))?;
         // After `create`, which knows where the log is; before any worker, so that all are counted.
         let sampler = Sampler::new(self.target.process(), self.place());
-        let head = self.head(began_wall_ns, evidence, &sampler);
+        let head = self.head(began_wall_ns, evidence, reopened, &sampler);
         self.go_on("its tables were made")?;
-        load(self.target, self.workload, self.stop, self.observer)?;
+        if !reopened {
+            let (target, workload) = (self.target, self.workload);
+            load(target, workload, self.ground, self.stop, self.observer)?;
+            self.ground.mark(target)?;
+            *keeps = self.plan.reuse;
+        }
         self.observer.event(Event::Started(&head));
         let crew = Crew {
             target: self.target,
             workload: self.workload,
+            ground: self.ground,
             plan: self.plan,
             workers: self.workers,
             sampler: &sampler,
@@ -143,7 +173,13 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         }
     }
 
-    fn head(&self, began_wall_ns: u64, evidence: Evidence, sampler: &Sampler) -> RunHead {
+    fn head(
+        &self,
+        began_wall_ns: u64,
+        evidence: Evidence,
+        reopened: bool,
+        sampler: &Sampler,
+    ) -> RunHead {
         let options = self.workload.options().into_iter();
         RunHead {
             began_wall_ns,
@@ -161,6 +197,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                     .map(|(name, value)| (name.to_owned(), value))
                     .collect(),
                 unit: self.workload.unit(),
+                rows_kept: reopened,
             },
             client: ClientFacts {
                 model: self.target.capabilities().client_model,
@@ -190,7 +227,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
 
     fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> TargetResult<Vec<Check>> {
         let part = self.target.worker()?;
-        let session = self.target.connect(self.workload.plan(), &part);
+        let session = self.target.connect(&self.ground.plan, &part);
         let mut session = block_on(session, &part)?;
         let checked = block_on(self.workload.check(tallies, &mut session), &part);
         checked.map_err(|stop| match stop {

@@ -13,7 +13,7 @@ use crate::result::Interval;
 use crate::sampler::Reading;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use syncline_contract::{ClientModel, Target, Workload};
+use syncline_contract::{ClientModel, Internal, Target, Workload};
 use syncline_metering::{Nanos, clock};
 
 /// How often the coordinator looks whether it was asked to stop.
@@ -47,6 +47,8 @@ pub(crate) struct Watched {
 pub(crate) struct Span {
     pub commits: u64,
     pub readings: (Reading, Reading),
+    /// What the store counted inside itself between them.
+    pub internals: Vec<Internal>,
 }
 
 #[derive(Clone)]
@@ -189,6 +191,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         if !cold {
             begun.tally.read(live);
         }
+        let inside = self.target.internals();
         let commits_before = begun.tally.count(Ended::Committed);
         self.observer.event(Event::Measuring);
         let mut next = measure + interval_ns;
@@ -208,6 +211,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             Control::rest(LOOK_NS.min(next.min(deadline).saturating_sub(now)));
         }
         let mark = self.mark(live);
+        let internals = grown(&inside, self.target.internals());
         watched.ended = clock::now().min(deadline);
         let rest_ns = mark.reading.at.saturating_sub(last.reading.at);
         if watched.intervals.is_empty() || rest_ns as f64 >= interval_ns as f64 * LAST_INTERVAL {
@@ -216,6 +220,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         watched.span = Some(Span {
             commits: mark.tally.count(Ended::Committed) - commits_before,
             readings: (begun.reading, mark.reading),
+            internals,
         });
     }
 
@@ -264,4 +269,13 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     fn asked_to_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
+}
+
+/// What a store's own counts have grown by.
+fn grown(before: &[Internal], now: Vec<Internal>) -> Vec<Internal> {
+    let of = |part: &Internal| before.iter().find(|old| old.name == part.name).cloned();
+    let parts = now.into_iter();
+    parts
+        .map(|part| of(&part).map_or_else(|| part.clone(), |old| part.since(&old)))
+        .collect()
 }

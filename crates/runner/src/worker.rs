@@ -4,6 +4,7 @@ use crate::client_loop::{Desk, Slot, client_loop};
 use crate::control::Control;
 use crate::error::Error;
 use crate::executor::{Executor, Timers};
+use crate::kept::Ground;
 use crate::live::Live;
 use crate::meter::Meter;
 use crate::pin::{pin, precise_timers};
@@ -18,6 +19,7 @@ pub(crate) struct Post<'r, T, W> {
     pub workers: usize,
     pub target: &'r T,
     pub workload: &'r W,
+    pub ground: &'r Ground<'r>,
     pub plan: &'r RunPlan,
     pub control: &'r Control,
     pub live: &'r Live,
@@ -61,16 +63,15 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         if schedule.is_some() {
             precise_timers();
         }
-        let workload_plan = self.workload.plan();
         let operations = if self.plan.operations {
-            workload_plan.operations().len()
+            self.ground.plan.operations().len()
         } else {
             0
         };
         let desk = Desk {
             target: self.target,
             part: &part,
-            plan: workload_plan,
+            plan: &self.ground.plan,
             retries: self.plan.retries,
             operations: self.plan.operations,
             times: start.times,
@@ -127,7 +128,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         let mut sessions: Vec<Option<TargetResult<T::Session>>> =
             self.numbers().map(|_| None).collect();
         let timers = Timers::default();
-        let plan = self.workload.plan();
+        let plan = &*self.ground.plan;
         let connecting = sessions.iter_mut().map(|place| {
             let part = &part;
             async move {

@@ -4,8 +4,8 @@
 //! A new target is one line in the table at the foot of this file.
 
 use syncline_contract::{
-    Capabilities, Evidence, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess,
-    TableId, Target, TargetResult, Value, Worker,
+    Capabilities, Evidence, Internal, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop,
+    StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
 
 macro_rules! targets {
@@ -68,6 +68,18 @@ macro_rules! targets {
 
             fn synced_writes(&self) -> Option<u64> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.synced_writes(),)* }
+            }
+
+            fn internals(&self) -> Vec<Internal> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.internals(),)* }
+            }
+
+            async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.reopen(plan).await,)* }
+            }
+
+            async fn keep(&self) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.keep().await,)* }
             }
 
             async fn create(&self, plan: &Plan) -> TargetResult<()> {

@@ -48,6 +48,8 @@ impl Target for Null {
             aggregates: true,
             keys_by_server: true,
             loads: true,
+            reopens: false,
+            statements: Some("any"),
         }
     }
 
@@ -150,10 +152,13 @@ impl Session for NullSession {
 
 /// What an operation answers; none if it is a write.
 fn answer(plan: &Plan, action: &Action) -> Option<Rows> {
-    let columns = plan.answer(action);
-    if columns.is_empty() {
+    if action.writes() {
         return None;
     }
+    let columns = match action {
+        Action::Statement { .. } => vec![(Kind::Int, false)],
+        _ => plan.answer(action),
+    };
     let bytes_max = bytes_max(plan, action);
     let mut rows = Rows::new(columns.len());
     for _ in 0..row_count(action) {
@@ -195,9 +200,15 @@ fn bytes_max(plan: &Plan, action: &Action) -> Vec<usize> {
                 Side::Right => of(*right, column.0),
             })
             .collect(),
-        // The least and greatest of a text column answer a text, of whatever length.
-        Action::Aggregate { .. } => vec![BYTES_MAX],
-        Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. } => Vec::new(),
+        Action::Sorted { path, column, .. } => vec![of(path.table, column.0)],
+        // The least and greatest of a text column answer a text, of whatever length; a statement of a
+        // user's answers a number.
+        Action::Aggregate { .. } | Action::Statement { .. } => vec![BYTES_MAX],
+        Action::Insert { .. }
+        | Action::Put { .. }
+        | Action::Update { .. }
+        | Action::Delete { .. }
+        | Action::Remove { .. } => Vec::new(),
     }
 }
 

@@ -6,8 +6,8 @@
 use crate::error::Error;
 use crate::insert;
 use syncline_contract::{
-    Check, Client, Ending, Given, Load, OptionListing, Plan, Rows, Session, Shape, Stop, TableId,
-    Transaction, Unit, Workload,
+    Check, Client, Counts, Ending, Given, Load, OptionListing, OwnFigure, Plan, ResponseBound,
+    Rows, Session, Shape, Stop, TableId, Transaction, Unit, Waits, Workload,
 };
 
 /// A workload as a listing shows it.
@@ -76,6 +76,11 @@ macro_rules! workloads {
             }
 
             #[inline]
+            fn waits(&mut self, kind: usize) -> Waits {
+                match self { $(AnyClient::$name(client) => client.waits(kind),)* }
+            }
+
+            #[inline]
             async fn perform<S: Session>(
                 &mut self,
                 kind: usize,
@@ -125,10 +130,26 @@ macro_rules! workloads {
                 match self { $(AnyWorkload::$name(workload) => workload.loads(),)* }
             }
 
-            fn load_row(&self, table: TableId, number: u64, batch: &mut Rows) {
+            fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
                 match self {
-                    $(AnyWorkload::$name(workload) => workload.load_row(table, number, batch),)*
+                    $(AnyWorkload::$name(workload) => workload.load_unit(table, number, batch),)*
                 }
+            }
+
+            fn loaded_as(&self) -> Option<String> {
+                match self { $(AnyWorkload::$name(workload) => workload.loaded_as(),)* }
+            }
+
+            fn run_begins(&self) {
+                match self { $(AnyWorkload::$name(workload) => workload.run_begins(),)* }
+            }
+
+            fn response_bounds(&self) -> Vec<ResponseBound> {
+                match self { $(AnyWorkload::$name(workload) => workload.response_bounds(),)* }
+            }
+
+            fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+                match self { $(AnyWorkload::$name(workload) => workload.figures(counts),)* }
             }
 
             fn client(&self, number: usize, clients: usize, seed: u64) -> AnyClient {

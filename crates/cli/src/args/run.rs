@@ -37,6 +37,10 @@ impl From<&str> for LineArg {
 
 /// The flags that every workload shares.
 #[derive(Args, Clone, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag stands alone; none excludes another"
+)]
 pub(crate) struct RunArgs {
     /// The store, as a URL or a name (see `syncline list targets`); may be given several times
     #[arg(long, value_name = "TARGET")]
@@ -85,6 +89,10 @@ pub(crate) struct RunArgs {
     /// Processors to pin the workers to, in turn
     #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
     pub(crate) pin: Vec<usize>,
+
+    /// Take the loaded rows of an earlier run at the target's path, if there are any, and leave them
+    #[arg(long)]
+    pub(crate) reuse: bool,
 
     /// Time each operation too
     #[arg(long)]

@@ -49,6 +49,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         retries: u32::try_from(plan.retries).unwrap_or(u32::MAX),
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
+        reuse: plan.reuse.unwrap_or(false),
         operations: plan.operations,
         repeat: count(plan.repeat),
         interleave: plan.interleave,

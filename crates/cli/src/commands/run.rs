@@ -176,6 +176,7 @@ fn plan(args: &RunArgs) -> RunPlan {
         retries: args.retries,
         seed: args.seed,
         pin: args.pin.clone(),
+        reuse: args.reuse,
         operations: args.operations,
         ..RunPlan::default()
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_metering::clock;
 use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
+use syncline_report::units;
 use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
 use syncline_workloads::AnyWorkload;
 
@@ -141,6 +142,8 @@ struct Scribe<'s> {
     runs: &'s Path,
     notes: RefCell<Vec<Note>>,
     current: RefCell<(usize, u64)>,
+    /// When the load under way began.
+    loading: RefCell<Option<u64>>,
     bar: &'s terminal::Progress,
     began: u64,
 }
@@ -170,6 +173,7 @@ impl<'s> Scribe<'s> {
             runs: series.runs,
             notes: RefCell::new(notes.collect()),
             current: RefCell::new((0, 1)),
+            loading: RefCell::new(None),
             bar,
             began: clock::now(),
         }
@@ -206,6 +210,22 @@ impl<'s> Scribe<'s> {
         });
     }
 
+    /// How far a load is, and how long it will still take at its pace so far.
+    fn loading(&self, units: u64, of: u64) -> String {
+        let now = clock::now();
+        let mut loading = self.loading.borrow_mut();
+        let began = match *loading {
+            Some(began) if units > 0 => began,
+            _ => *loading.insert(now),
+        };
+        let spent_ns = (now - began) as f64;
+        if units == 0 || units >= of {
+            return format!("loaded {units} of {of}");
+        }
+        let left_ns = spent_ns / units as f64 * (of - units) as f64;
+        format!("loaded {units} of {of}, {} left", units::span(left_ns))
+    }
+
     fn say(&self, what: &str) {
         let (case, _) = *self.current.borrow();
         let done = (clock::now() - self.began) / 100_000_000;
@@ -226,7 +246,7 @@ impl Observer for Scribe<'_> {
                 *self.current.borrow_mut() = (case, repetition as u64);
                 self.say(&format!("{repetition} of {repetitions}"));
             }
-            Event::Loading { rows, of } => self.say(&format!("loading {rows} of {of} rows")),
+            Event::Loading { units, of } => self.say(&self.loading(units, of)),
             Event::Connecting { clients } => self.say(&format!("connecting {clients} clients")),
             Event::Started(head) => self.begin(head),
             Event::WarmingUp => self.say("warming up"),

@@ -96,7 +96,7 @@ pub(super) fn are_declared<T: Target>(ground: &Ground<'_, T>) -> Verdict {
                 for (value, (kind, nullable)) in row.values().zip(&answer) {
                     let fits = value.kind().map_or(*nullable, |got| got == *kind);
                     if !fits {
-                        let name = operation.name;
+                        let name = &operation.name;
                         let what = format!("\"{name}\" answers {value:?} for {kind:?}");
                         return Err(Wrong(what));
                     }

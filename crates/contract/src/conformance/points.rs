@@ -155,6 +155,53 @@ pub(super) fn absent_rows_are_refused<T: Target>(ground: &Ground<'_, T>) -> Verd
     })
 }
 
+/// A put makes a row or replaces it whole; a removal takes it away, or finds nothing to do.
+pub(super) fn put_and_remove_take_either<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        for (colour, stock) in [("red", 1), ("blue", 2)] {
+            let part = (7, 1, colour, stock, cents(stock), stock);
+            seat.commits(Shape::Single, async |tx| tx.write(&scene.put_part, part))
+                .await?;
+            let mut tx = seat.begin(Shape::ReadOnly);
+            let found = tx.read(&scene.get_part, (7, 1)).await?;
+            let wanted = (colour, stock, cents(stock), stock);
+            same(found, wanted, "a row after it was put")?;
+            seat.session.commit().await?;
+        }
+        // Within one transaction, over its own writes.
+        seat.commits(Shape::Several, async |tx| {
+            tx.write(&scene.remove_part, (7, 1))?;
+            tx.write(&scene.put_part, (7, 1, "green", 3, cents(3), 3))?;
+            tx.write(&scene.put_part, (7, 2, "black", 4, cents(4), 4))?;
+            tx.write(&scene.remove_part, (7, 2))
+        })
+        .await?;
+        let mut tx = seat.begin(Shape::ReadOnly);
+        let found = tx.read(&scene.get_part, (7, 1)).await?;
+        same(
+            found,
+            ("green", 3, cents(3), 3),
+            "a row put after its removal",
+        )?;
+        let gone = tx.read_if_any(&scene.get_part, (7, 2)).await?;
+        same(gone, None, "a row removed after it was put")?;
+        seat.session.commit().await?;
+        for _ in 0..2 {
+            seat.commits(Shape::Single, async |tx| {
+                tx.write(&scene.remove_part, (7, 1))
+            })
+            .await?;
+        }
+        let mut tx = seat.begin(Shape::ReadOnly);
+        let gone = tx.read_if_any(&scene.get_part, (7, 1)).await?;
+        same(gone, None, "a row removed twice")?;
+        seat.session.commit().await?;
+        Ok(())
+    })
+}
+
 /// A deleted row is gone, and its key is free.
 pub(super) fn delete_frees_the_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
     let scene = ground.scene;

@@ -47,6 +47,28 @@ async fn pairs<S: Session, K: Fields>(
     .await
 }
 
+/// A sorted answer is in the order of its column, each value once if it is to be distinct.
+pub(super) fn sorted<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scans = ground.scene.scans.as_ref().expect(DECLARED);
+    ground.run(async {
+        let mut seat = filled(ground).await?;
+        let stocks = numbers(&mut seat, &scans.sorted_stocks, (1,)).await?;
+        same(stocks, [0, 5, 7], "the stocks of box 1 in order")?;
+        let none = numbers(&mut seat, &scans.sorted_stocks, (3,)).await?;
+        same(none, [0; 0], "the stocks of the empty box")?;
+        let colours = seat
+            .commits(Shape::Single, async |tx| {
+                tx.ask(&scans.distinct_colours, (2,))?;
+                let rows = tx.answers(&scans.distinct_colours).await?;
+                rows.map(|row| row.map(|(colour,)| colour.to_owned()))
+                    .collect::<Result<Vec<_>, Stop>>()
+            })
+            .await?;
+        let wanted = ["blue", "green", "red"].map(str::to_owned);
+        same(colours, wanted, "the colours of box 2, each once")
+    })
+}
+
 /// Scans by key take their part of the rows in their order.
 pub(super) fn by_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
     let scans = ground.scene.scans.as_ref().expect(DECLARED);

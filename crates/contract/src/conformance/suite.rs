@@ -54,6 +54,11 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
             points::absent_rows_are_refused,
         );
         self.case(
+            "put and remove take either",
+            &[rows],
+            points::put_and_remove_take_either,
+        );
+        self.case(
             "delete frees the key",
             &[rows],
             points::delete_frees_the_key,
@@ -67,6 +72,7 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
         let joins = (self.can.joins, "it cannot join");
         let aggregates = (self.can.aggregates, "it cannot aggregate");
         self.case("scans by key", &[rows, scanning], scans::by_key);
+        self.case("sorted answers", &[rows, scanning], scans::sorted);
         self.case(
             "a table without a key",
             &[rows, scanning],

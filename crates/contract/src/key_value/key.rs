@@ -59,7 +59,7 @@ pub(super) fn pass(prefix: &mut Vec<u8>) {
 pub(super) fn misfit(column: &Column, value: Value<'_>) -> Failure {
     let given = value.kind();
     let given = given.map_or("null".to_owned(), |kind| format!("{kind:?}"));
-    let (name, kind) = (column.name, column.kind);
+    let (name, kind) = (&column.name, column.kind);
     statement(format!(
         "column {name} of kind {kind:?} cannot hold {given}"
     ))
@@ -230,7 +230,7 @@ mod tests {
         let cents = Value::Decimal(Decimal { units: 1, scale: 3 });
         for (column, value) in [(0, Value::Null), (0, Value::Float(1.0)), (2, cents)] {
             let refused = put(&mut Vec::new(), &columns[column], value).unwrap_err();
-            assert!(refused.what.contains(columns[column].name), "{refused}");
+            assert!(refused.what.contains(&*columns[column].name), "{refused}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) const TABLES_MAX: usize = u16::MAX as usize;
 /// One table.
 #[derive(Debug)]
 pub(super) struct Layout {
-    pub(super) name: &'static str,
+    pub(super) name: crate::schema::Name,
     pub(super) columns: Vec<Column>,
     pub(super) key: Vec<ColumnId>,
     /// The key column that the adapter counts up, if it does.
@@ -32,7 +32,7 @@ impl Layout {
     pub(super) fn of(plan: &Plan) -> Vec<Layout> {
         let tables = plan.tables().iter().zip(0_u16..);
         let layouts = tables.map(|(table, number)| Layout {
-            name: table.name,
+            name: table.name.clone(),
             columns: table.columns.clone(),
             key: table.key.clone(),
             counted: (table.key_given_by == KeyGivenBy::Server).then(|| table.key[0]),

@@ -64,11 +64,21 @@ impl<K: KeyValue> Work<K> {
                     Lock::Update => self.scan_for_update(path, &way, columns),
                 }
             }
+            Action::Sorted {
+                path,
+                column,
+                distinct,
+            } => self.sorted(path, *column, *distinct, values),
             Action::Aggregate { path, function } => self.aggregate(path, *function, values),
             Action::Insert { table } => self.insert(table.0, values),
+            Action::Put { table } => self.put(table.0, values),
             Action::Update { table, sets } => self.update(table.0, sets, values),
             Action::Delete { table } => self.delete(table.0, values),
+            Action::Remove { table } => self.remove(table.0, values),
             Action::Join { .. } => Err(statement("a key-value store cannot join").into()),
+            Action::Statement { .. } => {
+                Err(statement("a key-value store takes no statements").into())
+            }
         }
     }
 
@@ -161,6 +171,17 @@ impl<K: KeyValue> Work<K> {
         Ok(())
     }
 
+    fn put(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {
+        let layout = &self.layouts[table];
+        let key = layout.key.iter().map(|id| values[id.0]);
+        layout.key_of(key, &mut self.key)?;
+        self.held.lock(&self.key).map_err(Stop::Conflict)?;
+        let mut row = self.pending.buffer();
+        layout.row_of(0, values, &mut row)?;
+        self.pending.put(&self.key, Some(row));
+        Ok(())
+    }
+
     fn update(
         &mut self,
         table: usize,
@@ -190,6 +211,31 @@ impl<K: KeyValue> Work<K> {
             return Err(refused(layout, "has no row of that key"));
         }
         self.pending.put(&self.key, None);
+        Ok(())
+    }
+
+    fn remove(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {
+        let layout = &self.layouts[table];
+        layout.key_of(values.iter().copied(), &mut self.key)?;
+        self.held.lock(&self.key).map_err(Stop::Conflict)?;
+        self.pending.put(&self.key, None);
+        Ok(())
+    }
+
+    fn sorted(
+        &mut self,
+        path: &Path,
+        column: ColumnId,
+        distinct: bool,
+        values: &[Value<'_>],
+    ) -> Result<(), Stop> {
+        let way = Way {
+            keys: of(&self.layouts, path.table).span(path, values)?,
+            order: Order::Ascending,
+            limit: u64::MAX,
+        };
+        self.scan(path, &way, &[column])?;
+        self.replies.newest().sort(distinct);
         Ok(())
     }
 
@@ -279,7 +325,7 @@ fn found<K>(
     row: &[u8],
 ) -> Result<(), Stop> {
     places.find(&layout.columns, row).ok_or_else(|| {
-        let (store, table) = (&shared.name, layout.name);
+        let (store, table) = (&shared.name, &layout.name);
         statement(format!(
             "{store} answered for table {table} other bytes than were written"
         ))

@@ -80,6 +80,6 @@ pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
 pub use transaction::Begin;
-pub use watch::Latencies;
+pub use watch::{Latencies, SAMPLED_ONE_IN};
 pub use write_set::PatchFailure;
 pub(crate) use write_set::Savepoint;

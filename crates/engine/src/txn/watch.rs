@@ -7,8 +7,8 @@ use crate::distribution::{Distribution, SharedDistribution};
 use syncline_metering::tag::{self, Entered};
 use syncline_metering::{Module, Nanos, clock};
 
-/// One in so many transactions is measured.
-pub(super) const SAMPLED_ONE_IN: u32 = 64;
+/// One in so many transactions is timed, for [`Latencies`].
+pub const SAMPLED_ONE_IN: u32 = 64;
 
 /// A part of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

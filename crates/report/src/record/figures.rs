@@ -87,6 +87,37 @@ described! {
         pub pipelined: bool,
     }
 
+    /// A figure that the workload is known by.
+    pub struct OwnFigure {
+        /// What it is, with its unit.
+        pub name: String,
+        /// How much; the median of the repetitions.
+        pub value: f64,
+    }
+
+    /// A part of a store's work that it counts and times itself.
+    pub struct InternalFigures {
+        /// The store's word for it.
+        pub name: String,
+        /// How often it was done in the measured phase.
+        pub count: u64,
+        /// The same a second.
+        pub rate_per_s: f64,
+        /// One in so many was timed; above one, count and rate are estimates.
+        pub timed_one_in: u64,
+        /// What half of the timed ones did not exceed, in nanoseconds, known to a factor of two; null if
+        /// none was timed.
+        pub p50_ns: Option<f64>,
+        /// Likewise 90 %.
+        pub p90_ns: Option<f64>,
+        /// Likewise 99 %.
+        pub p99_ns: Option<f64>,
+        /// Likewise 99.9 %.
+        pub p999_ns: Option<f64>,
+        /// The arithmetic mean, exact.
+        pub mean_ns: Option<f64>,
+    }
+
     /// The least and the most.
     pub struct Range {
         /// The least.

@@ -4,7 +4,7 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
-use super::figures::{Arrivals, Counted, Outcomes, PerCommit, Range};
+use super::figures::{Arrivals, Counted, InternalFigures, Outcomes, OwnFigure, PerCommit, Range};
 use super::from_head::{device, measured_machine, plan, target, workload};
 use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
 use super::identity::Identity;
@@ -145,6 +145,8 @@ fn end_of(
             .plan
             .operations
             .then(|| middle.operations.iter().map(operation).collect()),
+        figures: figures(runs),
+        internals: internals(middle),
         per_commit: per_commit(runs),
         sync_line: given.sync_line.clone(),
         client: Some(Client {
@@ -190,6 +192,41 @@ fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
                 abandoned: sum.abandoned + one.abandoned,
             })
         })
+}
+
+/// Each figure of the workload once: the median of those repetitions that know it.
+fn figures(runs: &[runner::RunResult]) -> Option<Vec<OwnFigure>> {
+    let mut figures: Vec<OwnFigure> = Vec::new();
+    for name in runs.iter().flat_map(|run| &run.figures).map(|one| one.name) {
+        if figures.iter().all(|known| known.name != name) {
+            let values = runs.iter().flat_map(|run| &run.figures);
+            let values = values.filter(|one| one.name == name).map(|one| one.value);
+            figures.extend(
+                stats::median(&values.collect::<Vec<_>>()).map(|value| OwnFigure {
+                    name: name.to_owned(),
+                    value,
+                }),
+            );
+        }
+    }
+    (!figures.is_empty()).then_some(figures)
+}
+
+fn internals(run: &runner::RunResult) -> Option<Vec<InternalFigures>> {
+    let seconds = run.measured_ns.max(1) as f64 / 1e9;
+    let parts = run.internals.iter().map(|part| InternalFigures {
+        name: part.name.to_owned(),
+        count: part.count(),
+        rate_per_s: part.count() as f64 / seconds,
+        timed_one_in: part.one_in,
+        p50_ns: part.quantile_ns(0.5),
+        p90_ns: part.quantile_ns(0.9),
+        p99_ns: part.quantile_ns(0.99),
+        p999_ns: part.quantile_ns(0.999),
+        mean_ns: part.mean_ns(),
+    });
+    let parts: Vec<_> = parts.collect();
+    (!parts.is_empty()).then_some(parts)
 }
 
 pub(super) fn per_commit(runs: &[runner::RunResult]) -> PerCommit {

@@ -5,7 +5,8 @@
 
 use super::described::{Described, described};
 use super::figures::{
-    Arrivals, Latency, OperationFigures, Outcomes, PerCommit, Range, Repetition, TransactionFigures,
+    Arrivals, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure, PerCommit, Range,
+    Repetition, TransactionFigures,
 };
 use super::identity::Identity;
 use super::interval::Interval;
@@ -52,6 +53,11 @@ described! {
         pub transactions: Vec<TransactionFigures>,
         /// Figures by operation, of the same repetition; null unless they were asked for.
         pub operations: Option<Vec<OperationFigures>>,
+        /// Figures that the workload is known by; null if it has none.
+        pub figures: Option<Vec<OwnFigure>>,
+        /// What the store counted and timed inside itself, in the repetition with the median throughput;
+        /// null if it does not.
+        pub internals: Option<Vec<InternalFigures>>,
         /// What one commit cost.
         pub per_commit: PerCommit,
         /// What the log directory can durably complete.
@@ -111,6 +117,8 @@ impl RunEnd {
             arrivals: None,
             transactions: Vec::new(),
             operations: None,
+            figures: None,
+            internals: None,
             per_commit: PerCommit::unknown(reason),
             sync_line: SyncLine::unknown(None, reason),
             client: None,

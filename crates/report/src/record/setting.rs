@@ -30,6 +30,8 @@ described! {
         pub pin: Vec<u64>,
         /// True if operations were timed one by one.
         pub operations: bool,
+        /// True if loaded rows were to be shared with other runs; null in records of old.
+        pub reuse: Option<bool>,
         /// Length of an interval.
         pub interval_ns: u64,
         /// How many measured phases there were to be.
@@ -86,6 +88,8 @@ described! {
         pub unit_per_transaction: u64,
         /// What must be said wherever its figures stand; null if nothing.
         pub notice: Option<String>,
+        /// True if the run started from rows that an earlier one had left; null in records of old.
+        pub rows_kept: Option<bool>,
     }
 
     /// The load generator.

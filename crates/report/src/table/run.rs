@@ -1,7 +1,7 @@
 //! One run: headline, outcomes, percentiles, cost of a commit, bottleneck, checks, warnings.
 
 use super::prose::{self, fact};
-use super::run_parts::{counts, operations, outcomes, percentiles, repetitions};
+use super::run_parts::{counts, internals, operations, outcomes, percentiles, repetitions};
 use crate::finding::plural;
 use crate::record::{Latency, RunRecord};
 use crate::units;
@@ -14,6 +14,7 @@ pub fn run(run: &RunRecord) -> String {
     text += &outcomes(run);
     text += &percentiles(run);
     text += &operations(run);
+    text += &internals(run);
     text += &repetitions(run);
     text += &counts(run);
     text += &ending(run);
@@ -46,6 +47,9 @@ fn headline(run: &RunRecord) -> String {
     if run.head.workload.unit_per_transaction != 1 {
         let per_s = end.throughput_per_s * run.head.workload.unit_per_transaction as f64;
         text += &format!("  {} {}\n", units::rate(per_s), run.head.workload.unit);
+    }
+    for figure in run.end.figures.iter().flatten() {
+        text += &format!("  {} {}\n", units::figure(figure.value), figure.name);
     }
     text += &format!("  {}\n", place(run));
     if let Some(reason) = &end.cut_short {

@@ -98,6 +98,43 @@ pub(super) fn operations(run: &RunRecord) -> String {
     drawn(&grid)
 }
 
+/// What the store timed inside itself.
+pub(super) fn internals(run: &RunRecord) -> String {
+    let mut grid = Grid::new(&[
+        ("Inside the store", Side::Left),
+        ("a second", Side::Right),
+        ("p50", Side::Right),
+        ("p90", Side::Right),
+        ("p99", Side::Right),
+        ("p99.9", Side::Right),
+        ("mean", Side::Right),
+        ("timed", Side::Left),
+    ]);
+    for part in run
+        .end
+        .internals
+        .iter()
+        .flatten()
+        .filter(|part| part.count > 0)
+    {
+        let mut cells = vec![format!("  {}", part.name), units::rate(part.rate_per_s)];
+        let times = [
+            part.p50_ns,
+            part.p90_ns,
+            part.p99_ns,
+            part.p999_ns,
+            part.mean_ns,
+        ];
+        cells.extend(times.map(|time| units::or_unknown(time, units::span)));
+        cells.push(match part.timed_one_in {
+            1 => "all".to_owned(),
+            many => format!("1 in {many}"),
+        });
+        grid.row(cells);
+    }
+    drawn(&grid)
+}
+
 /// Each repetition, where there were several.
 pub(super) fn repetitions(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[

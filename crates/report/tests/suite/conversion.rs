@@ -63,6 +63,7 @@ fn runner_head() -> RunHead {
                 name: "inserts",
                 per_transaction: 100,
             },
+            rows_kept: false,
         },
         client: ClientFacts {
             model: ClientModel::Threads,
@@ -133,6 +134,8 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
             target_cpu_ns: count(None),
             page_faults: count(Some(0.0)),
         },
+        figures: Vec::new(),
+        internals: Vec::new(),
         client_cpu_ns_per_transaction: Some(1_000.0),
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),

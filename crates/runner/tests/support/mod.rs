@@ -65,7 +65,7 @@ impl<F: Fn(&str)> Observer for Watcher<F> {
                 name, repetition, ..
             } => format!("case {name}{repetition}"),
             Event::Creating => "creating".to_owned(),
-            Event::Loading { rows, of } => format!("loading {rows}/{of}"),
+            Event::Loading { units, of } => format!("loading {units}/{of}"),
             Event::Connecting { clients } => format!("connecting {clients}"),
             Event::Started(head) => format!("started {}", head.target.name),
             Event::WarmingUp => "warming up".to_owned(),

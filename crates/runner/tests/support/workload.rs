@@ -126,11 +126,11 @@ impl Workload for Keys {
 
     fn loads(&self) -> Vec<Load> {
         let table = TableId(0);
-        let rows = self.rows;
-        vec![Load { table, rows }]
+        let units = self.rows;
+        vec![Load { table, units }]
     }
 
-    fn load_row(&self, _table: TableId, number: u64, batch: &mut Rows) {
+    fn load_unit(&self, _table: TableId, number: u64, batch: &mut Rows) {
         batch.push_row(&[Value::Int(-1 - number as i64)]);
     }
 

@@ -73,7 +73,7 @@ impl Fold {
             Fold::Distinct(seen) => insert(seen, value),
             Fold::Sum(sum) => *sum = Sum::plus(sum.take(), value),
             Fold::Extreme { sought, best } => {
-                let is_better = best.is_empty() || order(value, best.row(0).value(0)) == *sought;
+                let is_better = best.is_empty() || value.order(&best.row(0).value(0)) == *sought;
                 if is_better {
                     best.reset(1);
                     best.push(value);
@@ -146,19 +146,5 @@ fn insert(seen: &mut HashSet<Vec<u8>>, value: Value<'_>) {
         Value::Float(float) => add(&(float + 0.0).to_bits().to_le_bytes()),
         Value::Text(text) => add(text.as_bytes()),
         Value::Bytes(bytes) => add(bytes),
-    }
-}
-
-/// The order of two values of one column, neither of which is null.
-fn order(one: Value<'_>, other: Value<'_>) -> Ordering {
-    match (one, other) {
-        (Value::Int(one), Value::Int(other)) | (Value::Timestamp(one), Value::Timestamp(other)) => {
-            one.cmp(&other)
-        }
-        (Value::Float(one), Value::Float(other)) => one.total_cmp(&other),
-        (Value::Decimal(one), Value::Decimal(other)) => one.units.cmp(&other.units),
-        (Value::Text(one), Value::Text(other)) => one.cmp(other),
-        (Value::Bytes(one), Value::Bytes(other)) => one.cmp(other),
-        _ => Ordering::Equal,
     }
 }

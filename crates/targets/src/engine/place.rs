@@ -67,6 +67,22 @@ impl Place {
         ours.remove()
     }
 
+    /// True if it goes with its target.
+    pub(super) fn is_private(&self) -> bool {
+        self.is_private
+    }
+
+    /// True if a database stands there; whether it can be opened is found by opening it.
+    pub(super) fn holds_database(&self) -> bool {
+        self.directory.join("data").exists()
+    }
+
+    /// Leaves the database to whoever opens it next.
+    pub(super) fn let_go(&self) {
+        self.claimed.store(false, Ordering::SeqCst);
+        self.made.store(false, Ordering::SeqCst);
+    }
+
     /// A store that is there already is taken as it is.
     pub(super) fn adopt(&self) {
         self.claimed.store(true, Ordering::SeqCst);

@@ -13,11 +13,14 @@ use syncline_engine::Direction;
 pub(super) enum Operation {
     Get { table: usize, columns: Vec<usize> },
     Scan(Scan),
+    Sorted(Sorted),
     Join(Join),
     Figure(Figure),
     Insert { table: usize },
+    Put { table: usize },
     Update(Update),
     Delete { table: usize },
+    Remove { table: usize },
 }
 
 /// An access path.
@@ -25,7 +28,7 @@ pub(super) enum Operation {
 pub(super) struct Path {
     pub(super) table: usize,
     /// The index by name; none for the primary key.
-    pub(super) index: Option<&'static str>,
+    pub(super) index: Option<String>,
     pub(super) equal: usize,
     pub(super) range: Range,
 }
@@ -37,6 +40,13 @@ pub(super) struct Scan {
     pub(super) direction: Direction,
     limit: Limit,
     pub(super) columns: Vec<usize>,
+}
+
+/// See [`Action::Sorted`].
+#[derive(Debug)]
+pub(super) struct Sorted {
+    pub(super) scan: Scan,
+    pub(super) distinct: bool,
 }
 
 /// See [`Action::Join`]. Left rows are kept with the columns that must match, then the answered ones.
@@ -93,7 +103,11 @@ impl Operation {
     pub(super) fn writes(&self) -> bool {
         matches!(
             self,
-            Operation::Insert { .. } | Operation::Update(_) | Operation::Delete { .. }
+            Operation::Insert { .. }
+                | Operation::Put { .. }
+                | Operation::Update(_)
+                | Operation::Delete { .. }
+                | Operation::Remove { .. }
         )
     }
 
@@ -105,6 +119,13 @@ impl Operation {
             | (Operation::Delete { table }, engine::Error::NoRow { table: name }) => {
                 is(*table, name)
             }
+            (
+                Operation::Put { table },
+                engine::Error::DuplicateKey {
+                    table: name,
+                    index: Some(_),
+                },
+            ) => is(*table, name),
             (
                 Operation::Update(update),
                 engine::Error::NoRow { table: name }
@@ -138,8 +159,8 @@ impl Path {
     /// The path that it is in the engine.
     pub(super) fn of<'t>(&self, tables: &'t [PlanTable]) -> engine::Result<engine::Path<'t>> {
         let table = &tables[self.table].handle;
-        self.index
-            .map_or_else(|| Ok(table.into()), |name| table.by(name))
+        let index = self.index.as_deref();
+        index.map_or_else(|| Ok(table.into()), |name| table.by(name))
     }
 }
 
@@ -176,12 +197,26 @@ impl Prepare<'_> {
                 on,
                 columns,
             } => Operation::Join(self.join(path, *right, on, columns)),
+            Action::Sorted {
+                path,
+                column,
+                distinct,
+            } => Operation::Sorted(Sorted {
+                scan: Scan {
+                    path: self.path(path),
+                    direction: Direction::Ascending,
+                    limit: Limit::None,
+                    columns: self.columns(path.table, &[*column]),
+                },
+                distinct: *distinct,
+            }),
             Action::Aggregate { path, function } => Operation::Figure(Figure {
                 path: self.path(path),
                 function: *function,
                 column: column_of(*function).map(|column| self.column(path.table, column)),
             }),
             Action::Insert { table } => Operation::Insert { table: table.0 },
+            Action::Put { table } => Operation::Put { table: table.0 },
             Action::Update { table, sets } => Operation::Update(Update {
                 table: table.0,
                 key_columns: self.table(*table).key.len(),
@@ -191,6 +226,8 @@ impl Prepare<'_> {
                     .collect(),
             }),
             Action::Delete { table } => Operation::Delete { table: table.0 },
+            Action::Remove { table } => Operation::Remove { table: table.0 },
+            Action::Statement { .. } => unreachable!("a plan of statements was refused"),
         }
     }
 
@@ -214,7 +251,7 @@ impl Prepare<'_> {
             table: path.table.0,
             index: match path.by {
                 By::Key => None,
-                By::Index(index) => Some(self.table(path.table).indexes[index.0].name),
+                By::Index(index) => Some(self.table(path.table).indexes[index.0].name.to_string()),
             },
             equal: path.equal,
             range: path.range,
@@ -268,7 +305,7 @@ impl Prepare<'_> {
         &self,
         right: TableId,
         on: &[(ColumnId, ColumnId)],
-    ) -> (Option<&'static str>, Vec<usize>) {
+    ) -> (Option<String>, Vec<usize>) {
         let leading = |columns: &[ColumnId]| -> Vec<usize> {
             let pair_of = |column| on.iter().position(|(_, of)| of == column);
             columns.iter().map_while(pair_of).collect()
@@ -278,7 +315,7 @@ impl Prepare<'_> {
         for index in &table.indexes {
             let pairs = leading(&index.columns);
             if pairs.len() > best.1.len() {
-                best = (Some(index.name), pairs);
+                best = (Some(index.name.to_string()), pairs);
             }
         }
         best

@@ -1,6 +1,6 @@
 //! Rows by key, along a path, and joined.
 
-use super::prepared::{Answered, Join, Path, Scan};
+use super::prepared::{Answered, Join, Path, Scan, Sorted};
 use super::session::Client;
 use super::store::PlanTable;
 use super::values::{answer, found, given, recycled};
@@ -46,6 +46,13 @@ impl<D: Disk> Client<D> {
             values.iter().copied().map(given),
             |row| answer(rows, row, &scan.columns),
         )
+    }
+
+    /// One column along a path, sorted.
+    pub(super) fn sorted(&mut self, sorted: &Sorted, values: &[Value<'_>]) -> Result<()> {
+        self.scan(&sorted.scan, usize::MAX, values)?;
+        self.replies.newest().sort(sorted.distinct);
+        Ok(())
     }
 
     /// Left rows along a path, each with the right rows that match it.

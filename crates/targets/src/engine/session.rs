@@ -83,7 +83,7 @@ impl<D: Disk> EngineSession<D> {
             return Ok(());
         }
         let begin = match self.shape {
-            Shape::Several => self.begins.writing,
+            Shape::Several | Shape::AsWritten => self.begins.writing,
             Shape::Single if writes => self.begins.writing,
             Shape::Single | Shape::ReadOnly => self.begins.reading,
         };
@@ -157,7 +157,10 @@ impl<D: Disk> Session for EngineSession<D> {
             Operation::Insert { table } => client.insert(*table, values),
             Operation::Get { table, columns } => client.get(*table, columns, values),
             Operation::Update(update) => client.update(update, values),
+            Operation::Put { table } => client.put(*table, values),
             Operation::Delete { table } => client.delete(*table, values),
+            Operation::Remove { table } => client.remove(*table, values),
+            Operation::Sorted(sorted) => client.sorted(sorted, values),
             Operation::Scan(scan) => match scan.rows_max(values) {
                 Some(rows_max) => client.scan(scan, rows_max, values),
                 None => return Err(statement("the limit of a scan is no whole number from 0")),

@@ -25,17 +25,28 @@ const NUMBER: &str = "#";
 pub trait Ground: Disk {
     /// A new database, in an empty directory if it is kept at all.
     fn create(directory: &Path, options: Options) -> Result<Database<Self>>;
+
+    /// The database of a directory.
+    fn reopen(directory: &Path, options: Options) -> Result<Database<Self>>;
 }
 
 impl Ground for RealDisk {
     fn create(directory: &Path, options: Options) -> Result<Database> {
         Database::create(directory, options)
     }
+
+    fn reopen(directory: &Path, options: Options) -> Result<Database> {
+        Database::open(directory, options)
+    }
 }
 
 impl Ground for NullDisk {
     fn create(_directory: &Path, options: Options) -> Result<Database<NullDisk>> {
         Database::transient(options)
+    }
+
+    fn reopen(_directory: &Path, _options: Options) -> Result<Database<NullDisk>> {
+        unreachable!("what is kept in memory alone has no directory to be opened")
     }
 }
 
@@ -80,16 +91,10 @@ impl<D: Ground> Store<D> {
         });
         made.map_err(|error| failure(&error))
     }
-}
 
-impl Store<RealDisk> {
     /// The database of a directory; refused if it holds other tables than the plan's.
-    pub(super) fn open(
-        directory: &Path,
-        options: Options,
-        plan: &Plan,
-    ) -> TargetResult<Store<RealDisk>> {
-        let database = Database::open(directory, options).map_err(|error| failure(&error))?;
+    pub(super) fn open(directory: &Path, options: Options, plan: &Plan) -> TargetResult<Store<D>> {
+        let database = D::reopen(directory, options).map_err(|error| failure(&error))?;
         let tables = plan.tables().iter().map(|table| opened(&database, table));
         let tables = tables.collect::<Result<Option<Arc<[_]>>>>();
         match tables.map_err(|error| failure(&error))? {
@@ -108,8 +113,8 @@ impl Store<RealDisk> {
 }
 
 /// A table that is there, with its numbers; none if it is another one.
-fn opened(database: &Database, table: &contract::Table) -> Result<Option<PlanTable>> {
-    let handle = match database.table(table.name) {
+fn opened<D: Ground>(database: &Database<D>, table: &contract::Table) -> Result<Option<PlanTable>> {
+    let handle = match database.table(&table.name) {
         Err(Error::NoSuch { .. }) => return Ok(None),
         found => found?,
     };
@@ -142,19 +147,19 @@ fn schema(table: &contract::Table) -> Result<Schema> {
     let names = |columns: &[contract::ColumnId]| -> Vec<&str> {
         columns
             .iter()
-            .map(|column| table.columns[column.0].name)
+            .map(|column| &*table.columns[column.0].name)
             .collect()
     };
-    let mut schema = Schema::table(table.name);
+    let mut schema = Schema::table(&*table.name);
     if table.key.is_empty() {
         schema = schema.column(NUMBER, syncline_engine::Kind::Int);
     }
     for column in &table.columns {
         let kind = kind_of(column.kind);
         schema = if column.nullable {
-            schema.nullable(column.name, kind)
+            schema.nullable(&*column.name, kind)
         } else {
-            schema.column(column.name, kind)
+            schema.column(&*column.name, kind)
         };
     }
     schema = if table.key.is_empty() {
@@ -165,9 +170,9 @@ fn schema(table: &contract::Table) -> Result<Schema> {
     for index in &table.indexes {
         let columns = names(&index.columns);
         schema = if index.unique {
-            schema.unique(index.name, columns)
+            schema.unique(&*index.name, columns)
         } else {
-            schema.index(index.name, columns)
+            schema.index(&*index.name, columns)
         };
     }
     schema.build()

@@ -15,11 +15,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
-    Capabilities, ClientModel, Evidence, Failure, FailureKind, Isolation, LogPlace, Plan, Setting,
-    Target, TargetResult,
+    Capabilities, ClientModel, Evidence, Failure, FailureKind, Internal, Isolation, LogPlace, Plan,
+    Setting, TIME_CLASSES, Target, TargetResult,
 };
 use syncline_disk::{NullDisk, RealDisk};
-use syncline_engine::{Begin, Database, Stats, log};
+use syncline_engine::{Begin, CLASSES, Database, Distribution, SAMPLED_ONE_IN, Stats, log};
 
 /// The engine on a disk.
 pub type Engine = EngineTarget<RealDisk>;
@@ -73,20 +73,6 @@ fn place(url: &Url) -> Result<Place, Error> {
         return Err(Error::DirectoryAbsent { directory });
     }
     Ok(Place::new(path, false))
-}
-
-impl Engine {
-    /// Opens a database that is there, and holds it against the plan's tables; in place of `create`.
-    pub fn reopen(&self, plan: &Plan) -> TargetResult<()> {
-        let mut store = self.store();
-        *store = None;
-        if let Some(place) = &self.place {
-            let options = self.settings.options.clone();
-            *store = Some(Store::open(place.directory(), options, plan)?);
-            place.adopt();
-        }
-        Ok(())
-    }
 }
 
 impl<D: Ground> EngineTarget<D> {
@@ -179,6 +165,7 @@ impl<D: Ground> Target for EngineTarget<D> {
             aggregates: true,
             keys_by_server: true,
             loads: true,
+            reopens: self.place.as_ref().is_some_and(|place| !place.is_private()),
             ..Capabilities::least()
         }
     }
@@ -197,6 +184,10 @@ impl<D: Ground> Target for EngineTarget<D> {
         log.syncs.checked_sub(log.sync_ns.count)
     }
 
+    fn internals(&self) -> Vec<Internal> {
+        self.stats().map_or_else(Vec::new, |stats| of_stats(&stats))
+    }
+
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         let mut store = self.store();
         *store = None;
@@ -207,6 +198,30 @@ impl<D: Ground> Target for EngineTarget<D> {
         }
         let options = self.settings.options.clone();
         *store = Some(Store::create(directory, options, plan)?);
+        Ok(())
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        let mut store = self.store();
+        *store = None;
+        let Some(place) = self.place.as_ref().filter(|place| place.holds_database()) else {
+            return Ok(false);
+        };
+        let options = self.settings.options.clone();
+        *store = Some(Store::open(place.directory(), options, plan)?);
+        place.adopt();
+        Ok(true)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        let Some(store) = self.store().take() else {
+            return Ok(());
+        };
+        let closed = store.database.close();
+        closed.map_err(|error| failure(&error))?;
+        if let Some(place) = &self.place {
+            place.let_go();
+        }
         Ok(())
     }
 
@@ -231,6 +246,9 @@ impl<D: Ground> Target for EngineTarget<D> {
         plan: &Plan,
         worker: &EngineWorker<D>,
     ) -> TargetResult<EngineSession<D>> {
+        if let Some(why) = plan.refusal(&self.capabilities()) {
+            return Err(Failure::new(FailureKind::Limit, why));
+        }
         self.with(|store| {
             let cork = (self.settings.client == ClientModel::Futures).then(|| {
                 let cork = worker.cork.get_or_init(|| Rc::new(store.database.worker()));
@@ -252,6 +270,34 @@ impl<D: Ground> Target for EngineTarget<D> {
         *self.store() = None;
         self.place.as_ref().map_or(Ok(()), Place::remove)
     }
+}
+
+/// The parts that the engine times, in a sample of its transactions; the log times every flush.
+fn of_stats(stats: &Stats) -> Vec<Internal> {
+    let of = |name, times: &Distribution, one_in| {
+        let mut classes = [0; TIME_CLASSES];
+        classes[..CLASSES].copy_from_slice(&times.classes);
+        Internal {
+            name,
+            classes,
+            sum_ns: times.sum,
+            one_in,
+        }
+    };
+    let sampled = |name, times| of(name, times, SAMPLED_ONE_IN.into());
+    let (parts, log) = (&stats.latencies, &stats.log);
+    vec![
+        sampled("read", &parts.read_ns),
+        sampled("scan", &parts.scan_ns),
+        sampled("write", &parts.write_ns),
+        sampled("lock", &parts.lock_ns),
+        sampled("timestamp", &parts.timestamp_ns),
+        sampled("validate", &parts.validate_ns),
+        sampled("apply", &parts.apply_ns),
+        of("log write", &log.write_ns, 1),
+        of("log sync call", &log.sync_ns, 1),
+        of("wait for log room", &log.room_wait_ns, 1),
+    ]
 }
 
 /// What a database on disk says, read back from its files where they say it.

@@ -24,6 +24,15 @@ impl<D: Disk> Client<D> {
         inserted
     }
 
+    /// Adds a row, or replaces the one of its key.
+    pub(super) fn put(&mut self, table: usize, row: &[Value<'_>]) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(row.iter().copied().map(given));
+        let put = self.session.put(&self.tables[table].handle, &values);
+        self.values = recycled(values);
+        put
+    }
+
     /// Changes columns of the row of a key, which stands before the new values.
     pub(super) fn update(&mut self, update: &Update, values: &[Value<'_>]) -> Result<()> {
         let (key_values, new) = values.split_at(update.key_columns);
@@ -51,5 +60,19 @@ impl<D: Disk> Client<D> {
         let deleted = self.session.delete(&self.tables[table].handle, &values);
         self.values = recycled(values);
         deleted
+    }
+
+    /// Deletes the row of a key, if there is one; that there was none is part of what was read.
+    pub(super) fn remove(&mut self, table: usize, key: &[Value<'_>]) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(key.iter().copied().map(given));
+        let table = &self.tables[table].handle;
+        let removed = match self.session.get(table, &values) {
+            Ok(None) => Ok(()),
+            Ok(Some(_)) => self.session.delete(table, &values),
+            Err(error) => Err(error),
+        };
+        self.values = recycled(values);
+        removed
     }
 }

@@ -50,8 +50,10 @@ struct Compiled {
     statement: usize,
     /// The kinds of its parameters, for the scales of decimals.
     parameters: Vec<Kind>,
-    /// The kinds of its answer's columns; empty for a write.
+    /// The kinds of its answer's columns; empty for a write and for a statement of a user's.
     answer: Vec<Kind>,
+    /// True if it answers rows.
+    answers: bool,
     /// True if it changes one row by key, which must be there.
     changes_one: bool,
 }
@@ -149,8 +151,10 @@ impl Connected {
         }
         let done = self.prepared.with(compiled.statement, |statement| {
             bind(statement, values)?;
-            if compiled.answer.is_empty() {
+            if !compiled.answers {
                 statement.raw_execute()
+            } else if compiled.answer.is_empty() {
+                read_any(statement, replies)
             } else {
                 read(
                     statement,
@@ -166,7 +170,7 @@ impl Connected {
             Ok(_) => Ok(()),
             Err(error) => {
                 let operation = &compiled.operation;
-                let during = if whole && compiled.answer.is_empty() {
+                let during = if whole && !compiled.answers {
                     During::WholeTransaction(id, operation)
                 } else {
                     During::Operation(id, operation)
@@ -230,6 +234,7 @@ fn compiled(plan: &Plan, operation: &Operation, statement: usize) -> Compiled {
         statement,
         parameters: kinds(plan.parameters(action)),
         answer: kinds(plan.answer(action)),
+        answers: !action.writes(),
         changes_one: matches!(action, Action::Update { .. } | Action::Delete { .. }),
     }
 }
@@ -269,6 +274,20 @@ fn read(
     while let Some(row) = rows.next()? {
         for (position, kind) in kinds.iter().enumerate() {
             answer.push(value(row.get_ref(position)?, *kind));
+        }
+    }
+    Ok(answer.len())
+}
+
+/// Fills in an answer of which only SQLite knows the columns.
+fn read_any(statement: &mut Statement<'_>, replies: &mut Replies) -> rusqlite::Result<usize> {
+    let columns = statement.column_count();
+    let answer = replies.push(columns);
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        for position in 0..columns {
+            // A cell of no special kind says itself what it is.
+            answer.push(value(row.get_ref(position)?, Kind::Int));
         }
     }
     Ok(answer.len())

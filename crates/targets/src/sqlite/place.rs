@@ -83,6 +83,38 @@ impl Place {
         Ok(())
     }
 
+    /// Makes a database of ours that is there ours to use, as it is; false, and nothing claimed, if none
+    /// is there. Refuses what is not ours.
+    pub(super) fn adopt(&self) -> TargetResult<bool> {
+        let mut claimed = self.claimed();
+        *claimed = None;
+        if !self.database.exists() {
+            return Ok(false);
+        }
+        let lock = self.lock()?;
+        if let Err(refused) = self.refuse_foreign() {
+            delete(&self.lock_path())?;
+            return Err(refused);
+        }
+        *claimed = Some(lock);
+        Ok(true)
+    }
+
+    /// Leaves a claimed place to whoever claims or adopts it next.
+    pub(super) fn let_go(&self) -> TargetResult<()> {
+        let mut claimed = self.claimed();
+        if claimed.is_some() {
+            delete(&self.lock_path())?;
+            *claimed = None;
+        }
+        Ok(())
+    }
+
+    /// True if it goes with its target.
+    pub(super) fn is_private(&self) -> bool {
+        self.private.is_some()
+    }
+
     /// Removes every file of a claimed place; without a claim, nothing.
     pub(super) fn remove(&self) -> TargetResult<()> {
         let mut claimed = self.claimed();

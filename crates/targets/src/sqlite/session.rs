@@ -28,7 +28,7 @@ impl SqliteSession {
     #[inline]
     fn start(&mut self) -> Result<(), Stop> {
         match self.shape {
-            Shape::Single => {}
+            Shape::Single | Shape::AsWritten => {}
             Shape::ReadOnly => self.connected.control(Control::Begin)?,
             Shape::Several => self.connected.control(Control::BeginImmediate)?,
         }
@@ -62,8 +62,12 @@ impl Session for SqliteSession {
 
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
-        if self.started && self.shape != Shape::Single {
-            self.connected.control(Control::Commit)?;
+        match self.shape {
+            Shape::ReadOnly | Shape::Several if self.started => {
+                self.connected.control(Control::Commit)?;
+            }
+            Shape::AsWritten if !self.connected.is_autocommit() => return Err(left_open()),
+            _ => {}
         }
         self.started = false;
         Ok(())
@@ -81,6 +85,12 @@ impl Session for SqliteSession {
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         self.connected.load(table, batch)
     }
+}
+
+#[cold]
+fn left_open() -> Stop {
+    let what = "the statements began a transaction and did not end it";
+    Failure::new(FailureKind::Statement, what).into()
 }
 
 #[cold]

@@ -18,7 +18,7 @@ pub(super) fn schema(plan: &Plan, settings: &Settings) -> Vec<String> {
         for index in &table.indexes {
             let unique = if index.unique { "UNIQUE " } else { "" };
             let columns = names(table, &index.columns);
-            let (name, of) = (quoted(index.name), quoted(table.name));
+            let (name, of) = (quoted(&index.name), quoted(&table.name));
             statements.push(format!("CREATE {unique}INDEX {name} ON {of} ({columns})"));
         }
     }
@@ -32,7 +32,7 @@ pub(super) fn statement(plan: &Plan, action: &Action) -> String {
         Action::Get {
             table: id, columns, ..
         } => {
-            let (columns, of) = (names(table(id), columns), quoted(table(id).name));
+            let (columns, of) = (names(table(id), columns), quoted(&table(id).name));
             format!(
                 "SELECT {columns} FROM {of} WHERE {}",
                 equal(table(id), &table(id).key, "")
@@ -61,19 +61,31 @@ pub(super) fn statement(plan: &Plan, action: &Action) -> String {
             on,
             columns,
         } => join(plan, path, *right, on, columns),
+        Action::Sorted {
+            path,
+            column,
+            distinct,
+        } => {
+            let distinct = if *distinct { "DISTINCT " } else { "" };
+            let column = names(table(&path.table), &[*column]);
+            let from = walk(plan, path, "");
+            format!("SELECT {distinct}{column} FROM {from} ORDER BY {column}")
+        }
         Action::Aggregate { path, function } => {
             let (of, from) = (table(&path.table), walk(plan, path, ""));
             format!("SELECT {} FROM {from}", aggregate(of, *function))
         }
         Action::Insert { table: id } => insert(table(id), &table(id).inserted()),
+        Action::Put { table: id } => put(table(id)),
         Action::Update { table: id, sets } => update(table(id), sets),
-        Action::Delete { table: id } => {
-            let of = quoted(table(id).name);
+        Action::Delete { table: id } | Action::Remove { table: id } => {
+            let of = quoted(&table(id).name);
             format!(
                 "DELETE FROM {of} WHERE {}",
                 equal(table(id), &table(id).key, "")
             )
         }
+        Action::Statement { text, .. } => text.clone(),
     }
 }
 
@@ -86,7 +98,7 @@ pub(super) fn load(table: &Table) -> String {
 fn create_table(table: &Table, page_bytes: u32) -> String {
     let row_number = row_number(table);
     let columns = table.columns.iter().enumerate().map(|(position, column)| {
-        let (name, kind) = (quoted(column.name), sql_type(column));
+        let (name, kind) = (quoted(&column.name), sql_type(column));
         let null = if column.nullable { "" } else { " NOT NULL" };
         if row_number == Some(ColumnId(position)) {
             format!("{name} INTEGER PRIMARY KEY")
@@ -107,7 +119,7 @@ fn create_table(table: &Table, page_bytes: u32) -> String {
     };
     format!(
         "CREATE TABLE {} ({}){without}",
-        quoted(table.name),
+        quoted(&table.name),
         parts.join(", ")
     )
 }
@@ -138,7 +150,7 @@ fn bytes_max(column: &Column) -> u64 {
 }
 
 fn insert(table: &Table, columns: &[ColumnId]) -> String {
-    let of = quoted(table.name);
+    let of = quoted(&table.name);
     if columns.is_empty() {
         return format!("INSERT INTO {of} DEFAULT VALUES");
     }
@@ -152,9 +164,29 @@ fn insert(table: &Table, columns: &[ColumnId]) -> String {
     )
 }
 
+/// An upsert: unlike REPLACE it deletes no row that shares another unique key.
+fn put(table: &Table) -> String {
+    let all = table.inserted();
+    let rest = all.iter().filter(|column| !table.key.contains(column));
+    let sets = rest.map(|column| {
+        let name = quoted(&table.columns[column.0].name);
+        format!("{name} = excluded.{name}")
+    });
+    let sets: Vec<_> = sets.collect();
+    let (insert, key) = (insert(table, &all), names(table, &table.key));
+    if sets.is_empty() {
+        format!("{insert} ON CONFLICT ({key}) DO NOTHING")
+    } else {
+        format!(
+            "{insert} ON CONFLICT ({key}) DO UPDATE SET {}",
+            sets.join(", ")
+        )
+    }
+}
+
 fn update(table: &Table, sets: &[(ColumnId, Set)]) -> String {
     let sets = sets.iter().enumerate().map(|(position, (column, set))| {
-        let name = quoted(table.columns[column.0].name);
+        let name = quoted(&table.columns[column.0].name);
         let number = table.key.len() + position + 1;
         match set {
             Set::To => format!("{name} = ?{number}"),
@@ -165,7 +197,7 @@ fn update(table: &Table, sets: &[(ColumnId, Set)]) -> String {
     let key = equal(table, &table.key, "");
     format!(
         "UPDATE {} SET {} WHERE {key}",
-        quoted(table.name),
+        quoted(&table.name),
         sets.join(", ")
     )
 }
@@ -178,7 +210,7 @@ fn join(
     columns: &[(Side, ColumnId)],
 ) -> String {
     let (left_table, right_table) = (&plan.tables()[path.table.0], &plan.tables()[right.0]);
-    let column = |table: &Table, id: ColumnId| quoted(table.columns[id.0].name);
+    let column = |table: &Table, id: ColumnId| quoted(&table.columns[id.0].name);
     let columns = columns.iter().map(|(side, id)| match side {
         Side::Left => format!("l.{}", column(left_table, *id)),
         Side::Right => format!("r.{}", column(right_table, *id)),
@@ -195,8 +227,8 @@ fn join(
     format!(
         "SELECT {} FROM {} AS l JOIN {} AS r ON {}{}",
         columns.join(", "),
-        quoted(left_table.name),
-        quoted(right_table.name),
+        quoted(&left_table.name),
+        quoted(&right_table.name),
         if on.is_empty() {
             "1".to_owned()
         } else {
@@ -207,7 +239,7 @@ fn join(
 }
 
 fn aggregate(table: &Table, function: Aggregate) -> String {
-    let column = |id: ColumnId| quoted(table.columns[id.0].name);
+    let column = |id: ColumnId| quoted(&table.columns[id.0].name);
     match function {
         Aggregate::Count => "count(*)".to_owned(),
         Aggregate::CountDistinct(id) => format!("count(DISTINCT {})", column(id)),
@@ -219,7 +251,7 @@ fn aggregate(table: &Table, function: Aggregate) -> String {
 
 /// The table of a path and its conditions.
 fn walk(plan: &Plan, path: &Path, prefix: &str) -> String {
-    let of = quoted(plan.tables()[path.table.0].name);
+    let of = quoted(&plan.tables()[path.table.0].name);
     format!("{of}{}", conditions(plan, path, prefix))
 }
 
@@ -231,7 +263,7 @@ fn conditions(plan: &Plan, path: &Path, prefix: &str) -> String {
         parts.push(equal(table, &columns[..path.equal], prefix));
     }
     let ranged = |compares: &str, number: usize| {
-        let name = quoted(table.columns[columns[path.equal].0].name);
+        let name = quoted(&table.columns[columns[path.equal].0].name);
         format!("{prefix}{name} {compares} ?{number}")
     };
     match path.range {
@@ -252,7 +284,7 @@ fn conditions(plan: &Plan, path: &Path, prefix: &str) -> String {
 /// That columns equal the first parameters.
 fn equal(table: &Table, columns: &[ColumnId], prefix: &str) -> String {
     let parts = columns.iter().enumerate().map(|(position, column)| {
-        let name = quoted(table.columns[column.0].name);
+        let name = quoted(&table.columns[column.0].name);
         format!("{prefix}{name} = ?{}", position + 1)
     });
     parts.collect::<Vec<_>>().join(" AND ")
@@ -266,7 +298,7 @@ fn ordered(plan: &Plan, path: &Path, order: Order) -> String {
     };
     let columns = plan.path_columns(path).iter();
     let parts: Vec<_> = columns
-        .map(|column| format!("{}{direction}", quoted(table.columns[column.0].name)))
+        .map(|column| format!("{}{direction}", quoted(&table.columns[column.0].name)))
         .collect();
     if parts.is_empty() {
         String::new()
@@ -278,7 +310,7 @@ fn ordered(plan: &Plan, path: &Path, order: Order) -> String {
 fn names(table: &Table, columns: &[ColumnId]) -> String {
     let parts = columns
         .iter()
-        .map(|column| quoted(table.columns[column.0].name));
+        .map(|column| quoted(&table.columns[column.0].name));
     parts.collect::<Vec<_>>().join(", ")
 }
 

@@ -92,6 +92,9 @@ impl Store {
             aggregates: true,
             keys_by_server: true,
             loads: true,
+            reopens: !self.place.is_private(),
+            // In a queue a statement of a user's would end the others' transaction.
+            statements: (!queue).then_some("sqlite"),
         }
     }
 
@@ -114,6 +117,30 @@ impl Store {
             made.map_err(|error| outside(&error, &format!("execute {statement} on"), path))?;
         }
         Ok(())
+    }
+
+    /// Takes the tables of an earlier run, if they are those that the plan would make.
+    fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        if !self.place.adopt()? {
+            return Ok(false);
+        }
+        let path = self.place.database();
+        let connection = self.connection()?;
+        let made = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";
+        let there = connection.prepare(made).and_then(|mut statement| {
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let there = there.map_err(|error| outside(&error, "read the tables of", path))?;
+        if there == sql::schema(plan, &self.settings) {
+            return Ok(true);
+        }
+        self.place.let_go()?;
+        let what = format!(
+            "{} holds other tables than this workload's; name its own store",
+            path.display()
+        );
+        Err(Failure::new(FailureKind::Storage, what))
     }
 
     fn evidence(&self) -> TargetResult<Evidence> {
@@ -263,6 +290,14 @@ impl Target for Sqlite {
         self.store.create(plan)
     }
 
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.store.reopen(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.store.place.let_go()
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         self.store.evidence()
     }
@@ -299,6 +334,14 @@ impl Target for SqliteQueue {
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         self.store.create(plan)
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.store.reopen(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.store.place.let_go()
     }
 
     async fn evidence(&self) -> TargetResult<Evidence> {

@@ -26,7 +26,7 @@ pub(super) fn engine(directory: &Path, options: &str) -> Engine {
 }
 
 /// Cases that a target which claims everything runs.
-const CASES: usize = 29;
+const CASES: usize = 31;
 
 #[test]
 fn it_conforms_in_everything_at_every_durability_client_model_and_isolation() {
@@ -130,7 +130,7 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
         if life == 0 {
             block_on(&(), target.create(&plan)).unwrap();
         } else {
-            target.reopen(&plan).unwrap();
+            assert!(block_on(&(), target.reopen(&plan)).unwrap());
         }
         let worker = target.worker().unwrap();
         block_on(&worker, async {
@@ -168,7 +168,7 @@ fn what_was_committed_is_there_after_reopening_also_updates_and_deletes() {
             .column("id", Kind::Int)
             .key(&["id"]),
     );
-    let refusal = other.reopen(&strange).unwrap_err();
+    let refusal = block_on(&(), other.reopen(&strange)).unwrap_err();
     assert!(refusal.what.contains("other tables"), "{refusal}");
 }
 
@@ -181,7 +181,7 @@ fn child_that_commits_until_it_is_killed() {
     let (directory, options) = asked.split_once('|').unwrap();
     let (target, plan) = (engine(Path::new(directory), options), plan());
     if Path::new(directory).exists() {
-        target.reopen(&plan).unwrap();
+        assert!(block_on(&(), target.reopen(&plan)).unwrap());
     } else {
         block_on(&(), target.create(&plan)).unwrap();
     }
@@ -238,7 +238,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
             child.wait().unwrap();
 
             let (target, plan) = (engine(&directory, options), plan());
-            target.reopen(&plan).unwrap();
+            assert!(block_on(&(), target.reopen(&plan)).unwrap());
             let worker = target.worker().unwrap();
             let rows = block_on(&worker, async {
                 all(&mut target.connect(&plan, &worker).await.unwrap()).await

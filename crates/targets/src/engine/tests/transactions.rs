@@ -77,7 +77,7 @@ async fn client(target: &Engine) -> Client {
 fn replayed(target: Engine, directory: &Path) -> Rows {
     drop(target);
     let again = engine(directory, "durability=none");
-    again.reopen(&plan()).unwrap();
+    assert!(block_on(&(), again.reopen(&plan())).unwrap());
     block_on(&(), async { all(&mut client(&again).await).await })
 }
 

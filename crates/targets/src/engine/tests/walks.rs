@@ -90,7 +90,7 @@ fn rows_indexes_and_given_keys_go_on_after_a_checkpoint_and_reopening() {
         let target = engine(&directory, "durability=data");
         match life {
             0 => block_on(&(), target.create(&plan)).unwrap(),
-            _ => target.reopen(&plan).unwrap(),
+            _ => assert!(block_on(&(), target.reopen(&plan)).unwrap()),
         }
         let worker = target.worker().unwrap();
         block_on(&worker, async {
@@ -142,12 +142,10 @@ fn a_database_of_other_tables_is_refused() {
     different.table(Table::new("events").column("number", Kind::Float));
     different.table(Table::new("notes").column("id", Kind::Int).key(&["id"]));
     for other in [less, different] {
-        let refusal = engine(&directory, "durability=none")
-            .reopen(&other)
-            .unwrap_err();
+        let again = engine(&directory, "durability=none");
+        let refusal = block_on(&(), again.reopen(&other)).unwrap_err();
         assert!(refusal.what.contains("other tables"), "{refusal}");
     }
-    engine(&directory, "durability=none")
-        .reopen(&plan())
-        .unwrap();
+    let again = engine(&directory, "durability=none");
+    assert!(block_on(&(), again.reopen(&plan())).unwrap());
 }
