@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Answer, Keys, Store, Watcher, counted, go, plan};
+use syncline_contract::{ResponseBound, Waits};
 use syncline_runner::{Arrival, CheckOutcome, Error, RunPlan, StopReason, Warning, run};
 
 #[test]
@@ -335,4 +336,64 @@ fn no_client_is_connected_twice_and_passes_are_told() {
         .map(|key| key >> 32)
         .collect();
     assert_eq!(numbers.len(), 50, "every client had its turn");
+}
+
+#[test]
+fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
+    let store = Store::always(Answer::Committed);
+    let mut workload = Keys::new(&store);
+    let ms = 1_000_000;
+    workload.waits = Waits {
+        before_ns: 10 * ms,
+        after_ns: 15 * ms,
+    };
+    let result = run(
+        &store,
+        &workload,
+        &plan(2, 200),
+        &AtomicBool::new(false),
+        &(),
+    )
+    .unwrap();
+    let committed = result.outcomes.committed;
+    // Two clients, 200 ms, a cycle of at least 25 ms; a busy machine makes fewer, never more.
+    assert!((1..=16).contains(&committed), "{committed}");
+    let response = result.transactions[0].response_ns.as_ref().unwrap();
+    assert!(
+        response.p50 < 10 * ms,
+        "the keying is no part of it: {response:?}"
+    );
+    // An open loop has its own schedule, and waits for nobody's keying.
+    let mut open = plan(2, 200);
+    open.arrival = Arrival::Fixed { rate_per_s: 500.0 };
+    let result = run(&store, &workload, &open, &AtomicBool::new(false), &()).unwrap();
+    assert!(result.outcomes.committed > 20, "{:?}", result.outcomes);
+}
+
+#[test]
+fn response_bounds_are_judged_and_own_figures_told() {
+    let store = Store::always(Answer::Committed);
+    let mut workload = Keys::new(&store);
+    let within = |within_ns| ResponseBound {
+        transaction: 0,
+        percent: 90,
+        within_ns,
+    };
+    workload.bounds = vec![within(1), within(10_000_000_000)];
+    let result = run(
+        &store,
+        &workload,
+        &plan(1, 50),
+        &AtomicBool::new(false),
+        &(),
+    )
+    .unwrap();
+    let judged = &result.checks[result.checks.len() - 2..];
+    assert!(matches!(judged[0].outcome, CheckOutcome::Violated(_)));
+    assert_eq!(judged[1].outcome, CheckOutcome::Held);
+    assert_eq!(judged[1].name, "90 % of insert responses within 10 s");
+    let figure = &result.figures[0];
+    let per_minute = result.throughput_per_s * 60.0;
+    assert_eq!(figure.name, "keys a minute");
+    assert!((figure.value - per_minute).abs() < 1.0, "{figure:?}");
 }

@@ -6,6 +6,7 @@ mod probe;
 mod run;
 mod show;
 mod survey;
+mod sweep;
 mod value;
 mod verb;
 
@@ -15,4 +16,5 @@ pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
 pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
+pub(crate) use sweep::choices;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};

@@ -1,5 +1,6 @@
 //! `syncline run WORKLOAD`: the flags that every workload shares.
 
+use super::sweep::{Sweep, sweep};
 use super::value;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -98,11 +99,16 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) operations: bool,
 
+    /// Run once a value: clients=1,8,64, rate=..., retries=..., or an option of the workload; several
+    /// multiply
+    #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]
+    pub(crate) sweep: Vec<Sweep>,
+
     /// Repetitions; the median and the range are reported
     #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1")]
     pub(crate) repeat: usize,
 
-    /// Repeat in turn over the targets, A B C A B C, in place of A A B B C C
+    /// Repeat in turn over targets and sweeps, A B C A B C, in place of A A B B C C
     #[arg(long)]
     pub(crate) interleave: bool,
 

@@ -51,6 +51,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
         operations: plan.operations,
+        sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,
         line: if old.end.sync_line.line_1.is_some() {

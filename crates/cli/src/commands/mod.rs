@@ -1,5 +1,6 @@
 //! What the verbs do: one file each.
 
+mod cases;
 mod compare;
 mod facts;
 mod like;

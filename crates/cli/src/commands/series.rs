@@ -6,6 +6,7 @@ use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_metering::clock;
@@ -21,6 +22,8 @@ pub(super) struct Planned {
     pub(super) name: String,
     /// The target's URL.
     pub(super) url: String,
+    /// The workload.
+    pub(super) workload: Arc<AnyWorkload>,
     /// Where its log goes.
     pub(super) log_place: LogPlace,
     /// How it runs.
@@ -30,7 +33,6 @@ pub(super) struct Planned {
 /// What all cases of a series share.
 #[derive(Debug)]
 pub(super) struct Series<'s> {
-    pub(super) workload: &'s AnyWorkload,
     pub(super) repetitions: usize,
     pub(super) turns: Turns,
     /// Where records go.
@@ -69,7 +71,7 @@ impl Series<'_> {
         let made = cases.iter().map(|case| Case {
             name: case.name.clone(),
             make: Box::new(|| open(shelf, &case.url)),
-            workload: self.workload,
+            workload: &*case.workload,
             plan: case.plan.clone(),
         });
         let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();

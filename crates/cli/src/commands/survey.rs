@@ -12,6 +12,7 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_probe::{Model, Plan, ProbeResult, Rating};
@@ -26,7 +27,7 @@ use syncline_workloads::AnyWorkload;
 pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let sheet = args.model.as_deref().map(Model::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
-    let workload = AnyWorkload::parse("insert", &[])?;
+    let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
     let (directories, entries) = survey_stores::choose(args, shelf)?;
     let mut plan = Plan::quick();
     plan.rpm = args.rpm;
@@ -175,7 +176,7 @@ fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usiz
 fn run_rungs<S: Shelf>(
     args: &SurveyArgs,
     shelf: &S,
-    workload: &AnyWorkload,
+    workload: &Arc<AnyWorkload>,
     entries: &[Entry],
     probes: &Probes,
 ) -> Vec<SeriesResult> {
@@ -188,10 +189,9 @@ fn run_rungs<S: Shelf>(
         let cases: Vec<Planned> = entries
             .iter()
             .filter(|entry| entry.rungs.contains(clients))
-            .map(|entry| planned(args, entry, *clients, probes))
+            .map(|entry| planned(args, workload, entry, *clients, probes))
             .collect();
         let series = Series {
-            workload,
             repetitions: args.slices,
             turns: Turns::Interleaved,
             runs: &args.runs,
@@ -205,10 +205,17 @@ fn run_rungs<S: Shelf>(
     results
 }
 
-fn planned(args: &SurveyArgs, entry: &Entry, clients: usize, probes: &Probes) -> Planned {
+fn planned(
+    args: &SurveyArgs,
+    workload: &Arc<AnyWorkload>,
+    entry: &Entry,
+    clients: usize,
+    probes: &Probes,
+) -> Planned {
     Planned {
         name: format!("{}, {clients} clients", entry.name),
         url: entry.url.clone(),
+        workload: Arc::clone(workload),
         log_place: entry.log_place.clone(),
         plan: RunPlan {
             clients,

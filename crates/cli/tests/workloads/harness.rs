@@ -29,7 +29,7 @@ pub(crate) fn plan(clients: usize, transactions: u64) -> RunPlan {
     RunPlan {
         clients,
         transactions: Some(transactions),
-        duration: Some(Duration::from_secs(60)),
+        duration: Some(Duration::from_mins(1)),
         warm_up: Duration::ZERO,
         retries: 100,
         ..RunPlan::default()

@@ -22,7 +22,7 @@ pub(super) enum Side {
 /// A table under construction.
 #[derive(Debug)]
 pub(super) struct Grid {
-    columns: Vec<(&'static str, Side)>,
+    columns: Vec<(String, Side)>,
     lines: Vec<Line>,
 }
 
@@ -34,9 +34,10 @@ enum Line {
 
 impl Grid {
     /// A table with these columns.
-    pub(super) fn new(columns: &[(&'static str, Side)]) -> Grid {
+    pub(super) fn new(columns: &[(&str, Side)]) -> Grid {
+        let named = |(name, side): &(&str, Side)| ((*name).to_owned(), *side);
         Grid {
-            columns: columns.to_vec(),
+            columns: columns.iter().map(named).collect(),
             lines: Vec::new(),
         }
     }
@@ -90,7 +91,7 @@ impl Grid {
     fn table(&self, arrangement: ContentArrangement) -> Table {
         let mut table = Table::new();
         table.load_style(STYLE).set_content_arrangement(arrangement);
-        let heading = |(name, side): &(&str, Side)| aligned(name, *side);
+        let heading = |(name, side): &(String, Side)| aligned(name, *side);
         table.set_header(self.columns.iter().map(heading).collect::<Vec<_>>());
         for line in &self.lines {
             if let Line::Cells(cells) = line {

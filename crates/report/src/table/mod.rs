@@ -19,6 +19,7 @@ mod probe_device;
 mod prose;
 mod run;
 mod run_parts;
+mod series;
 mod survey;
 
 pub(crate) use probe_device::short_source;
@@ -30,4 +31,5 @@ pub use list::list;
 pub use matrix::matrix;
 pub use probe::{Detail, probe};
 pub use run::run;
+pub use series::series;
 pub use survey::{show, survey};

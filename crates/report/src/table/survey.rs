@@ -30,6 +30,19 @@ pub fn show(records: &[Record]) -> String {
         let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
         parts.push(super::matrix(&several));
     }
+    let belongs = |id: &str| {
+        let of = |survey: &&&Survey<'_>| survey.runs.iter().any(|run| run.identity.id == id);
+        whole.iter().find(of).is_some()
+    };
+    let alone: Vec<&RunRecord> = records
+        .iter()
+        .filter_map(|record| match record {
+            Record::Run(run) if !belongs(&run.identity.id) => Some(&**run),
+            _ => None,
+        })
+        .collect();
+    let side_by_side = super::series(&alone);
+    parts.extend((!side_by_side.is_empty()).then_some(side_by_side));
     for record in records {
         let id = &record.identity().id;
         let shown = whole.iter().any(|survey| {

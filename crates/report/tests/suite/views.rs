@@ -41,6 +41,13 @@ fn every_view() -> Vec<(&'static str, String)> {
             "run.txt",
             table::run(&fixture::run(SQLITE, 8, 9_120.0, 1.0)),
         ),
+        (
+            "series.txt",
+            table::series(&[
+                &fixture::run(SQLITE, 8, 9_120.0, 1.0),
+                &fixture::run(ENGINE, 8, 45_600.0, 6.5),
+            ]),
+        ),
         ("run_open_loop.txt", table::run(&fixture::overloaded())),
         ("compare.txt", table::compare(&compared.unwrap())),
         (

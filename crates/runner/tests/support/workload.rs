@@ -3,8 +3,8 @@
 use super::store::{Book, Store};
 use std::sync::Arc;
 use syncline_contract::{
-    Check, CheckOutcome, Client, Ending, Int, Kind, Load, Plan, Rows, Session, Shape, Stop, Table,
-    TableId, Transaction, Value, Workload, Write,
+    Check, CheckOutcome, Client, Counts, Ending, Int, Kind, Load, OwnFigure, Plan, ResponseBound,
+    Rows, Session, Shape, Stop, Table, TableId, Transaction, Value, Waits, Workload, Write,
 };
 
 /// Keys of client `number` start at `number * BY_CLIENT`.
@@ -18,6 +18,10 @@ pub(crate) struct Keys {
     pub(crate) abort_every: Option<i64>,
     /// Rows to load.
     pub(crate) rows: u64,
+    /// How long its clients wait around a transaction.
+    pub(crate) waits: Waits,
+    /// What its responses must keep to.
+    pub(crate) bounds: Vec<ResponseBound>,
 }
 
 /// What a client knows in the end.
@@ -33,6 +37,7 @@ pub(crate) struct Tally {
 pub(crate) struct KeysClient {
     first: i64,
     insert: (Write<(Int,)>, Option<i64>),
+    waits: Waits,
     tally: Tally,
     open: Option<i64>,
 }
@@ -46,6 +51,8 @@ impl Keys {
             plan,
             abort_every: None,
             rows: 0,
+            waits: Waits::default(),
+            bounds: Vec::new(),
         }
     }
 }
@@ -71,6 +78,10 @@ impl Client for KeysClient {
 
     fn shape(&self, _kind: usize) -> Shape {
         Shape::Single
+    }
+
+    fn waits(&mut self, _kind: usize) -> Waits {
+        self.waits
     }
 
     async fn perform<S: Session>(
@@ -124,6 +135,17 @@ impl Workload for Keys {
         &self.plan
     }
 
+    fn response_bounds(&self) -> Vec<ResponseBound> {
+        self.bounds.clone()
+    }
+
+    fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+        vec![OwnFigure {
+            name: "keys a minute",
+            value: counts.committed[0] as f64 * 60.0 / counts.seconds,
+        }]
+    }
+
     fn loads(&self) -> Vec<Load> {
         let table = TableId(0);
         let units = self.rows;
@@ -141,6 +163,7 @@ impl Workload for Keys {
         KeysClient {
             first: number as i64 * BY_CLIENT,
             insert: (insert, self.abort_every),
+            waits: self.waits,
             tally: Tally::default(),
             open: None,
         }

@@ -1,0 +1,73 @@
+//! `--sweep NAME=VALUE,VALUE...`: one of the things a run is asked for, taken through several values.
+//!
+//! `clients`, `rate` and `retries` are the run's; any other name is an option of the workload. Values
+//! stand between commas, or between semicolons where a value itself holds commas.
+
+/// What is swept, and through which values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sweep {
+    pub(crate) name: String,
+    pub(crate) values: Vec<String>,
+}
+
+/// From `NAME=VALUE,VALUE`.
+pub(super) fn sweep(typed: &str) -> Result<Sweep, String> {
+    let Some((name, values)) = typed.split_once('=') else {
+        return Err(format!("\"{typed}\" is no sweep such as clients=1,8,64"));
+    };
+    let between = if values.contains(';') { ';' } else { ',' };
+    let values: Vec<String> = values
+        .split(between)
+        .map(|value| value.trim().to_owned())
+        .collect();
+    if name.trim().is_empty() || values.iter().any(String::is_empty) {
+        return Err(format!("\"{typed}\" leaves a name or a value empty"));
+    }
+    let name = name.trim().replace('-', "_");
+    Ok(Sweep { name, values })
+}
+
+/// Every choice of one value a sweep, the last sweep changing first; one empty choice without sweeps.
+pub(crate) fn choices(sweeps: &[Sweep]) -> Vec<Vec<(String, String)>> {
+    let mut choices = vec![Vec::new()];
+    for sweep in sweeps {
+        let longer = choices.iter().flat_map(|choice| {
+            sweep.values.iter().map(move |value| {
+                let mut longer = choice.clone();
+                longer.push((sweep.name.clone(), value.clone()));
+                longer
+            })
+        });
+        choices = longer.collect();
+    }
+    choices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{choices, sweep};
+
+    #[test]
+    fn values_stand_between_commas_or_semicolons() {
+        let plain = sweep("commit-every=1,10, 100").unwrap();
+        assert_eq!(
+            (plain.name.as_str(), plain.values.len()),
+            ("commit_every", 3)
+        );
+        let lists = sweep("weights=45,43,4,4,4;50,50,0,0,0").unwrap();
+        assert_eq!(lists.values, ["45,43,4,4,4", "50,50,0,0,0"]);
+        for wrong in ["clients", "=1", "clients=", "clients=1,,2"] {
+            assert!(sweep(wrong).is_err(), "{wrong} is refused");
+        }
+    }
+
+    #[test]
+    fn sweeps_multiply() {
+        let both = [sweep("a=1,2").unwrap(), sweep("b=x,y,z").unwrap()];
+        let all = choices(&both);
+        assert_eq!(all.len(), 6);
+        let third: Vec<_> = all[2].iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(third, ["1", "z"]);
+        assert_eq!(choices(&[]), [[]]);
+    }
+}
