@@ -88,6 +88,17 @@ pub enum Error {
         /// What a segment, or the data file, needs in addition, in bytes.
         segment_bytes: u64,
     },
+    /// The log waits for a checkpoint that its user is to make. Nothing is lost: checkpoint, and commit
+    /// again.
+    #[error(
+        "the log holds {bytes} bytes that wait for a checkpoint, over the cap of {bytes_max}; make a checkpoint and try again"
+    )]
+    LogLong {
+        /// Bytes of log segments that no checkpoint has released.
+        bytes: u64,
+        /// The cap in bytes: twice `checkpoint_segment_bytes`.
+        bytes_max: u64,
+    },
     /// There is no data file where one must be.
     #[error("no data file at {path}: {what}")]
     NoDataFile {

@@ -60,7 +60,7 @@ impl Forest {
     /// Gives a tree a new handle; holders of the old one are told. With the gate closed.
     pub(crate) fn renew(&self, id: TreeId) {
         if let Some(tree) = self.write().get_mut(&id) {
-            *tree = Arc::new(tree.renewed());
+            *tree = tree.renewed();
         }
     }
 

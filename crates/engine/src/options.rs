@@ -45,7 +45,9 @@ pub struct Options {
     /// For tests: every n-th look for a page answers that it is absent. Default: none.
     pub miss_every: Option<u32>,
     /// Checkpoints begin by themselves, on a thread of the database. Default true; without it the
-    /// caller checkpoints, and the log grows until it does: nothing limits it but the disk.
+    /// caller checkpoints. When segments of more than twice `checkpoint_segment_bytes` wait for that,
+    /// commits are refused with [`Error::LogLong`], and go on after
+    /// [`Database::checkpoint`](crate::Database::checkpoint).
     pub checkpoint_by_itself: bool,
 }
 

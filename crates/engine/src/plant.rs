@@ -97,6 +97,12 @@ pub(crate) enum Plant {
     CatalogApart,
     /// The record of a dropped table does not say that its trees are gone.
     DropUnlogged,
+    /// A snapshot uses a table or an index that was made after its read point.
+    UseMadeLater,
+    /// Ghosts of a table that has been changed since are not collected.
+    ForgetGhosts,
+    /// A build that has failed leaves its trees.
+    KeepFailedBuild,
     /// Transactions that only read see what is not stable yet.
     ReadUnstable,
     /// A refusal is told before what it stems from is stable.

@@ -329,6 +329,22 @@ impl Branches {
         Some(Inner::from_image(&image))
     }
 
+    /// Puts the separators and children of the node behind it in, and the separator between the two.
+    pub(crate) fn join(&mut self, separator: &[u8], behind: &Branches) {
+        self.insert(self.count(), separator, behind.children[0]);
+        for index in 0..behind.count() {
+            let right = behind.children[index + 1];
+            self.insert(self.count(), behind.separator(index), right);
+        }
+    }
+
+    /// What a node takes that holds all this, in bytes, or a little more than that.
+    pub(crate) fn bytes(&self) -> usize {
+        let prefix = self.prefix_bytes();
+        let suffixes = self.bytes.len() - prefix * self.count();
+        HEADER_BYTES + prefix + SEPARATOR_BYTES * self.count() + CHILD_BYTES + suffixes
+    }
+
     /// What a node takes that holds all this and one separator more behind it, in bytes, or a little
     /// more than that.
     pub(crate) fn bytes_with(&self, separator: &[u8]) -> usize {

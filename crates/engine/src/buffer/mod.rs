@@ -35,7 +35,7 @@ mod word;
 
 pub(crate) use frame::{Content, Frame};
 pub(crate) use inner::{Branches, Inner};
-pub(crate) use leaf::{Leaf, NoRoom, SplitPlan, common_bytes};
+pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
 #[cfg(test)]
 pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, Stop, without_misses};

@@ -37,35 +37,6 @@ impl Catalog {
         Ok((next, entry))
     }
 
-    /// With a table that is being filled; it has no name yet. Its indexes are built when it is ready.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Taken`].
-    pub(crate) fn with_table_building(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
-        let (mut next, entry) = self.with_table(schema)?;
-        next.names.remove(entry.schema.name());
-        let entry = next.replace(&entry, |entry| entry.state = State::Building);
-        Ok((next, entry))
-    }
-
-    /// With a table that was being filled, ready.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Taken`], if its name was given away meanwhile.
-    pub(crate) fn with_table_ready(&self, id: ObjectId) -> Result<(Catalog, Arc<TableEntry>)> {
-        let entry = self
-            .tables
-            .get(&id)
-            .expect("a table that was built is in the catalogue");
-        self.check_free(entry.schema.name())?;
-        let mut next = self.clone();
-        next.names.insert(entry.schema.name().to_owned(), id);
-        let entry = next.replace(entry, |entry| entry.state = State::Ready);
-        Ok((next, entry))
-    }
-
     /// With a table that is being dropped: its name is free, its trees are to be dropped.
     ///
     /// # Errors
@@ -111,56 +82,49 @@ impl Catalog {
         Ok((next, entry))
     }
 
-    /// With an index that is being filled. `schema` is the table's with the index as its last one.
+    /// With one more index of a table. `schema` is the table's with the index as its last one.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuch`], if the table is not there.
-    pub(crate) fn with_index_building(&self, schema: &Schema) -> Result<(Catalog, IndexEntry)> {
+    /// [`Error::NoSuch`], if the table is not there; [`Error::Schema`], if it has such an index.
+    pub(crate) fn with_index(
+        &self,
+        schema: &Schema,
+    ) -> Result<(Catalog, Arc<TableEntry>, IndexEntry)> {
         let entry = self.existing(schema.name())?;
         let index = schema.indexes().last().cloned();
-        let index = index.expect("the index to be built is the schema's last");
-        let mut next = self.clone();
-        let id = next.new_object();
-        let tree = next.new_tree();
-        let aside = Aside {
-            table: entry.id,
-            tree,
-            state: State::Building,
-            index,
-        };
-        next.aside.insert(id, aside);
-        Ok((next, IndexEntry { id, tree }))
-    }
-
-    /// With an index that was being filled, ready.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Schema`], if the name was given away meanwhile.
-    pub(crate) fn with_index_ready(&self, id: ObjectId) -> Result<(Catalog, Arc<TableEntry>)> {
-        let aside = self
-            .aside
-            .get(&id)
-            .expect("an index that was built is in the catalogue");
-        let entry = self
-            .tables
-            .get(&aside.table)
-            .expect("an index's table is in the catalogue");
         let mut definition = entry.schema.definition().clone();
-        let mut indexes = entry.indexes.clone();
-        let tree = aside.tree;
-        let at = indexes.partition_point(|index| index.id < id);
-        definition.indexes.insert(at, aside.index.clone());
-        indexes.insert(at, IndexEntry { id, tree });
+        definition
+            .indexes
+            .push(index.expect("the index to be built is the schema's last"));
         let schema = Schema::checked(definition)?;
         let mut next = self.clone();
-        next.aside.remove(&id);
+        let index = IndexEntry {
+            id: next.new_object(),
+            tree: next.new_tree(),
+        };
         let entry = next.replace(entry, |entry| {
             entry.schema = schema;
-            entry.indexes = indexes;
+            entry.indexes.push(index);
         });
-        Ok((next, entry))
+        Ok((next, entry, index))
+    }
+
+    /// The same tables; what it makes gets numbers that neither catalogue has given yet.
+    pub(crate) fn with_numbers_of(&self, other: &Catalog) -> Catalog {
+        Catalog {
+            next_object: self.next_object.max(other.next_object),
+            next_tree: self.next_tree.max(other.next_tree),
+            ..self.clone()
+        }
+    }
+
+    /// The same tables; trees that it makes get numbers behind that one.
+    pub(crate) fn with_trees_behind(&self, tree: TreeId) -> Catalog {
+        Catalog {
+            next_tree: self.next_tree.max(tree.0 + 1),
+            ..self.clone()
+        }
     }
 
     /// With an index that is being dropped: its name is free, its tree is to be dropped.

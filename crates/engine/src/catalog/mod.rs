@@ -17,11 +17,12 @@
 //!
 //! Kinds: 1 integer, 2 float, 3 decimal, 4 text, 5 bytes, 6 timestamp.
 //!
-//! States: `building` (its tree is being filled; recovery drops it) to `ready` (in use) to `dropping` (its
-//! name is free; recovery drops its tree). Whoever runs the change moves it, behind the commit gate.
+//! States: `ready` (in use) is the only one that is written. Earlier programs also left `building` and
+//! `dropping` behind when they were cut off; opening drops the trees of those.
 //!
 //! Invariants:
-//! 1. Object numbers and tree numbers are given once and never again, whatever becomes of them.
+//! 1. Object numbers and tree numbers are given once and never again, whatever becomes of them. Numbers
+//!    of what was never committed are spent in memory; opening spends those that the data file names.
 //! 2. A ready table's name is its own; so is an index's within its table.
 //! 3. A table's generation rises with each change of its definition or of its indexes.
 //! 4. The order of a table's indexes is the order of their object numbers.

@@ -17,11 +17,11 @@ impl fmt::Display for ObjectId {
 /// Whether an object may be used; see the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Its tree is being filled.
+    /// An earlier program was filling its tree.
     Building,
     /// In use.
     Ready,
-    /// Its tree is being dropped.
+    /// An earlier program was dropping its tree.
     Dropping,
 }
 

@@ -2,13 +2,14 @@
 
 use super::Catalog;
 use super::codec;
-use super::table::ObjectId;
-use super::table::State;
+use super::table::{ObjectId, State, TableEntry};
+use super::value::Aside;
 use crate::access::schema::random;
 use crate::access::schema::{Builder, KeyPart, Kind, Schema, asc};
 use crate::error::{Error, Result};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -41,6 +42,31 @@ fn named(rng: &mut Rng, name: &str) -> Schema {
     builder.build().expect("it is like a good one")
 }
 
+/// The catalogue as an earlier program left it whose building of a table was cut off.
+fn with_table_building(catalog: &Catalog, schema: Schema) -> Result<Catalog> {
+    let (mut next, entry) = catalog.with_table(schema)?;
+    next.names.remove(entry.schema.name());
+    let mut building = TableEntry::clone(&entry);
+    building.state = State::Building;
+    next.tables.insert(entry.id, Arc::new(building));
+    Ok(next)
+}
+
+/// The same for an index, the schema's last.
+fn with_index_building(catalog: &Catalog, schema: &Schema) -> Result<Catalog> {
+    let (mut next, entry, index) = catalog.with_index(schema)?;
+    let aside = Aside {
+        table: entry.id,
+        tree: index.tree,
+        state: State::Building,
+        index: entry.schema.indexes()[entry.indexes.len() - 1].clone(),
+    };
+    next.tables
+        .insert(entry.id, Arc::clone(&catalog.tables[&entry.id]));
+    next.aside.insert(index.id, aside);
+    Ok(next)
+}
+
 fn some_name(rng: &mut Rng) -> &'static str {
     ["accounts", "orders", "lines"][rng.usize(..3)]
 }
@@ -53,15 +79,18 @@ fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
     let unfinished = rng.choice(&unfinished);
     Ok(match (rng.u8(..9), existing, unfinished) {
         (0, _, _) => catalog.with_table(named(rng, name))?.0,
-        (1, _, _) => catalog.with_table_building(named(rng, name))?.0,
+        (1, _, _) => with_table_building(catalog, named(rng, name))?,
         (2, _, _) => catalog.with_table_dropping(name)?.0,
         (3, Some(schema), _) => catalog.with_columns_of(random::grown(rng, &schema))?.0,
         (4, Some(schema), _) => {
             let index = format!("index {}", rng.u8(..4));
             let column = schema.columns()[0].name().to_owned();
-            catalog
-                .with_index_building(&schema.with_index(&index, [asc(column)], false)?)?
-                .0
+            let with_index = schema.with_index(&index, [asc(column)], false)?;
+            if rng.bool() {
+                catalog.with_index(&with_index)?.0
+            } else {
+                with_index_building(catalog, &with_index)?
+            }
         }
         (5, Some(schema), _) if !schema.indexes().is_empty() => {
             let index = rng.usize(..schema.indexes().len());
@@ -69,13 +98,7 @@ fn change(rng: &mut Rng, catalog: &Catalog) -> Result<Catalog> {
                 .with_index_dropping(name, schema.indexes()[index].name())?
                 .0
         }
-        (6, _, Some(object)) if object.state == State::Building => {
-            if catalog.tables.contains_key(&object.id) {
-                catalog.with_table_ready(object.id)?.0
-            } else {
-                catalog.with_index_ready(object.id)?.0
-            }
-        }
+        (6, _, _) => catalog.with_numbers_of(&catalog.with_table(named(rng, name))?.0),
         (_, _, Some(object)) => catalog.without(object.id),
         _ => catalog.clone(),
     })
@@ -140,16 +163,18 @@ fn a_table_is_found_while_it_is_ready() {
         .key(["a"])
         .build()
         .unwrap();
-    let (catalog, table) = Catalog::new().with_table_building(schema.clone()).unwrap();
-    assert!(catalog.table("t").is_none());
-    let (catalog, table) = catalog.with_table_ready(table.id).unwrap();
+    let (catalog, table) = Catalog::new().with_table(schema.clone()).unwrap();
     assert_eq!(catalog.table("t"), Some(&table));
+    let cut_off = with_table_building(&Catalog::new(), schema.clone()).unwrap();
+    assert!(cut_off.table("t").is_none());
+    assert_eq!(cut_off.unfinished()[0].trees, [table.tree]);
     let taken = catalog.with_table(schema.clone()).unwrap_err();
     assert!(matches!(taken, Error::Taken { .. }), "{taken}");
     let index = schema.with_index("i", ["a"], false).unwrap();
-    let (catalog, index) = catalog.with_index_building(&index).unwrap();
-    assert_eq!(catalog.unfinished()[0].trees, [index.tree]);
-    let (catalog, changed) = catalog.with_index_ready(index.id).unwrap();
+    let cut_off = with_index_building(&catalog, &index).unwrap();
+    assert_eq!(cut_off.table("t"), Some(&table));
+    let (catalog, changed, index) = catalog.with_index(&index).unwrap();
+    assert_eq!(cut_off.unfinished()[0].trees, [index.tree]);
     assert_eq!(changed.indexes, [index]);
     assert!(changed.generation > table.generation);
     let (catalog, dropped) = catalog.with_table_dropping("t").unwrap();

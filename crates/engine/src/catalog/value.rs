@@ -5,7 +5,7 @@ use super::table::{ObjectId, State, TableEntry};
 use crate::access::schema::Index;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The tree that holds the catalogue.
@@ -94,6 +94,14 @@ impl Catalog {
             trees: vec![aside.tree],
         });
         tables.chain(indexes).collect()
+    }
+
+    /// Every tree that it names, ready or not.
+    pub(crate) fn trees(&self) -> BTreeSet<TreeId> {
+        let tables = self.tables.values();
+        let of_tables = tables.flat_map(|table| self.trees_of(table));
+        let aside = self.aside.values().map(|aside| aside.tree);
+        of_tables.chain(aside).collect()
     }
 
     /// The tree of a table's rows and those of its indexes, ready or not.

@@ -1,16 +1,19 @@
 //! Tables and indexes added and dropped while the database is in use.
 //!
 //! Each change runs alone behind the closed commit gate: readers go on, writers wait. It is one commit:
-//! the rows of the catalogue and the trees that are made or dropped stand in one record.
+//! the rows of the catalogue and the trees that are made or dropped stand in one record. If it fails,
+//! nothing has changed, on a full disk neither; only numbers are spent, which are never given twice.
 //!
 //! An index of a table with rows, and a table that is loaded, are built aside without a log:
-//! 1. a commit puts it into the catalogue as being built;
-//! 2. its tree is filled from sorted entries, bottom up;
-//! 3. a checkpoint makes the tree stable;
-//! 4. a commit calls it ready.
+//! 1. trees are filled from sorted entries, bottom up;
+//! 2. a checkpoint makes the trees stable;
+//! 3. the commit puts them into the catalogue.
 //!
-//! A crash before 4 leaves it unfinished, and opening drops it. The gate stays closed from 2 to 4, as a
-//! writer in between would not keep the index up.
+//! Until 3 no catalogue names the trees. A crash before leaves them in the data file at most, and opening
+//! frees trees that no catalogue names. The gate stays closed from 1 to 3, as a writer in between would
+//! not keep the index up. So the commit's number is known from the beginning: it is the next. Each tree
+//! carries it, as do all rows that are built: whoever reads at an earlier point is told that the tree
+//! was made later, and never finds it empty.
 
 use crate::access::btree::Tree;
 use crate::access::key::check_length;
@@ -19,7 +22,7 @@ use crate::access::schema::{Schema, Value};
 use crate::catalog::{CATALOG_TREE, Catalog, TableEntry};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
-use crate::ids::TreeId;
+use crate::ids::{Csn, TreeId};
 use crate::plant::{Plant, planted};
 use crate::txn::{Operation, Session};
 use std::sync::Arc;
@@ -37,12 +40,12 @@ impl<D: Disk> Engine<D> {
         let _defining = self.defining.lock();
         let (next, entry) = self.catalog().with_table(schema)?;
         let mut session = self.alone()?;
-        let trees = next.trees_of(&entry);
-        for (made, id) in trees.iter().enumerate() {
+        let (trees, csn) = (next.trees_of(&entry), self.next_commit());
+        for id in &trees {
             match Tree::create(*id, &self.core.buffer) {
-                Ok(tree) => self.forest.add(Arc::new(tree)),
+                Ok(tree) => self.forest.add(Arc::new(tree.made_by(csn))),
                 Err(error) => {
-                    self.drop_trees(&trees[..made]);
+                    self.undo(&next, &trees);
                     return Err(error);
                 }
             }
@@ -54,7 +57,7 @@ impl<D: Disk> Engine<D> {
             session.wait(ticket?)?;
             session = self.alone()?;
         }
-        self.commit_then(session, next, || (), || self.drop_trees(&trees))?;
+        self.commit_made(session, next, &trees, None)?;
         Ok(entry)
     }
 
@@ -67,15 +70,15 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Drops an index. Transactions that have written the table conflict.
+    #[cfg(test)]
     pub(crate) fn drop_index(&self, table: &str, name: &str) -> Result<()> {
         let _defining = self.defining.lock();
-        let (dropping, index) = self.catalog().with_index_dropping(table, name)?;
-        let rows = dropping.table(table).map(|entry| entry.tree);
-        self.drop_in_one(dropping.without(index.id), &[index.tree], rows)
+        self.drop_index_alone(table, name)
     }
 
     /// Changes a table to a schema that is one step from its own.
     pub(crate) fn change_table(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
+        let _defining = self.defining.lock();
         let name = schema.name();
         let catalog = self.catalog();
         let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
@@ -85,14 +88,14 @@ impl<D: Disk> Engine<D> {
         let (old, new) = (entry.schema.indexes(), schema.indexes());
         let columns_stay = entry.schema.columns() == schema.columns();
         if columns_stay && new.len() == old.len() + 1 && new.starts_with(old) {
-            return self.create_index(schema);
+            return self.create_index_alone(schema);
         }
         let gone = old.iter().find(|index| !new.contains(index));
         if let Some(gone) = gone
             && columns_stay
             && new.len() + 1 == old.len()
         {
-            self.drop_index(name, gone.name())?;
+            self.drop_index_alone(name, gone.name())?;
             let catalog = self.catalog();
             return Ok(Arc::clone(
                 catalog.table(name).expect("a table outlives its index"),
@@ -100,7 +103,7 @@ impl<D: Disk> Engine<D> {
         }
         let grows = schema.columns().starts_with(entry.schema.columns());
         if grows && old == new && entry.schema.key() == schema.key() {
-            return self.add_columns(schema.clone());
+            return self.add_columns_alone(schema.clone());
         }
         Err(Error::Schema {
             table: name.to_owned(),
@@ -111,53 +114,34 @@ impl<D: Disk> Engine<D> {
 
     /// Adds columns at the end, by a schema made with `with_column` or `with_nullable`. Rows stay as
     /// they are and are read with the columns' defaults.
+    #[cfg(test)]
     pub(crate) fn add_columns(&self, schema: Schema) -> Result<Arc<TableEntry>> {
         let _defining = self.defining.lock();
-        let (next, entry) = self.catalog().with_columns_of(schema)?;
-        self.commit_renewing(self.alone()?, next, entry.tree)?;
-        Ok(entry)
+        self.add_columns_alone(schema)
     }
 
     /// Builds an index; `schema` is the table's with the index as its last one.
+    #[cfg(test)]
     pub(crate) fn create_index(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
         let _defining = self.defining.lock();
-        let (building, index) = self.catalog().with_index_building(schema)?;
-        self.commit(self.alone()?, building)?;
-        let session = self.alone()?;
-        let ready = self
-            .build_index(schema, index.tree, &session)
-            .and_then(|()| {
-                let (ready, entry) = self.catalog().with_index_ready(index.id)?;
-                self.commit_renewing(session, ready, entry.tree)?;
-                Ok(entry)
-            });
-        if ready.is_err() {
-            self.drop_in_one(self.catalog().without(index.id), &[index.tree], None)?;
-        }
-        ready
+        self.create_index_alone(schema)
     }
 
     /// Makes a table out of rows by their encoded keys, in any order; built aside.
     pub(crate) fn load_table(&self, schema: Schema, mut rows: Rows) -> Result<Arc<TableEntry>> {
         let _defining = self.defining.lock();
-        let (building, entry) = self.catalog().with_table_building(schema)?;
-        self.commit(self.alone()?, building)?;
-        let trees = self.catalog().trees_of(&entry);
+        let (next, entry) = self.catalog().with_table(schema)?;
+        let trees = next.trees_of(&entry);
         let session = self.alone()?;
-        let ready = self
-            .build_table(&entry, &mut rows, &session)
-            .and_then(|()| {
-                let (ready, entry) = self.catalog().with_table_ready(entry.id)?;
-                self.commit(session, ready)?;
-                Ok(entry)
-            });
-        if ready.is_err() {
-            self.drop_in_one(self.catalog().without(entry.id), &trees, None)?;
+        if let Err(error) = self.build_table(&entry, &mut rows, &session) {
+            self.undo(&next, &trees);
+            return Err(error);
         }
-        ready
+        self.commit_made(session, next, &trees, None)?;
+        Ok(entry)
     }
 
-    /// Drops what a crash has left unfinished.
+    /// Drops what an earlier program has left unfinished.
     pub(crate) fn drop_unfinished(&self) -> Result<()> {
         let _defining = self.defining.lock();
         for unfinished in self.catalog().unfinished() {
@@ -170,10 +154,32 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    fn build_index(&self, schema: &Schema, id: TreeId, alone: &Session<D>) -> Result<()> {
-        let catalog = self.catalog();
-        let table = catalog.table(schema.name());
-        let table = table.expect("the table of an index that is being built is there");
+    /// As the others that end so: with `defining` held.
+    fn add_columns_alone(&self, schema: Schema) -> Result<Arc<TableEntry>> {
+        let (next, entry) = self.catalog().with_columns_of(schema)?;
+        self.commit_made(self.alone()?, next, &[], Some(entry.tree))?;
+        Ok(entry)
+    }
+
+    fn create_index_alone(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
+        let (next, entry, index) = self.catalog().with_index(schema)?;
+        let session = self.alone()?;
+        if let Err(error) = self.build_index(&entry, index.tree, &session) {
+            self.undo(&next, &[index.tree]);
+            return Err(error);
+        }
+        self.commit_made(session, next, &[index.tree], Some(entry.tree))?;
+        Ok(entry)
+    }
+
+    fn drop_index_alone(&self, table: &str, name: &str) -> Result<()> {
+        let (dropping, index) = self.catalog().with_index_dropping(table, name)?;
+        let rows = dropping.table(table).map(|entry| entry.tree);
+        self.drop_in_one(dropping.without(index.id), &[index.tree], rows)
+    }
+
+    fn build_index(&self, table: &TableEntry, id: TreeId, alone: &Session<D>) -> Result<()> {
+        let schema = &table.schema;
         let rows = self.tree(table.tree);
         let position = schema.indexes().len() - 1;
         let mut entries = Vec::new();
@@ -213,10 +219,10 @@ impl<D: Disk> Engine<D> {
                 index: index.map(|index| schema.indexes()[index].name().to_owned()),
             });
         }
-        let csn = self.core.log.published();
+        let csn = self.next_commit();
         let rows = rows.iter().map(|(key, value)| (&key[..], &value[..]));
         let tree = Tree::bulk(id, &self.core.buffer, rows, csn, FILL_PERCENT)?;
-        self.forest.add(Arc::new(tree));
+        self.forest.add(Arc::new(tree.made_by(csn)));
         Ok(())
     }
 
@@ -254,6 +260,22 @@ impl<D: Disk> Engine<D> {
         }
     }
 
+    /// After a failure, by who still runs alone: the trees that were made go, as far as there are any,
+    /// and the numbers that `next` gave them are spent. A checkpoint may have written them down.
+    fn undo(&self, next: &Catalog, trees: &[TreeId]) {
+        if planted(Plant::KeepFailedBuild) {
+            return;
+        }
+        self.drop_trees(trees);
+        let mut catalog = self.catalog.write();
+        *catalog = Arc::new(catalog.with_numbers_of(next));
+    }
+
+    /// The number of the next commit, for who runs alone.
+    fn next_commit(&self) -> Csn {
+        self.core.log.published().next()
+    }
+
     /// A session that runs alone, for a change of the catalogue.
     fn alone(&self) -> Result<Session<D>> {
         let mut session = Session::new(&self.core)?;
@@ -261,13 +283,22 @@ impl<D: Disk> Engine<D> {
         Ok(session)
     }
 
-    fn commit(&self, session: Session<D>, next: Catalog) -> Result<()> {
-        self.commit_then(session, next, || (), || ())
-    }
-
-    /// The same for a table that is another one afterwards: who holds the old handle is told.
-    fn commit_renewing(&self, session: Session<D>, next: Catalog, rows: TreeId) -> Result<()> {
-        self.commit_then(session, next, || self.forest.renew(rows), || ())
+    /// Commits a catalogue for which these trees were made; `changed` is a table that is another one
+    /// then: who holds the old handle is told.
+    fn commit_made(
+        &self,
+        session: Session<D>,
+        next: Catalog,
+        trees: &[TreeId],
+        changed: Option<TreeId>,
+    ) -> Result<()> {
+        let spent = next.clone();
+        let done = || {
+            if let Some(rows) = changed {
+                self.forest.renew(rows);
+            }
+        };
+        self.commit_then(session, next, done, || self.undo(&spent, trees))
     }
 
     /// Writes what is different in the next catalogue, commits, makes it the catalogue, and waits. With
@@ -284,11 +315,17 @@ impl<D: Disk> Engine<D> {
             undone();
             return Err(error);
         }
+        let csn = self.next_commit();
         let (ticket, closed) = session.commit_closed();
         match ticket {
             Ok(ticket) => {
-                *self.catalog.write() = Arc::new(next);
-                done();
+                assert_eq!(ticket.csn, csn, "who runs alone takes the next number");
+                {
+                    // Who looks a table up sees definition and trees of one moment.
+                    let mut catalog = self.catalog.write();
+                    *catalog = Arc::new(next);
+                    done();
+                }
                 drop(closed);
                 session.wait(ticket)
             }

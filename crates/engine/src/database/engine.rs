@@ -1,8 +1,8 @@
 //! What the parts of an open database share.
 
-use crate::catalog::{Catalog, TableEntry};
+use crate::catalog::Catalog;
 use crate::database::checkpoints::{Checkpoints, Step};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::options::Options;
 use crate::recovery::Redone;
@@ -34,12 +34,18 @@ impl<D: Disk> Engine<D> {
             .set_relief(Box::new(Reliever(Arc::downgrade(self))));
     }
 
-    /// A handle of a table.
-    pub(crate) fn handle(&self, entry: &Arc<TableEntry>) -> Table {
-        Table::new(entry, |id| {
+    /// A handle of the table of that name.
+    pub(crate) fn table(&self, name: &str) -> Result<Table> {
+        // Held, so that definition and trees are of one moment.
+        let catalog = self.catalog.read();
+        let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
+            kind: "table",
+            name: name.to_owned(),
+        })?;
+        Ok(Table::new(entry, |id| {
             let tree = self.forest.tree(id);
             tree.expect("a tree in the catalogue is in the forest")
-        })
+        }))
     }
 
     /// The tables as they are now.
@@ -51,16 +57,17 @@ impl<D: Disk> Engine<D> {
 struct Reliever<D: Disk>(Weak<Engine<D>>);
 
 impl<D: Disk> Relief for Reliever<D> {
-    fn relieve(&self) -> Result<()> {
+    fn relieve(&self) -> Result<bool> {
         let Some(engine) = self.0.upgrade() else {
-            return Ok(());
+            return Ok(false);
         };
         let Some(checkpoints) = &engine.checkpoints else {
-            return Ok(());
+            return Ok(false);
         };
-        if let Step::Finished(_) = checkpoints.drive(&engine.core)? {
+        let step = checkpoints.drive(&engine.core)?;
+        if let Step::Finished(_) = step {
             engine.core.set_pressed(false);
         }
-        Ok(())
+        Ok(step != Step::Idle)
     }
 }

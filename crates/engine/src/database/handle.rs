@@ -7,7 +7,7 @@ use crate::database::inspect::Inspection;
 use crate::database::keeper::Keeper;
 use crate::database::open;
 use crate::database::stats::Stats;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::{self, Threads, Worker};
 use crate::options::Options;
@@ -110,16 +110,16 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`].
+    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`]; [`Error::Full`].
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
-        self.engine
-            .create_table(schema)
-            .map(|entry| self.engine.handle(&entry))
+        let made = self.engine.create_table(schema)?;
+        self.engine.table(made.schema.name())
     }
 
     /// Makes a table out of rows, in any order, each given by the values of all columns. They are sorted
     /// in memory and built into full pages without a log; a checkpoint makes them stable. Writers to
-    /// other tables wait meanwhile.
+    /// other tables wait meanwhile. A snapshot that was begun before cannot use the table: that ends it
+    /// with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
     ///
     /// # Errors
     ///
@@ -130,9 +130,8 @@ impl<D: Disk> Database<D> {
         rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
     ) -> Result<Table> {
         let rows = encoded(&schema, rows, self.engine.options.key_bytes_max)?;
-        self.engine
-            .load_table(schema, rows)
-            .map(|entry| self.engine.handle(&entry))
+        let made = self.engine.load_table(schema, rows)?;
+        self.engine.table(made.schema.name())
     }
 
     /// The table of that name.
@@ -141,12 +140,7 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::NoSuch`].
     pub fn table(&self, name: &str) -> Result<Table> {
-        let catalog = self.engine.catalog();
-        let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
-            kind: "table",
-            name: name.to_owned(),
-        })?;
-        Ok(self.engine.handle(entry))
+        self.engine.table(name)
     }
 
     /// The definitions of all tables, by their names.
@@ -167,16 +161,17 @@ impl<D: Disk> Database<D> {
     /// Changes a table to a schema made from its own by `with_column`, `with_nullable`, `with_index` or
     /// `without_index`, one of them at a time. An index is built from the rows that are there, while
     /// writers wait. Handles of the table are to be opened again. A snapshot that was begun before an
-    /// index was built must not look through it: it would see no rows there, and nothing refuses that.
+    /// index was built goes on with the table, but cannot use the index: that ends it with
+    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
-    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index.
+    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index; [`Error::Full`] and
+    /// [`Error::Capped`] if an index cannot be built.
     pub fn change_table(&self, schema: &Schema) -> Result<Table> {
-        self.engine
-            .change_table(schema)
-            .map(|entry| self.engine.handle(&entry))
+        let changed = self.engine.change_table(schema)?;
+        self.engine.table(changed.schema.name())
     }
 
     /// A session: runs one transaction after another, keeping its memory. Each thread or client has one.

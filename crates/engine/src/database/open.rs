@@ -5,7 +5,7 @@
 //! and making it again begins anew.
 //!
 //! Opening: lock and root of the data file, its pages, the forest, the log's commits behind the root,
-//! ghosts that the checkpoint had caught, the catalogue, and what it calls unfinished (`recovery`).
+//! ghosts that the checkpoint had caught, the catalogue, and trees that it does not name (`recovery`).
 
 use crate::access::btree::{Tree, overflow};
 use crate::buffer::{Buffer, BufferOptions};
@@ -220,14 +220,31 @@ impl Parts {
         Catalog::read(rows.iter().map(|(key, value)| (&key[..], &value[..])))
     }
 
+    /// Frees trees that were built and never committed: a checkpoint has caught them, but no catalogue
+    /// names them. Until the next checkpoint every opening does so again; the numbers stay spent.
+    fn free_unnamed(&mut self, mut catalog: Catalog) -> Catalog {
+        let named = catalog.trees();
+        for tree in self.forest.trees() {
+            catalog = catalog.with_trees_behind(tree.id);
+            if tree.id == CATALOG_TREE || named.contains(&tree.id) || planted(Plant::KeepUnfinished)
+            {
+                continue;
+            }
+            self.forest.remove(tree.id);
+            tree.drop_pages(&self.buffer);
+            self.redone.unnamed_trees.push(tree.id);
+        }
+        catalog
+    }
+
     fn assemble<D: Disk>(
-        self,
+        mut self,
         log: Log<D>,
         file: Option<DataFile<D>>,
         options: Options,
         directory: &Path,
     ) -> Result<Arc<Engine<D>>> {
-        let catalog = self.read_catalog()?;
+        let catalog = self.free_unnamed(self.read_catalog()?);
         let core = Arc::new(Core::new(log, self.buffer, txn_options(&options)));
         let engine = Arc::new(Engine {
             core,
@@ -240,8 +257,10 @@ impl Parts {
             defining: Mutex::new(()),
         });
         engine.relieve_writers();
-        if !planted(Plant::KeepUnfinished) {
-            engine.drop_unfinished()?;
+        engine.drop_unfinished()?;
+        if engine.checkpoints.is_some() && !engine.options.checkpoint_by_itself {
+            let bytes_max = engine.options.checkpoint_segment_bytes.saturating_mul(2);
+            engine.core.cap_log(bytes_max);
         }
         Ok(engine)
     }

@@ -39,7 +39,7 @@ impl<D: Disk> Engine<D> {
             known.insert(table.tree);
             known.extend(table.indexes.iter().map(|index| index.tree));
         }
-        // Trees of what was being built when the disk was full may be there or not.
+        // Trees that an earlier program was building may be there or not.
         let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
         let unfinished: BTreeSet<TreeId> = unfinished.collect();
         let held = self.core.pages_of_versions();

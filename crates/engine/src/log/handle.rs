@@ -255,6 +255,18 @@ impl<D: Disk> Log<D> {
         self.shared.release(csn);
     }
 
+    /// Bytes of the segments that hold commits which were not released.
+    #[inline]
+    pub(crate) fn live_bytes(&self) -> u64 {
+        self.shared.live_bytes()
+    }
+
+    /// The longest record in bytes.
+    #[inline]
+    pub(crate) fn record_bytes_max(&self) -> usize {
+        self.shared.options.record_bytes_max as usize
+    }
+
     /// Closes the log for good after a failure elsewhere in the database: no commit may be
     /// acknowledged any more.
     pub(crate) fn fail(&self, because: &str) {

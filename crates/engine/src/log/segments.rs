@@ -86,6 +86,11 @@ impl<F> Segments<F> {
         self.spares.len()
     }
 
+    /// How many segments hold commits that recovery may need.
+    pub(super) fn live(&self) -> u64 {
+        self.live.len() as u64
+    }
+
     /// How many files have been used again since opening.
     pub(super) fn recycled(&self) -> u64 {
         self.recycled

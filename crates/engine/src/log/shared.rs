@@ -26,7 +26,7 @@ use crate::log::signal::Signal;
 use crate::log::stats::SharedStats;
 use crate::plant::{Plant, planted};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_disk::Disk;
 use syncline_metering::{Module, tag};
@@ -46,6 +46,8 @@ pub(super) struct Shared<D: Disk> {
     pub(super) files_signal: Signal,
     outlet: Mutex<Outlet<D::File>>,
     flying: AtomicU32,
+    /// Segments that hold commits which recovery may need; changed under the outlet's lock.
+    live_segments: AtomicU64,
     /// A worker has staged so much that the writer thread shall not wait for its uncork.
     pressed: AtomicBool,
 }
@@ -74,7 +76,7 @@ impl<D: Disk> Shared<D> {
         options: Options,
         mode: Mode,
         last: Csn,
-        outlet: Outlet<D::File>,
+        mut outlet: Outlet<D::File>,
     ) -> Shared<D> {
         let ring = Ring::new(options.ring_records, last.next());
         ring.set_space(outlet.space_bytes());
@@ -88,6 +90,7 @@ impl<D: Disk> Shared<D> {
             workers: Workers::default(),
             writer_signal: Signal::default(),
             files_signal: Signal::default(),
+            live_segments: AtomicU64::new(outlet.segments().live()),
             outlet: Mutex::new(outlet),
             flying: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
@@ -146,6 +149,9 @@ impl<D: Disk> Shared<D> {
             .record_bytes
             .store(record_bytes, Ordering::Relaxed);
         let is_header = matches!(job, Job::Header { .. });
+        if is_header {
+            self.count_live(&mut outlet);
+        }
         self.flying.fetch_add(1, Ordering::SeqCst);
         let launched = outlet.horizon();
         drop(outlet);
@@ -248,10 +254,21 @@ impl<D: Disk> Shared<D> {
     pub(super) fn release(&self, csn: Csn) {
         let mut outlet = self.outlet();
         let freed = outlet.segments().release(csn);
+        self.count_live(&mut outlet);
         drop(outlet);
         if freed {
             self.files_signal.raise();
         }
+    }
+
+    /// Bytes of the segments that hold commits which recovery may need.
+    pub(super) fn live_bytes(&self) -> u64 {
+        self.live_segments.load(Ordering::Relaxed) * self.options.segment_bytes
+    }
+
+    fn count_live(&self, outlet: &mut Outlet<D::File>) {
+        let live = outlet.segments().live();
+        self.live_segments.store(live, Ordering::Relaxed);
     }
 
     /// The segment that is written to now.

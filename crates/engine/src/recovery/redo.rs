@@ -15,7 +15,7 @@ use crate::txn::{Operation, operations};
 use std::sync::Arc;
 
 /// What was redone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Redone {
     /// Commits with a record.
     pub(crate) commits: u64,
@@ -23,6 +23,8 @@ pub(crate) struct Redone {
     pub(crate) rows: u64,
     /// Bytes of records.
     pub(crate) bytes: u64,
+    /// Trees that were freed because no catalogue names them: builds that were cut off.
+    pub(crate) unnamed_trees: Vec<TreeId>,
 }
 
 /// See the module.
@@ -169,7 +171,7 @@ fn place_in(
 
 /// Takes a row away, if it is there: what is redone twice finds it gone.
 fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
-    let (replaced, is_empty) = change(buffer, tree, key, |leaf| {
+    let (replaced, is_poor) = change(buffer, tree, key, |leaf| {
         let Ok(slot) = leaf.search(key) else {
             return (None, false);
         };
@@ -177,12 +179,12 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
             .filter(|word| word.is_overflow())
             .and_then(|_| Stub::from_value(leaf.value(slot)));
         leaf.remove(slot);
-        (stub, leaf.count() == 0)
+        (stub, leaf.is_poor())
     });
     if let Some(stub) = replaced {
         overflow::free(buffer, stub);
     }
-    if is_empty {
+    if is_poor {
         tree.tidy(buffer, key);
     }
 }

@@ -27,8 +27,9 @@ pub(super) struct Memory {
     /// Primary keys that index entries led to, one behind the other, and where each ends.
     pub(super) keys: Vec<u8>,
     pub(super) key_ends: Vec<usize>,
-    /// The index entry that was read last.
+    /// The index entry that was read last, and the one before the entries at hand.
     pub(super) last_entry: Vec<u8>,
+    pub(super) from_entry: Vec<u8>,
     /// The tables that were touched, from transaction to transaction: refusals name them.
     tables: Vec<Table>,
 }

@@ -166,12 +166,14 @@ fn read_entries<D: Disk>(
         keys,
         key_ends,
         last_entry,
+        from_entry,
         ..
     } = memory;
     keys.clear();
     key_ends.clear();
     // The entry that was read last, kept apart since the visitor writes the next one.
-    let from = std::mem::take(last_entry);
+    std::mem::swap(from_entry, last_entry);
+    last_entry.clear();
     let mut scan = Scan {
         lower: Bound::Included(&range.lower),
         upper: range.upper().map_or(Bound::Unbounded, Bound::Excluded),
@@ -180,8 +182,8 @@ fn read_entries<D: Disk>(
     };
     if goes_on {
         match direction {
-            Direction::Ascending => scan.lower = Bound::Excluded(&from),
-            Direction::Descending => scan.upper = Bound::Excluded(&from),
+            Direction::Ascending => scan.lower = Bound::Excluded(from_entry),
+            Direction::Descending => scan.upper = Bound::Excluded(from_entry),
         }
     }
     let mut outcome = Ok(());

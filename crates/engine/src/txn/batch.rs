@@ -1,4 +1,5 @@
-//! The rows of a scan that lie in one leaf, copied out under its latch.
+//! The rows of a scan that lie in one leaf, copied out under its latch, and what else a scan keeps in mind.
+//! All memory is kept from scan to scan: one that has run before allocates nothing for its rows.
 
 use crate::buffer::Leaf;
 use crate::buffer::Word;
@@ -6,7 +7,56 @@ use crate::ids::{Csn, PageId};
 use crate::txn::validate::{leaf_position, next_fence};
 use std::ops::{Bound, Range};
 
-/// The rows of the range in one leaf. The memory is kept from scan to scan.
+/// A long value's memory is given back after a scan if it is more, in bytes.
+const LONG_BYTES_KEPT: usize = 1 << 20;
+
+/// What a session keeps from scan to scan.
+#[derive(Debug, Default)]
+pub(super) struct ScanMemory {
+    pub(super) batch: Batch,
+    pub(super) near: Edge,
+    pub(super) last: Vec<u8>,
+    /// A value from overflow pages.
+    pub(super) long: Vec<u8>,
+}
+
+impl ScanMemory {
+    /// Gives unusually much memory back.
+    pub(super) fn trim(&mut self) {
+        if self.long.capacity() > LONG_BYTES_KEPT {
+            self.long = Vec::new();
+        }
+    }
+}
+
+/// An end of a range.
+#[derive(Debug)]
+pub(super) struct Edge {
+    kind: Bound<()>,
+    key: Vec<u8>,
+}
+
+impl Default for Edge {
+    fn default() -> Edge {
+        Edge {
+            kind: Bound::Unbounded,
+            key: Vec::new(),
+        }
+    }
+}
+
+impl Edge {
+    pub(super) fn get(&self) -> Bound<&[u8]> {
+        self.kind.map(|()| &self.key[..])
+    }
+
+    pub(super) fn set(&mut self, bound: Bound<&[u8]>) {
+        self.key.clear();
+        self.kind = bound.map(|key| self.key.extend_from_slice(key));
+    }
+}
+
+/// The rows of the range in one leaf.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     /// In the scan's direction.
@@ -20,8 +70,9 @@ pub(super) struct Batch {
     pub(super) slots: Range<u32>,
     /// The newest word among them, ghosts included.
     pub(super) newest: Csn,
-    /// Where the range goes on after this batch; none if it ends with it.
-    pub(super) next: Option<Bound<Vec<u8>>>,
+    /// Where the range goes on after this batch, if it does.
+    next: Edge,
+    has_next: bool,
 }
 
 /// A row of a batch.
@@ -52,7 +103,7 @@ impl Batch {
         self.page = page;
         self.counter = leaf.counter();
         self.newest = Csn::ZERO;
-        self.next = None;
+        self.has_next = false;
         if upwards {
             self.take_upwards(leaf, take);
         } else {
@@ -67,12 +118,14 @@ impl Batch {
             self.take_row(leaf, slot, take.with_ghosts);
             if self.rows.len() == take.most && slot + 1 < end {
                 self.slots = first as u32..slot as u32 + 1;
-                self.next = Some(Bound::Excluded(self.last_key().to_vec()));
+                self.go_on_behind_last();
                 return;
             }
         }
         self.slots = first as u32..end as u32;
-        self.next = next_fence(leaf, take.upper).map(|fence| Bound::Included(fence.to_vec()));
+        if let Some(fence) = next_fence(leaf, take.upper) {
+            self.go_on(Bound::Included(fence));
+        }
     }
 
     fn take_downwards(&mut self, leaf: &Leaf, take: Take<'_>) {
@@ -82,12 +135,37 @@ impl Batch {
             self.take_row(leaf, slot, take.with_ghosts);
             if self.rows.len() == take.most && slot > first {
                 self.slots = slot as u32..end as u32;
-                self.next = Some(Bound::Excluded(self.last_key().to_vec()));
+                self.go_on_behind_last();
                 return;
             }
         }
         self.slots = first as u32..end as u32;
-        self.next = leaf_before(leaf, take.lower).map(Bound::Excluded);
+        if let Some(fence) = leaf_before(leaf, take.lower) {
+            self.go_on(Bound::Excluded(fence));
+        }
+    }
+
+    /// Where the range goes on after this batch; none if it ends with it.
+    pub(super) fn next(&self) -> Option<Bound<&[u8]>> {
+        self.has_next.then(|| self.next.get())
+    }
+
+    /// The same, to be taken in exchange for an edge that is no longer needed; false if there is none.
+    pub(super) fn take_next(&mut self, edge: &mut Edge) -> bool {
+        std::mem::swap(&mut self.next, edge);
+        std::mem::take(&mut self.has_next)
+    }
+
+    fn go_on(&mut self, from: Bound<&[u8]>) {
+        self.next.set(from);
+        self.has_next = true;
+    }
+
+    fn go_on_behind_last(&mut self) {
+        let last = self.rows.last().expect("a batch was cut behind a row");
+        let key = &self.bytes[last.key.start as usize..last.key.end as usize];
+        self.next.set(Bound::Excluded(key));
+        self.has_next = true;
     }
 
     #[inline]
@@ -110,11 +188,6 @@ impl Batch {
         });
     }
 
-    fn last_key(&self) -> &[u8] {
-        let last = self.rows.last().expect("a batch was cut behind a row");
-        self.get(&last.key)
-    }
-
     /// A key or value.
     #[inline]
     pub(super) fn get(&self, bytes: &Range<u32>) -> &[u8] {
@@ -123,12 +196,12 @@ impl Batch {
 }
 
 /// The lower fence, if the range goes on below it.
-fn leaf_before(leaf: &Leaf, lower: Bound<&[u8]>) -> Option<Vec<u8>> {
+fn leaf_before<'l>(leaf: &'l Leaf, lower: Bound<&[u8]>) -> Option<&'l [u8]> {
     let fence = leaf.lower_fence();
     let goes_on = !fence.is_empty()
         && match lower {
             Bound::Unbounded => true,
             Bound::Included(key) | Bound::Excluded(key) => key < fence,
         };
-    goes_on.then(|| fence.to_vec())
+    goes_on.then_some(fence)
 }

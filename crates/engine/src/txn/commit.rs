@@ -23,14 +23,16 @@ use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::validate::{Check, validate};
 use crate::txn::watch::Part;
 use crate::txn::write_set::Refusal;
+use std::ops::RangeInclusive;
 use syncline_disk::Disk;
 
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// The patched rows of a session's first transaction are thought not to be longer, in bytes.
-const PATCHED_BYTES_FIRST: usize = 256;
+/// Patched rows are thought to be as long as the longest of the session's last transaction, within these
+/// limits in bytes. Longer ones cost another round, not room for as many such rows.
+const PATCHED_BYTES_THOUGHT: RangeInclusive<usize> = 256..=4096;
 
 /// Why rows could not be locked.
 #[derive(Debug)]
@@ -159,16 +161,18 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
             stub: None,
         });
     }
+    let (first, most) = PATCHED_BYTES_THOUGHT.into_inner();
+    commit.patched_bytes_thought = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
+    (commit.more_bytes, commit.plain_bytes) = (0, 0);
     for row in &mut commit.rows {
-        if let Some(value) = writes.plain_value(row.write)
-            && overflow::is_needed(&core.buffer, value.len())
-        {
-            let id = writes.get(row.write).id;
-            row.stub = Some(overflow::write(&core.buffer, id, arena.get(value))?);
+        let Some(value) = writes.plain_value(row.write) else {
+            continue;
+        };
+        let write = writes.get(row.write);
+        commit.plain_bytes += write.key.len() + value.len();
+        if overflow::is_needed(&core.buffer, value.len()) {
+            row.stub = Some(overflow::write(&core.buffer, write.id, arena.get(value))?);
         }
-    }
-    if commit.patched_bytes_max == 0 {
-        commit.patched_bytes_max = PATCHED_BYTES_FIRST;
     }
     Ok(())
 }
@@ -192,9 +196,13 @@ pub(super) fn prepare<'c, D: Disk>(
     let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();
     let mut bytes = whole + txn.writes.bytes + rows * put_bytes_max(0, 0);
     let patched = |row: &&Row| txn.writes.is_patched(row.write);
-    bytes += txn.commit.rows.iter().filter(patched).count() * txn.commit.patched_bytes_max;
-    txn.commit.record_bytes_max = bytes;
-    core.log.reserve(bytes)
+    let patched = txn.commit.rows.iter().filter(patched).count();
+    bytes += patched * txn.commit.patched_bytes_thought + txn.commit.more_bytes;
+    // Only what the record takes in any case is held against the cap here: the rest is a bound, and the
+    // truth is known when all rows are locked.
+    let bytes = bytes.min(core.log.record_bytes_max());
+    txn.commit.record_bytes_max = bytes.max(txn.commit.plain_bytes);
+    core.log.reserve(txn.commit.record_bytes_max)
 }
 
 /// Step b begins: none if the gate is closed.
@@ -254,7 +262,7 @@ pub(super) fn resolve<D: Disk>(
     match stopped {
         Stopped::Needs(Need::PreImages) => core.wait_for_pre_images()?,
         Stopped::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
-        // The longest row is known now.
+        // How much longer is known now.
         Stopped::Needs(Need::Record) => {}
         Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
         Stopped::Failed(error) => return Err(error),

@@ -21,11 +21,14 @@ pub enum Conflict {
     Dropped,
     /// The memory for old versions was full, and this was the oldest transaction that needed them.
     SnapshotTooOld,
+    /// A table or an index that was used is younger than the moment which the transaction reads: at
+    /// that moment it was not there, and what would be seen of it now, nothing, is not true.
+    MadeLater,
 }
 
 impl Conflict {
     /// Every cause, in the order in which statistics name them.
-    pub const ALL: [Conflict; 7] = [
+    pub const ALL: [Conflict; 8] = [
         Conflict::Locked,
         Conflict::ReadChanged,
         Conflict::WriteChanged,
@@ -33,6 +36,7 @@ impl Conflict {
         Conflict::ReadPoint,
         Conflict::Dropped,
         Conflict::SnapshotTooOld,
+        Conflict::MadeLater,
     ];
 
     /// The word in records and tables.
@@ -45,6 +49,7 @@ impl Conflict {
             Conflict::ReadPoint => "read-point",
             Conflict::Dropped => "dropped",
             Conflict::SnapshotTooOld => "snapshot-too-old",
+            Conflict::MadeLater => "made-later",
         }
     }
 
@@ -67,6 +72,9 @@ impl fmt::Display for Conflict {
             Conflict::Dropped => "a table that was used has been dropped or replaced",
             Conflict::SnapshotTooOld => {
                 "the memory for old versions was full; shorten the transaction or raise the cap"
+            }
+            Conflict::MadeLater => {
+                "a table or an index that was used was made after the moment that is read"
             }
         })
     }

@@ -54,8 +54,8 @@ impl Default for TxnOptions {
 /// Makes room for writers that cannot go on without: it moves the running checkpoint.
 pub(crate) trait Relief: Send + Sync {
     /// Does a part of the work on the caller's thread, or waits for another who does it. Fails if there
-    /// is no way on, such as on a full disk.
-    fn relieve(&self) -> Result<()>;
+    /// is no way on, such as on a full disk. False if no checkpoint is running.
+    fn relieve(&self) -> Result<bool>;
 }
 
 /// See the module.
@@ -72,6 +72,8 @@ pub(crate) struct Core<D: Disk> {
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
+    /// Beyond so many bytes of log that no checkpoint has released, commits are refused.
+    log_bytes_max: AtomicU64,
     /// A bound of the registry: once it was right it stays right, since no begin goes behind it.
     bound: Apart,
     /// The commit at which the bound was last looked for.
@@ -101,6 +103,7 @@ impl<D: Disk> Core<D> {
             watch: Watch::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
+            log_bytes_max: AtomicU64::new(u64::MAX),
             bound: Apart(AtomicU64::new(start)),
             bound_at: Apart(AtomicU64::new(start)),
         }
@@ -133,28 +136,53 @@ impl<D: Disk> Core<D> {
         self.is_pressed.store(is_pressed, Ordering::Relaxed);
     }
 
-    /// Waits while the log is too long. Outside a section.
+    /// Refuses commits while the log holds more bytes than that: for stores whose user checkpoints.
+    pub(crate) fn cap_log(&self, bytes_max: u64) {
+        self.log_bytes_max.store(bytes_max, Ordering::Relaxed);
+    }
+
+    /// Waits while the log is too long, as far as a checkpoint is on its way. Outside a section.
     #[inline]
     pub(super) fn heed_pressure(&self) -> Result<()> {
         while self.is_pressed.load(Ordering::Relaxed) {
             self.log.check()?;
             self.relieve()?;
         }
+        let bytes_max = self.log_bytes_max.load(Ordering::Relaxed);
+        if self.log.live_bytes() > bytes_max {
+            self.shorten_log(bytes_max)?;
+        }
         Ok(())
+    }
+
+    #[cold]
+    fn shorten_log(&self, bytes_max: u64) -> Result<()> {
+        loop {
+            self.log.check()?;
+            let is_moved = self.relieve()?;
+            let bytes = self.log.live_bytes();
+            if bytes <= bytes_max {
+                return Ok(());
+            }
+            if !is_moved {
+                return Err(Error::LogLong { bytes, bytes_max });
+            }
+        }
     }
 
     /// Comes back when there may be room for another pre-image. Outside a section.
     pub(super) fn wait_for_pre_images(&self) -> Result<()> {
         self.log.check()?;
-        self.relieve()
+        if self.relief.get().is_none() {
+            self.buffer.wait_for_pre_images();
+        }
+        self.relieve().map(drop)
     }
 
-    fn relieve(&self) -> Result<()> {
-        if let Some(relief) = self.relief.get() {
-            return relief.relieve();
-        }
-        self.buffer.wait_for_pre_images();
-        Ok(())
+    fn relieve(&self) -> Result<bool> {
+        self.relief
+            .get()
+            .map_or(Ok(false), |relief| relief.relieve())
     }
 
     /// How often transactions ended in which way.
@@ -180,6 +208,12 @@ impl<D: Disk> Core<D> {
         self.collect_versions(bound);
         self.garbage.collect_all(&self.buffer, bound);
         drop(section);
+    }
+
+    /// How many deleted rows wait until nobody needs their ghosts.
+    #[cfg(test)]
+    pub(crate) fn waiting_ghosts(&self) -> usize {
+        self.garbage.len()
     }
 
     /// The bound that is known.

@@ -2,9 +2,10 @@
 //!
 //! A ghost tells those who began before the delete that there was a row: a snapshot looks for its
 //! version, a serializable read moves its point or conflicts, a first committer wins. Its entry waits
-//! here until the bound of the registry has reached the delete; then the row leaves its leaf, and a leaf
-//! that is left empty leaves its tree. If the row was inserted or deleted again meanwhile, its word is
-//! another one and the entry means nothing. Removing is a change of a page: it happens in sections.
+//! here until the bound of the registry has reached the delete; then the row leaves its leaf, and a
+//! leaf that is left empty or poor leaves its tree. If the row was inserted or deleted again meanwhile,
+//! its word is another one and the entry means nothing. Removing is a change of a page: it happens in
+//! sections.
 //!
 //! Entries live in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes
 //! them after a restart, when nobody is open.
@@ -13,6 +14,7 @@ use crate::access::btree::Tree;
 use crate::buffer::Word;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
+use crate::plant::{Plant, planted};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -88,14 +90,20 @@ impl Garbage {
     }
 }
 
-/// Removes a row if it is exactly that ghost; then the leaf, if that was its last row. The caller is in
-/// a section.
+/// Removes a row if it is exactly that ghost; then the leaf, if it is poor and its neighbours have room.
+/// The caller is in a section.
 pub(super) fn remove_ghost(
     buffer: &Buffer,
     tree: &Tree,
     key: &[u8],
     ghost: Word,
 ) -> Result<(), Stop> {
+    // The table may have been changed since the delete: then its rows have another handle.
+    let tree = if planted(Plant::ForgetGhosts) {
+        tree
+    } else {
+        tree.newest()
+    };
     if tree.is_dropped() {
         return Ok(());
     }
@@ -105,7 +113,7 @@ pub(super) fn remove_ghost(
         {
             leaf.remove(slot);
         }
-        leaf.count() == 0
+        leaf.is_poor()
     };
     if without_misses(|| tree.change(buffer, key, remove))? {
         tree.tidy(buffer, key);

@@ -13,6 +13,7 @@ use crate::access::btree::overflow::{self, STUB_BYTES};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::Word;
 use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
+use crate::error::Error;
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
 use crate::txn::arena::Arena;
@@ -20,7 +21,7 @@ use crate::txn::commit::{Need, Stopped};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::read::{absent, resolve};
-use crate::txn::record::{add_delete, add_put, put_bytes_max};
+use crate::txn::record::{add_delete, add_put, put_bytes_max, row_bytes};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
@@ -233,7 +234,7 @@ impl<D: Disk> Locker<'_, D> {
             Folded::Base | Folded::Absent => {
                 let is_deleted = folded == Folded::Absent && !was.is_ghost();
                 if is_deleted {
-                    self.claim_record(put_bytes_max(self.key.len(), 0))?;
+                    self.claim_record(None)?;
                     add_delete(&mut self.commit.record, self.write.id, self.key);
                 }
                 self.row().after = if is_deleted {
@@ -244,10 +245,11 @@ impl<D: Disk> Locker<'_, D> {
                 return Ok(0);
             }
         };
-        let known = &mut self.commit.patched_bytes_max;
-        *known = value.len().max(*known);
-        let bytes = put_bytes_max(self.key.len(), value.len());
-        self.claim_record(bytes)?;
+        let bytes = value.len();
+        if folded == Folded::Made {
+            self.commit.patched_bytes = self.commit.patched_bytes.max(bytes);
+        }
+        self.claim_record(Some(bytes))?;
         let value = match folded {
             Folded::Arena(span) => self.arena.get(span),
             _ => &self.folder.value,
@@ -262,15 +264,39 @@ impl<D: Disk> Locker<'_, D> {
         })
     }
 
-    /// Fails if the record has no room for so many bytes more.
-    fn claim_record(&mut self, bytes: usize) -> Result<(), Stopped> {
-        let commit = &mut *self.commit;
-        let end = commit.record.len() + bytes + commit.behind_rows.len();
-        if end <= commit.record_bytes_max {
+    /// Fails if the record has no room for the row with a value of so many bytes, or for its deletion.
+    #[inline]
+    fn claim_record(&mut self, value_bytes: Option<usize>) -> Result<(), Stopped> {
+        let rest = self.commit.record.len() + self.commit.behind_rows.len();
+        let end = rest + put_bytes_max(self.key.len(), value_bytes.unwrap_or(0));
+        if end <= self.commit.record_bytes_max {
             return Ok(());
         }
-        // Patched rows were longer than thought: ask for more the next time.
-        commit.patched_bytes_max += bytes;
+        self.claim_more(rest, end, value_bytes)
+    }
+
+    /// The record is longer than thought, or nearly so. Asks for more the next time, for twice as much
+    /// as the last, so that there are few rounds; up to the cap.
+    #[cold]
+    fn claim_more(
+        &mut self,
+        rest: usize,
+        end: usize,
+        value_bytes: Option<usize>,
+    ) -> Result<(), Stopped> {
+        let bytes = rest + row_bytes(self.write.id, self.key.len(), value_bytes);
+        let (commit, bytes_max) = (&mut *self.commit, self.core.log.record_bytes_max());
+        if bytes > bytes_max {
+            return Err(Stopped::Failed(Error::TooLarge {
+                bytes: bytes as u64,
+                bytes_max: bytes_max as u64,
+            }));
+        }
+        if bytes <= commit.record_bytes_max {
+            return Ok(());
+        }
+        let lacking = end - commit.record_bytes_max;
+        commit.more_bytes += lacking.max(commit.more_bytes);
         Err(Stopped::Needs(Need::Record))
     }
 

@@ -62,6 +62,13 @@ pub(super) fn put_bytes_max(key_bytes: usize, value_bytes: usize) -> usize {
     1 + 5 + 5 + key_bytes + NUMBER_BYTES_MAX + value_bytes
 }
 
+/// The bytes that a put of such a row takes in a record; without a value those of a delete.
+pub(super) fn row_bytes(tree: TreeId, key_bytes: usize, value_bytes: Option<usize>) -> usize {
+    let digits = |number: u64| (64 - (number | 1).leading_zeros() as usize).div_ceil(7);
+    let value = value_bytes.map_or(0, |bytes| digits(bytes as u64) + bytes);
+    1 + digits(tree.0.into()) + digits(key_bytes as u64) + key_bytes + value
+}
+
 /// Adds a put; returns where its value starts.
 pub(crate) fn add_put(record: &mut Vec<u8>, tree: TreeId, key: &[u8], value: &[u8]) -> usize {
     add_named(record, PUT, tree, key);
@@ -197,7 +204,10 @@ fn add_number(record: &mut Vec<u8>, mut number: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Malformed, Operation, add, add_number, add_put, operations, put_bytes_max};
+    use super::{
+        Malformed, Operation, add, add_delete, add_number, add_put, operations, put_bytes_max,
+        row_bytes,
+    };
     use crate::ids::TreeId;
 
     fn decoded(record: &[u8]) -> Result<Vec<Operation<'_>>, Malformed> {
@@ -234,6 +244,20 @@ mod tests {
         let start = add_put(&mut one, TreeId(u32::MAX), b"key", &long);
         assert_eq!(one[start..], long);
         assert!(one.len() <= put_bytes_max(3, long.len()));
+        for (tree, key, value) in [
+            (1, 0, 0),
+            (127, 127, 127),
+            (128, 128, 128),
+            (1 << 21, 9, 16_384),
+        ] {
+            let (tree, key, value) = (TreeId(tree), vec![1; key], vec![2; value]);
+            let mut record = Vec::new();
+            add_put(&mut record, tree, &key, &value);
+            assert_eq!(record.len(), row_bytes(tree, key.len(), Some(value.len())));
+            record.clear();
+            add_delete(&mut record, tree, &key);
+            assert_eq!(record.len(), row_bytes(tree, key.len(), None));
+        }
     }
 
     #[test]

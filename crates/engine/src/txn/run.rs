@@ -31,7 +31,12 @@ impl<D: Disk> Session<D> {
             }
             match self.attempt(&mut body) {
                 // A handle that is stale now stays so.
-                Err(Error::Conflict(conflict)) if conflict != Conflict::Dropped => {}
+                Err(Error::Conflict(conflict)) if conflict != Conflict::Dropped => {
+                    if conflict == Conflict::MadeLater {
+                        // Who reads what is stable sees what was made once that is stable, too.
+                        self.core().log.flush()?;
+                    }
+                }
                 result => return result,
             }
             runs += 1;

@@ -15,7 +15,7 @@ use crate::access::btree::overflow::Stub;
 use crate::buffer::Leaf;
 use crate::error::Result;
 use crate::txn::arena::Span;
-use crate::txn::batch::{Batch, Take};
+use crate::txn::batch::{Batch, Edge, ScanMemory, Take};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::hash::hash;
@@ -54,12 +54,13 @@ struct Progress<'a> {
     scan: Scan<'a>,
     tree: u32,
     /// The end of the range from which the scan comes.
-    near: Bound<Vec<u8>>,
+    near: Edge,
     left: usize,
     /// The transaction's own writes in the range that have not been passed, among the sorted ones.
     own: Range<usize>,
     /// The key that was handed out last, if that was the end.
-    stopped_at: Option<Vec<u8>>,
+    last: Vec<u8>,
+    is_stopped: bool,
     /// Rows of the batch that have been passed.
     passed: usize,
     /// The end came at a row that only this transaction has.
@@ -80,48 +81,47 @@ pub(super) fn scan<D: Disk>(
     scan: Scan<'_>,
     visitor: Visitor<'_>,
 ) -> Result<Outcome> {
-    let mut batch = std::mem::take(&mut txn.batch);
-    let result = scan_with(core, txn, tree, scan, &mut batch, visitor);
-    txn.batch = batch;
+    let mut memory = std::mem::take(&mut txn.scan);
+    let mut progress = Progress {
+        tree,
+        near: std::mem::take(&mut memory.near),
+        left: scan.limit,
+        own: own_writes(txn, tree, &scan),
+        last: std::mem::take(&mut memory.last),
+        is_stopped: false,
+        passed: 0,
+        stopped_at_own: false,
+        scan,
+    };
+    progress.near.set(match scan.direction {
+        Direction::Ascending => scan.lower,
+        Direction::Descending => scan.upper,
+    });
+    let result = scan_with(core, txn, &mut progress, &mut memory, visitor);
+    (memory.near, memory.last) = (progress.near, progress.last);
+    memory.trim();
+    txn.scan = memory;
     result
 }
 
 fn scan_with<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    tree: u32,
-    scan: Scan<'_>,
-    batch: &mut Batch,
+    progress: &mut Progress<'_>,
+    memory: &mut ScanMemory,
     visitor: Visitor<'_>,
 ) -> Result<Outcome> {
-    let near = match scan.direction {
-        Direction::Ascending => scan.lower,
-        Direction::Descending => scan.upper,
-    };
-    let mut progress = Progress {
-        tree,
-        near: near.map(<[u8]>::to_vec),
-        left: scan.limit,
-        own: own_writes(txn, tree, &scan),
-        stopped_at: None,
-        passed: 0,
-        stopped_at_own: false,
-        scan,
-    };
+    let ScanMemory { batch, long, .. } = memory;
     while progress.left > 0 {
-        fill(core, txn, &progress, batch)?;
-        if let Err(refusal) = hand_out(core, txn, &mut progress, batch, visitor)? {
+        fill(core, txn, progress, batch)?;
+        if let Err(refusal) = hand_out(core, txn, progress, (batch, long), visitor)? {
             return Ok(Err(refusal));
         }
         if txn.is_validated() {
-            record(txn, &progress, batch)?;
+            record(txn, progress, batch)?;
         }
-        if progress.stopped_at.is_some() {
+        if progress.is_stopped || !batch.take_next(&mut progress.near) {
             break;
-        }
-        match batch.next.take() {
-            Some(next) => progress.near = next,
-            None => break,
         }
     }
     Ok(Ok(()))
@@ -161,7 +161,7 @@ fn copy<D: Disk>(
 ) -> Option<()> {
     let tree: &Tree = &txn.trees[progress.tree as usize];
     let Progress { scan, near, .. } = progress;
-    let near = near.as_ref().map(|key| &key[..]);
+    let near = near.get();
     let upwards = scan.direction == Direction::Ascending;
     let take = Take {
         lower: if upwards { near } else { scan.lower },
@@ -210,7 +210,7 @@ fn hand_out<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
-    batch: &mut Batch,
+    (batch, long): (&mut Batch, &mut Vec<u8>),
     visitor: Visitor<'_>,
 ) -> Result<Outcome> {
     progress.passed = 0;
@@ -229,10 +229,10 @@ fn hand_out<D: Disk>(
         } else {
             progress.passed += 1;
             let is_there = !row.word.is_ghost();
-            let mut long = Vec::new();
+            long.clear();
             let value = match Stub::from_value(batch.get(&row.value)) {
                 Some(stub) if is_there && row.word.is_overflow() => {
-                    if !read_overflow(&core.buffer, stub, &mut long) {
+                    if !read_overflow(&core.buffer, stub, long) {
                         still_registered(core, txn)?;
                         return Err(txn.conflict(Conflict::Dropped));
                     }
@@ -251,7 +251,7 @@ fn hand_out<D: Disk>(
                 progress.visit(key, value, false, visitor);
             }
         }
-        if progress.stopped_at.is_some() {
+        if progress.is_stopped {
             return Ok(Ok(()));
         }
     }
@@ -265,16 +265,16 @@ fn hand_out_rest(
     batch: &Batch,
     visitor: Visitor<'_>,
 ) -> Outcome {
-    while progress.stopped_at.is_none()
+    while !progress.is_stopped
         && let Some(at) = progress.next_own(txn)
     {
         let key = txn.arena.get(txn.writes.get(at).key);
-        let is_covered = match (&batch.next, progress.scan.direction) {
+        let is_covered = match (batch.next(), progress.scan.direction) {
             (None | Some(Bound::Unbounded), _) => true,
             (Some(Bound::Included(next)), _) => progress.compare(key, next) == Ordering::Less,
-            (Some(Bound::Excluded(next)), Direction::Ascending) => key <= &next[..],
+            (Some(Bound::Excluded(next)), Direction::Ascending) => key <= next,
             // Going down, the next leaf ends before its neighbour's lower fence: keys at it are here.
-            (Some(Bound::Excluded(next)), Direction::Descending) => key >= &next[..],
+            (Some(Bound::Excluded(next)), Direction::Descending) => key >= next,
         };
         if !is_covered {
             break;
@@ -318,7 +318,9 @@ impl Progress<'_> {
     fn visit(&mut self, key: &[u8], value: &[u8], is_own: bool, visitor: Visitor<'_>) {
         self.left -= 1;
         if visitor(key, value).is_break() || self.left == 0 {
-            self.stopped_at = Some(key.to_vec());
+            self.last.clear();
+            self.last.extend_from_slice(key);
+            self.is_stopped = true;
             self.stopped_at_own = is_own;
         }
     }
@@ -380,21 +382,21 @@ fn own_writes(txn: &mut Transaction, tree: u32, scan: &Scan<'_>) -> Range<usize>
 
 /// Adds the part of the range that was handed out to the read set.
 fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Result<()> {
-    let near = add_bound(txn, progress.near.as_ref().map(|key| &key[..]))?;
+    let near = add_bound(txn, progress.near.get())?;
     let mut slots = batch.slots.clone();
-    let far = if let Some(key) = &progress.stopped_at {
+    let far = if progress.is_stopped {
         if let Some(last) = progress.passed.checked_sub(1).map(|at| batch.rows[at].slot) {
             match progress.scan.direction {
                 Direction::Ascending => slots.end = last + 1,
                 Direction::Descending => slots.start = last,
             }
         }
-        Bound::Included(add_key(txn, key)?)
+        Bound::Included(add_key(txn, &progress.last)?)
     } else {
-        let far = match (&batch.next, progress.scan.direction) {
-            (Some(Bound::Included(next)), _) => Bound::Excluded(&next[..]),
+        let far = match (batch.next(), progress.scan.direction) {
+            (Some(Bound::Included(next)), _) => Bound::Excluded(next),
             // Cut behind a row, going either way; or at a fence, going down.
-            (Some(Bound::Excluded(next)), _) => Bound::Included(&next[..]),
+            (Some(Bound::Excluded(next)), _) => Bound::Included(next),
             (Some(Bound::Unbounded) | None, Direction::Ascending) => progress.scan.upper,
             (Some(Bound::Unbounded) | None, Direction::Descending) => progress.scan.lower,
         };

@@ -11,9 +11,10 @@ use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
 use crate::txn::commit::{commit, refusal_of};
+use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
-use crate::txn::read::read;
+use crate::txn::read::{move_read_point, read};
 use crate::txn::record::{Operation, add};
 use crate::txn::scan::{Scan, scan};
 use crate::txn::step::{Step, step};
@@ -131,7 +132,7 @@ impl<D: Disk> Session<D> {
     pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {
         let (core, txn) = (&*self.core, &mut self.txn);
         txn.check()?;
-        let place = txn.tree(tree)?;
+        let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
             return get_own(core, txn, (place, key), at);
         }
@@ -186,7 +187,7 @@ impl<D: Disk> Session<D> {
     ) -> Result<()> {
         let (core, txn) = (&*self.core, &mut self.txn);
         txn.check()?;
-        let place = txn.tree(tree)?;
+        let place = place(core, txn, tree)?;
         let _doing = core.watch.enter(Part::Scan, txn.is_measured);
         match scan(core, txn, place, range, &mut visitor)? {
             Ok(()) => Ok(()),
@@ -343,13 +344,35 @@ impl<D: Disk> Session<D> {
         );
         let _doing = core.watch.enter(Part::Write, txn.is_measured);
         core.check_row(txn, key, value)?;
-        let place = txn.tree(tree)?;
+        let place = place(core, txn, tree)?;
         let value = txn.arena.add(value);
         let added = txn
             .writes
             .add(&mut txn.arena, (tree.id, place), key, action(value));
         added.map_err(|refusal| refuse(core, txn, (place, key), refusal))
     }
+}
+
+/// The tree's place among those of the transaction. A tree must have been made up to the read point:
+/// before, there was none, and its rows of today say nothing about that.
+#[inline]
+fn place<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: &Arc<Tree>) -> Result<u32> {
+    if tree.since() > txn.read_point {
+        reach(core, txn, tree.since())?;
+    }
+    txn.tree(tree)
+}
+
+/// Moves the read point to where a tree was made. A snapshot's stays where it is: that is a conflict.
+#[cold]
+fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<()> {
+    if txn.is_validated() {
+        return move_read_point(core, txn, since);
+    }
+    if planted(Plant::UseMadeLater) {
+        return Ok(());
+    }
+    Err(txn.conflict(Conflict::MadeLater))
 }
 
 /// The value of a row that the transaction itself writes.

@@ -6,7 +6,7 @@ use crate::buffer::Word;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::txn::arena::Arena;
-use crate::txn::batch::Batch;
+use crate::txn::batch::ScanMemory;
 use crate::txn::conflict::Conflict;
 use crate::txn::gate::Closed;
 use crate::txn::read_set::ReadSet;
@@ -20,10 +20,13 @@ pub enum Begin {
     /// As if transactions ran one after another. Reads the newest that is consistent; what was read is
     /// validated at the commit.
     Serializable,
-    /// Reads the moment of the begin; of two transactions that write a row, the first to commit wins.
+    /// Reads the moment of the begin; of two transactions that write a row, the first to commit wins. A
+    /// table or an index that was made after that moment cannot be used: that is
+    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater).
     Snapshot,
-    /// Writes nothing, reads what is stable and includes this session's own commits, and never
-    /// conflicts. The begin waits until they are stable.
+    /// Writes nothing, reads what is stable and includes this session's own commits. No other
+    /// transaction makes it conflict, but it ends like a snapshot where tables are made or changed, or
+    /// memory for old versions is full. The begin waits until the session's commits are stable.
     ReadOnly,
     /// The same without waiting: this session's last commits may be missing.
     ReadOnlyAtHorizon,
@@ -56,7 +59,7 @@ pub(super) struct Transaction {
     /// The value that was read last.
     pub(super) value: Vec<u8>,
     pub(super) folder: Folder,
-    pub(super) batch: Batch,
+    pub(super) scan: ScanMemory,
     pub(super) commit: Commit,
 }
 
@@ -74,8 +77,15 @@ pub(super) struct Commit {
     pub(super) rows: Vec<Row>,
     /// Values of overflow pages that are to be freed, as stubs one after another.
     pub(super) stubs: Vec<u8>,
-    /// The longest row that a patch has made, in bytes.
-    pub(super) patched_bytes_max: usize,
+    /// The longest row that patches have made, in bytes: of this transaction, and before its plan of the
+    /// session's last one.
+    pub(super) patched_bytes: usize,
+    /// How long each patched row is thought to be, in bytes, before it is computed.
+    pub(super) patched_bytes_thought: usize,
+    /// What the record takes beyond what was thought, in bytes, as far as this transaction has found out.
+    pub(super) more_bytes: usize,
+    /// What the record takes in any case, in bytes.
+    pub(super) plain_bytes: usize,
 }
 
 /// A row that is to be written, at its commit.

@@ -13,6 +13,7 @@ pub(super) fn failure(error: &Error) -> Failure {
         | Error::TooLong { .. }
         | Error::TooLarge { .. }
         | Error::KeyTooLarge { .. }
+        | Error::LogLong { .. }
         | Error::Sessions { .. } => FailureKind::Limit,
         Error::DuplicateKey { .. }
         | Error::NoRow { .. }

@@ -18,7 +18,8 @@
 //!
 //! Values longer than a quarter of a page lie in [`overflow`] pages, with a stub in the leaf.
 //!
-//! Not here: merging leaves that are poor but not empty; only empty leaves are unlinked.
+//! Leaves that are empty or poor after rows have gone are given back by `tidy`, if their neighbours have
+//! room. A tree that is only read or inserted into stays as it is.
 
 mod bulk;
 mod change;

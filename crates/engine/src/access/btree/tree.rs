@@ -2,18 +2,24 @@
 
 use crate::buffer::{Buffer, Content, Leaf};
 use crate::error::Result;
-use crate::ids::{PageId, TreeId};
+use crate::ids::{Csn, PageId, TreeId};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A tree of bytes. Keys up to [`Tree::key_bytes_max`], the empty key included.
 pub(crate) struct Tree {
     /// Its number.
     pub(crate) id: TreeId,
     pub(super) root: PageId,
-    /// Held by who splits, unlinks or collapses. Only tried inside sections.
-    pub(super) structure: Mutex<()>,
+    /// Held by who splits, unlinks or collapses. Only tried inside sections. All handles of a tree share
+    /// it: some may still be in use when the tree is renewed.
+    pub(super) structure: Arc<Mutex<()>>,
     pub(super) is_dropped: AtomicBool,
+    /// The commit that made the tree.
+    pub(super) since: Csn,
+    /// The handle that has taken this one's place.
+    pub(super) heir: OnceLock<Arc<Tree>>,
 }
 
 impl Tree {
@@ -35,9 +41,23 @@ impl Tree {
         Tree {
             id,
             root,
-            structure: Mutex::new(()),
+            structure: Arc::new(Mutex::new(())),
             is_dropped: AtomicBool::new(false),
+            since: Csn::ZERO,
+            heir: OnceLock::new(),
         }
+    }
+
+    /// The same, which that commit makes, or is about to make: before anybody else has the handle.
+    pub(crate) fn made_by(self, csn: Csn) -> Tree {
+        Tree { since: csn, ..self }
+    }
+
+    /// The commit that made the tree. Zero if it was there when the database was opened: nobody reads
+    /// at a point before that.
+    #[inline]
+    pub(crate) fn since(&self) -> Csn {
+        self.since
     }
 
     /// The root page's number, which never changes.

@@ -9,6 +9,9 @@ use crate::buffer::Word;
 use crate::buffer::page::{put_u16, put_u32, put_u64, u16_at};
 use std::cmp::Ordering;
 
+/// A node is poor if less than this part of its page is in use: a numerator and a denominator.
+pub(crate) const POOR: (usize, usize) = (2, 5);
+
 /// The leaf cannot take the row, not even compacted: the tree must split it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
@@ -109,6 +112,14 @@ impl Leaf {
             return true;
         }
         self.free_bytes_compacted() >= need
+    }
+
+    /// True if so little of the page is in use that a neighbour should take the rows.
+    #[inline]
+    pub(crate) fn is_poor(&self) -> bool {
+        let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        let used = self.bytes.len() - self.gap_bytes() - dead;
+        used * POOR.1 < self.bytes.len() * POOR.0
     }
 
     /// Bytes between the places and the lowest row.

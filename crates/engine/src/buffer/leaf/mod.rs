@@ -41,7 +41,7 @@ mod counter;
 mod rebuild;
 mod view;
 
-pub(crate) use change::NoRoom;
+pub(crate) use change::{NoRoom, POOR};
 pub(crate) use rebuild::SplitPlan;
 pub(crate) use view::Leaf;
 pub(crate) use view::common_bytes;

@@ -1,4 +1,4 @@
-//! Making leaves from leaves: empty ones, compaction, splitting, and moving a fence.
+//! Making leaves from leaves: empty ones, compaction, splitting, merging, and moving a fence.
 //!
 //! A split puts the rows below a separator into one leaf and the others into a second. The separator
 //! is the shortest string that tells the two neighbours apart. Where it falls: in the middle of the
@@ -79,6 +79,22 @@ impl Leaf {
         }
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
         leaf.append(self, 0..self.count(), None);
+        Some(leaf)
+    }
+
+    /// The rows of this leaf and of the one behind it, under this leaf's number; none if that takes more
+    /// of a page than so many bytes.
+    pub(crate) fn merged(&self, behind: &Leaf, bytes_max: usize) -> Option<Leaf> {
+        let (lower, upper) = (self.lower_fence(), behind.upper_fence());
+        let prefix = prefix_bytes(lower, upper);
+        let rows = self.rows_bytes(prefix, 0..self.count());
+        let rows_behind = behind.rows_bytes(prefix, 0..behind.count());
+        if fixed_bytes(lower, upper) + rows + rows_behind > bytes_max {
+            return None;
+        }
+        let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
+        leaf.append(self, 0..self.count(), None);
+        leaf.append(behind, 0..behind.count(), None);
         Some(leaf)
     }
 

@@ -14,31 +14,36 @@ use std::sync::Arc;
 /// Works at about one step in so many.
 const ONE_STEP_IN: u8 = 5;
 
-/// The hook for `step::with`. A slow one leaves the running checkpoint where it is.
-pub(super) fn work(
-    engine: &Arc<SimulatedEngine>,
-    is_slow: bool,
-    seed: u64,
-) -> Box<dyn FnMut(Step)> {
+/// How checkpoints are made.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// They take long, beside many commits.
+    pub(super) is_slow: bool,
+    /// Nobody makes one before commits are refused.
+    pub(super) is_lazy: bool,
+}
+
+/// The hook for `step::with`.
+pub(super) fn work(engine: &Arc<SimulatedEngine>, pace: Pace, seed: u64) -> Box<dyn FnMut(Step)> {
     let (engine, mut random) = (Arc::clone(engine), Rng::with_seed(seed));
     Box::new(move |_step| {
         if random.u8(0..ONE_STEP_IN) == 0 {
-            let worked = one_work(&engine, is_slow, &mut random);
+            let worked = one_work(&engine, pace, &mut random);
             // A full disk is tried again; any other failure has closed the log, as the commit will see.
             drop(worked);
         }
     })
 }
 
-fn one_work(engine: &SimulatedEngine, is_slow: bool, random: &mut Rng) -> crate::Result<()> {
+fn one_work(engine: &SimulatedEngine, pace: Pace, random: &mut Rng) -> crate::Result<()> {
     let core = &engine.core;
     let may_cut = core.could_close_gate() || planted(Plant::CutWithoutGate);
     match random.u8(0..5) {
-        0 if may_cut => checkpoints(engine).begin(core, &engine.forest).map(drop),
+        0 if may_cut && !pace.is_lazy => checkpoints(engine).begin(core, &engine.forest).map(drop),
         0 | 1 => core.log.wait(Ticket {
             csn: core.log.published(),
         }),
-        _ if is_slow => Ok(()),
+        _ if pace.is_slow => Ok(()),
         _ => checkpoints(engine).drive(core).map(drop),
     }
 }

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::ids::TreeId;
 use crate::log::Ticket;
 use crate::txn::{Begin, Conflict, Direction, Scan, Session};
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use syncline_disk::SimulatedDisk;
@@ -20,6 +21,8 @@ pub(super) struct Client {
     pub(super) open: Option<Transaction>,
     /// The session's last commit.
     last: u64,
+    /// How often it has met what was made later.
+    pub(super) made_later: Cell<u64>,
 }
 
 /// What a statement led to.
@@ -36,6 +39,7 @@ impl Client {
             session,
             open: None,
             last: 0,
+            made_later: Cell::new(0),
         })
     }
 
@@ -88,6 +92,7 @@ impl Client {
         let txn = self.open.as_mut().expect("a transaction is open");
         txn.move_to(oracle, self.session.read_point().0)
             .map_err(broken)?;
+        txn.used(oracle, tree.id).map_err(broken)?;
         txn.got(oracle, (tree.id, key), told.as_deref())
             .map_err(broken)?;
         Ok(Told::That(told))
@@ -118,6 +123,7 @@ impl Client {
         let txn = self.open.as_mut().expect("a transaction is open");
         txn.move_to(oracle, self.session.read_point().0)
             .map_err(broken)?;
+        txn.used(oracle, tree.id).map_err(broken)?;
         let how = (direction == Direction::Ascending, limit);
         txn.scanned(oracle, (tree.id, bounds), how, &rows)
             .map_err(broken)?;
@@ -207,6 +213,12 @@ impl Client {
             Err(error) => {
                 self.open = Some(txn);
                 match error {
+                    Error::LogLong { bytes, .. } => {
+                        tally.long += 1;
+                        if bytes != engine.core.log.live_bytes() {
+                            return Err(broken(format!("the log does not hold {bytes} bytes")));
+                        }
+                    }
                     Error::Conflict(_) => tally.conflicts += 1,
                     _ => tally.refused += 1,
                 }
@@ -228,7 +240,14 @@ impl Client {
     ) -> Result<Told<T>, End> {
         let txn = self.open.as_ref().expect("a transaction is open");
         if let Error::Conflict(conflict) = error {
-            let is_other = matches!(conflict, Conflict::SnapshotTooOld | Conflict::Dropped);
+            let is_other = matches!(
+                conflict,
+                Conflict::SnapshotTooOld | Conflict::Dropped | Conflict::MadeLater
+            );
+            if conflict == Conflict::MadeLater {
+                txn.has_met_made_later(oracle).map_err(broken)?;
+                self.made_later.set(self.made_later.get() + 1);
+            }
             if oracle.last == txn.began && !is_other {
                 return Err(broken(format!("{conflict}, but nobody else has committed")));
             }

@@ -4,22 +4,13 @@ use super::life::{End, Life, broken};
 use super::oracle::{Effect, Oracle};
 use super::rows::{self, NAMES};
 use crate::access::schema::{Kind, Schema, Value};
-use crate::catalog::TableEntry;
+use crate::catalog::{CATALOG_TREE, TableEntry};
 use crate::error::{Error, Result};
 use std::ops::Bound;
 use std::sync::Arc;
 
 /// Columns that a table may have.
 const COLUMNS_MAX: usize = 6;
-
-/// A change of the definitions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    /// One commit.
-    Whole,
-    /// A commit that says it is being built, and one that it is ready, or not any more.
-    Built,
-}
 
 /// Makes, changes or drops something by random.
 pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
@@ -33,7 +24,7 @@ pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
     match life.world.random.u8(0..9) {
         0..2 => {
             let dropped = life.engine.drop_table(name);
-            settle(life, name, Change::Whole, dropped, &[])
+            settle(life, name, dropped, &[])
         }
         2..7 => index(life, &entry),
         _ if schema.columns().len() < COLUMNS_MAX => {
@@ -41,7 +32,7 @@ pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
             let next = schema.with_column(&column, Kind::Int, Value::Int(7));
             let next = next.expect("a column of a new name");
             let added = life.engine.add_columns(next).map(drop);
-            settle(life, name, Change::Whole, added, &[])
+            settle(life, name, added, &[])
         }
         _ => Ok(()),
     }
@@ -52,7 +43,7 @@ fn make(life: &mut Life<'_>, name: &str) -> std::result::Result<(), End> {
     let schema = rows::schema(name, random);
     if random.u8(0..3) > 0 {
         let made = life.engine.create_table(schema).map(drop);
-        return settle(life, name, Change::Whole, made, &[]);
+        return settle(life, name, made, &[]);
     }
     let count = random.u32(0..life.world.ids.min(40));
     let loaded: Vec<_> = (0..count)
@@ -60,7 +51,7 @@ fn make(life: &mut Life<'_>, name: &str) -> std::result::Result<(), End> {
         .collect();
     let made = life.engine.load_table(schema, loaded.clone());
     let made = made.map(drop);
-    settle(life, name, Change::Built, made, &loaded)
+    settle(life, name, made, &loaded)
 }
 
 /// Adds an index to a table that has none of that name, or drops it.
@@ -73,54 +64,52 @@ fn index(life: &mut Life<'_>, entry: &TableEntry) -> std::result::Result<(), End
     };
     if entry.schema.index(index).is_some() {
         let dropped = life.engine.drop_index(name, index);
-        return settle(life, name, Change::Whole, dropped, &[]);
+        return settle(life, name, dropped, &[]);
     }
     let schema = entry.schema.with_index(index, columns, is_unique);
     let schema: Schema = schema.expect("an index of a new name");
     let made = life.engine.create_index(&schema).map(drop);
-    settle(life, name, Change::Built, made, &[])
+    settle(life, name, made, &[])
 }
 
-/// Writes down what a change did, whether it was answered or not: the numbers that it took say how far
-/// it came, and the catalogue what it led to.
+/// Writes down what a change did, whether it was answered or not: it is one commit or none.
 fn settle(
     life: &mut Life<'_>,
     name: &str,
-    change: Change,
     answer: Result<()>,
     loaded: &[(Vec<u8>, Vec<u8>)],
 ) -> std::result::Result<(), End> {
     let oracle = &mut life.world.oracle;
     let catalog = life.engine.catalog();
     let (before, after) = (oracle.last, life.engine.core.log.published().0);
-    if answer.is_ok() && after == before {
-        return Err(broken("a change of tables took no commit"));
+    if after > before + 1 || (answer.is_ok() && after == before) {
+        let took = after - before;
+        return Err(broken(format!("a change of tables took {took} commits")));
     }
-    for csn in before + 1..=after {
-        if csn < after || (change == Change::Built && after == before + 1) {
-            // Nothing is to be seen of it but what is being built.
-            oracle.commit(csn, []);
-            oracle.build(csn, i64::from(change == Change::Built));
-            continue;
-        }
-        let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
-        let made = entry.map(|entry| effects(oracle, entry, known.as_deref(), loaded, csn - 1));
-        let effects = made.unwrap_or_default();
-        oracle.commit(csn, effects);
+    let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
+    if after > before {
+        let effects = entry.map(|entry| effects(oracle, entry, known.as_deref(), loaded, before));
+        oracle.commit(after, effects.unwrap_or_default());
         if entry != known.as_ref() {
-            oracle.define(csn, name, entry.cloned());
+            oracle.define(after, name, entry.cloned());
         }
-        let now = catalog.unfinished().len() as i64;
-        let then = oracle.unfinished(csn) as i64;
-        oracle.build(csn, now - then);
+        life.world.tally.defined += 1;
+    } else if entry != known.as_ref() {
+        return Err(broken(format!(
+            "table {name} is another one without a commit"
+        )));
     }
-    life.world.tally.defined += after - before;
+    let named = catalog.trees();
+    let is_named = |id| named.contains(&id) || id == CATALOG_TREE;
+    let trees = life.engine.forest.trees();
+    if trees.len() != named.len() + 1 || !trees.iter().all(|tree| is_named(tree.id)) {
+        return Err(broken("the trees are not those that the catalogue names"));
+    }
     match answer {
-        Ok(()) | Err(Error::DuplicateBuilt { .. } | Error::Taken { .. }) => Ok(()),
-        // An index of that name was left half made by a disk that was full.
-        Err(Error::Schema { .. }) if !catalog.unfinished().is_empty() => Ok(()),
+        Ok(()) | Err(Error::DuplicateBuilt { .. }) => Ok(()),
         Err(error) => {
             life.world.tally.full += 1;
+            life.world.tally.failed_builds += u64::from(after == before);
             End::of(error)
         }
     }

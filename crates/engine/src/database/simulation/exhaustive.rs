@@ -7,7 +7,7 @@ use syncline_disk::SimulatedDisk;
 use syncline_disk::simulated::Crash;
 
 /// A life with fewer operations of its disk has no checkpoint worth cutting.
-const OPERATIONS_MIN: u64 = 40;
+const OPERATIONS_MIN: u64 = 60;
 
 /// The world of a seed after a life of so many steps, which the power has ended after `cut` operations;
 /// none if it never did.
@@ -73,7 +73,7 @@ fn every_cut(seed: u64, steps: u32) -> Option<u64> {
 #[test]
 fn every_cut_of_small_lives_keeps_every_promise() {
     let lives: Vec<u64> = (0..40)
-        .filter_map(|seed| every_cut(seed, 120))
+        .filter_map(|seed| every_cut(seed, 220))
         .take(3)
         .collect();
     assert!(

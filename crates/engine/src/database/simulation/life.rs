@@ -6,6 +6,8 @@ use super::define;
 use super::pass::Pass;
 use super::transaction::Transaction;
 use super::world::{SimulatedEngine, World, verify};
+use crate::access::btree::Tree;
+use crate::buffer::{Buffer, Leaf, without_misses};
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::Error;
 use crate::log::{Durability, Ticket};
@@ -32,7 +34,10 @@ impl End {
     /// What an error that is no answer of the data means: a limit is reached, or the end.
     pub(super) fn of(error: Error) -> Result<(), End> {
         match error {
-            Error::Full { .. } | Error::Capped { .. } | Error::TooLarge { .. } => Ok(()),
+            Error::Full { .. }
+            | Error::Capped { .. }
+            | Error::TooLarge { .. }
+            | Error::LogLong { .. } => Ok(()),
             Error::Disk(_) | Error::Poisoned { .. } | Error::Indeterminate { .. } => {
                 Err(End::Dead(error))
             }
@@ -89,6 +94,8 @@ pub(super) fn live(world: &mut World, engine: Arc<SimulatedEngine>, steps: u32) 
     };
     let taken = life.engine.core.log.published().0;
     life.world.oracle.take(taken);
+    let met = life.clients.iter().map(|client| client.made_later.get());
+    life.world.tally.made_later += met.sum::<u64>();
     life.world.tally.recycled += life.engine.core.log.stats().segments_recycled;
     lived
 }
@@ -109,7 +116,7 @@ impl Life<'_> {
     fn wants_definition(&mut self) -> bool {
         let some = self.engine.catalog().tables().count();
         // What is built aside finishes the running checkpoint.
-        let slow = if self.world.is_slow { 8 } else { 1 };
+        let slow = if self.world.pace.is_slow { 8 } else { 1 };
         let one_in = [4, 40 * slow, 80 * slow, 120 * slow, 120 * slow][some];
         self.world.random.u32(0..one_in) == 0
     }
@@ -163,14 +170,14 @@ impl Life<'_> {
                 oracle,
                 tally,
                 random,
-                is_slow,
+                pace,
                 ..
             } = &mut *self.world;
             let is_unsynced = random.u8(0..6) == 0;
             let (client, engine) = (&mut self.clients[at], &self.engine);
             let mut commit = || client.commit(engine, oracle, tally, is_unsynced);
             let ticket = if random.bool() {
-                step::with(beside::work(engine, *is_slow, random.u64(..)), commit)
+                step::with(beside::work(engine, *pace, random.u64(..)), commit)
             } else {
                 commit()
             };
@@ -211,15 +218,28 @@ impl Life<'_> {
     fn checkpoint(&mut self) -> Result<(), End> {
         let engine = Arc::clone(&self.engine);
         let checkpoints = checkpoints(&engine);
+        let cap = self.world.log_bytes_max;
+        if self.world.pace.is_lazy
+            && (engine.core.log.live_bytes() <= cap || self.world.random.u8(0..8) > 0)
+        {
+            return Ok(());
+        }
         match self.world.random.u8(0..16) {
             0..3 if self.alone.is_none() => {
                 checkpoints.begin(&engine.core, &engine.forest)?;
             }
-            3 if self.alone.is_none() && !self.world.is_slow => {
+            3 if self.alone.is_none() && !self.world.pace.is_slow => {
                 let run = checkpoints.run(&engine.core, &engine.forest);
+                let is_whole = run.is_ok();
                 self.went_on(run.map(Step::Finished))?;
+                let live_bytes = engine.core.log.live_bytes();
+                if is_whole && live_bytes > cap {
+                    return Err(broken(format!(
+                        "{live_bytes} bytes of log are left behind a checkpoint"
+                    )));
+                }
             }
-            _ if self.world.is_slow && self.world.random.u8(0..30) > 0 => {}
+            _ if self.world.pace.is_slow && self.world.random.u8(0..30) > 0 => {}
             _ => {
                 let step = checkpoints.drive(&engine.core);
                 self.went_on(step)?;
@@ -253,15 +273,39 @@ impl Life<'_> {
         if self.alone.is_some() {
             return Ok(());
         }
-        if self.world.random.u8(0..4) > 0 {
-            self.engine.core.sweep();
-            return Ok(());
+        match self.world.random.u8(0..8) {
+            0..2 => {}
+            2 => return self.rest(),
+            _ => {
+                self.engine.core.sweep();
+                return Ok(());
+            }
         }
         match verify(&self.engine) {
             Ok(()) => self.compare(),
             Err(super::world::Failure::Broken(what)) => Err(broken(what)),
             Err(super::world::Failure::Refused(error)) => End::of(error),
         }
+    }
+
+    /// Nobody is open and everything is stable: then no ghost is left of rows that were deleted.
+    fn rest(&mut self) -> Result<(), End> {
+        for client in &mut self.clients {
+            client.abort();
+        }
+        self.engine.core.log.flush()?;
+        self.engine.core.sweep();
+        if self.engine.core.waiting_ghosts() > 0 {
+            // A checkpoint is in the way: the pool of pre-images is full.
+            return Ok(());
+        }
+        for tree in self.engine.forest.trees() {
+            let left = ghosts(&self.engine.core.buffer, &tree);
+            if left > 0 {
+                return Err(broken(format!("{left} ghosts are left in {}", tree.id)));
+            }
+        }
+        Ok(())
     }
 
     /// The newest state of all trees is the one after the last commit.
@@ -315,6 +359,25 @@ impl Life<'_> {
         }
         self.clients[1].abort();
         Ok(())
+    }
+}
+
+/// How many ghosts a tree holds.
+fn ghosts(buffer: &Buffer, tree: &Tree) -> usize {
+    let (mut from, mut ghosts) = (Vec::new(), 0);
+    loop {
+        let look = |leaf: &Leaf, _| {
+            let slots = 0..leaf.count();
+            let of_leaf = slots.filter(|slot| leaf.word(*slot).is_ghost()).count();
+            (of_leaf, leaf.upper_fence().map(<[u8]>::to_vec))
+        };
+        let seen = without_misses(|| tree.view(buffer, &from, look));
+        let (of_leaf, next) = seen.expect("every page is there");
+        ghosts += of_leaf;
+        match next {
+            Some(next) => from = next,
+            None => return ghosts,
+        }
     }
 }
 

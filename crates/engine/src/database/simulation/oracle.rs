@@ -2,10 +2,6 @@
 //!
 //! A row has a list of versions, each with the commit that made it, so that the state after any commit
 //! since the last opening can be looked at. So has a table.
-//!
-//! Opening drops what was being built when the power went off, in commits of its own. So what an opening
-//! has found is the state after commit `p` if its last commit is `p` and `k` more, where `k` objects were
-//! being built after `p`: to a table's user those commits do nothing.
 
 use super::world::SimulatedEngine;
 use crate::access::btree::Tree;
@@ -25,16 +21,13 @@ pub(super) type Effect = (TreeId, Vec<u8>, Option<Value>);
 
 type Versions<T> = Vec<(u64, Option<T>)>;
 
-/// More objects are never being built at a time.
-const UNFINISHED_MAX: u64 = 8;
-
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Oracle {
     rows: BTreeMap<TreeId, BTreeMap<Vec<u8>, Versions<Value>>>,
     tables: BTreeMap<String, Versions<Arc<TableEntry>>>,
-    /// How many objects were being built from which commit on.
-    unfinished: Vec<(u64, u64)>,
+    /// Which commit has made a tree, since the last opening.
+    made: BTreeMap<TreeId, u64>,
     /// The last number that was taken.
     pub(super) last: u64,
     /// Everything up to here was acknowledged.
@@ -111,26 +104,33 @@ impl Oracle {
 
     /// A commit, published before, has made a table that, or has dropped it.
     pub(super) fn define(&mut self, csn: u64, name: &str, entry: Option<Arc<TableEntry>>) {
+        let before = self.table(name, csn - 1).cloned();
+        let known: Vec<TreeId> = before.iter().flat_map(|entry| trees(entry)).collect();
+        let new = entry.iter().flat_map(|entry| trees(entry));
+        for tree in new.filter(|tree| !known.contains(tree)) {
+            self.made.insert(tree, csn);
+        }
         self.tables
             .entry(name.to_owned())
             .or_default()
             .push((csn, entry));
     }
 
-    /// From a commit on so many objects more, or less, are being built.
-    pub(super) fn build(&mut self, csn: u64, by: i64) {
-        let before = self.unfinished(csn);
-        let now = before
-            .checked_add_signed(by)
-            .expect("what is finished was begun");
-        self.unfinished.push((csn, now));
+    /// The commit that made a tree; 0 if none since the last opening.
+    pub(super) fn made(&self, tree: TreeId) -> u64 {
+        self.made.get(&tree).copied().unwrap_or_default()
     }
 
-    pub(super) fn unfinished(&self, csn: u64) -> u64 {
-        let begun = self.unfinished.partition_point(|(from, _)| *from <= csn);
-        self.unfinished[..begun]
-            .last()
-            .map_or(0, |(_, count)| *count)
+    /// True if a table had that tree after a commit up to `csn`, since the last opening.
+    fn was_named(&self, tree: TreeId, csn: u64) -> bool {
+        let versions = self.tables.values().flatten();
+        let mut then = versions.filter(|(by, _)| *by <= csn);
+        then.any(|(_, entry)| {
+            entry
+                .iter()
+                .flat_map(|entry| trees(entry))
+                .any(|id| id == tree)
+        })
     }
 
     /// Everything up to `csn` was acknowledged.
@@ -141,21 +141,19 @@ impl Oracle {
     /// Holds an engine that was just opened against what may be found; the last commit that it holds.
     pub(super) fn find(&self, engine: &SimulatedEngine) -> Result<u64, String> {
         let published = engine.core.log.published().0;
-        let mut why = format!(
-            "it ends at {published}, but {} were acknowledged of {}",
-            self.promised, self.last
-        );
-        for dropped in 0..=UNFINISHED_MAX.min(published) {
-            let csn = published - dropped;
-            if csn < self.promised || csn > self.last || self.unfinished(csn) != dropped {
-                continue;
-            }
-            match self.compare(engine, csn) {
-                Ok(()) => return Ok(csn),
-                Err(what) => why = format!("after commit {csn} of {}: {what}", self.last),
-            }
+        if published < self.promised || published > self.last {
+            return Err(format!(
+                "it ends at {published}, but {} were acknowledged of {}",
+                self.promised, self.last
+            ));
         }
-        Err(why)
+        let told = self.compare(engine, published);
+        told.map_err(|what| format!("after commit {published} of {}: {what}", self.last))?;
+        let mut freed = engine.redone.unnamed_trees.iter();
+        if let Some(tree) = freed.find(|tree| self.was_named(**tree, published)) {
+            return Err(format!("opening freed {tree}, which the log should have"));
+        }
+        Ok(published)
     }
 
     /// Why the engine's state is not the one after a commit.
@@ -207,9 +205,8 @@ impl Oracle {
         }
     }
 
-    /// The database goes on after commit `csn`, and its last number is `last`: what came later is lost
-    /// for good, the rest stays.
-    pub(super) fn go_on(&mut self, csn: u64, last: u64) {
+    /// The database goes on after commit `csn`: what came later is lost for good, the rest stays.
+    pub(super) fn go_on(&mut self, csn: u64) {
         for rows in self.rows.values_mut() {
             rows.retain(|_, versions| settle(versions, csn));
         }
@@ -218,15 +215,17 @@ impl Oracle {
             .tables
             .values()
             .filter_map(|versions| at(versions, csn));
-        let mut trees = Vec::new();
-        for table in tables {
-            trees.push(table.tree);
-            trees.extend(table.indexes.iter().map(|index| index.tree));
-        }
-        self.rows.retain(|tree, _| trees.contains(tree));
-        self.unfinished.clear();
-        (self.last, self.promised) = (last, last);
+        let there: Vec<TreeId> = tables.flat_map(|table| trees(table)).collect();
+        self.rows.retain(|tree, _| there.contains(tree));
+        self.made.clear();
+        (self.last, self.promised) = (csn, csn);
     }
+}
+
+/// The trees of a table.
+fn trees(entry: &TableEntry) -> impl Iterator<Item = TreeId> + use<'_> {
+    let indexes = entry.indexes.iter().map(|index| index.tree);
+    indexes.chain([entry.tree])
 }
 
 /// Leaves the one version that is in force after a commit; false if there is none.

@@ -26,6 +26,9 @@ finds! {
     unfinished_objects_that_stay_are_found: KeepUnfinished within 300,
     a_catalogue_apart_from_its_trees_is_found: CatalogApart within 400,
     a_drop_that_is_not_in_the_log_is_found: DropUnlogged within 300,
+    using_what_was_made_later_is_found: UseMadeLater within 300,
+    forgotten_ghosts_are_found: ForgetGhosts within 300,
+    a_failed_build_that_stays_is_found: KeepFailedBuild within 300,
     reading_what_is_not_stable_is_found: ReadUnstable within 300,
     a_refusal_before_its_reason_is_stable_is_found: RefuseUnstable within 300,
 }

@@ -115,4 +115,8 @@ fn assert_exercised(tally: &Tally) {
         tally.checkpoints > 100 && tally.unfinished > 20 && tally.full > 10,
         "{tally:?}"
     );
+    assert!(
+        tally.failed_builds > 3 && tally.made_later > 20 && tally.long > 10,
+        "{tally:?}"
+    );
 }

@@ -60,7 +60,8 @@ impl Life<'_> {
         }
     }
 
-    /// A table that the transaction has used, or one that is defined at its read point as it is now.
+    /// A table that the transaction has used, or one that is defined at its read point as it is now; now
+    /// and then one that was made or changed later.
     pub(super) fn table(&mut self, at: usize) -> Option<Table> {
         let World { random, oracle, .. } = &mut *self.world;
         let txn = self.clients[at]
@@ -76,7 +77,8 @@ impl Life<'_> {
             return None;
         }
         let entry = tables[random.usize(0..tables.len())];
-        if oracle.table(entry.schema.name(), txn.point) != Some(entry) {
+        let is_known = oracle.table(entry.schema.name(), txn.point) == Some(entry);
+        if !is_known && random.u8(0..3) > 0 {
             return None;
         }
         let tree = |id| {
@@ -93,9 +95,11 @@ impl Life<'_> {
         let known = txn
             .tables
             .iter()
-            .any(|known| known.entry.tree == entry.tree);
-        if !known {
-            txn.tables.push(table.clone());
+            .position(|known| known.entry.tree == entry.tree);
+        match known {
+            None => txn.tables.push(table.clone()),
+            // A handle that was renewed is no longer good.
+            Some(at) => txn.tables[at] = table.clone(),
         }
         Some(table)
     }

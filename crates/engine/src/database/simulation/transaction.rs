@@ -131,6 +131,32 @@ impl Transaction {
         self.holds(oracle, point)
     }
 
+    /// A tree was read, so it was there at the read point.
+    pub(super) fn used(&self, oracle: &Oracle, tree: TreeId) -> Result<(), String> {
+        let (made, point) = (oracle.made(tree), self.point);
+        if made > point {
+            return Err(format!(
+                "{tree}, made at {made}, was read by a {:?} at {point}",
+                self.begin
+            ));
+        }
+        Ok(())
+    }
+
+    /// It was told that something was made later than what it reads.
+    pub(super) fn has_met_made_later(&self, oracle: &Oracle) -> Result<(), String> {
+        let tables = self.tables.iter();
+        let mut trees = tables.flat_map(|table| table.indexes.iter().chain([&table.rows]));
+        let is_later = trees.any(|tree| oracle.made(tree.id) > self.point);
+        if self.begin == Begin::Serializable || !is_later {
+            return Err(format!(
+                "a {:?} at {} has met what was made later, but nothing was",
+                self.begin, self.point
+            ));
+        }
+        Ok(())
+    }
+
     /// Everything that was read is so after that commit.
     pub(super) fn holds(&self, oracle: &Oracle, csn: u64) -> Result<(), String> {
         for seen in &self.seen {

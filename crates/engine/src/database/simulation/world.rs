@@ -1,7 +1,9 @@
 //! A world: the disk, the options by random, and how its database is opened.
 
+use super::beside::Pace;
 use super::oracle::Oracle;
 use crate::buffer::reset_forced_misses;
+use crate::catalog::CATALOG_TREE;
 use crate::database::engine::Engine;
 use crate::database::open::{create, open};
 use crate::error::Error;
@@ -45,8 +47,14 @@ pub(super) struct Tally {
     pub(super) recycled: u64,
     /// Openings that redid commits from the log.
     pub(super) redone: u64,
-    /// Openings that dropped what was being built.
+    /// Openings that freed what was being built.
     pub(super) unfinished: u64,
+    /// Definitions that failed and left everything as it was.
+    pub(super) failed_builds: u64,
+    /// Commits that were refused because the log was too long.
+    pub(super) long: u64,
+    /// Snapshots that met what was made later.
+    pub(super) made_later: u64,
     /// Times that the disk was full and the work could go on.
     pub(super) full: u64,
 }
@@ -70,6 +78,9 @@ impl Tally {
             &mut self.recycled,
             &mut self.redone,
             &mut self.unfinished,
+            &mut self.failed_builds,
+            &mut self.long,
+            &mut self.made_later,
             &mut self.full,
         ];
         let others = [
@@ -88,6 +99,9 @@ impl Tally {
             other.recycled,
             other.redone,
             other.unfinished,
+            other.failed_builds,
+            other.long,
+            other.made_later,
             other.full,
         ];
         for (mine, other) in mine.into_iter().zip(others) {
@@ -107,8 +121,11 @@ pub(super) struct World {
     pub(super) ids: u32,
     /// Rows are long, so that the log soon goes round its segments.
     pub(super) is_heavy: bool,
-    /// Checkpoints take long, beside many commits.
-    pub(super) is_slow: bool,
+    /// How checkpoints are made.
+    pub(super) pace: Pace,
+    /// Beyond so many bytes of log commits are refused: if nobody checkpoints, fewer than options allow,
+    /// so that it comes to that.
+    pub(super) log_bytes_max: u64,
     /// A database was made and may be expected to be there.
     pub(super) is_made: bool,
 }
@@ -132,13 +149,23 @@ impl World {
     pub(super) fn new(seed: u64) -> World {
         let mut random = Rng::with_seed(seed);
         let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
+        let options = options(&mut random);
+        let is_lazy = random.u8(0..6) == 0;
         World {
             disk: SimulatedDisk::new(seed, metadata),
-            options: options(&mut random),
+            log_bytes_max: if is_lazy {
+                40 << 10
+            } else {
+                2 * options.checkpoint_segment_bytes
+            },
+            options,
             oracle: Oracle::default(),
             ids: [8, 30, 120][random.usize(0..3)],
             is_heavy: random.u8(0..3) == 0,
-            is_slow: random.u8(0..3) == 0,
+            pace: Pace {
+                is_slow: random.u8(0..3) == 0,
+                is_lazy,
+            },
             random,
             tally: Tally::default(),
             is_made: false,
@@ -155,13 +182,15 @@ impl World {
                 Err(error) => return Err(error.into()),
                 Ok(engine) => {
                     self.is_made = true;
+                    engine.core.cap_log(self.log_bytes_max);
                     return Ok(engine);
                 }
             }
         }
         let (engine, csn) = self.recover(&self.disk)?;
         self.is_made = true;
-        self.oracle.go_on(csn, engine.core.log.published().0);
+        self.oracle.go_on(csn);
+        engine.core.cap_log(self.log_bytes_max);
         Ok(engine)
     }
 
@@ -211,8 +240,16 @@ fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     if !engine.catalog().unfinished().is_empty() {
         return Err("something is still being built".to_owned());
     }
-    // Those that opening itself has made, by dropping what was being built, may go.
-    engine.core.sweep();
+    let mut named = engine.catalog().trees();
+    named.insert(CATALOG_TREE);
+    if let Some(spare) = engine
+        .forest
+        .trees()
+        .iter()
+        .find(|tree| !named.contains(&tree.id))
+    {
+        return Err(format!("{} belongs to no table", spare.id));
+    }
     for tree in engine.forest.trees() {
         let ghosts = strip_ghosts(&engine.core.buffer, &tree);
         if !matches!(ghosts, Ok(0)) {

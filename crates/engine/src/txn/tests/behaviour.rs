@@ -547,6 +547,94 @@ fn limits_on_keys_values_and_sessions_are_told_clearly() {
     store.assert_clean();
 }
 
+/// Makes a row as long as that by a patch, in a transaction of its own.
+fn resize_one(session: &mut super::fixture::TestSession, store: &Store, key: &[u8], bytes: u16) {
+    let [low, high] = bytes.to_le_bytes();
+    session
+        .patch(&store.tree, key, resize, &[low, high, 1])
+        .unwrap();
+}
+
+#[test]
+fn a_commit_that_fits_into_a_record_is_taken_whatever_the_session_wrote_before() {
+    let store = store();
+    let keys: Vec<[u8; 2]> = (0..40).map(|key: u16| key.to_be_bytes()).collect();
+    store.apply(|session| {
+        let put = |key| session.put(&store.tree, key, b"short").unwrap();
+        keys.iter().map(|key| &key[..]).for_each(put);
+    });
+    let mut session = store.session();
+    // Long rows: one that a patch makes, and one that is put.
+    session.begin(Begin::Serializable).unwrap();
+    resize_one(&mut session, &store, &keys[0], 30_000);
+    session
+        .put(&store.other, b"long", &vec![1; 30_000])
+        .unwrap();
+    session.commit().unwrap();
+    // Many short ones, of which each could have been as long.
+    session.begin(Begin::Serializable).unwrap();
+    for key in &keys[1..] {
+        session.patch(&store.tree, key, append, b"er").unwrap();
+    }
+    session.commit().unwrap();
+    // Many short ones beside a long one, whichever comes first.
+    for long in [1, 20, 39] {
+        session.begin(Begin::Serializable).unwrap();
+        for (at, key) in keys.iter().enumerate().skip(1) {
+            resize_one(
+                &mut session,
+                &store,
+                key,
+                if at == long { 50_000 } else { 30 },
+            );
+        }
+        session.commit().unwrap();
+    }
+    // What is overwritten before the commit is no part of it.
+    session.begin(Begin::Serializable).unwrap();
+    for round in 0..10 {
+        session
+            .put(&store.other, b"over", &vec![round; 20_000])
+            .unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    store.assert_clean();
+}
+
+#[test]
+fn the_longest_record_is_taken_and_one_byte_more_is_not() {
+    let store = store();
+    store.apply(|session| session.put(&store.tree, b"row", b"").unwrap());
+    let mut session = store.session();
+    // Kind, tree, key's length, key, value's length in three digits.
+    let most = (64 << 10) - (1 + 1 + 1 + 3 + 3);
+    for bytes in [most - 1, most, most + 1, most + 40] {
+        for is_patched in [false, true] {
+            if is_patched && bytes > usize::from(u16::MAX) {
+                continue;
+            }
+            session.begin(Begin::Serializable).unwrap();
+            if is_patched {
+                resize_one(&mut session, &store, b"row", bytes as u16);
+            } else {
+                session.put(&store.tree, b"row", &vec![2; bytes]).unwrap();
+            }
+            let told = session.commit();
+            if bytes <= most {
+                told.unwrap();
+            } else {
+                assert!(
+                    matches!(told, Err(Error::TooLarge { .. })),
+                    "{bytes}: {told:?}"
+                );
+            }
+        }
+    }
+    drop(session);
+    store.assert_clean();
+}
+
 #[test]
 fn a_dropped_tree_is_a_conflict_for_those_who_used_it() {
     let store = store();

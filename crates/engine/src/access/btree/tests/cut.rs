@@ -63,7 +63,7 @@ fn rows_of(disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
     buffer.set_next_page(next);
     let tree = Tree::existing(TreeId(5), root);
     assert_eq!(tree.check(&buffer), Vec::<String>::new());
-    Bed { buffer, tree }.scan()
+    Bed::of(buffer, tree).scan()
 }
 
 fn run(seed: u64, pre_image_pages: u64) -> u64 {

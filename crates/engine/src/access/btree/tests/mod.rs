@@ -3,6 +3,7 @@
 
 mod cut;
 mod damage;
+mod merge;
 mod model;
 mod support;
 mod threads;

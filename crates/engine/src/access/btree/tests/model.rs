@@ -142,7 +142,7 @@ fn a_bulk_built_tree_is_sound_and_holds_its_rows() {
         let fill = random.u32(50..=100);
         let tree = Tree::bulk(TreeId(8), &buffer, rows.iter(), Csn(4), fill).expect("memory");
         assert_eq!(tree.check(&buffer), Vec::<String>::new(), "seed {seed}");
-        let bed = Bed { buffer, tree };
+        let bed = Bed::of(buffer, tree);
         assert!(bed.scan().into_iter().eq(rows.clone()), "seed {seed}");
         // It goes on like any other.
         let mut model = rows;

@@ -5,14 +5,15 @@ use crate::access::btree::{Blocked, Tree};
 use crate::buffer::Word;
 use crate::buffer::{Buffer, BufferOptions, Leaf, Miss, Stop, without_misses};
 use crate::ids::{Csn, TreeId};
+use std::sync::Arc;
 
 /// Key and value.
 pub(super) type Row = (Vec<u8>, Vec<u8>);
 
 /// A tree and its buffer.
 pub(super) struct Bed {
-    pub(super) buffer: Buffer,
-    pub(super) tree: Tree,
+    pub(super) buffer: Arc<Buffer>,
+    pub(super) tree: Arc<Tree>,
 }
 
 /// Tiny pages, a miss at every so manieth page.
@@ -28,7 +29,22 @@ impl Bed {
     pub(super) fn new(options: &BufferOptions) -> Bed {
         let buffer = Buffer::new(options);
         let tree = Tree::create(TreeId(5), &buffer).expect("memory for one page");
-        Bed { buffer, tree }
+        Bed::of(buffer, tree)
+    }
+
+    pub(super) fn of(buffer: Buffer, tree: Tree) -> Bed {
+        Bed {
+            buffer: Arc::new(buffer),
+            tree: Arc::new(tree),
+        }
+    }
+
+    /// The same tree under a new handle.
+    pub(super) fn renewed(&self) -> Bed {
+        Bed {
+            buffer: Arc::clone(&self.buffer),
+            tree: self.tree.renewed(),
+        }
     }
 
     /// Inserts or replaces a row. `on_full` is called when the pool of pre-images is.
@@ -59,26 +75,26 @@ impl Bed {
         }
     }
 
-    /// Removes a row, and its leaf if that is empty then. True if it was there.
+    /// Removes a row, and its leaf if that is poor then. True if it was there.
     pub(super) fn remove(&self, key: &[u8], on_full: &mut dyn FnMut()) -> bool {
         let change = |leaf: &mut Leaf| {
             let slot = leaf.search(key).ok()?;
             let stub = stub_of(leaf, slot);
             leaf.remove(slot);
-            Some((stub, leaf.count() == 0))
+            Some((stub, leaf.is_poor()))
         };
         let found = loop {
             if let Some(found) = self.change(key, on_full, change) {
                 break found;
             }
         };
-        let Some((stub, is_empty)) = found else {
+        let Some((stub, is_poor)) = found else {
             return false;
         };
         if let Some(stub) = stub {
             overflow::free(&self.buffer, stub);
         }
-        if is_empty {
+        if is_poor {
             without_misses(|| self.tree.tidy(&self.buffer, key));
         }
         true

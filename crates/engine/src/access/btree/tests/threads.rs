@@ -93,6 +93,29 @@ fn threads_find_what_they_wrote_while_leaves_split_and_go() {
     }
 }
 
+/// Whoever still writes through the old handle of a tree splits and unlinks the same pages.
+#[test]
+fn two_handles_of_a_tree_change_its_structure_one_at_a_time() {
+    for seed in 0..4 {
+        let old = Bed::new(&options(None));
+        let new = old.renewed();
+        let lost: u64 = std::thread::scope(|scope| {
+            let changers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let bed = if thread % 2 == 0 { &old } else { &new };
+                    scope.spawn(move || changer(bed, seed, thread, 2000))
+                })
+                .collect();
+            let lost = changers
+                .into_iter()
+                .map(|changer| changer.join().expect("no panic"));
+            lost.sum()
+        });
+        assert_eq!(lost, 0, "seed {seed}");
+        assert_eq!(new.tree.check(&new.buffer), Vec::<String>::new());
+    }
+}
+
 #[test]
 fn a_split_that_unlatches_too_early_is_found() {
     let found = (0..40).any(|seed| run(seed, 1000, Some(Plant::SplitUnlatched)) > 0);

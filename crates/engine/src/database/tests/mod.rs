@@ -1,0 +1,7 @@
+//! A database as its parts work together.
+
+mod define;
+mod full;
+mod ghosts;
+mod limits;
+mod whole;
