@@ -258,6 +258,8 @@ fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
     gather(&root().join("crates"), "rs", &mut found);
     gather(&root().join("examples"), "rs", &mut found);
+    gather(&root().join("fuzz/src"), "rs", &mut found);
+    gather(&root().join("fuzz/targets"), "rs", &mut found);
     assert!(found.len() > 20, "the sources were found");
     found
 }

@@ -82,6 +82,9 @@ mod database;
 mod distribution;
 mod error;
 mod forest;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod ids;
 pub mod log;
 mod options;
@@ -89,6 +92,7 @@ mod plant;
 mod recovery;
 #[cfg(test)]
 mod seeds;
+mod sync;
 mod table;
 mod txn;
 

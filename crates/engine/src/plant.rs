@@ -107,6 +107,22 @@ pub(crate) enum Plant {
     ReadUnstable,
     /// A refusal is told before what it stems from is stable.
     RefuseUnstable,
+    /// Who still waits at a slot of the log's ring is forgotten when a later commit takes the slot.
+    ForgetSleepers,
+    /// A commit that fills a gap does not look for those who sleep behind it.
+    LeaveGapSleepers,
+    /// A number that is given up does not look for those who sleep behind it.
+    LeaveVoidSleepers,
+    /// Who waits for a commit sleeps without another look after it has registered.
+    LookOnce,
+    /// A failure of the log wakes nobody.
+    FailQuietly,
+    /// Who enters the gate looks whether it is closed before it is counted.
+    LookBeforeCounting,
+    /// Who leaves the gate does not look whether somebody waits to close it.
+    LeaveQuietly,
+    /// Who leaves the gate wakes without the mutex under which the closer looks.
+    WakeUnlocked,
 }
 
 #[cfg(test)]

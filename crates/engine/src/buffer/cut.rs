@@ -20,7 +20,7 @@ use super::miss::Stop;
 use super::pages::Buffer;
 use crate::ids::PageId;
 use crate::plant::{Plant, planted};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::parking::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a checkpoint writes: all that changed since the last cut.

@@ -20,6 +20,8 @@
 
 pub(crate) mod cut;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod images;
 mod inner;
 mod leaf;

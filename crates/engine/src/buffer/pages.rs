@@ -10,8 +10,8 @@ use super::options::BufferOptions;
 use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
+use crate::sync::parking::Mutex;
 use crossbeam_epoch::Guard;
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -32,6 +32,8 @@
 mod bytes;
 mod change;
 mod codec;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod table;
 #[cfg(test)]
 mod tests;

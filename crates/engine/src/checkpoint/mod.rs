@@ -47,6 +47,8 @@
 mod create;
 mod data_file;
 mod finding;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod inspect;
 mod load;
 mod machine;

@@ -9,7 +9,8 @@ use crate::ids::Csn;
 use crate::log::frame::Kind;
 use crate::log::handle::Log;
 use crate::log::outlet::claim_bytes;
-use std::sync::atomic::{Ordering, fence};
+use crate::plant::{Plant, planted};
+use crate::sync::atomic::{Ordering, fence};
 use syncline_disk::Disk;
 
 /// Room for one record.
@@ -91,7 +92,7 @@ impl<D: Disk> Reserved<'_, D> {
         // slot: at least one of them sees both.
         fence(Ordering::SeqCst);
         let shared = self.log.shared();
-        if shared.ring.is_published(self.csn.next()) {
+        if shared.ring.is_published(self.csn.next()) && !planted(Plant::LeaveGapSleepers) {
             shared.hand_over();
         }
         Ticket { csn: self.csn }
@@ -100,8 +101,11 @@ impl<D: Disk> Reserved<'_, D> {
     /// Gives the number up: the transaction was refused after it had taken it.
     pub fn void(mut self) {
         self.fill(Kind::Void, &mut Vec::new(), 0);
-        // Commits behind this one may have found a gap and gone to sleep.
-        self.log.shared().hand_over();
+        // Commits behind this one may have found a gap and gone to sleep; fenced as above.
+        fence(Ordering::SeqCst);
+        if !planted(Plant::LeaveVoidSleepers) {
+            self.log.shared().hand_over();
+        }
     }
 
     #[inline]

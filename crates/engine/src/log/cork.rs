@@ -6,7 +6,7 @@
 //! `corked_bytes_max` in one pass. So what all workers stage in one round goes out in one write.
 
 use crate::log::ring::NO_WORKER;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 /// The most workers that can be told apart. Commits of further ones are written by the writer thread.
 pub(super) const WORKERS_MAX: usize = 64;
@@ -26,7 +26,7 @@ pub(super) struct Workers {
 impl Default for Workers {
     fn default() -> Workers {
         Workers {
-            states: [const { AtomicU8::new(FREE) }; WORKERS_MAX],
+            states: std::array::from_fn(|_| AtomicU8::new(FREE)),
             away: AtomicU32::new(0),
         }
     }

@@ -43,6 +43,9 @@ pub(super) const FORMAT: u16 = 1;
 
 const MAGIC: [u8; 4] = *b"SLFR";
 
+/// Above every number of a commit, a frame or a segment: a row's word keeps 48 bits of its commit's.
+pub(super) const NUMBERS_END: u64 = 1 << 48;
+
 /// What a frame holds, and who wrote it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
@@ -157,7 +160,19 @@ pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
         return format_fits.then_some((header, right));
     }
     let sound = right == crc || planted(Plant::SkipChecksum);
-    (format_fits && sound).then_some((header, crc))
+    (format_fits && sound && is_sensible(&header)).then_some((header, crc))
+}
+
+/// Sums that reading relies on. A frame that fails here was made by a program with a bug, or damaged in a
+/// way that its checksum does not show.
+fn is_sensible(header: &FrameHeader) -> bool {
+    // Each record that a frame holds whole has a header.
+    let records_max = header.payload_bytes as usize / RECORD_HEADER_BYTES;
+    let is_counted = header.flags.fragment || header.count as usize <= records_max;
+    is_counted
+        && (1..NUMBERS_END).contains(&header.first.0)
+        && (1..NUMBERS_END).contains(&header.number.0)
+        && header.stable < header.number
 }
 
 /// How many bytes a frame that begins with those takes, as far as its header can be believed.

@@ -11,6 +11,7 @@ use crate::log::stats::Stats;
 use crate::log::threads::{Running, Threads};
 use crate::log::wait::{Completion, block};
 use crate::log::worker::Worker;
+use crate::sync::thread::yield_now;
 use std::path::Path;
 use std::sync::Arc;
 use syncline_disk::{Disk, File};
@@ -185,7 +186,7 @@ impl<D: Disk> Log<D> {
             self.check()?;
             if self.shared.drive(NO_WORKER, &Until::Idle) == 0 {
                 // Somebody else is writing it.
-                std::thread::yield_now();
+                yield_now();
             }
         }
         Ok(())
@@ -312,7 +313,7 @@ impl<D: Disk> Log<D> {
                 Err(_) if wrote => {}
                 Err(Lack::Space) if self.shared.prepare_segment(true)? => {}
                 // Others publish, write or prepare what is lacking.
-                Err(Lack::Slots | Lack::Space) => std::thread::yield_now(),
+                Err(Lack::Slots | Lack::Space) => yield_now(),
             }
         };
         let waited = clock::now().saturating_sub(started);

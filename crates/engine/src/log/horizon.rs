@@ -7,8 +7,9 @@
 use crate::error::Error;
 use crate::ids::Csn;
 use crate::plant::{Plant, planted};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use crate::sync::OnceLock;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// See the module.
 #[derive(Debug)]

@@ -54,6 +54,8 @@
 mod commit;
 mod cork;
 mod frame;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod handle;
 mod horizon;
 mod job;
@@ -75,6 +77,8 @@ mod threads;
 mod wait;
 mod worker;
 
+#[cfg(all(test, any(loom, shuttle)))]
+mod models;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

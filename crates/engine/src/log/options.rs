@@ -118,14 +118,13 @@ impl Options {
             }
         };
         rule(
-            unit.is_power_of_two() && (512..=4096).contains(&unit),
+            is_unit(self.frame_unit_bytes),
             "frame_unit_bytes",
             unit,
             "it must be 512, 1024, 2048 or 4096, as devices' blocks are",
         )?;
         rule(
-            (16 << 10..=1 << 30).contains(&self.segment_bytes)
-                && self.segment_bytes.is_multiple_of(unit),
+            is_segment(self.segment_bytes, self.frame_unit_bytes),
             "segment_bytes",
             self.segment_bytes,
             "it must lie between 16 KiB and 1 GiB and be a multiple of frame_unit_bytes",
@@ -164,6 +163,16 @@ impl Options {
             "it must lie between 1 byte and 16 MiB",
         )
     }
+}
+
+/// True if frames may be multiples of so many bytes.
+pub(super) fn is_unit(bytes: u32) -> bool {
+    bytes.is_power_of_two() && (512..=4096).contains(&bytes)
+}
+
+/// True if a segment with frames of that unit may have so many bytes.
+pub(super) fn is_segment(bytes: u64, unit_bytes: u32) -> bool {
+    (16 << 10..=1 << 30).contains(&bytes) && bytes.is_multiple_of(unit_bytes.into())
 }
 
 #[cfg(test)]

@@ -35,8 +35,8 @@
 
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
-use crate::log::frame::array;
-use crate::log::options::Durability;
+use crate::log::frame::{NUMBERS_END, array};
+use crate::log::options::{self, Durability};
 use crate::plant::{Plant, planted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -145,7 +145,7 @@ pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
         2 => Durability::Full,
         _ => return HeaderRead::Bad,
     };
-    HeaderRead::Sound(SegmentHeader {
+    let header = SegmentHeader {
         database: DatabaseId(array(bytes, 16)),
         number: SegmentNumber(u64::from_le_bytes(array(bytes, 32))),
         previous: SegmentNumber(u64::from_le_bytes(array(bytes, 40))),
@@ -158,7 +158,24 @@ pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
         by_recovery: bytes[85] != 0,
         mid_record: bytes[86] != 0,
         wall_ns: u64::from_le_bytes(array(bytes, 88)),
-    })
+    };
+    if is_sensible(&header) {
+        HeaderRead::Sound(header)
+    } else {
+        HeaderRead::Bad
+    }
+}
+
+/// Sizes and sums that reading relies on. A header that fails here was made by a program with a bug, or
+/// damaged in a way that its checksum does not show.
+fn is_sensible(header: &SegmentHeader) -> bool {
+    let is_prepared_only = header.number == SegmentNumber(0);
+    options::is_unit(header.unit_bytes)
+        && options::is_segment(header.segment_bytes, header.unit_bytes)
+        && (1..NUMBERS_END).contains(&header.first.0)
+        && header.number.0 < NUMBERS_END
+        && header.after.0 < NUMBERS_END
+        && (is_prepared_only || header.previous < header.number)
 }
 
 /// A prepared file, open for the log's writes.

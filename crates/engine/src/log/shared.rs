@@ -25,9 +25,10 @@ use crate::log::segments::Preparation;
 use crate::log::signal::Signal;
 use crate::log::stats::SharedStats;
 use crate::plant::{Plant, planted};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use syncline_disk::Disk;
 use syncline_metering::{Module, tag};
 
@@ -169,6 +170,9 @@ impl<D: Disk> Shared<D> {
     pub(super) fn end(&self, done: Done<D::File>, me: u32) -> Woken {
         let mut outlet = self.outlet();
         self.flying.fetch_sub(1, Ordering::SeqCst);
+        // Whoever publishes fences, too, before it looks at `flying`: it sees that this job has landed,
+        // or the looks at the ring that follow here see its record.
+        fence(Ordering::SeqCst);
         let finished = outlet.finish(done);
         let range = match &finished {
             Finished::Horizon(to) => (self.horizon.advance(*to), *to),
@@ -315,6 +319,9 @@ impl<D: Disk> Shared<D> {
 
     /// Wakes everybody who waits, since what they wait for will not come.
     fn wake_all(&self) {
+        if planted(Plant::FailQuietly) {
+            return;
+        }
         let next = self.ring.next();
         for csn in self.horizon.get().0 + 1..next.0 {
             while let Some((waker, _)) = self.ring.take_waker(Csn(csn)) {

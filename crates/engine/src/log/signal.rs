@@ -4,8 +4,8 @@
 //! States: quiet, raised, stopped. `raise` moves quiet to raised; `wait` takes raised back to quiet;
 //! stopped is final.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::atomic::{AtomicU8, Ordering};
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 const QUIET: u8 = 0;
 const RAISED: u8 = 1;

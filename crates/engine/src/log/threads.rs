@@ -5,8 +5,8 @@
 use crate::error::{Error, Result};
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, Until};
+use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use syncline_disk::Disk;
 
 /// Whether a log has threads of its own. Without them it moves when somebody waits: in simulations.
@@ -50,7 +50,7 @@ impl Running {
     }
 
     fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
-        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = Builder::new().name(name.to_owned());
         let handle = thread
             .spawn(body)
             .map_err(|source| Error::Thread { source })?;

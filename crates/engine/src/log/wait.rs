@@ -7,12 +7,14 @@ use crate::error::Result;
 use crate::log::commit::Ticket;
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, Until};
+use crate::plant::{Plant, planted};
+use crate::sync::thread::{Thread, current, park};
+use crate::sync::thread_local;
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
 use syncline_disk::Disk;
 
 /// A ticket as a future: ready when the commit is complete, or when the log has failed.
@@ -96,12 +98,12 @@ pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
             continue;
         }
         name = with_thread_waker(|waker| shared.ring.register(csn, NO_WORKER, waker, name));
-        if let Some(outcome) = over() {
+        if let Some(outcome) = over().filter(|_| !planted(Plant::LookOnce)) {
             shared.ring.deregister(csn, name);
             return outcome;
         }
         if shared.is_busy() || shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) == 0 {
-            std::thread::park();
+            park();
         } else if over().is_some() {
             shared.hand_over();
         }
@@ -126,9 +128,8 @@ fn with_thread_waker<R>(body: impl FnOnce(&Waker) -> R) -> R {
     thread_local! {
         static WAKER: RefCell<Option<Waker>> = const { RefCell::new(None) };
     }
-    WAKER.with_borrow_mut(|waker| {
-        let waker =
-            waker.get_or_insert_with(|| Waker::from(Arc::new(Unpark(std::thread::current()))));
-        body(waker)
+    WAKER.with(|waker| {
+        let mut waker = waker.borrow_mut();
+        body(waker.get_or_insert_with(|| Waker::from(Arc::new(Unpark(current())))))
     })
 }

@@ -6,6 +6,8 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::log::Log;
 use crate::plant::{Plant, planted};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::thread::yield_now;
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
 use crate::txn::gate::{Closed, Gate, Section};
@@ -15,7 +17,6 @@ use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use syncline_disk::Disk;
 
@@ -374,6 +375,6 @@ pub(super) fn pause(looks: u32) {
     } else if looks < 32 {
         std::hint::spin_loop();
     } else {
-        std::thread::yield_now();
+        yield_now();
     }
 }

@@ -15,7 +15,7 @@ use crate::buffer::Word;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
-use parking_lot::{Mutex, MutexGuard};
+use crate::sync::parking::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -16,16 +16,18 @@
 //! way, and wakes the closer under the mutex under which the closer looked: no wake-up is lost. The
 //! subtraction releases and the closer's look acquires: what the sections wrote is visible to it.
 
+use crate::plant::{Plant, planted};
+use crate::sync::IS_MODEL;
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::parking::{Condvar, Mutex, MutexGuard};
 use crate::txn::step::{Step, step, stepped};
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How many counters there are. Two sessions on one counter are right too, only slower.
-const COUNTERS: usize = 64;
+const COUNTERS: usize = if IS_MODEL { 2 } else { 64 };
 
 /// How often a closer looks before it sleeps: a section lasts about a microsecond.
-const LOOKS: u32 = 200;
+const LOOKS: u32 = if IS_MODEL { 1 } else { 200 };
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -59,7 +61,7 @@ pub(crate) struct Closed {
 impl Gate {
     pub(crate) fn new() -> Arc<Gate> {
         Arc::new(Gate {
-            counters: [const { Counter(AtomicU64::new(0)) }; COUNTERS],
+            counters: std::array::from_fn(|_| Counter::default()),
             closed: AtomicBool::new(false),
             taken: Mutex::new(false),
             changed: Condvar::new(),
@@ -70,12 +72,16 @@ impl Gate {
     #[inline]
     pub(crate) fn try_enter(&self, seat: u32) -> Option<Section<'_>> {
         let counter = &self.counters[seat as usize % COUNTERS];
+        if planted(Plant::LookBeforeCounting) && self.closed.load(Ordering::SeqCst) {
+            return None;
+        }
         counter.0.fetch_add(1, Ordering::SeqCst);
         let section = Section {
             counted: Some((self, counter)),
         };
         // Refused, the section ends at once, which wakes the closer if it has seen it.
-        (!self.closed.load(Ordering::SeqCst)).then_some(section)
+        let is_open = planted(Plant::LookBeforeCounting) || !self.closed.load(Ordering::SeqCst);
+        is_open.then_some(section)
     }
 
     /// Starts a section, waiting while the gate is closed. The caller holds nothing others wait for.
@@ -144,9 +150,9 @@ impl Gate {
         self.counters.iter().all(at_rest)
     }
 
-    fn wait(&self, taken: &mut parking_lot::MutexGuard<'_, bool>) {
+    fn wait(&self, taken: &mut MutexGuard<'_, bool>) {
         if stepped() {
-            parking_lot::MutexGuard::unlocked(taken, || step(Step::Gate));
+            MutexGuard::unlocked(taken, || step(Step::Gate));
         } else {
             self.changed.wait(taken);
         }
@@ -154,7 +160,9 @@ impl Gate {
 
     fn wake(&self) {
         // The mutex orders this after the look of whoever is about to wait.
-        drop(self.taken.lock());
+        if !planted(Plant::WakeUnlocked) {
+            drop(self.taken.lock());
+        }
         self.changed.notify_all();
     }
 }
@@ -190,7 +198,7 @@ impl Drop for Section<'_> {
     fn drop(&mut self) {
         if let Some((gate, counter)) = self.counted {
             counter.0.fetch_sub(1, Ordering::SeqCst);
-            if gate.closed.load(Ordering::SeqCst) {
+            if gate.closed.load(Ordering::SeqCst) && !planted(Plant::LeaveQuietly) {
                 gate.wake();
             }
         }

@@ -50,10 +50,14 @@ mod batch;
 mod commit;
 mod conflict;
 mod core;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod garbage;
 mod gate;
 mod hash;
 mod lock;
+#[cfg(all(test, any(loom, shuttle)))]
+mod models;
 mod read;
 mod read_set;
 mod record;

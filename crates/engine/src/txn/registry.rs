@@ -16,15 +16,15 @@
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
-use parking_lot::Mutex;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::parking::Mutex;
+use crate::sync::{IS_MODEL, OnceLock};
 
 const IDLE: u64 = u64::MAX;
 const DOOMED: u64 = u64::MAX - 1;
 
-const CHUNK: usize = 64;
-const CHUNKS: usize = 1024;
+const CHUNK: usize = if IS_MODEL { 2 } else { 64 };
+const CHUNKS: usize = if IS_MODEL { 2 } else { 1024 };
 
 /// The most sessions at a time.
 pub(crate) const SESSIONS_MAX: usize = CHUNK * CHUNKS;

@@ -27,10 +27,11 @@
 
 use crate::buffer::Word;
 use crate::ids::{Csn, TreeId};
-use parking_lot::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering};
+use crate::sync::IS_MODEL;
+use crate::sync::atomic::{AtomicI64, Ordering};
+use crate::sync::parking::Mutex;
 
-const SHARDS_SHIFT: u32 = 6;
+const SHARDS_SHIFT: u32 = if IS_MODEL { 1 } else { 6 };
 const NONE: u32 = u32::MAX;
 const PENDING: u64 = u64::MAX;
 

@@ -10,8 +10,8 @@ use super::tree::Tree;
 use crate::buffer::{Branches, Buffer, Content, Frame, Inner, Leaf, SplitPlan};
 use crate::ids::PageId;
 use crate::plant::{Plant, planted};
+use crate::sync::parking::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
-use parking_lot::{RwLock, RwLockWriteGuard};
 
 /// An inner node on the way to a leaf, and which child was taken.
 pub(super) struct Step<'g> {

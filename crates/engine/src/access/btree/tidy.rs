@@ -16,8 +16,8 @@ use super::split::{Step, Way};
 use super::tree::Tree;
 use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR};
 use crate::ids::PageId;
+use crate::sync::parking::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
-use parking_lot::{RwLock, RwLockWriteGuard};
 
 /// Two nodes are merged if they then take no more than this part of a page.
 const MERGED: (usize, usize) = (4, 5);

@@ -3,7 +3,7 @@
 use crate::access::btree::Tree;
 use crate::buffer::{Buffer, BufferOptions};
 use crate::ids::{DatabaseId, TreeId};
-use crate::log::{Log, Options};
+use crate::log::{Log, Options, Threads};
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::session::Session;
 use crate::txn::write_set::PatchFailure;
@@ -14,21 +14,21 @@ use std::sync::Arc;
 use syncline_disk::SimulatedDisk;
 use syncline_disk::simulated::Metadata;
 
-pub(super) type TestSession = Session<SimulatedDisk>;
+pub(in crate::txn) type TestSession = Session<SimulatedDisk>;
 
 /// See the module.
-pub(super) struct Store {
-    pub(super) core: Arc<Core<SimulatedDisk>>,
-    pub(super) tree: Arc<Tree>,
-    pub(super) other: Arc<Tree>,
+pub(in crate::txn) struct Store {
+    pub(in crate::txn) core: Arc<Core<SimulatedDisk>>,
+    pub(in crate::txn) tree: Arc<Tree>,
+    pub(in crate::txn) other: Arc<Tree>,
 }
 
 /// What differs between stores.
-pub(super) struct Shape {
-    pub(super) page_bytes: u32,
-    pub(super) miss_every: Option<u32>,
-    pub(super) pre_image_bytes_max: u64,
-    pub(super) options: TxnOptions,
+pub(in crate::txn) struct Shape {
+    pub(in crate::txn) page_bytes: u32,
+    pub(in crate::txn) miss_every: Option<u32>,
+    pub(in crate::txn) pre_image_bytes_max: u64,
+    pub(in crate::txn) options: TxnOptions,
 }
 
 impl Default for Shape {
@@ -43,14 +43,25 @@ impl Default for Shape {
 }
 
 impl Store {
-    pub(super) fn new(shape: Shape) -> Store {
+    pub(in crate::txn) fn new(shape: Shape) -> Store {
+        Store::with_threads(shape, Threads::Own)
+    }
+
+    /// The same, its log with or without threads of its own.
+    pub(in crate::txn) fn with_threads(shape: Shape, threads: Threads) -> Store {
         let log_options = Options {
             record_bytes_max: 64 << 10,
             segment_bytes: 256 << 10,
             ..Options::tiny()
         };
         let disk = SimulatedDisk::new(1, Metadata::Strict);
-        let log = Log::create(&disk, Path::new("log"), DatabaseId::random(), log_options);
+        let log = Log::create_with(
+            &disk,
+            Path::new("log"),
+            DatabaseId::random(),
+            log_options,
+            threads,
+        );
         let buffer = Buffer::new(&BufferOptions {
             page_bytes: shape.page_bytes,
             miss_every: shape.miss_every,
@@ -66,12 +77,12 @@ impl Store {
         }
     }
 
-    pub(super) fn session(&self) -> TestSession {
+    pub(in crate::txn) fn session(&self) -> TestSession {
         Session::new(&self.core).expect("a seat")
     }
 
     /// Runs a transaction of its own and waits until it is stable.
-    pub(super) fn apply(&self, body: impl Fn(&mut TestSession)) {
+    pub(in crate::txn) fn apply(&self, body: impl Fn(&mut TestSession)) {
         let mut session = self.session();
         let run = session.run(Begin::Serializable, |session| {
             body(session);
@@ -83,7 +94,7 @@ impl Store {
     }
 
     /// Everything in a tree, as a new transaction sees it.
-    pub(super) fn rows(&self, tree: &Arc<Tree>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub(in crate::txn) fn rows(&self, tree: &Arc<Tree>) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut session = self.session();
         session.begin(Begin::Serializable).unwrap();
         let rows = scan_all(&mut session, tree).unwrap();
@@ -92,7 +103,7 @@ impl Store {
     }
 
     /// Asserts that trees are well formed and that nothing is left behind of what nobody needs.
-    pub(super) fn assert_clean(&self) {
+    pub(in crate::txn) fn assert_clean(&self) {
         self.core.log.flush().unwrap();
         // A ghost goes once its commit is stable, an empty leaf with its last ghost.
         self.core.sweep();
@@ -121,21 +132,21 @@ impl Store {
 }
 
 /// The whole range, upwards.
-pub(super) const ALL: Scan<'static> = Scan {
+pub(in crate::txn) const ALL: Scan<'static> = Scan {
     lower: Bound::Unbounded,
     upper: Bound::Unbounded,
     direction: Direction::Ascending,
     limit: usize::MAX,
 };
 
-pub(super) fn scan_all(
+pub(in crate::txn) fn scan_all(
     session: &mut TestSession,
     tree: &Arc<Tree>,
 ) -> crate::Result<Vec<(Vec<u8>, Vec<u8>)>> {
     scan(session, tree, ALL)
 }
 
-pub(super) fn scan(
+pub(in crate::txn) fn scan(
     session: &mut TestSession,
     tree: &Arc<Tree>,
     range: Scan<'_>,
@@ -149,7 +160,11 @@ pub(super) fn scan(
 }
 
 /// A patch: appends its bytes, up to 60 of them altogether.
-pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+pub(in crate::txn) fn append(
+    patch: &[u8],
+    old: &[u8],
+    new: &mut Vec<u8>,
+) -> Result<(), PatchFailure> {
     if old.len() + patch.len() > 60 {
         return Err(PatchFailure::Bound { column: 0 });
     }
@@ -163,7 +178,11 @@ pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), 
     clippy::unnecessary_wraps,
     reason = "it is a patch, and those may fail"
 )]
-pub(super) fn resize(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
+pub(in crate::txn) fn resize(
+    patch: &[u8],
+    old: &[u8],
+    new: &mut Vec<u8>,
+) -> Result<(), PatchFailure> {
     let bytes = u16::from_le_bytes([patch[0], patch[1]]);
     new.extend_from_slice(old);
     new.resize(usize::from(bytes), patch[2]);

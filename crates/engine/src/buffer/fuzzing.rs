@@ -1,0 +1,127 @@
+//! Pages under any bytes: verified, then taken for a leaf or an inner node.
+
+use super::inner::{Branches, Inner};
+use super::leaf::Leaf;
+use super::page::{self, Kind};
+use super::word::Word;
+use crate::fuzzing::{Input, with_a_bit_flipped};
+use crate::ids::{Csn, PageId, TreeId};
+
+const PAGE: PageId = PageId(9);
+const TREE: TreeId = TreeId(3);
+
+/// A page: one byte for its kind and size, then its bytes from offset 28 on.
+pub fn page(data: &[u8]) {
+    if page::verify(data, PAGE).is_ok() {
+        look(data);
+    }
+    let mut input = Input(data);
+    let what = input.byte();
+    let kind = [Kind::Leaf, Kind::Inner, Kind::Overflow][usize::from(what % 3)];
+    let mut image = vec![0; [512, 1024][usize::from(what / 3 % 2)]];
+    let content = input.take(image.len() - 28);
+    image[28..28 + content.len()].copy_from_slice(content);
+    page::label(&mut image, PAGE, TREE, kind, u8::from(kind == Kind::Inner));
+    let crc = page::seal(&mut image, 5);
+    assert_eq!(
+        page::verify(&image, PAGE),
+        Ok(crc),
+        "a sealed page verifies"
+    );
+    let flipped = with_a_bit_flipped(&image, image.len());
+    assert!(
+        page::verify(&flipped, PAGE).is_err(),
+        "a flipped bit is noticed"
+    );
+    assert!(
+        page::verify(&image, PageId(10)).is_err(),
+        "it is another page"
+    );
+    look(&image);
+}
+
+fn look(image: &[u8]) {
+    match page::kind(image).expect("a verified page has a kind") {
+        Kind::Leaf => look_at_leaf(&Leaf::from_image(image.into())),
+        Kind::Inner => look_at_inner(&Inner::from_image(image)),
+        Kind::Overflow => {}
+    }
+}
+
+/// A leaf that its check finds sound can be read: each key is found where it stands.
+fn look_at_leaf(leaf: &Leaf) {
+    if !leaf.check().is_empty() {
+        return;
+    }
+    let mut key = Vec::new();
+    for slot in 0..leaf.count() {
+        leaf.key_into(slot, &mut key);
+        assert_eq!(
+            leaf.search(&key),
+            Ok(slot),
+            "a key is found where it stands"
+        );
+        assert_eq!(leaf.key_bytes(slot), key.len());
+        assert!(leaf.value(slot).len() <= leaf.capacity(slot));
+        assert!(leaf.covers(&key), "keys lie between the fences");
+        let csn = leaf.word(slot).csn();
+        assert!(csn.0 <= leaf.word(slot).0, "a word holds its csn");
+        key.push(0);
+        assert!(leaf.search(&key) == Err(slot + 1) || slot + 1 < leaf.count());
+    }
+    leaf.warm();
+}
+
+/// A node whose frame is sound can be taken apart; if its separators ascend, and so it can be searched,
+/// it can be put together again.
+fn look_at_inner(inner: &Inner) {
+    if inner.check_frame().is_err() {
+        return;
+    }
+    let branches = inner.branches();
+    assert_eq!(branches.count(), inner.count());
+    let separators = || (0..branches.count()).map(|index| branches.separator(index));
+    if !separators().is_sorted_by(|one, next| one < next) {
+        return;
+    }
+    let bytes = inner.image().len();
+    let node = branches.node(bytes, PAGE, inner.tree(), inner.level());
+    // Written anew a node shares the longest prefix, so it takes no more room than before.
+    let node = node.expect("what came out of a page fits into one");
+    assert_eq!(
+        node.branches(),
+        branches,
+        "taken apart, put together, taken apart"
+    );
+    assert_eq!(node.check_frame(), Ok(()));
+    for (index, separator) in separators().enumerate() {
+        assert_eq!(node.index_of(separator), index + 1);
+        assert_eq!(node.index_before(Some(separator)), index);
+    }
+}
+
+/// Pages as trees fill them.
+pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
+    let mut leaf = Leaf::empty(512, PAGE, TREE, b"a", Some(b"c"));
+    for (slot, key) in [b"ab".as_slice(), b"abacus", b"abacuses", b"b"]
+        .iter()
+        .enumerate()
+    {
+        let word = Word::of(Csn(slot as u64 + 1));
+        assert!(leaf.insert(slot, key, word, 20).is_ok());
+    }
+    let mut branches = Branches::of(PageId(1));
+    for (at, separator) in [b"ab".as_slice(), b"abacus", b"abx", b"ac"]
+        .iter()
+        .enumerate()
+    {
+        branches.insert(at, separator, PageId(at as u64 + 2));
+    }
+    let inner = branches.node(512, PAGE, TREE, 1).expect("it fits");
+    let seed = |what: u8, image: &[u8]| [&[what], &image[28..]].concat();
+    vec![
+        seed(0, leaf.image()),
+        seed(1, inner.image()),
+        seed(2, &[7; 100]),
+    ]
+}

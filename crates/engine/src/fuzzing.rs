@@ -1,0 +1,119 @@
+//! Doors to the decoders, for coverage-guided fuzzing: one function for each, of any bytes.
+//!
+//! Each asserts what its decoder promises: no bytes make it panic; what it accepts comes back equal when
+//! it is written and read again; a flipped bit under a checksum is refused. Where a checksum would keep
+//! the fuzzer out, the function also puts a fitting one in and goes on with that.
+//!
+//! The module exists with the feature `fuzzing`, for the workspace in `fuzz/`, and in the crate's own
+//! tests, which run every seed and small changes of it. It is no part of the interface.
+
+pub use crate::access::fuzzing::{patch, row};
+pub use crate::buffer::fuzzing::page;
+pub use crate::catalog::fuzzing::catalog;
+pub use crate::checkpoint::fuzzing::{forest, map, root};
+pub use crate::log::fuzzing::{frame, recovery, segment};
+pub use crate::txn::fuzzing::record;
+
+use crate::{access, buffer, catalog, checkpoint, log, txn};
+
+/// A decoder under its name, with bytes to begin from.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the program in `fuzz/` and of its folder of seeds.
+    pub name: &'static str,
+    /// Asserts what the decoder promises.
+    pub run: fn(&[u8]),
+    /// What the encoder writes, in the form that `run` takes.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All of them.
+pub const TARGETS: [Target; 11] = [
+    target("frame", frame, log::fuzzing::frame_seeds),
+    target("segment", segment, log::fuzzing::segment_seeds),
+    target("recovery", recovery, log::fuzzing::recovery_seeds),
+    target("record", record, txn::fuzzing::record_seeds),
+    target("page", page, buffer::fuzzing::page_seeds),
+    target("root", root, checkpoint::fuzzing::root_seeds),
+    target("map", map, checkpoint::fuzzing::map_seeds),
+    target("forest", forest, checkpoint::fuzzing::forest_seeds),
+    target("catalog", catalog, catalog::fuzzing::catalog_seeds),
+    target("row", row, access::fuzzing::row_seeds),
+    target("patch", patch, access::fuzzing::patch_seeds),
+];
+
+const fn target(name: &'static str, run: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
+    Target { name, run, seeds }
+}
+
+/// Bytes taken from the front, zeros behind their end: so that every input means something.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Input<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        self.take(1).first().copied().unwrap_or_default()
+    }
+
+    pub(crate) fn number(&mut self) -> usize {
+        usize::from(u16::from_le_bytes([self.byte(), self.byte()]))
+    }
+
+    /// Up to so many bytes.
+    pub(crate) fn take(&mut self, bytes: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(bytes.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+
+    /// Bytes behind their length.
+    pub(crate) fn counted(&mut self) -> &'a [u8] {
+        let bytes = self.number();
+        self.take(bytes)
+    }
+}
+
+/// Adds bytes behind their length, as [`Input::counted`] takes them.
+pub(crate) fn add_counted(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u16).to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// One bit of the first `covered` bytes flipped, which one the bytes themselves decide.
+pub(crate) fn with_a_bit_flipped(bytes: &[u8], covered: usize) -> Vec<u8> {
+    let mut flipped = bytes.to_vec();
+    let bit = crc32c::crc32c(bytes) as usize % (8 * covered);
+    flipped[bit / 8] ^= 1 << (bit % 8);
+    flipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TARGETS;
+
+    #[test]
+    fn every_seed_holds_and_so_do_small_changes_of_it() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for target in TARGETS {
+            let seeds = (target.seeds)();
+            assert!(!seeds.is_empty(), "{} has seeds", target.name);
+            for seed in seeds {
+                (target.run)(&seed);
+                for _ in 0..200 {
+                    let mut changed = seed.clone();
+                    for _ in 0..random.usize(1..4) {
+                        let at = random.usize(..changed.len());
+                        changed[at] = random.u8(..);
+                    }
+                    changed.truncate(random.usize(changed.len() / 2..=changed.len()));
+                    (target.run)(&changed);
+                }
+            }
+            (target.run)(&[]);
+        }
+    }
+}

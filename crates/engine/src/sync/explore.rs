@@ -1,0 +1,173 @@
+//! Runs a model under the checker, counts what was explored, and shows that faults are found.
+//!
+//! [`hold`] explores the code as it stands, and fails with what the checker found. [`find`] explores it
+//! with a fault, and fails if the checker finds nothing: a model that cannot fail checks nothing.
+
+use crate::plant::{self, Plant};
+#[cfg(loom)]
+use crate::sync::weak::{self, Place};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A fault in the code that a model runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    /// None that we know of.
+    None,
+    /// The model itself does something wrong, which its name says.
+    #[cfg(loom)]
+    InModel(&'static str),
+    /// A bug that the code has a switch for.
+    Planted(Plant),
+    /// One access is relaxed, or one fence left out.
+    #[cfg(loom)]
+    Weak(Place),
+}
+
+impl Fault {
+    fn text(self) -> String {
+        match self {
+            Fault::None => "no fault".to_owned(),
+            #[cfg(loom)]
+            Fault::InModel(name) => name.to_owned(),
+            Fault::Planted(plant) => format!("{plant:?}"),
+            #[cfg(loom)]
+            Fault::Weak((file, line, _)) => format!("{file}:{line} weakened"),
+        }
+    }
+}
+
+/// How far a model is explored: at loom by how many preemptions an interleaving may hold, at shuttle
+/// by how many random interleavings are run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound(pub(crate) usize);
+
+/// Explores, and fails with what is found.
+pub(crate) fn hold<M: Fn() + Send + Sync + 'static>(name: &str, bound: Bound, model: M) {
+    let (executions, found) = search(Fault::None, bound, model);
+    if let Some(found) = found {
+        panic!("{name}: in execution {executions}: {found}");
+    }
+    println!("{name}: {executions} executions, all hold");
+}
+
+/// Explores with a fault, and fails if it is not found.
+pub(crate) fn find<M: Fn() + Send + Sync + 'static>(
+    name: &str,
+    fault: Fault,
+    bound: Bound,
+    model: M,
+) {
+    let (executions, found) = quietly(|| search(fault, bound, model));
+    let Some(found) = found else {
+        panic!(
+            "{name}: {} was not found in {executions} executions",
+            fault.text()
+        );
+    };
+    let what = found.lines().next().unwrap_or_default();
+    println!(
+        "{name}: {} found in execution {executions}: {what}",
+        fault.text()
+    );
+}
+
+/// Weakens each ordering in a file by itself, and returns the source lines of those that are found. The
+/// others are made good by something else in this model, such as a mutex.
+#[cfg(loom)]
+pub(crate) fn find_weak<M: Fn() + Clone + Send + Sync + 'static>(
+    name: &str,
+    (file, source): (&str, &str),
+    bound: Bound,
+    model: M,
+) -> Vec<String> {
+    let first = {
+        let model = model.clone();
+        std::thread::spawn(move || weak::places(|| check(Bound(0), model))).join()
+    };
+    let places = first.expect("the model holds with everything in order");
+    let mut found = Vec::new();
+    let (mut missed, mut explored) = (0, 0);
+    for place in places.into_iter().filter(|place| place.0.ends_with(file)) {
+        let line = source.lines().nth(place.1 as usize - 1).unwrap_or_default();
+        let (executions, what) = quietly(|| search(Fault::Weak(place), bound, model.clone()));
+        explored += executions;
+        if what.is_some() {
+            found.push(format!("{}: {}", place.1, line.trim()));
+        } else {
+            missed += 1;
+        }
+    }
+    println!(
+        "{name}: {} of {} orderings of {file} found when weakened, {explored} executions; the others \
+         are made good by something else in this model",
+        found.len(),
+        found.len() + missed
+    );
+    found
+}
+
+/// Explores on a thread of its own; how many executions there were, and what was found in the last.
+fn search<M: Fn() + Send + Sync + 'static>(
+    fault: Fault,
+    bound: Bound,
+    model: M,
+) -> (u64, Option<String>) {
+    let executions = Arc::new(AtomicU64::new(0));
+    let counted = {
+        let executions = Arc::clone(&executions);
+        move || {
+            executions.fetch_add(1, Ordering::Relaxed);
+            model();
+        }
+    };
+    let explored = std::thread::spawn(move || match fault {
+        Fault::None => check(bound, counted),
+        #[cfg(loom)]
+        Fault::InModel(_) => check(bound, counted),
+        Fault::Planted(plant) => plant::with(Some(plant), || check(bound, counted)),
+        #[cfg(loom)]
+        Fault::Weak(place) => weak::weakened(place, || check(bound, counted)),
+    });
+    let found = explored.join().err().map(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()))
+            .unwrap_or_else(|| "a panic without a text".to_owned())
+    });
+    (executions.load(Ordering::Relaxed), found)
+}
+
+/// Without the checker's report of what it was asked to find. Models run one after another.
+fn quietly<R>(body: impl FnOnce() -> R) -> R {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let result = body();
+    std::panic::set_hook(hook);
+    result
+}
+
+#[cfg(loom)]
+fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(bound.0);
+    builder.max_branches = 20_000;
+    builder.check(model);
+}
+
+/// Half of the interleavings are drawn step by step, half by priorities with few changes: the first
+/// mix evenly, the second let one thread run far ahead.
+#[cfg(shuttle)]
+fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
+    use shuttle::scheduler::{PctScheduler, RandomScheduler};
+    const CHANGES: usize = 3;
+    let mut config = shuttle::Config::new();
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    config.silence_warnings = true;
+    let model = Arc::new(model);
+    let half = bound.0 / 2;
+    let random = RandomScheduler::new_from_seed(1, half);
+    let first = Arc::clone(&model);
+    shuttle::Runner::new(random, config.clone()).run(move || first());
+    let priorities = PctScheduler::new_from_seed(1, CHANGES, half);
+    shuttle::Runner::new(priorities, config).run(move || model());
+}

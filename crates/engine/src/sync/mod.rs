@@ -1,0 +1,30 @@
+//! The means by which threads meet: std's and `parking_lot`'s, or a model checker's in their place.
+//!
+//! The ring, the horizon, the gate and the registry are short and each order of their steps matters, but
+//! a test on real threads sees few of the orders, and one machine's memory shows few of the reorderings
+//! that are allowed. So these files import from here, and the models (`log::models`, `txn::models`) run
+//! the same code, unchanged, under a checker that decides every step:
+//! - `--cfg loom`: every interleaving within a bound, and every value that a load may return by the
+//!   memory model. Few threads, few steps. It takes sequentially consistent loads and stores for
+//!   acquiring and releasing ones (fences it takes for what they are), so it may find too much there.
+//! - `--cfg shuttle`: random interleavings of sequentially consistent threads, thousands of them; a
+//!   thread that nobody wakes any more is found as a deadlock. For what is too large for the other.
+//!
+//! Every other build gets the plain means, by re-export: nothing is added to them.
+
+#[cfg(all(test, any(loom, shuttle)))]
+mod checked;
+#[cfg(all(test, any(loom, shuttle)))]
+pub(crate) mod explore;
+#[cfg(all(test, loom))]
+mod park;
+#[cfg(not(all(test, any(loom, shuttle))))]
+mod plain;
+#[cfg(all(test, loom))]
+pub(crate) mod weak;
+
+#[cfg(all(test, any(loom, shuttle)))]
+pub(crate) use checked::*;
+#[cfg(not(all(test, any(loom, shuttle))))]
+pub(crate) use plain::*;
+pub(crate) use std::sync::PoisonError;

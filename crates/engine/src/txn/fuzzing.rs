@@ -1,0 +1,38 @@
+//! A transaction's log record under any bytes.
+
+use super::record::{Operation, add, operations};
+use crate::ids::TreeId;
+
+/// A record: what is read comes back when it is added again, but for what may be skipped.
+pub fn record(data: &[u8]) {
+    let read: Result<Vec<_>, _> = operations(data).collect();
+    let Ok(read) = read else {
+        let after_error = operations(data).skip_while(Result::is_ok).count();
+        assert_eq!(after_error, 1, "after an error there are no more");
+        return;
+    };
+    let mut again = Vec::new();
+    for operation in &read {
+        add(&mut again, *operation);
+    }
+    let reread: Result<Vec<_>, _> = operations(&again).collect();
+    assert_eq!(reread.as_ref(), Ok(&read), "read, written, read");
+    assert!(
+        again.len() <= data.len(),
+        "numbers have one form, the shortest"
+    );
+}
+
+/// Records as commits write them.
+pub(crate) fn record_seeds() -> Vec<Vec<u8>> {
+    let mut record = Vec::new();
+    let (tree, key) = (TreeId(300), b"key".as_slice());
+    let value = [7; 200].as_slice();
+    add(&mut record, Operation::CreateTree(tree));
+    add(&mut record, Operation::Put { tree, key, value });
+    let mut all = record.clone();
+    add(&mut all, Operation::Delete { tree, key });
+    add(&mut all, Operation::DropTree(TreeId(u32::MAX)));
+    all.extend_from_slice(&[200, 2, 1, 1]);
+    vec![record, all]
+}

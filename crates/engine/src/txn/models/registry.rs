@@ -1,0 +1,248 @@
+//! Begins against a collector, under loom: no begin slips through, and no reader's version is collected.
+//!
+//! The horizon here is a number that a committer moves; the begin and the collector are the real ones,
+//! with their fences.
+
+use crate::buffer::Word;
+use crate::ids::{Csn, TreeId};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::explore::{Bound, Fault, find, find_weak, hold};
+use crate::txn::registry::Registry;
+use crate::txn::version::{Name, Versions};
+use loom::sync::Mutex;
+use loom::thread;
+use std::sync::Arc;
+
+const SOURCE: (&str, &str) = ("txn/registry.rs", include_str!("../registry.rs"));
+
+/// What goes wrong in a model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wrong {
+    Nothing,
+    /// The collector's bound is the horizon, whoever still reads.
+    CollectBlindly,
+    /// A begin takes the point that it had before it registered.
+    PointBeforeRegistering,
+    /// The commit does not save what it replaces.
+    SkipVersion,
+    /// A reader that was doomed does not ask.
+    DoomNotAsked,
+}
+
+struct Store {
+    registry: Registry,
+    versions: Versions,
+    horizon: AtomicU64,
+    /// The row under its leaf's latch: the commit that wrote it. Its value is the commit's number.
+    leaf: Mutex<u64>,
+}
+
+fn store() -> Arc<Store> {
+    Arc::new(Store {
+        registry: Registry::new(),
+        versions: Versions::new(),
+        horizon: AtomicU64::new(1),
+        leaf: Mutex::new(1),
+    })
+}
+
+impl Store {
+    fn horizon(&self) -> Csn {
+        Csn(self.horizon.load(Ordering::SeqCst))
+    }
+
+    /// Commits number `csn` over the row, and becomes stable.
+    fn commit(&self, csn: u64, wrong: Wrong) {
+        let mut leaf = self.leaf.lock().unwrap();
+        let was = *leaf;
+        let none = (Csn::ZERO, &mut Vec::new());
+        let saved = (wrong != Wrong::SkipVersion).then(|| {
+            self.versions
+                .save(NAME, Word::of(Csn(was)), &was.to_le_bytes(), none)
+        });
+        drop(leaf);
+        if let Some(saved) = saved {
+            self.versions.supersede(saved, Csn(csn));
+        }
+        leaf = self.leaf.lock().unwrap();
+        *leaf = csn;
+        drop(leaf);
+        self.horizon.store(csn, Ordering::SeqCst);
+    }
+
+    /// Drops what nobody reads, as far as the collector knows.
+    fn collect(&self, wrong: Wrong) {
+        let bound = if wrong == Wrong::CollectBlindly {
+            self.horizon()
+        } else {
+            self.registry.oldest(|| self.horizon())
+        };
+        self.versions.collect(bound, &mut Vec::new());
+    }
+
+    /// What is seen of the row at a point; none if it is absent there.
+    fn read(&self, point: Csn) -> Option<u64> {
+        let leaf = self.leaf.lock().unwrap();
+        let newest = *leaf;
+        drop(leaf);
+        if newest <= point.0 {
+            return Some(newest);
+        }
+        let mut value = Vec::new();
+        let word = self.versions.find(NAME, point, &mut value)?;
+        let value = u64::from_le_bytes(value.try_into().unwrap());
+        assert_eq!(word, Word::of(Csn(value)), "the version's word is its own");
+        Some(value)
+    }
+}
+
+const NAME: Name<'static> = Name {
+    hash: 7,
+    tree: TreeId(3),
+    key: b"row",
+};
+
+/// A begin and a collector alone, over numbers: what was dropped never lies above a begin's point.
+fn beginning(wrong: Wrong) {
+    let registry = Arc::new(Registry::new());
+    let horizon = Arc::new(AtomicU64::new(1));
+    let dropped = Arc::new(AtomicU64::new(0));
+    let seat = registry.claim().unwrap();
+    let collector = {
+        let (registry, horizon, dropped) = (
+            Arc::clone(&registry),
+            Arc::clone(&horizon),
+            Arc::clone(&dropped),
+        );
+        thread::spawn(move || {
+            horizon.store(2, Ordering::Release);
+            let bound = if wrong == Wrong::CollectBlindly {
+                Csn(horizon.load(Ordering::Acquire))
+            } else {
+                registry.oldest(|| Csn(horizon.load(Ordering::Acquire)))
+            };
+            dropped.store(bound.0, Ordering::Release);
+        })
+    };
+    let look = || Csn(horizon.load(Ordering::Acquire));
+    let point = if wrong == Wrong::PointBeforeRegistering {
+        let point = look();
+        registry.enter(seat, || point)
+    } else {
+        registry.enter(seat, look)
+    };
+    collector.join().unwrap();
+    assert!(
+        dropped.load(Ordering::Acquire) <= point.0,
+        "no begin slips through"
+    );
+    registry.leave(seat);
+}
+
+/// A row committed twice more, a reader, a collector: the reader sees the row of its point.
+fn reading(wrong: Wrong) {
+    let store = store();
+    let seat = store.registry.claim().unwrap();
+    let committer = {
+        let store = Arc::clone(&store);
+        thread::spawn(move || (2..=3).for_each(|csn| store.commit(csn, wrong)))
+    };
+    let collector = {
+        let store = Arc::clone(&store);
+        thread::spawn(move || store.collect(wrong))
+    };
+    let point = store.registry.enter(seat, || store.horizon());
+    assert_eq!(store.read(point), Some(point.0), "the row of its point");
+    store.registry.leave(seat);
+    committer.join().unwrap();
+    collector.join().unwrap();
+    store.collect(Wrong::Nothing);
+    assert_eq!(
+        store.versions.count(),
+        0,
+        "nothing is kept that nobody reads"
+    );
+}
+
+/// The reader is doomed for the memory that its version takes: it sees the row of its point, or that it
+/// is doomed.
+fn dooming(wrong: Wrong) {
+    let store = store();
+    let seat = store.registry.claim().unwrap();
+    let point = store.registry.enter(seat, || store.horizon());
+    store.commit(2, Wrong::Nothing);
+    let collector = {
+        let store = Arc::clone(&store);
+        thread::spawn(move || {
+            assert!(store.registry.doom_oldest(store.horizon()));
+            store.collect(Wrong::Nothing);
+        })
+    };
+    let seen = store.read(point);
+    if wrong == Wrong::DoomNotAsked || !store.registry.is_doomed(seat) {
+        assert_eq!(seen, Some(1), "the row of its point");
+    }
+    collector.join().unwrap();
+    store.registry.advance(seat, Csn(2));
+    assert!(
+        store.registry.is_doomed(seat),
+        "a doom stands until the end"
+    );
+    store.registry.leave(seat);
+    assert_eq!(store.versions.count(), 0);
+}
+
+#[test]
+fn no_begin_slips_through() {
+    hold("registry: beginning", Bound(4), || {
+        beginning(Wrong::Nothing)
+    });
+    for (name, wrong) in [
+        ("a collector that looks at no begin", Wrong::CollectBlindly),
+        (
+            "a point from before the registration",
+            Wrong::PointBeforeRegistering,
+        ),
+    ] {
+        let fault = Fault::InModel(name);
+        find("registry: beginning", fault, Bound(4), move || {
+            beginning(wrong)
+        });
+    }
+    let found = find_weak("registry: beginning", SOURCE, Bound(4), || {
+        beginning(Wrong::Nothing);
+    });
+    let fences = found
+        .iter()
+        .filter(|line| line.contains("fence(Ordering::SeqCst)"));
+    assert_eq!(
+        fences.count(),
+        2,
+        "each of the two fences is needed: {found:?}"
+    );
+}
+
+#[test]
+fn a_reader_sees_the_row_of_its_point_and_versions_go_in_the_end() {
+    hold("registry: reading", Bound(2), || reading(Wrong::Nothing));
+    for (name, wrong) in [
+        ("a collector that looks at no begin", Wrong::CollectBlindly),
+        ("a commit that saves no version", Wrong::SkipVersion),
+    ] {
+        find(
+            "registry: reading",
+            Fault::InModel(name),
+            Bound(2),
+            move || reading(wrong),
+        );
+    }
+}
+
+#[test]
+fn who_is_doomed_sees_the_row_of_its_point_or_that_it_is_doomed() {
+    hold("registry: dooming", Bound(4), || dooming(Wrong::Nothing));
+    let fault = Fault::InModel("a doom that is not asked for");
+    find("registry: dooming", fault, Bound(4), || {
+        dooming(Wrong::DoomNotAsked)
+    });
+}

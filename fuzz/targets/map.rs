@@ -1,0 +1,5 @@
+//! A map page of the data file, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_engine::fuzzing::map(data));

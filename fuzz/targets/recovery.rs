@@ -1,0 +1,5 @@
+//! Recovery of a log whose files were changed, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_engine::fuzzing::recovery(data));
