@@ -23,6 +23,7 @@ use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use crate::ids::{PageId, TreeId};
 use std::cmp::Ordering;
+use std::ops::Range;
 use std::sync::Arc;
 
 const COUNT_AT: usize = 28;
@@ -156,6 +157,71 @@ impl Inner {
             &self.bytes[end - suffix_bytes.saturating_sub(HEAD_BYTES)..end],
             suffix_bytes,
         )
+    }
+
+    /// The node with a separator put in at that place, and the child right of it: byte for byte what
+    /// [`Branches`] would make of it, without taking everything apart. None if it does not fit into the
+    /// page, or if the separators would have less in common than they do.
+    pub(crate) fn with_branch(
+        &self,
+        index: usize,
+        separator: &[u8],
+        right: PageId,
+    ) -> Option<Inner> {
+        let count = self.count().checked_sub(1)? + 1;
+        let heads = self.heads_at();
+        let suffix = separator.strip_prefix(&self.bytes[HEADER_BYTES..heads])?;
+        let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+        let children = heads + HEAD_BYTES * count;
+        let lengths = children + CHILD_BYTES * (count + 1);
+        let ends = lengths + 2 * count;
+        let tails = ends + 2 * count;
+        let end_of = |index: usize| usize::from(u16_at(&self.bytes, ends + 2 * index));
+        let end = end_of(count - 1);
+        if end + SEPARATOR_BYTES + tail.len() > self.bytes.len() {
+            return None;
+        }
+        let cut = index.checked_sub(1).map_or(tails, end_of);
+        let mut image = Vec::with_capacity(self.bytes.len());
+        image.resize(HEADER_BYTES, 0);
+        page::label(&mut image, self.page(), self.tree, Kind::Inner, self.level);
+        put_u16(&mut image, COUNT_AT, (count + 1) as u16);
+        put_u16(&mut image, PREFIX_AT, self.prefix);
+        image.extend_from_slice(&self.bytes[HEADER_BYTES..heads]);
+        // A piece of the node with something put in at a place.
+        let mut put = |piece: Range<usize>, at: usize, new: &[u8]| {
+            image.extend_from_slice(&self.bytes[piece.start..at]);
+            image.extend_from_slice(new);
+            image.extend_from_slice(&self.bytes[at..piece.end]);
+            image.len()
+        };
+        let head = head_of(suffix).to_le_bytes();
+        put(heads..children, heads + HEAD_BYTES * index, &head);
+        let child = children + CHILD_BYTES * (index + 1);
+        put(children..lengths, child, &right.0.to_le_bytes());
+        let length = (suffix.len() as u16).to_le_bytes();
+        let ends_at = put(lengths..ends, lengths + 2 * index, &length);
+        let new_end = (cut + SEPARATOR_BYTES + tail.len()) as u16;
+        put(ends..tails, ends + 2 * index, &new_end.to_le_bytes());
+        put(tails..end, cut, tail);
+        // What stood before the new tail moves by what its separator takes, the others by its tail, too.
+        let ends = &mut image[ends_at..][..2 * (count + 1)];
+        for (at, end) in ends.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            let moved = match at.cmp(&index) {
+                Ordering::Less => SEPARATOR_BYTES,
+                Ordering::Equal => 0,
+                Ordering::Greater => SEPARATOR_BYTES + tail.len(),
+            };
+            *end = (u16::from_le_bytes(*end) + moved as u16).to_le_bytes();
+        }
+        image.resize(self.bytes.len(), 0);
+        Some(Inner {
+            bytes: image.into(),
+            tree: self.tree,
+            count: self.count + 1,
+            prefix: self.prefix,
+            level: self.level,
+        })
     }
 
     /// Everything taken apart, to be changed and put together again.

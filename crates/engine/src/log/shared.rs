@@ -49,6 +49,8 @@ pub(super) struct Shared<D: Disk> {
     flying: AtomicU32,
     /// Segments that hold commits which recovery may need; changed under the outlet's lock.
     live_segments: AtomicU64,
+    /// Threads that are blocked until a commit is complete.
+    pub(super) blocked: AtomicU32,
     /// A worker has staged so much that the writer thread shall not wait for its uncork.
     pressed: AtomicBool,
 }
@@ -94,6 +96,7 @@ impl<D: Disk> Shared<D> {
             live_segments: AtomicU64::new(outlet.segments().live()),
             outlet: Mutex::new(outlet),
             flying: AtomicU32::new(0),
+            blocked: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
             options,
         }

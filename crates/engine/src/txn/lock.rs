@@ -28,7 +28,9 @@ use crate::txn::version::Name;
 use crate::txn::write_set::{Folded, Folder, Write, WriteSet};
 use syncline_disk::Disk;
 
-/// What a look at a row led to.
+/// What a look at a row led to. Small, since it comes back through several calls: what stopped the
+/// look stays in [`Locker::stopped`].
+#[derive(Clone, Copy)]
 enum Looked {
     /// It is locked, and what it becomes is settled.
     Locked,
@@ -40,7 +42,7 @@ enum Looked {
     NoRoom {
         bytes: usize,
     },
-    Stopped(Stopped),
+    Stopped,
 }
 
 /// A row at its commit, with what settling it needs of the transaction.
@@ -57,6 +59,8 @@ struct Locker<'t, D: Disk> {
     tree: &'t Tree,
     write: Write,
     key: &'t [u8],
+    /// Why [`Looked::Stopped`].
+    stopped: Option<Stopped>,
 }
 
 /// Step b: locks all rows. If it stops, some are locked.
@@ -87,6 +91,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             tree: &trees[write.tree as usize],
             write,
             key: arena.get(write.key),
+            stopped: None,
         };
         locker.lock()?;
     }
@@ -110,7 +115,9 @@ impl<D: Disk> Locker<'_, D> {
             match tree.change(&core.buffer, key, look) {
                 Ok(Looked::Locked) => return Ok(()),
                 Ok(Looked::Half) => return self.settle(),
-                Ok(Looked::Stopped(stopped)) => return Err(stopped),
+                Ok(Looked::Stopped) => {
+                    return Err(self.stopped.expect("who says that it stopped says why"));
+                }
                 Ok(Looked::NoRoom { bytes }) if self.make_room(bytes)? => {}
                 Ok(Looked::NoRoom { .. } | Looked::Taken) => {
                     pause(looks);
@@ -143,7 +150,7 @@ impl<D: Disk> Locker<'_, D> {
             return Looked::Taken;
         }
         if self.first_until.is_some_and(|point| was.csn() > point) {
-            return Looked::Stopped(Stopped::Conflict(Conflict::WriteChanged));
+            return self.stop(Stopped::Conflict(Conflict::WriteChanged));
         }
         let base = match found {
             Ok(slot) if !was.is_ghost() => Some(leaf.value(slot)),
@@ -154,7 +161,7 @@ impl<D: Disk> Locker<'_, D> {
         }
         let folded = match self.fold(was, base) {
             Ok(folded) => folded,
-            Err(stopped) => return Looked::Stopped(stopped),
+            Err(stopped) => return self.stop(stopped),
         };
         if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
@@ -169,8 +176,14 @@ impl<D: Disk> Locker<'_, D> {
                 }
                 looked
             }
-            Err(stopped) => Looked::Stopped(stopped),
+            Err(stopped) => self.stop(stopped),
         }
+    }
+
+    #[cold]
+    fn stop(&mut self, stopped: Stopped) -> Looked {
+        self.stopped = Some(stopped);
+        Looked::Stopped
     }
 
     /// Settles a locked row whose value, old or new, lies in overflow pages.

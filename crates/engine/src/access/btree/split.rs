@@ -174,6 +174,10 @@ impl Plan<'_> {
         mut right: PageId,
     ) -> Result<(), Blocked> {
         for (height, step) in steps.iter().enumerate().rev() {
+            if let Some(node) = step.inner.with_branch(step.index, &separator, right) {
+                self.replaced.push(node);
+                return Ok(());
+            }
             let (page, level) = (step.inner.page(), step.inner.level());
             let mut branches = step.inner.branches();
             branches.insert(step.index, &separator, right);

@@ -55,6 +55,9 @@ impl Leaf {
         }
         let (row, length) = (self.row(slot), self.value(slot).len());
         let old_bytes = self.row_bytes_at(slot);
+        self.spare_max = self
+            .spare_max
+            .saturating_add((capacity - self.capacity(slot)) as u16);
         let start = self.take_heap(row_bytes);
         let content = ROW_BYTES + self.tail_bytes(row) + length;
         self.bytes.copy_within(row..row + content, start);
@@ -75,6 +78,12 @@ impl Leaf {
         );
         let row = self.row(slot);
         let start = row + ROW_BYTES + self.tail_bytes(row);
+        let before = u16_at(&self.bytes, row + LENGTH_AT);
+        let spare = u32::from(self.spare_max) + u32::from(before);
+        // It is an upper bound, and no less than what this row alone kept.
+        self.spare_max = spare
+            .saturating_sub(value.len() as u32)
+            .min(u32::from(u16::MAX)) as u16;
         self.bytes[start..start + value.len()].copy_from_slice(value);
         put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
     }
@@ -111,7 +120,7 @@ impl Leaf {
         if found.is_err() && self.gap_bytes() >= need {
             return true;
         }
-        self.free_bytes_compacted() >= need
+        self.free_bytes_max() >= need && self.free_bytes_compacted() >= need
     }
 
     /// True if so little of the page is in use that a neighbour should take the rows.
@@ -126,6 +135,12 @@ impl Leaf {
     #[inline]
     pub(super) fn gap_bytes(&self) -> usize {
         self.heap() - (self.places_at() + PLACE_BYTES * self.count())
+    }
+
+    /// Bytes that would be free after a compaction at most, by what is known without looking at rows.
+    fn free_bytes_max(&self) -> usize {
+        let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        self.gap_bytes() + dead + usize::from(self.spare_max)
     }
 
     /// Bytes that would be free after a compaction.
@@ -148,6 +163,7 @@ impl Leaf {
 
     /// Writes a row without asking for room. `at` must be the key's place.
     pub(super) fn push(&mut self, at: usize, key: &[u8], word: Word, capacity: usize) {
+        self.spare_max = self.spare_max.saturating_add(capacity as u16);
         let suffix = &key[usize::from(self.prefix)..];
         let row = self.take_heap(row_bytes(suffix.len(), capacity));
         put_u64(&mut self.bytes, row, word.0);
@@ -174,6 +190,9 @@ impl Leaf {
     /// Compacts the page if that frees so many bytes. With `grown` that slot gets that capacity,
     /// which is what the bytes are for.
     fn gain(&mut self, need: usize, grown: Option<(usize, usize)>) -> Result<(), NoRoom> {
+        if self.free_bytes_max() < need {
+            return Err(NoRoom);
+        }
         let mut free_bytes = self.free_bytes_compacted();
         if let Some((slot, _)) = grown {
             // What the row keeps beyond its value was counted as free, but `need` starts from its
@@ -211,7 +230,7 @@ impl Leaf {
         }
     }
 
-    fn set_count(&mut self, count: u16) {
+    pub(super) fn set_count(&mut self, count: u16) {
         self.count = count;
         put_u16(&mut self.bytes, COUNT_AT, count);
     }

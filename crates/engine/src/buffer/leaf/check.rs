@@ -97,6 +97,17 @@ impl Leaf {
         }
         let living: usize = rows.iter().map(|row| row.1).sum();
         let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        let field = |row: usize, at: usize| usize::from(u16_at(&self.bytes, row + at));
+        let spare: usize = rows
+            .iter()
+            .map(|(row, _)| field(*row, CAPACITY_AT).saturating_sub(field(*row, LENGTH_AT)))
+            .sum();
+        if found.is_empty() && spare > usize::from(self.spare_max) {
+            found.push(format!(
+                "rows keep {spare} bytes beyond their values, thought to be {} at most",
+                self.spare_max
+            ));
+        }
         if found.is_empty() && heap + living + dead != end {
             found.push(format!(
                 "{living} living and {dead} dead bytes do not make the {} of the rows",

@@ -34,6 +34,8 @@
 //!    went or moved between. It is renewed when a row is inserted or removed and when a leaf is made,
 //!    split, merged or read from disk; not by a new word or value. It is not in the page.
 //! 4. The fields copied from the header into [`Leaf`] equal it; they spare a reader one cache line.
+//! 5. `spare_max` is at least the bytes that all rows together keep beyond their values. So a full leaf
+//!    refuses a row without looking at its rows, mostly: those may lie in another core's cache.
 
 mod change;
 mod check;

@@ -11,10 +11,10 @@
 
 use super::change::row_bytes;
 use super::view::{
-    COUNT_AT, DEAD_AT, HEAP_AT, LOWER_AT, Leaf, NO_FENCE, PREFIX_AT, SLOT_BYTES, UPPER_AT,
-    common_bytes,
+    CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
+    PLACE_BYTES, PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes, head_of,
 };
-use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u16};
+use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at};
 use crate::ids::{PageId, TreeId};
 use std::ops::Range;
 
@@ -52,7 +52,9 @@ impl Leaf {
         let (start, middle) = (HEADER_BYTES, HEADER_BYTES + lower.len());
         image[start..middle].copy_from_slice(lower);
         image[middle..middle + upper.len()].copy_from_slice(upper);
-        Leaf::from_image(image)
+        let mut leaf = Leaf::from_image(image);
+        leaf.spare_max = 0;
+        leaf
     }
 
     /// The longest key that trees on such pages take, in bytes: what makes every split possible.
@@ -78,7 +80,7 @@ impl Leaf {
             return None;
         }
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
-        leaf.append(self, 0..self.count(), None);
+        leaf.fill(&[(self, 0..self.count())], None);
         Some(leaf)
     }
 
@@ -93,8 +95,10 @@ impl Leaf {
             return None;
         }
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
-        leaf.append(self, 0..self.count(), None);
-        leaf.append(behind, 0..behind.count(), None);
+        leaf.fill(
+            &[(self, 0..self.count()), (behind, 0..behind.count())],
+            None,
+        );
         Some(leaf)
     }
 
@@ -102,14 +106,17 @@ impl Leaf {
     pub(crate) fn renumbered(&self, page: PageId) -> Leaf {
         let mut image = self.bytes.clone();
         page::label(&mut image, page, self.tree, Kind::Leaf, 0);
-        Leaf::from_image(image)
+        Leaf {
+            spare_max: self.spare_max,
+            ..Leaf::from_image(image)
+        }
     }
 
     /// The right half of a split, under that number.
     pub(crate) fn right_half(&self, plan: &SplitPlan, page: PageId) -> Leaf {
         let upper = self.upper_fence();
         let mut right = Leaf::empty(self.bytes.len(), page, self.tree, &plan.separator, upper);
-        right.append(self, plan.left_count..self.count(), None);
+        right.fill(&[(self, plan.left_count..self.count())], None);
         right
     }
 
@@ -117,7 +124,7 @@ impl Leaf {
     pub(crate) fn left_half(&self, plan: &SplitPlan, page: PageId) -> Leaf {
         let (lower, upper) = (self.lower_fence(), Some(plan.separator.as_slice()));
         let mut left = Leaf::empty(self.bytes.len(), page, self.tree, lower, upper);
-        left.append(self, 0..plan.left_count, None);
+        left.fill(&[(self, 0..plan.left_count)], None);
         left
     }
 
@@ -145,6 +152,11 @@ impl Leaf {
         if count < 2 {
             return None;
         }
+        if found == Err(self.count())
+            && let Some(plan) = self.plan_behind(key, capacity)
+        {
+            return Some(plan);
+        }
         let preferred = merged.preferred();
         let near = |distance: usize| {
             let lower = preferred.checked_sub(distance).filter(|cut| *cut >= 1);
@@ -163,31 +175,73 @@ impl Leaf {
         None
     }
 
+    /// The plan that leaves all rows where they are and puts the key's row into the right leaf alone,
+    /// which is what we would like for a row behind all others; none if only a look at the rows can tell
+    /// whether they fit beside their new fence.
+    fn plan_behind(&self, key: &[u8], capacity: usize) -> Option<SplitPlan> {
+        let mut last = Vec::new();
+        self.key_into(self.count() - 1, &mut last);
+        let separator = &key[..=common_bytes(&last, key)];
+        let upper = self.upper_fence();
+        // The fences come nearer, so the keys have no less in common and rows do not grow.
+        let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        let used = self.bytes.len() - self.gap_bytes() - dead;
+        let left = used - upper.map_or(0, <[u8]>::len) + separator.len();
+        let suffix_bytes = key.len() - prefix_bytes(separator, upper);
+        let right = fixed_bytes(separator, upper) + SLOT_BYTES + row_bytes(suffix_bytes, capacity);
+        (left <= self.bytes.len() && right <= self.bytes.len()).then(|| SplitPlan {
+            left_count: self.count(),
+            separator: separator.to_vec(),
+        })
+    }
+
     /// Moves all rows to the page's end, in key order, dead ones gone.
     pub(super) fn compact(&mut self, grown: Option<(usize, usize)>) {
         let (lower, upper) = (self.lower_fence(), self.upper_fence());
         let mut leaf = Leaf::empty(self.bytes.len(), self.page(), self.tree, lower, upper);
-        leaf.append(self, 0..self.count(), grown);
+        leaf.fill(&[(self, 0..self.count())], grown);
         // No row came, went or changed its slot, and what checkpoints wrote stays known.
         leaf.counter = self.counter;
         leaf.last_insert = self.last_insert;
         self.become_leaf(leaf);
     }
 
-    /// Copies rows behind the last one.
-    fn append(&mut self, from: &Leaf, slots: Range<usize>, grown: Option<(usize, usize)>) {
+    /// Copies rows of leaves into this one, which has none; `grown` is a slot of the only leaf and the
+    /// room that it gets. The caller knows that they fit.
+    fn fill(&mut self, parts: &[(&Leaf, Range<usize>)], grown: Option<(usize, usize)>) {
+        debug_assert!(self.count == 0, "an empty leaf is filled");
         let mut key = Vec::new();
-        for slot in slots {
+        let heads = self.heads_at();
+        let count: usize = parts.iter().map(|(_, slots)| slots.len()).sum();
+        let places = heads + HEAD_BYTES * count;
+        let (mut row, mut spare) = (self.bytes.len(), 0);
+        let slots = parts
+            .iter()
+            .flat_map(|(from, slots)| slots.clone().map(move |slot| (*from, slot)));
+        for (at, (from, slot)) in slots.enumerate() {
             from.key_into(slot, &mut key);
-            let kept = from.capacity_kept(slot);
+            let (value, kept) = (from.value(slot), from.capacity_kept(slot));
             let capacity = match grown {
                 Some((grown, capacity)) if grown == slot => capacity.max(kept),
                 _ => kept,
             };
-            let at = self.count();
-            self.push(at, &key, from.word(slot), capacity);
-            self.set_value(at, from.value(slot));
+            let suffix = &key[usize::from(self.prefix)..];
+            let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
+            row -= row_bytes(suffix.len(), capacity);
+            let content = row + ROW_BYTES + tail.len();
+            put_u64(&mut self.bytes, row, from.word(slot).0);
+            put_u16(&mut self.bytes, row + SUFFIX_AT, suffix.len() as u16);
+            put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
+            put_u16(&mut self.bytes, row + CAPACITY_AT, capacity as u16);
+            self.bytes[row + ROW_BYTES..content].copy_from_slice(tail);
+            self.bytes[content..content + value.len()].copy_from_slice(value);
+            put_u32(&mut self.bytes, heads + HEAD_BYTES * at, head_of(suffix));
+            put_u16(&mut self.bytes, places + PLACE_BYTES * at, row as u16);
+            spare += capacity - value.len();
         }
+        put_u16(&mut self.bytes, HEAP_AT, row as u16);
+        self.set_count(count as u16);
+        self.spare_max = spare as u16;
     }
 
     /// Bytes of those rows with their slots under a prefix of that length.
@@ -215,14 +269,13 @@ impl Merged<'_> {
 
     /// The cut that we would like: how many merged rows go left.
     fn preferred(&self) -> usize {
+        if self.at == Err(self.leaf.count()) {
+            return self.leaf.count();
+        }
         let middle = self.middle();
         let Err(at) = self.at else { return middle };
         let goes_on = at == usize::from(self.leaf.last_insert) + 1 && at >= middle;
-        if at == self.leaf.count() || goes_on {
-            at
-        } else {
-            middle
-        }
+        if goes_on { at } else { middle }
     }
 
     /// The cut that comes nearest to half of the bytes.

@@ -44,8 +44,8 @@ pub(crate) struct Leaf {
     pub(super) upper: u16,
     /// The slot of the last insert, to see ascending runs. Not in the page.
     pub(super) last_insert: u16,
-    /// Freed or replaced: whoever waited for the latch looks the page up again.
-    is_gone: bool,
+    /// See invariant 5 of the module. Not in the page; of an image from elsewhere it is the page's length.
+    pub(super) spare_max: u16,
 }
 
 impl Leaf {
@@ -64,7 +64,7 @@ impl Leaf {
             lower: u16_at(&image, LOWER_AT),
             upper: u16_at(&image, UPPER_AT),
             last_insert: u16::MAX - 1,
-            is_gone: false,
+            spare_max: image.len() as u16,
             bytes: image,
         }
     }
@@ -75,16 +75,16 @@ impl Leaf {
         &self.bytes
     }
 
-    /// True if the page was freed or is no leaf any more.
+    /// True if the page was freed or is no leaf any more: its bytes have left. Whoever waited for the
+    /// latch looks the page up again.
     #[inline]
     pub(crate) fn is_gone(&self) -> bool {
-        self.is_gone
+        self.bytes.is_empty()
     }
 
     /// Marks the leaf as gone and hands its image out.
     pub(in crate::buffer) fn leave(&mut self) -> Box<[u8]> {
-        assert!(!self.is_gone, "a leaf leaves once");
-        self.is_gone = true;
+        assert!(!self.is_gone(), "a leaf leaves once");
         self.count = 0;
         std::mem::take(&mut self.bytes)
     }

@@ -16,6 +16,7 @@ fn key(random: &mut fastrand::Rng) -> Vec<u8> {
 
 #[test]
 fn an_inner_node_leads_where_a_sorted_list_leads() {
+    let mut with_branch = 0;
     for seed in 0..200 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut branches = Branches::of(PageId(1));
@@ -29,6 +30,14 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
                 more.insert(at, &separator, PageId(next));
                 if more.node(512, PageId(9), TreeId(2), 1).is_none() {
                     continue;
+                }
+                let fits = branches.node(512, PageId(9), TreeId(2), 1);
+                let before = fits.expect("it was seen to fit");
+                if let Some(node) = before.with_branch(at, &separator, PageId(next)) {
+                    let whole = more.node(512, PageId(9), TreeId(2), 1);
+                    let whole = whole.expect("it was seen to fit");
+                    assert_eq!(node.image(), whole.image(), "seed {seed}");
+                    with_branch += 1;
                 }
                 branches = more;
                 list.insert(at, separator);
@@ -58,6 +67,10 @@ fn an_inner_node_leads_where_a_sorted_list_leads() {
             compare(&high, &list[at + 1..], &children[at + 1..], &middle, seed);
         }
     }
+    assert!(
+        with_branch > 1000,
+        "{with_branch} separators were put in without taking nodes apart"
+    );
 }
 
 fn compare(node: &Inner, list: &[Vec<u8>], children: &[PageId], other: &[u8], seed: u64) {
