@@ -94,4 +94,34 @@ pub enum Error {
         /// What is missing.
         why: String,
     },
+    /// A record that the view of a published source cannot show.
+    #[error(
+        "record {id} does not fit the view {view}: it is {is}, and the view shows {wants}; make such \
+         a record with: {command}"
+    )]
+    DoesNotFit {
+        /// The record.
+        id: String,
+        /// The view's word.
+        view: &'static str,
+        /// What the record is.
+        is: String,
+        /// What the view shows.
+        wants: &'static str,
+        /// The command that makes such a record.
+        command: String,
+    },
+    /// None of the records holds what the view of a published source is about.
+    #[error(
+        "the view {view} shows {wants}, and none of the records holds any; make such a record with: \
+         {command}"
+    )]
+    NothingToShow {
+        /// The view's word.
+        view: &'static str,
+        /// What the view shows.
+        wants: &'static str,
+        /// The command that makes such a record.
+        command: String,
+    },
 }

@@ -11,6 +11,7 @@ pub mod compare;
 mod error;
 mod finding;
 pub mod html;
+mod published;
 pub mod record;
 pub mod stats;
 pub mod survey;

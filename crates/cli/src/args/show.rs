@@ -1,12 +1,14 @@
 //! `syncline show`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syncline_report::table::Published;
 
-/// Show records again: as tables, as JSON, as an HTML report.
+/// Show records again: as tables, as JSON, as an HTML report, or as the sources of their loads printed
+/// theirs.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl"
+    before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl"
 )]
 pub(crate) struct ShowArgs {
     /// Records
@@ -21,7 +23,63 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 
+    /// Print beside what a source of these loads published, in its columns
+    #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html"])]
+    pub(crate) source: Option<SourceArg>,
+
     /// Remove hosts, paths, serial numbers and user names
     #[arg(long)]
     pub(crate) share: bool,
+}
+
+/// A source whose way of printing figures is followed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum SourceArg {
+    /// The K2 platform's results of 2022: tpcc and ycsb
+    K2,
+    /// The mail of 2002 on SAP DB and Oracle: insert, by store and directory
+    Mail2002,
+    /// The bigdata journal's stress tests of 2007: concurrent-tx and mrow
+    Bigdata,
+    /// The FromDual article of 2008: probes, insert, and insert over inserts a commit
+    Fromdual,
+    /// Derby's resource usage by module of 2006: select, update and join
+    Derby,
+}
+
+impl From<SourceArg> for Published {
+    fn from(source: SourceArg) -> Published {
+        match source {
+            SourceArg::K2 => Published::K2,
+            SourceArg::Mail2002 => Published::Mail2002,
+            SourceArg::Bigdata => Published::Bigdata,
+            SourceArg::Fromdual => Published::FromDual,
+            SourceArg::Derby => Published::Derby,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SourceArg;
+    use clap::ValueEnum;
+    use syncline_report::table::Published;
+
+    #[test]
+    fn sources_are_called_what_the_report_calls_them() {
+        let words: Vec<&str> = Published::ALL.iter().map(|source| source.word()).collect();
+        let typed = SourceArg::value_variants().iter().copied();
+        let called: Vec<&str> = typed
+            .clone()
+            .map(|one| Published::from(one).word())
+            .collect();
+        assert_eq!(called, words);
+        for (one, word) in typed.zip(words) {
+            let value = one.to_possible_value();
+            assert_eq!(
+                value.as_ref().map(clap::builder::PossibleValue::get_name),
+                Some(word)
+            );
+        }
+    }
 }

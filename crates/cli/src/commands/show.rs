@@ -7,7 +7,7 @@ use std::path::Path;
 use syncline_report::record::{self, Record};
 use syncline_report::{html, table};
 
-/// Shows records as table, JSON or HTML.
+/// Shows records as table, JSON or HTML, or as a published source shows its own.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let mut records = Vec::new();
     for path in &args.records {
@@ -19,6 +19,8 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if let Some(path) = &args.html {
         write_report(path, &records)?;
         terminal::note(&format!("wrote {}", path.display()));
+    } else if let Some(source) = args.source {
+        terminal::print(&table::as_published(source.into(), &records)?)?;
     } else if args.json {
         terminal::print(&(record::json(&records) + "\n"))?;
     } else {

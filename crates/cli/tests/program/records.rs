@@ -100,6 +100,46 @@ fn a_report_is_written_whole() {
 }
 
 #[test]
+fn runs_are_shown_beside_what_was_published() {
+    let folder = folder();
+    let line = "--on sqlite --clients 1 --transactions 40 --sweep commit-every=1,10";
+    assert_eq!(quick_run(folder.path(), line).code, 0);
+    let paths: Vec<String> = records(folder.path())
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(paths.len(), 2);
+    let paths = paths.join(" ");
+    let curve = say(folder.path(), &format!("show --as fromdual {paths}"));
+    assert_eq!(curve.code, 0, "{curve:?}");
+    for said in ["2008", "55.6/s", "inserts a commit", "now 2", "sqlite"] {
+        assert!(curve.out.contains(said), "{said}: {}", curve.out);
+    }
+    let matrix = say(
+        folder.path(),
+        &format!("show --share --as mail2002 {paths}"),
+    );
+    assert_eq!(matrix.code, 0, "{matrix:?}");
+    assert!(matrix.out.contains("above the ceiling"), "{}", matrix.out);
+    let here = folder.path().display().to_string();
+    assert!(!matrix.out.contains(&here), "{}", matrix.out);
+    for view in ["k2", "bigdata", "derby"] {
+        let refused = say(folder.path(), &format!("show --as {view} {paths}"));
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{refused:?}");
+        assert_eq!(refused.err.lines().count(), 1, "{refused:?}");
+        assert!(refused.err.contains("a run of insert"), "{refused:?}");
+        assert!(refused.err.contains("syncline run "), "{refused:?}");
+    }
+    for other in ["--json", "--html x.html"] {
+        let refused = say(
+            folder.path(),
+            &format!("show --as fromdual {other} {paths}"),
+        );
+        assert_eq!((refused.code, refused.out.as_str()), (2, ""), "{refused:?}");
+    }
+}
+
+#[test]
 fn a_record_of_a_newer_version_is_refused() {
     let folder = folder();
     quick_run(folder.path(), "--on null --transactions 100");

@@ -7,6 +7,7 @@
 mod axis;
 mod chart;
 mod charts;
+mod commit_every;
 mod details;
 mod page;
 mod rows;

@@ -3,7 +3,7 @@
 use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
-use super::{details, rows};
+use super::{commit_every, details, rows};
 use crate::record::{ProbeRecord, Record, RunRecord, json};
 use crate::survey::Survey;
 use crate::table;
@@ -47,7 +47,7 @@ pub fn report(records: &[Record]) -> String {
                     h2.part { "Directories side by side" }
                     pre { (table::matrix(&surveys)) }
                 }
-                @if !loose.is_empty() { (other_runs(&loose)) }
+                @if !loose.is_empty() { (other_runs(&loose)) (commit_every::figure(&loose)) }
                 h2 { "Every record" }
                 (details::records(records))
                 script #records type="application/json" { (PreEscaped(embedded(records))) }

@@ -48,7 +48,7 @@ impl Stores {
 }
 
 /// "sqlite, threads, data".
-fn name(run: &RunRecord) -> String {
+pub(super) fn name(run: &RunRecord) -> String {
     let target = &run.head.target;
     let durability = target.durability.as_deref().unwrap_or("unknown");
     format!("{}, {}, {durability}", target.name, run.client_model())

@@ -28,8 +28,8 @@ mod whole;
 mod writer;
 
 pub use figures::{
-    Arrivals, Counted, Latency, OperationFigures, Outcomes, PerCommit, Range, Repetition,
-    TransactionFigures,
+    Arrivals, Counted, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure, PerCommit,
+    Range, Repetition, TransactionFigures,
 };
 pub use from_probe::from_probe;
 pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from};

@@ -6,9 +6,17 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{ProbeRecord, RunRecord};
+use crate::record::{ProbeRecord, RunRecord, SyncLine};
 use crate::units;
 use syncline_probe::AccessTime;
+
+/// One answer.
+pub(super) struct Estimate {
+    pub(super) name: &'static str,
+    pub(super) per_s: Option<f64>,
+    /// What it is, or why there is none.
+    pub(super) what: String,
+}
 
 /// The table; `calculated` is the data sheet's access time, where somebody gave one.
 pub fn from_dual(
@@ -23,19 +31,45 @@ pub fn from_dual(
         ("what it is", Side::Left),
     ];
     let mut grid = Grid::new(&columns);
-    let mut row = |name: String, per_s: Option<f64>, what: String| {
-        let time = per_s.filter(|rate| *rate > 0.0).map(|rate| 1e9 / rate);
-        let cells = [
-            units::or_unknown(per_s, units::rate),
+    let mut estimates = vec![
+        self::calculated(calculated),
+        seeks(probe),
+        syncs(&probe.body.sync_line),
+    ];
+    let singles: Vec<Estimate> = runs.iter().filter_map(|run| single_insert(run)).collect();
+    let none_single = singles.is_empty();
+    estimates.extend(singles);
+    for one in estimates {
+        let [rate, time] = one.figures();
+        grid.row(vec![one.name.to_owned(), rate, time, one.what]);
+    }
+    let mut text = grid.render_wrapped();
+    if none_single {
+        text += &prose::wrapped(
+            "",
+            "single-insert commits: not run (run insert --clients 1)",
+        );
+    }
+    text
+}
+
+impl Estimate {
+    /// The rate and the time of one, as shown.
+    pub(super) fn figures(&self) -> [String; 2] {
+        let time = self.per_s.filter(|rate| *rate > 0.0).map(|rate| 1e9 / rate);
+        [
+            units::or_unknown(self.per_s, units::rate),
             units::or_unknown(time, units::span),
-        ];
-        let [rate, time] = cells;
-        grid.row(vec![name, rate, time, what]);
-    };
-    row(
-        "calculated".to_owned(),
-        calculated.map(|time| time.rate_per_s),
-        calculated.map_or_else(
+        ]
+    }
+}
+
+/// By the data sheet.
+pub(super) fn calculated(sheet: Option<&AccessTime>) -> Estimate {
+    Estimate {
+        name: "calculated",
+        per_s: sheet.map(|time| time.rate_per_s),
+        what: sheet.map_or_else(
             || "no data sheet was given: syncline model".to_owned(),
             |time| {
                 format!(
@@ -44,12 +78,16 @@ pub fn from_dual(
                 )
             },
         ),
-    );
-    let seeks = probe.body.reads.iter().find(|read| read.depth == 1);
-    row(
-        "seeks".to_owned(),
-        seeks.and_then(|read| read.rate_per_s),
-        seeks.map_or_else(
+    }
+}
+
+/// Random reads, one at a time.
+pub(super) fn seeks(probe: &ProbeRecord) -> Estimate {
+    let read = probe.body.reads.iter().find(|read| read.depth == 1);
+    Estimate {
+        name: "seeks",
+        per_s: read.and_then(|read| read.rate_per_s),
+        what: read.map_or_else(
             || "random reads were not measured".to_owned(),
             |read| {
                 let what = format!(
@@ -60,36 +98,33 @@ pub fn from_dual(
                 read.reason.clone().unwrap_or(what)
             },
         ),
-    );
-    let line = &probe.body.sync_line;
-    row(
-        "syncs".to_owned(),
-        line.line_1,
-        line.method.as_ref().map_or_else(
+    }
+}
+
+/// The line with one sync outstanding.
+pub(super) fn syncs(line: &SyncLine) -> Estimate {
+    Estimate {
+        name: "syncs",
+        per_s: line.line_1,
+        what: line.method.as_ref().map_or_else(
             || units::or_unknown(line.reason.clone(), |reason| reason),
             |method| format!("line_1: {method}, 4 KiB, walking over written blocks"),
         ),
-    );
-    for run in runs.iter().filter(|run| is_single_insert(run)) {
-        row(
-            "single-insert commits".to_owned(),
-            Some(run.end.throughput_per_s),
-            format!(
-                "{} ({}), {}",
-                run.head.target.name,
-                run.client_model(),
-                run.head.target.durability_with_evidence()
-            ),
-        );
     }
-    let mut text = grid.render_wrapped();
-    if !runs.iter().any(|run| is_single_insert(run)) {
-        text += &prose::wrapped(
-            "",
-            "single-insert commits: not run (run insert --clients 1)",
-        );
-    }
-    text
+}
+
+/// A store with one client that commits every insert; none for any other run.
+pub(super) fn single_insert(run: &RunRecord) -> Option<Estimate> {
+    is_single_insert(run).then(|| Estimate {
+        name: "single-insert commits",
+        per_s: Some(run.end.throughput_per_s),
+        what: format!(
+            "{} ({}), {}",
+            run.head.target.name,
+            run.client_model(),
+            run.head.target.durability_with_evidence()
+        ),
+    })
 }
 
 /// One client that commits every insert.

@@ -8,30 +8,85 @@ use super::from_dual::is_single_insert;
 use super::grid::{Grid, Side};
 use super::prose;
 use crate::finding::rate_finding;
-use crate::record::RunRecord;
+use crate::record::{Record, RunRecord};
 use crate::survey::Survey;
 use crate::units;
 
+/// A directory, its ceilings, and what ran in it.
+pub(super) struct Place<'a> {
+    directory: String,
+    line_1: Option<f64>,
+    turns_per_s: Option<f64>,
+    runs: Vec<&'a RunRecord>,
+}
+
 /// The matrix of several surveys.
 pub fn matrix(surveys: &[Survey<'_>]) -> String {
+    matrix_of(&surveys.iter().map(Place::of_survey).collect::<Vec<_>>())
+}
+
+impl<'a> Place<'a> {
+    /// A place for each probed directory, then one for each directory of runs that no probe holds: of
+    /// these a run's own line tells the ceiling, and nobody knows the turns.
+    pub(super) fn all(records: &'a [Record]) -> Vec<Place<'a>> {
+        let surveys = Survey::all(records);
+        let mut places: Vec<Place<'a>> = surveys.iter().map(Place::of_survey).collect();
+        for run in records.iter().filter_map(Record::as_run) {
+            let held = places
+                .iter()
+                .any(|place| place.runs.iter().any(|known| std::ptr::eq(*known, run)));
+            if held {
+                continue;
+            }
+            let line = &run.end.sync_line;
+            let directory = line
+                .directory
+                .as_ref()
+                .or(run.head.target.log_directory.as_ref());
+            let directory = directory.map_or("no directory on this machine", String::as_str);
+            match places.iter_mut().find(|place| place.directory == directory) {
+                Some(place) => {
+                    place.line_1 = place.line_1.or(line.line_1);
+                    place.runs.push(run);
+                }
+                None => places.push(Place {
+                    directory: directory.to_owned(),
+                    line_1: line.line_1,
+                    turns_per_s: None,
+                    runs: vec![run],
+                }),
+            }
+        }
+        places
+    }
+
+    fn of_survey(survey: &Survey<'a>) -> Place<'a> {
+        let body = &survey.probe.body;
+        Place {
+            directory: body.directory.clone(),
+            line_1: survey.line().line_1,
+            turns_per_s: body.device.rpm.map(|rpm| rpm as f64 / 60.0),
+            runs: survey.runs.clone(),
+        }
+    }
+
+    fn singles(&self) -> impl Iterator<Item = &'a RunRecord> {
+        self.runs
+            .iter()
+            .copied()
+            .filter(|run| is_single_insert(run))
+    }
+}
+
+/// The matrix of several places.
+pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
     let mut text = prose::wrapped(
         "",
         "commits per second of one client that commits every insert, beside what each directory \
          can sync",
     ) + "\n";
-    let singles: Vec<Vec<&RunRecord>> = surveys
-        .iter()
-        .map(|survey| {
-            survey
-                .runs
-                .iter()
-                .copied()
-                .filter(|run| is_single_insert(run))
-                .collect()
-        })
-        .collect();
     let mut stores: Vec<(String, String)> = Vec::new();
-    for run in singles.iter().flatten() {
+    for run in places.iter().flat_map(Place::singles) {
         if !stores.contains(&column(run)) {
             stores.push(column(run));
         }
@@ -45,9 +100,11 @@ pub fn matrix(surveys: &[Survey<'_>]) -> String {
     ]);
     for store in &stores {
         grid.text(prose::wrapped("", &format!("{}: {}", store.0, store.1)).trim_end());
-        for (survey, runs) in surveys.iter().zip(&singles) {
-            let run = runs.iter().find(|run| column(run) == *store);
-            grid.row(cells(survey, run.copied()));
+        for place in places {
+            let mut runs = place.singles().filter(|run| column(run) == *store);
+            let first = runs.next();
+            grid.row(cells(place, first));
+            runs.for_each(|run| grid.row(cells(place, Some(run))));
         }
     }
     if grid.is_empty() {
@@ -57,13 +114,12 @@ pub fn matrix(surveys: &[Survey<'_>]) -> String {
         text += "\nx line_1: commits for each sync that line_1 allows\nturns: revolutions per second of a spinning disk that says them, the ceiling of \
                  syncs to one block\n";
     }
-    for (survey, run) in surveys
+    for (place, run) in places
         .iter()
-        .zip(&singles)
-        .flat_map(|(survey, runs)| runs.iter().map(move |run| (survey, *run)))
+        .flat_map(|place| place.singles().map(move |run| (place, run)))
     {
         if let Some(finding) = rate_finding(run) {
-            let (name, directory) = (&run.head.target.name, &survey.probe.body.directory);
+            let (name, directory) = (&run.head.target.name, &place.directory);
             let sentence = format!(
                 "{name} in {directory}: {}; {}",
                 finding.sentence, finding.advice
@@ -80,15 +136,14 @@ fn column(run: &RunRecord) -> (String, String) {
     (name, run.head.target.durability_with_evidence())
 }
 
-fn cells(survey: &Survey<'_>, run: Option<&RunRecord>) -> Vec<String> {
-    let line_1 = survey.line().line_1;
+fn cells(place: &Place<'_>, run: Option<&RunRecord>) -> Vec<String> {
+    let line_1 = place.line_1.filter(|line_1| *line_1 > 0.0);
     let rate = run.map(|run| run.end.throughput_per_s);
-    let turns = survey.probe.body.device.rpm.map(|rpm| rpm as f64 / 60.0);
     vec![
-        format!("  {}", survey.probe.body.directory),
+        format!("  {}", place.directory),
         rate.map_or_else(|| "not run".to_owned(), units::rate),
         units::or_unknown(line_1, units::rate),
-        turns.map_or_else(String::new, units::rate),
+        place.turns_per_s.map_or_else(String::new, units::rate),
         units::or_unknown(rate.zip(line_1), |(rate, line_1)| {
             units::figure(rate / line_1)
         }),

@@ -8,6 +8,7 @@
     reason = "a view is made once; lines read better than writes that cannot fail"
 )]
 
+mod as_published;
 mod compare;
 mod endurance;
 mod from_dual;
@@ -24,6 +25,7 @@ mod survey;
 
 pub(crate) use probe_device::short_source;
 
+pub use as_published::{Published, as_published};
 pub use compare::compare;
 pub use endurance::{endurance_of_line, endurance_of_run};
 pub use from_dual::from_dual;

@@ -6,11 +6,13 @@
     reason = "texts are set once a test; plain assignments read better"
 )]
 
+mod as_published;
 mod comparing;
 mod conversion;
 mod findings;
 mod fixture;
 mod golden;
+mod published_fixture;
 mod real_run;
 mod record_file;
 mod schema;

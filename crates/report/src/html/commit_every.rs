@@ -1,0 +1,81 @@
+//! The curve of the article of 2008: inserts a second over inserts a commit, a line a store.
+
+use super::axis::{Axis, short_count};
+use super::chart::{Chart, Series, Shape, draw, mark};
+use super::stores::name;
+use crate::finding::plural;
+use crate::record::RunRecord;
+use crate::units;
+use maud::{Markup, PreEscaped, html};
+use std::collections::BTreeMap;
+
+/// One line: what is the same in its runs, and inserts a commit with inserts a second.
+type Curve = (String, Vec<(f64, f64)>);
+
+/// The chart with its legend; nothing unless some store was run with several numbers of inserts a
+/// commit.
+pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
+    let curves = curves(runs);
+    html! {
+        @if !curves.is_empty() {
+            h2 { "Inserts a second over inserts a commit" }
+            figure {
+                ul.legend { @for (style, (name, _)) in curves.iter().enumerate() {
+                    li { (PreEscaped(mark(style))) (name) }
+                } }
+                (PreEscaped(chart(&curves)))
+                figcaption { "Both axes are logarithmic. Commits a second are inserts a second over "
+                    "inserts a commit." }
+            }
+        }
+    }
+}
+
+fn curves(runs: &[&RunRecord]) -> Vec<Curve> {
+    let mut curves: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.head.workload.name == "insert") {
+        let each = run.head.workload.unit_per_transaction as f64;
+        let inserts = run.end.throughput_per_s * each;
+        if each > 0.0 && inserts > 0.0 {
+            let clients = plural(run.head.plan.clients, "client");
+            let curve = curves.entry(format!("{}, {clients}", name(run)));
+            curve.or_default().push((each, inserts));
+        }
+    }
+    for points in curves.values_mut() {
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+    }
+    let several = |points: &[(f64, f64)]| {
+        let ends = points.first().zip(points.last());
+        ends.is_some_and(|(first, last)| first.0 < last.0)
+    };
+    curves
+        .into_iter()
+        .filter(|(_, points)| several(points))
+        .collect()
+}
+
+fn chart(curves: &[Curve]) -> String {
+    let all = || curves.iter().flat_map(|(_, points)| points);
+    let mut each: Vec<f64> = all().map(|point| point.0).collect();
+    each.sort_by(f64::total_cmp);
+    each.dedup();
+    let rates: Vec<f64> = all().map(|point| point.1).collect();
+    let series = curves
+        .iter()
+        .enumerate()
+        .map(|(style, (_, points))| Series {
+            style,
+            shape: Shape::Marked,
+            points: points.clone(),
+        });
+    draw(&Chart {
+        title: "Inserts per second by inserts a commit".to_owned(),
+        x: Axis::log_at("inserts a commit", &each, units::count),
+        y: Axis::log("inserts per second", &rates, short_count),
+        series: series.collect(),
+        size: (920, 430),
+        left: 78,
+        notes: Vec::new(),
+    })
+}

@@ -1,0 +1,149 @@
+//! Derby's resource usage by module, 2006.
+
+use super::source::{Source, parsed};
+use serde::Deserialize;
+use std::sync::LazyLock;
+
+/// Everything that the page printed and that a store's record can stand beside.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Derby {
+    pub(crate) source: Source,
+    pub(crate) loads: Vec<DerbyLoad>,
+}
+
+/// One load.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DerbyLoad {
+    /// Our workload of the same rules.
+    pub(crate) load: String,
+    pub(crate) clients: u64,
+    pub(crate) modules: Vec<DerbyModule>,
+    /// Synchronous writes per transaction; none where the load writes nothing.
+    #[serde(default)]
+    pub(crate) sync_writes: Vec<DerbySyncWrites>,
+}
+
+/// One module, per transaction; what the page does not give is none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DerbyModule {
+    /// The page's word.
+    pub(crate) name: String,
+    /// Our module of the same work, by its name in records.
+    pub(crate) module: String,
+    /// Of a hundred of all CPU time, system and user.
+    pub(crate) cpu_percent: Option<f64>,
+    /// Of a hundred of all wall clock time.
+    pub(crate) wall_percent: Option<f64>,
+    /// Bytes allocated.
+    pub(crate) bytes: Option<f64>,
+    /// Objects allocated.
+    pub(crate) objects: Option<f64>,
+    pub(crate) system_calls: Option<f64>,
+    pub(crate) voluntary_switches: Option<f64>,
+    pub(crate) involuntary_switches: Option<f64>,
+}
+
+/// Synchronous writes of one module.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DerbySyncWrites {
+    /// Our module of the same work.
+    pub(crate) module: String,
+    pub(crate) per_transaction: f64,
+}
+
+/// The published figures.
+pub(crate) fn derby() -> &'static Derby {
+    static FILE: LazyLock<Derby> =
+        LazyLock::new(|| parsed(include_str!("../../data/published/derby.json")));
+    &FILE
+}
+
+impl DerbyLoad {
+    /// The sum over all modules that have the figure; none if no module has.
+    pub(crate) fn sum(&self, of: impl Fn(&DerbyModule) -> Option<f64>) -> Option<f64> {
+        self.modules
+            .iter()
+            .filter_map(of)
+            .reduce(|one, other| one + other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::derby;
+    use syncline_metering::Module;
+
+    #[test]
+    fn shares_of_each_load_make_up_the_whole() {
+        derby().source.assert_whole();
+        assert_eq!(derby().loads.len(), 3);
+        for load in &derby().loads {
+            for sum in [
+                load.sum(|module| module.cpu_percent),
+                load.sum(|module| module.wall_percent),
+            ] {
+                assert!(
+                    (sum.unwrap() - 100.0).abs() < 0.15,
+                    "{}: {sum:?}",
+                    load.load
+                );
+            }
+        }
+    }
+
+    fn is_ours(module: &str) -> bool {
+        Module::ALL.iter().any(|one| one.name() == module)
+    }
+
+    #[test]
+    fn every_module_is_one_of_ours() {
+        for module in derby().loads.iter().flat_map(|load| &load.modules) {
+            assert!(is_ours(&module.module), "{module:?}");
+            assert!(
+                module.bytes.is_some() == module.objects.is_some(),
+                "{module:?}"
+            );
+        }
+    }
+
+    /// 0.30 synchronous writes a transaction with 20 clients: a mean group of 3.3 commits.
+    #[test]
+    fn updates_shared_their_syncs() {
+        let update = derby().loads.iter().find(|load| load.load == "update");
+        let update = update.unwrap();
+        let writes: f64 = update
+            .sync_writes
+            .iter()
+            .map(|one| one.per_transaction)
+            .sum();
+        assert!((1.0 / writes - 3.33).abs() < 0.01, "{writes}");
+        assert_eq!(update.clients, 20);
+    }
+
+    /// The page's own slip, said among the known errors.
+    #[test]
+    fn only_the_join_allocates_objects_smaller_than_any() {
+        let too_small: Vec<(&str, &str)> = derby()
+            .loads
+            .iter()
+            .flat_map(|load| load.modules.iter().map(move |module| (load, module)))
+            .filter(|(_, module)| {
+                let each = module.bytes.zip(module.objects);
+                each.is_some_and(|(bytes, objects)| bytes / objects < 8.0)
+            })
+            .map(|(load, module)| (load.load.as_str(), module.name.as_str()))
+            .collect();
+        assert_eq!(too_small, [("join", "data store")]);
+        assert!(
+            derby()
+                .source
+                .known_errors
+                .iter()
+                .any(|one| one.contains("22,960"))
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! The five estimates of the article of 2008 beside ours, and the curve over inserts a commit.
+//!
+//! The article's five ask one disk the same question in five ways. Ours below each are the nearest of
+//! what a probe and a run of insert measured; where there is nothing near, that is said.
+
+use super::super::from_dual::{self as ours, Estimate};
+use super::super::grid::{Grid, Side};
+use super::super::prose;
+use super::parts::{self, note};
+use super::source::Wants;
+use crate::Result;
+use crate::published::from_dual;
+use crate::record::{ProbeRecord, Record, RunRecord};
+use crate::units;
+use syncline_probe::AccessTime;
+
+pub(super) const WANTS: Wants = Wants {
+    view: "fromdual",
+    shows: "runs of insert, and probes of their directories",
+    command: "syncline run insert --on sqlite --clients 1 --sweep commit-every=1,10,100,1000",
+};
+
+/// The view.
+pub(super) fn view(records: &[Record]) -> Result<String> {
+    let mut runs: Vec<&RunRecord> = Vec::new();
+    let mut probes: Vec<&ProbeRecord> = Vec::new();
+    for record in records {
+        match record {
+            Record::Run(run) if run.head.workload.name == "insert" => runs.push(run),
+            Record::Probe(probe) => probes.push(probe),
+            Record::Run(_) => return Err(WANTS.refuse(record)),
+        }
+    }
+    if runs.is_empty() && probes.is_empty() {
+        return Err(WANTS.nothing());
+    }
+    let mut text = parts::then(&from_dual().source);
+    if !runs.is_empty() {
+        text += &parts::now(&runs);
+    }
+    text += &prose::heading("Commits a second of one disk: the five answers of 2008, and ours");
+    text += &answers(&probes, &runs);
+    if !runs.is_empty() {
+        text += &curve(&runs);
+    }
+    Ok(text)
+}
+
+/// Each answer of 2008 with ours below it, by the order of the file.
+fn answers(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> String {
+    let mut grid = Grid::new(&[
+        ("estimate", Side::Left),
+        ("when", Side::Left),
+        ("a second", Side::Right),
+        ("time of one", Side::Right),
+        ("what it is", Side::Left),
+    ]);
+    for then in &from_dual().estimates {
+        grid.row(vec![
+            then.name.clone(),
+            "2008".to_owned(),
+            units::rate(then.per_s),
+            units::span(then.ms * 1e6),
+            then.what.clone(),
+        ]);
+        for (when, one) in ours_for(&then.name, probes, runs) {
+            let [rate, time] = one.figures();
+            grid.row(vec![String::new(), when, rate, time, one.what]);
+        }
+    }
+    grid.render_wrapped()
+}
+
+/// Ours that is nearest to the answer of that name, with what each run is called.
+fn ours_for(name: &str, probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<(String, Estimate)> {
+    let plain = |estimates: Vec<Estimate>| -> Vec<(String, Estimate)> {
+        let when = |one| ("now".to_owned(), one);
+        estimates.into_iter().map(when).collect()
+    };
+    let of_singles = |of: fn(&RunRecord) -> Estimate| -> Vec<(String, Estimate)> {
+        let numbered = runs.iter().enumerate();
+        numbered
+            .filter(|(_, run)| ours::is_single_insert(run))
+            .map(|(index, run)| (parts::label(index, runs.len()), of(run)))
+            .collect()
+    };
+    let found = match name {
+        // A record holds no data sheet: the calculation is of who has one.
+        "calculated" => plain(vec![ours::calculated(None::<&AccessTime>)]),
+        "seeks" => plain(probes.iter().map(|probe| ours::seeks(probe)).collect()),
+        "log I/O" => of_singles(log_writes),
+        "syncs of one block" => plain(syncs(probes, runs)),
+        "single-insert commits" => of_singles(commits),
+        other => unreachable!("the file of 2008 holds no estimate {other}"),
+    };
+    if found.is_empty() {
+        plain(vec![nothing(name)])
+    } else {
+        found
+    }
+}
+
+/// Why there is nothing of ours beside an answer.
+fn nothing(name: &str) -> Estimate {
+    Estimate {
+        name: "",
+        per_s: None,
+        what: match name {
+            "seeks" => "the directory was not probed: syncline probe",
+            _ => "no run of one client that commits every insert",
+        }
+        .to_owned(),
+    }
+}
+
+fn commits(run: &RunRecord) -> Estimate {
+    ours::single_insert(run).unwrap_or_else(|| nothing("single-insert commits"))
+}
+
+/// What the status of `InnoDB` called log I/O: the store's own count of its log writes.
+fn log_writes(run: &RunRecord) -> Estimate {
+    let mut parts = run.end.internals.iter().flatten();
+    let part = parts.find(|part| part.name == "log write" && part.count > 0);
+    let store = &run.head.target.name;
+    Estimate {
+        name: "log I/O",
+        per_s: part.map(|part| part.rate_per_s),
+        what: match part {
+            None => format!("{store} does not count the writes of its log"),
+            Some(_) => format!("writes of the log by {store}'s own count, one client"),
+        },
+    }
+}
+
+/// Of each probe the cell that syncs one block, as writetest does, and the line; without a probe, the
+/// line of each directory that a run's record knows.
+fn syncs(probes: &[&ProbeRecord], runs: &[&RunRecord]) -> Vec<Estimate> {
+    let cells = probes.iter().filter_map(|probe| one_block(probe));
+    let mut estimates: Vec<Estimate> = cells.collect();
+    let of_probes = probes.iter().map(|probe| &probe.body.sync_line);
+    let mut lines: Vec<_> = of_probes.collect();
+    for run in runs {
+        let line = &run.end.sync_line;
+        if lines.iter().all(|known| known.directory != line.directory) {
+            lines.push(line);
+        }
+    }
+    estimates.extend(lines.into_iter().map(ours::syncs));
+    estimates
+}
+
+/// The fastest measured cell that writes the same block again and again, one sync outstanding.
+fn one_block(probe: &ProbeRecord) -> Option<Estimate> {
+    let cells = probe.body.cells.iter();
+    let cells = cells.filter(|cell| cell.placement == "same block" && cell.outstanding == 1);
+    let measured = cells.filter_map(|cell| Some((cell, cell.measured.as_ref()?)));
+    let (cell, figures) =
+        measured.max_by(|(_, one), (_, other)| one.rate_per_s.total_cmp(&other.rate_per_s))?;
+    Some(Estimate {
+        name: "syncs of one block",
+        per_s: Some(figures.rate_per_s),
+        what: format!(
+            "{}, {} at one place",
+            cell.method,
+            units::size(cell.write_bytes as f64)
+        ),
+    })
+}
+
+/// Inserts and commits a second over the inserts of a commit, stores apart.
+fn curve(runs: &[&RunRecord]) -> String {
+    let mut sorted: Vec<&RunRecord> = runs.to_vec();
+    sorted.sort_by_key(|run| (store(run), commit_every(run)));
+    let mut grid = Grid::new(&[
+        ("inserts a commit", Side::Right),
+        ("inserts/s", Side::Right),
+        ("commits/s", Side::Right),
+        ("x the fewest", Side::Right),
+    ]);
+    let mut open = None;
+    for run in sorted {
+        let name = store(run);
+        let (commits, each) = (run.end.throughput_per_s, commit_every(run));
+        let inserts = commits * each as f64;
+        let first = match &open {
+            Some((known, first)) if *known == name => *first,
+            _ => {
+                grid.text(name.as_str());
+                open = Some((name, inserts));
+                inserts
+            }
+        };
+        let ratio = (first > 0.0).then(|| inserts / first);
+        grid.row(vec![
+            each.to_string(),
+            units::rate(inserts),
+            units::rate(commits),
+            units::or_unknown(ratio, units::figure),
+        ]);
+    }
+    let then = &from_dual().commit_every;
+    let mut text = prose::heading("Inserts a second over inserts a commit");
+    text += &grid.render();
+    text + &note(&format!(
+        "then: {} inserts/s at {} a commit ({} inserts); for more a commit the article shows a drawing \
+         that rises strongly, and no figures. x the fewest: inserts/s beside those of the fewest \
+         inserts a commit that the store was run with",
+        units::figure(then.per_s),
+        then.published_at,
+        then.inserts
+    ))
+}
+
+fn commit_every(run: &RunRecord) -> u64 {
+    run.head.workload.unit_per_transaction
+}
+
+/// "engine, data, futures, 8 clients": the runs of one curve.
+fn store(run: &RunRecord) -> String {
+    let clients = crate::finding::plural(run.head.plan.clients, "client");
+    format!("{}, {}, {clients}", parts::mode(run), run.client_model())
+}

@@ -1,0 +1,113 @@
+//! Single-insert commits by store and directory, as the mail of 2002 set them beside one another.
+//!
+//! The matrix of ours is the one that several surveys show; the mail's has the same shape. A rate above
+//! the turns of its disk cannot have waited for it, which was the mail's finding, and is marked.
+
+use super::super::from_dual::is_single_insert;
+use super::super::grid::{Grid, Side};
+use super::super::matrix::{Place, matrix_of};
+use super::super::prose;
+use super::parts::{self, note};
+use super::source::Wants;
+use crate::Result;
+use crate::finding::plural;
+use crate::published::mail2002;
+use crate::record::{Record, RunRecord};
+use crate::units;
+
+pub(super) const WANTS: Wants = Wants {
+    view: "mail2002",
+    shows: "runs of insert by one client that commits every insert, with or without the probes of \
+            their directories",
+    command: "syncline run insert --clients 1 --on engine --on sqlite (or: syncline survey --dir A \
+              --dir B)",
+};
+
+/// The view.
+pub(super) fn view(records: &[Record]) -> Result<String> {
+    for record in records {
+        let fits = record
+            .as_run()
+            .is_none_or(|run| run.head.workload.name == "insert");
+        if !fits {
+            return Err(WANTS.refuse(record));
+        }
+    }
+    let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
+    let (singles, others): (Vec<&RunRecord>, Vec<&RunRecord>) =
+        runs.into_iter().partition(|run| is_single_insert(run));
+    if singles.is_empty() {
+        return Err(WANTS.nothing());
+    }
+    let mut text = parts::then(&mail2002().source);
+    text += &prose::heading("Then: commits of single inserts a second, 10,000 by one client");
+    text += &commits();
+    text += &prose::heading("Then: the log writer alone, syncs a second");
+    text += &writes();
+    text += &prose::heading("Now");
+    text += &matrix_of(&Place::all(records));
+    text += &parts::now(&singles);
+    if !others.is_empty() {
+        text += &note(&format!(
+            "{} with several clients or several inserts a commit: not in this matrix, which the mail \
+             filled with one of each",
+            plural(others.len() as u64, "run")
+        ));
+    }
+    Ok(text)
+}
+
+fn commits() -> String {
+    let mut grid = Grid::new(&[
+        ("store, disk", Side::Left),
+        ("commits", Side::Right),
+        ("turns", Side::Right),
+        ("x turns", Side::Right),
+        ("", Side::Left),
+    ]);
+    for disk in &mail2002().disks {
+        grid.text(disk.name.as_str());
+        for one in &disk.commits {
+            grid.row(row(&one.target, Some(one.per_s), false, disk.ceiling_per_s));
+        }
+    }
+    grid.render()
+}
+
+fn writes() -> String {
+    let mut grid = Grid::new(&[
+        ("disk, system, method", Side::Left),
+        ("syncs", Side::Right),
+        ("turns", Side::Right),
+        ("x turns", Side::Right),
+        ("", Side::Left),
+    ]);
+    for one in &mail2002().writetest {
+        grid.row(row(&one.what, one.per_s, one.about, one.rpm / 60.0));
+    }
+    grid.render()
+}
+
+fn row(name: &str, per_s: Option<f64>, about: bool, turns: f64) -> Vec<String> {
+    let sign = if about { "~" } else { "" };
+    let (rate, ratio, word) = match per_s {
+        // Within a few percent of the turns a clock is as likely to be off as the disk.
+        Some(rate) if rate > turns * 1.05 => (Some(rate), Some(rate / turns), EXCEEDS),
+        Some(rate) => (Some(rate), Some(rate / turns), ""),
+        None => (None, None, "no time passed"),
+    };
+    vec![
+        format!("  {name}"),
+        rate.map_or_else(
+            || "none".to_owned(),
+            |rate| sign.to_owned() + &units::rate(rate),
+        ),
+        units::rate(turns),
+        ratio.map_or_else(String::new, |ratio| {
+            format!("{sign}{}", units::figure(ratio))
+        }),
+        word.to_owned(),
+    ]
+}
+
+const EXCEEDS: &str = "above the ceiling";

@@ -1,0 +1,96 @@
+//! What every view of a published source opens with: the source, and the runs that stand beside it.
+
+use super::super::prose::{fact, wrapped};
+use crate::finding::plural;
+use crate::published::Source;
+use crate::record::RunRecord;
+use crate::units;
+use std::collections::BTreeSet;
+
+/// What stands where a source gives no figure.
+pub(super) const NOT_GIVEN: &str = "not given";
+
+/// Everything that must be said beside a source's figures.
+pub(super) fn then(source: &Source) -> String {
+    let mut text = fact("then", &source.title);
+    text += &fact("date", &source.date);
+    text += &fact("machine", &source.machine);
+    text += &fact("counted", &source.counts);
+    for (number, error) in source.known_errors.iter().enumerate() {
+        text += &fact(if number == 0 { "known errors" } else { "" }, error);
+    }
+    text
+}
+
+/// Everything that must be said beside our figures: a paragraph a run, then each notice once.
+pub(super) fn now(runs: &[&RunRecord]) -> String {
+    let mut text = String::from("\n");
+    for (index, run) in runs.iter().enumerate() {
+        text += &fact(&label(index, runs.len()), &described(run));
+    }
+    let notices = runs
+        .iter()
+        .filter_map(|run| run.head.workload.notice.as_deref());
+    for notice in notices.collect::<BTreeSet<_>>() {
+        text += &fact("notice", notice);
+    }
+    text
+}
+
+/// What a run is called in the table: "now", or "now 2" where there are several.
+pub(super) fn label(index: usize, count: usize) -> String {
+    if count == 1 {
+        "now".to_owned()
+    } else {
+        format!("now {}", index + 1)
+    }
+}
+
+/// "engine, data": the store and its durability word, whose evidence [`now`] gives.
+pub(super) fn mode(run: &RunRecord) -> String {
+    let target = &run.head.target;
+    let word = target.durability.as_deref().unwrap_or(units::UNKNOWN);
+    format!("{}, {word}", target.name)
+}
+
+/// A note under a table.
+pub(super) fn note(text: &str) -> String {
+    wrapped("", text)
+}
+
+/// How long the measured phases took together in seconds; none for a record that measured nothing.
+pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
+    (run.end.measured_ns > 0).then(|| run.end.measured_ns as f64 / 1e9)
+}
+
+fn described(run: &RunRecord) -> String {
+    let (head, end) = (&run.head, &run.end);
+    let version = head
+        .target
+        .version
+        .as_deref()
+        .unwrap_or("of unknown version");
+    let mut text = format!(
+        "{} on {} {version}, {}, {}; durability {}; isolation {}; {}; {}; {}",
+        head.workload.name,
+        head.target.name,
+        plural(head.plan.clients, "client"),
+        run.client_model(),
+        head.target.durability_with_evidence(),
+        head.target.isolation.as_deref().unwrap_or(units::UNKNOWN),
+        head.machine.in_words(),
+        run.identity.started,
+        run.identity.id
+    );
+    for check in end
+        .checks
+        .iter()
+        .filter(|check| check.outcome == "violated")
+    {
+        text += &format!("; violated: {}", check.name);
+    }
+    if let Some(reason) = &end.cut_short {
+        text += &format!("; cut short: {reason}");
+    }
+    text
+}

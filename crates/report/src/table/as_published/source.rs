@@ -1,0 +1,100 @@
+//! Which sources there are, and how a record is refused.
+
+use super::{bigdata, derby, from_dual, k2, mail2002};
+use crate::record::Record;
+use crate::{Error, Result};
+
+/// A source whose way of printing figures is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The results of the K2 platform, 2022.
+    K2,
+    /// The mail on SAP DB and Oracle, 2002.
+    Mail2002,
+    /// The bigdata journal's stress tests, 2007.
+    Bigdata,
+    /// The article on transaction performance, 2008.
+    FromDual,
+    /// Derby's resource usage by module, 2006.
+    Derby,
+}
+
+/// What a view is about, for the sentence that refuses a record.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wants {
+    /// The view's word.
+    pub(super) view: &'static str,
+    /// What it shows.
+    pub(super) shows: &'static str,
+    /// The command that makes such a record.
+    pub(super) command: &'static str,
+}
+
+impl Published {
+    /// Every source.
+    pub const ALL: [Published; 5] = [
+        Published::K2,
+        Published::Mail2002,
+        Published::Bigdata,
+        Published::FromDual,
+        Published::Derby,
+    ];
+
+    /// Its word on the command line.
+    pub fn word(self) -> &'static str {
+        self.wants().view
+    }
+
+    fn wants(self) -> Wants {
+        match self {
+            Published::K2 => k2::WANTS,
+            Published::Mail2002 => mail2002::WANTS,
+            Published::Bigdata => bigdata::WANTS,
+            Published::FromDual => from_dual::WANTS,
+            Published::Derby => derby::WANTS,
+        }
+    }
+}
+
+/// The records as that source would have printed them, beside what it printed. Fails with one sentence
+/// if a record does not fit, or if none holds what the source is about.
+pub fn as_published(source: Published, records: &[Record]) -> Result<String> {
+    match source {
+        Published::K2 => k2::view(records),
+        Published::Mail2002 => mail2002::view(records),
+        Published::Bigdata => bigdata::view(records),
+        Published::FromDual => from_dual::view(records),
+        Published::Derby => derby::view(records),
+    }
+}
+
+impl Wants {
+    /// That this record does not fit, since it is something else.
+    pub(super) fn refuse(&self, record: &Record) -> Error {
+        let is = match record {
+            Record::Run(run) => format!("a run of {}", run.head.workload.name),
+            Record::Probe(_) => "a probe".to_owned(),
+        };
+        self.refuse_as(record, is)
+    }
+
+    /// That this record does not fit, in words of the view's own.
+    pub(super) fn refuse_as(&self, record: &Record, is: String) -> Error {
+        Error::DoesNotFit {
+            id: record.identity().id.clone(),
+            view: self.view,
+            is,
+            wants: self.shows,
+            command: self.command.to_owned(),
+        }
+    }
+
+    /// That no record holds what the view is about.
+    pub(super) fn nothing(&self) -> Error {
+        Error::NothingToShow {
+            view: self.view,
+            wants: self.shows,
+            command: self.command.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Views beside what sources published: golden files, what must stand on screen, what is refused.
+
+use crate::fixture::{self, ENGINE, SQLITE};
+use crate::golden;
+use crate::published_fixture::{
+    commit_every, concurrent_tx, mrow, run_of, select, tpcc, tpcc_elsewhere, update, ycsb,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use syncline_report::html;
+use syncline_report::record::{Record, RunEnd, RunRecord};
+use syncline_report::table::{Published, as_published};
+
+fn records(runs: Vec<RunRecord>) -> Vec<Record> {
+    runs.into_iter().map(Record::from).collect()
+}
+
+fn survey_of_singles() -> Vec<Record> {
+    let mut records = fixture::survey();
+    // A store of its own directory, whose probe nobody made.
+    let mut alone = fixture::run(SQLITE, 1, 410.0, 1.0);
+    alone.identity.survey = None;
+    alone.end.sync_line.directory = Some("/mnt/hdd".to_owned());
+    alone.end.sync_line.line_1 = Some(118.0);
+    records.push(alone.into());
+    records
+}
+
+fn from_dual_records() -> Vec<Record> {
+    let mut records = commit_every();
+    records.insert(0, fixture::probe().into());
+    records
+}
+
+fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
+    use Published::{Bigdata, Derby, FromDual, K2, Mail2002};
+    vec![
+        (
+            "as_k2_tpcc.txt",
+            K2,
+            records(vec![tpcc(), tpcc_elsewhere()]),
+        ),
+        ("as_k2_ycsb.txt", K2, records(vec![ycsb()])),
+        ("as_mail2002.txt", Mail2002, survey_of_singles()),
+        (
+            "as_bigdata.txt",
+            Bigdata,
+            records(vec![concurrent_tx(), mrow()]),
+        ),
+        ("as_fromdual.txt", FromDual, from_dual_records()),
+        ("as_derby.txt", Derby, records(vec![select(), update()])),
+    ]
+}
+
+/// The source of a published file, read without the crate.
+fn source(published: Published) -> Value {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/published");
+    let path = format!("{folder}/{}.json", published.word());
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    file["source"].clone()
+}
+
+/// As one line, so that a sentence is found wherever its lines break.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn views_beside_sources_match_their_golden_files() {
+    for (name, published, records) in every_view() {
+        golden::check(name, &as_published(published, &records).unwrap());
+    }
+}
+
+#[test]
+fn views_beside_sources_keep_the_width_and_name_no_infinite_figure() {
+    for (name, published, records) in every_view() {
+        for line in as_published(published, &records).unwrap().lines() {
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+            assert_eq!(line.trim_end(), line, "{name} ends a line in spaces");
+            let mut words = line.split(|sign: char| !sign.is_alphanumeric());
+            let infinite = words.any(|word| ["inf", "nan"].contains(&&*word.to_lowercase()));
+            assert!(!infinite, "{name}: {line}");
+        }
+    }
+}
+
+/// The widest tables there are: several runs of the load with the largest figures, metered and not.
+#[test]
+fn several_runs_of_one_load_keep_the_width_too() {
+    let join = |metered: bool| {
+        let mut run = run_of("join", "", 4, 1_850.0);
+        run.end.cost = update().end.cost.filter(|_| metered);
+        run
+    };
+    for metered in [false, true] {
+        let runs = vec![join(metered), join(metered), join(metered), join(false)];
+        let text = as_published(Published::Derby, &records(runs)).unwrap();
+        let headings = text.lines().filter(|line| line.starts_with("module "));
+        let headings = unwrapped(&headings.collect::<Vec<_>>().join(" "));
+        for number in 1..=4 {
+            assert!(headings.contains(&format!("now {number}")), "{headings}");
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(100), "{text}");
+    }
+    let many = records((0..12).map(|_| tpcc()).collect());
+    let text = as_published(Published::K2, &many).unwrap();
+    assert!(text.contains("  now 12: stock-level"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
+}
+
+/// Figures come from files, and with each file's figures come its source and its known errors.
+#[test]
+fn no_published_figure_stands_without_its_source_and_its_errors() {
+    for (name, published, records) in every_view() {
+        let text = unwrapped(&as_published(published, &records).unwrap());
+        let source = source(published);
+        let said = ["title", "date", "machine", "counts"].map(|field| &source[field]);
+        let errors = source["known_errors"].as_array().unwrap();
+        for said in said.into_iter().chain(errors) {
+            let said = unwrapped(said.as_str().unwrap());
+            assert!(text.contains(&said), "{name} does not say: {said}");
+        }
+    }
+}
+
+/// What stands beside published figures is as fully told as they are.
+#[test]
+fn our_figures_stand_with_durability_machine_and_notice() {
+    for (name, published, records) in every_view() {
+        let text = unwrapped(&as_published(published, &records).unwrap());
+        assert!(text.contains("power loss not tested"), "{name}: {text}");
+        assert!(text.contains("2 x Example Xeon 8370C"), "{name}: {text}");
+        for notice in records.iter().filter_map(Record::as_run) {
+            let notice = notice.head.workload.notice.as_deref().unwrap_or_default();
+            assert!(text.contains(notice), "{name}: {notice}");
+        }
+    }
+}
+
+#[test]
+fn a_record_that_does_not_fit_is_refused_with_the_command_that_makes_one() {
+    let insert = || Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
+    let probe = || Record::from(fixture::probe());
+    let other_mix = run_of("tpcc", "profile=k2 weights=20,20,20,20,20", 8, 900.0);
+    let zipfian = run_of(
+        "ycsb",
+        "read=0.95 update=0.05 distribution=zipfian",
+        8,
+        900.0,
+    );
+    let no_weights = run_of("tpcc", "warehouses=1", 8, 900.0);
+    for (published, record, is, command) in [
+        (
+            Published::K2,
+            insert(),
+            "a run of insert",
+            "run tpcc --profile k2",
+        ),
+        (Published::K2, probe(), "a probe", "run tpcc --profile k2"),
+        (
+            Published::K2,
+            other_mix.into(),
+            "a mix that K2 did not publish",
+            "run tpcc",
+        ),
+        (
+            Published::K2,
+            zipfian.into(),
+            "a mix that K2 did not publish",
+            "run tpcc",
+        ),
+        (
+            Published::K2,
+            no_weights.into(),
+            "a mix that K2 did not publish",
+            "run tpcc",
+        ),
+        (
+            Published::Mail2002,
+            select().into(),
+            "a run of select",
+            "run insert --clients 1",
+        ),
+        (
+            Published::Bigdata,
+            insert(),
+            "a run of insert",
+            "run concurrent-tx",
+        ),
+        (Published::Bigdata, probe(), "a probe", "run mrow"),
+        (
+            Published::FromDual,
+            mrow().into(),
+            "a run of mrow",
+            "run insert",
+        ),
+        (Published::Derby, insert(), "a run of insert", "run select"),
+    ] {
+        let id = record.identity().id.clone();
+        let said = as_published(published, &[record]).unwrap_err().to_string();
+        for word in [&id, published.word(), is, command] {
+            assert!(said.contains(word), "{word}: {said}");
+        }
+        assert_eq!(said.lines().count(), 1);
+    }
+    // A matrix needs one client that commits every insert; several clients are not refused beside it.
+    let said = as_published(Published::Mail2002, &[insert(), probe()]).unwrap_err();
+    assert!(
+        said.to_string().contains("run insert --clients 1"),
+        "{said}"
+    );
+    for published in Published::ALL {
+        assert!(as_published(published, &[]).is_err(), "{published:?}");
+    }
+}
+
+#[test]
+fn one_record_that_does_not_fit_refuses_all() {
+    let mixed = records(vec![concurrent_tx(), select()]);
+    assert!(as_published(Published::Bigdata, &mixed).is_err());
+}
+
+/// 1,102 aborted of 9,957 that 2007 would have printed as committed, in 5,123 ms.
+#[test]
+fn printed_and_corrected_rates_of_ours_stand_side_by_side() {
+    let text = as_published(Published::Bigdata, &records(vec![concurrent_tx()])).unwrap();
+    let ours = text
+        .lines()
+        .skip_while(|line| !line.starts_with("now: engine"))
+        .nth(1);
+    let cells: Vec<&str> = ours.unwrap().split_whitespace().collect();
+    let expected = [
+        "20", "9957", "1102", "24", "19", "5123", "1943", "1728.3", "11.1", "%",
+    ];
+    assert_eq!(cells, expected);
+    assert!(
+        text.contains("21 by cause serialization, 3 by cause limit"),
+        "{text}"
+    );
+    let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
+    let ours = text.lines().find(|line| line.starts_with("now: engine"));
+    let cells: Vec<&str> = ours.unwrap().split_whitespace().skip(3).collect();
+    assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "3.98M/s"]);
+}
+
+#[test]
+fn rates_above_the_rotation_ceiling_are_marked_and_only_they() {
+    let text = as_published(Published::Mail2002, &survey_of_singles()).unwrap();
+    let marked: Vec<&str> = text
+        .lines()
+        .filter(|line| line.ends_with("above the ceiling"))
+        .filter_map(|line| line.split_whitespace().find(|word| word.ends_with("/s")))
+        .collect();
+    assert_eq!(marked, ["600/s", "620/s", "~2.60k/s", "100k/s", "45.5k/s"]);
+    assert!(text.contains("no time passed"), "{text}");
+}
+
+#[test]
+fn what_was_not_metered_or_counted_is_never_zero() {
+    let text = as_published(Published::Derby, &records(vec![select()])).unwrap();
+    assert_eq!(text.matches("not metered").count(), 12 + 1, "{text}");
+    let text = as_published(Published::K2, &records(vec![tpcc_elsewhere()])).unwrap();
+    let unknown = "now: unknown, the store counts nothing inside";
+    assert_eq!(text.matches(unknown).count(), 6, "{text}");
+}
+
+#[test]
+fn modules_of_a_metered_run_have_their_share_and_their_time() {
+    let text = as_published(Published::Derby, &records(vec![update()])).unwrap();
+    let logging = text
+        .lines()
+        .find(|line| line.starts_with("logging "))
+        .unwrap();
+    assert!(
+        logging.contains("10.5") && logging.contains("51.5"),
+        "{logging}"
+    );
+    assert!(logging.ends_with("42.5 %, 4.25 us"), "{logging}");
+    let silent = text
+        .lines()
+        .find(|line| line.starts_with("data store"))
+        .unwrap();
+    assert!(silent.ends_with("unknown"), "{silent}");
+}
+
+/// Conflicts and retries over the three phases of two seconds.
+#[test]
+fn aborts_are_conflicts_and_retries_a_second() {
+    let text = as_published(Published::K2, &records(vec![tpcc()])).unwrap();
+    let aborts = text.lines().skip_while(|line| !line.starts_with("aborts:"));
+    let ours = aborts
+        .skip(1)
+        .find(|line| line.trim_start().starts_with("now"));
+    assert_eq!(unwrapped(ours.unwrap()), "now 1.60k/s");
+}
+
+#[test]
+fn records_that_were_cut_short_are_shown_with_what_they_have() {
+    for (name, published, records) in every_view() {
+        let cut: Vec<Record> = records
+            .into_iter()
+            .map(|record| match record {
+                Record::Run(run) => {
+                    let reason = "the record was cut short: it has no end";
+                    let end = RunEnd::from_intervals(&run.intervals[..0], reason);
+                    Record::from(RunRecord { end, ..*run })
+                }
+                probe @ Record::Probe(_) => probe,
+            })
+            .collect();
+        let text = as_published(published, &cut).unwrap();
+        assert!(text.contains("cut short"), "{name}: {text}");
+        for line in text.lines() {
+            let mut words = line.split(|sign: char| !sign.is_alphanumeric());
+            assert!(
+                !words.any(|word| ["inf", "NaN"].contains(&word)),
+                "{name}: {line}"
+            );
+            assert!(line.chars().count() <= 100, "{name}: {line}");
+        }
+    }
+}
+
+#[test]
+fn words_of_views_are_distinct_and_each_has_its_file() {
+    let words: BTreeMap<&str, Value> = Published::ALL
+        .iter()
+        .map(|published| (published.word(), source(*published)))
+        .collect();
+    assert_eq!(words.len(), Published::ALL.len());
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data/published"));
+    assert_eq!(folder.unwrap().count(), words.len());
+}
+
+#[test]
+fn the_page_draws_inserts_over_inserts_a_commit_where_they_differ() {
+    let page = html::report(&commit_every());
+    assert!(page.contains("aria-label=\"Inserts per second by inserts a commit\""));
+    assert!(page.contains("sqlite, threads, data, 1 client"));
+    assert!(
+        !page.contains("engine, futures, data, 1 client"),
+        "one point is no curve"
+    );
+    let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()]);
+    assert!(!page.contains("Inserts per second by inserts a commit"));
+}
