@@ -4,7 +4,9 @@
 //! A new workload is one line in the table at the foot of this file.
 
 use crate::error::Error;
-use crate::insert;
+use crate::{
+    concurrent_tx, debit_credit, group_commit, insert, join, short, single_record, smallbank, tatp,
+};
 use syncline_contract::{
     Check, Client, Counts, Ending, Given, Load, OptionListing, OwnFigure, Plan, ResponseBound,
     Rows, Session, Shape, Stop, TableId, Transaction, Unit, Waits, Workload,
@@ -169,7 +171,6 @@ macro_rules! workloads {
                     $(AnyWorkload::$name(workload) => {
                         let own = tallies.into_iter().filter_map(|tally| match tally {
                             AnyTally::$name(tally) => Some(tally),
-                            #[allow(unreachable_patterns, reason = "while there is one workload")]
                             _ => None,
                         });
                         workload.check(own.collect(), session).await
@@ -187,6 +188,24 @@ macro_rules! workloads {
 workloads! {
     Insert: insert::Insert, insert::Options,
         "prepared inserts of an integer key and a varchar(100), a commit every n";
+    DebitCredit: debit_credit::DebitCredit, debit_credit::Options,
+        "a sum moves through account, teller, branch and history (after TPC-A, TPC-B, pgbench, ...)";
+    Select: single_record::Select, single_record::Options,
+        "one row of a hundred characters is read, by key or index (Derby's load)";
+    Update: single_record::Update, single_record::Options,
+        "one row of a hundred characters gets another text (Derby's load)";
+    Join: join::Join, join::Options,
+        "a join of 1,000 rows with 10,000 that answers 1,000 (Derby's load)";
+    Short: short::Short, short::Options,
+        "one point read or update in each of 1 to 8 tables: what a transaction costs to start";
+    ConcurrentTx: concurrent_tx::ConcurrentTx, concurrent_tx::Options,
+        "puts and removals of random keys, 11 % of the transactions aborted (bigdata's stress test)";
+    GroupCommit: group_commit::GroupCommit, group_commit::Options,
+        "tasks that insert into key ranges of their own, so that only commits are shared";
+    SmallBank: smallbank::SmallBank, smallbank::Options,
+        "customers with two accounts each, a few of them hot: deposits, checks, payments";
+    Tatp: tatp::Tatp, tatp::Options,
+        "a mobile network's register of subscribers, 80 % reads";
 }
 
 #[cfg(test)]
@@ -237,12 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn options_of_debit_credit_come_back_too() {
+        for think_s in ["by-profile", "0", "7"] {
+            let given = [("profile", "tpca"), ("think_s", think_s)];
+            let options = parse("debit-credit", &given).unwrap().options();
+            assert!(options.contains(&("think_s", think_s.to_owned())));
+            assert!(options.contains(&("profile", "tpca".to_owned())));
+        }
+    }
+
+    #[test]
     fn bad_options_get_one_clear_sentence() {
         for (name, options, said) in [
             (
                 "incert",
                 &[][..],
-                "there is no workload \"incert\"; there are: insert",
+                "there is no workload \"incert\"; there are: insert, debit-credit, select, update, join, ",
             ),
             (
                 "insert",
@@ -264,6 +293,26 @@ mod tests {
                 "insert",
                 &[("keys", "server"), ("check", "get")],
                 "cannot combine keys=server",
+            ),
+            (
+                "debit-credit",
+                &[("profile", "pgbench-select-only"), ("branch", "read-write")],
+                "cannot combine branch=read-write",
+            ),
+            (
+                "debit-credit",
+                &[("think_s", "long")],
+                "it takes by-profile, or a whole number of seconds",
+            ),
+            (
+                "join",
+                &[("rows", "10"), ("joined", "11")],
+                "cannot combine joined",
+            ),
+            (
+                "smallbank",
+                &[("customers", "10"), ("hot", "10")],
+                "cannot combine hot",
             ),
         ] {
             let error = parse(name, options).unwrap_err();

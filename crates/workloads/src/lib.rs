@@ -7,11 +7,24 @@
 //! | `transactions.rs` | what a client draws and performs |
 //! | `check.rs` | what must be true afterwards |
 //!
+//! Beside them stand `draw`, the random streams and distributions that all draw from, and `look`, what
+//! checks share.
+//!
 //! [`AnyWorkload::parse`] makes one of a name and options, [`LISTINGS`] says which there are.
 
 mod any;
+pub mod concurrent_tx;
+pub mod debit_credit;
+mod draw;
 mod error;
+pub mod group_commit;
 pub mod insert;
+pub mod join;
+mod look;
+pub mod short;
+pub mod single_record;
+pub mod smallbank;
+pub mod tatp;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};
 pub use error::Error;

@@ -1,5 +1,13 @@
 //! Every workload in miniature, on the targets that every build has, through the runner and with its
 //! checks: on the null target they do not apply, everywhere else they must hold.
 
+mod concurrent_tx;
+mod debit_credit;
+mod group_commit;
 mod harness;
 mod insert;
+mod join;
+mod short;
+mod single_record;
+mod smallbank;
+mod tatp;

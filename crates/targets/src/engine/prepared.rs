@@ -1,6 +1,7 @@
 //! The plan's operations, by positions in the database's tables.
 
 use super::store::PlanTable;
+use std::sync::Arc;
 use syncline_contract as contract;
 use syncline_contract::{
     Action, Aggregate, By, ColumnId, Limit, Order, Plan, Range, Set, Side, TableId, Value,
@@ -90,7 +91,7 @@ pub(super) struct Update {
 
 impl Operation {
     /// Every operation of a plan.
-    pub(super) fn all(plan: &Plan, tables: &[PlanTable]) -> Box<[Operation]> {
+    pub(super) fn all(plan: &Plan, tables: &[PlanTable]) -> Arc<[Operation]> {
         let prepare = Prepare { plan, tables };
         let operations = plan.operations().iter();
         operations

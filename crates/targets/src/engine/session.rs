@@ -21,7 +21,7 @@ const LOAD_ROWS: usize = 500;
 /// A client of the engine.
 #[derive(Debug)]
 pub struct EngineSession<D: Disk> {
-    operations: Box<[Operation]>,
+    operations: Arc<[Operation]>,
     client: Client<D>,
     begins: Begins,
     shape: Shape,
@@ -55,7 +55,7 @@ impl<D: Disk> EngineSession<D> {
     pub(super) fn new(
         session: TypedSession<D>,
         tables: Arc<[PlanTable]>,
-        operations: Box<[Operation]>,
+        operations: Arc<[Operation]>,
         begins: Begins,
         worker: Option<Rc<Worker<D>>>,
     ) -> EngineSession<D> {

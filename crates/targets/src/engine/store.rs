@@ -4,12 +4,13 @@
 //! again: then it goes on behind the greatest that is there.
 
 use super::failure::{failure, stop};
+use super::prepared::Operation;
 use super::values::{given, kind_of};
 use std::fmt;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use syncline_contract as contract;
 use syncline_contract::{Failure, FailureKind, KeyGivenBy, Plan, Rows, Stop, TargetResult};
 use syncline_disk::{Disk, NullDisk, RealDisk};
@@ -55,6 +56,8 @@ impl Ground for NullDisk {
 pub(super) struct Store<D: Disk> {
     pub(super) database: Database<D>,
     pub(super) tables: Arc<[PlanTable]>,
+    /// The operations of the first session's plan, as the plan has them and prepared.
+    operations: OnceLock<(Vec<contract::Operation>, Arc<[Operation]>)>,
 }
 
 /// A table of the plan in the database.
@@ -71,10 +74,35 @@ pub(super) struct Numbers {
     /// True if the plan does not know that column.
     pub(super) is_hidden: bool,
     /// The greatest number that was given.
-    last: AtomicI64,
+    last: OwnLine,
 }
 
+/// A counter on a cache line of its own: every insert writes it, and what stands around it is read by
+/// all sessions for every operation.
+#[derive(Debug)]
+#[repr(align(128))]
+struct OwnLine(AtomicI64);
+
 impl<D: Ground> Store<D> {
+    fn new(database: Database<D>, tables: Arc<[PlanTable]>) -> Store<D> {
+        Store {
+            database,
+            tables,
+            operations: OnceLock::new(),
+        }
+    }
+
+    /// The operations of a plan that was not refused, prepared. Sessions share them: a thousand copies
+    /// would not stay in the processor's cache.
+    pub(super) fn operations(&self, plan: &Plan) -> Arc<[Operation]> {
+        let prepare = || Operation::all(plan, &self.tables);
+        let first = || (plan.operations().to_vec(), prepare());
+        match self.operations.get_or_init(first) {
+            (of, prepared) if of == plan.operations() => Arc::clone(prepared),
+            _ => prepare(),
+        }
+    }
+
     /// A new database with the plan's tables, empty.
     pub(super) fn create(
         directory: &Path,
@@ -87,7 +115,7 @@ impl<D: Ground> Store<D> {
                 Ok(PlanTable::new(handle, table))
             });
             let tables = tables.collect::<Result<_>>()?;
-            Ok(Store { database, tables })
+            Ok(Store::new(database, tables))
         });
         made.map_err(|error| failure(&error))
     }
@@ -99,7 +127,7 @@ impl<D: Ground> Store<D> {
         let tables = tables.collect::<Result<Option<Arc<[_]>>>>();
         match tables.map_err(|error| failure(&error))? {
             Some(tables) if database.tables().len() == tables.len() => {
-                Ok(Store { database, tables })
+                Ok(Store::new(database, tables))
             }
             _ => {
                 let what = format!(
@@ -185,7 +213,7 @@ impl PlanTable {
         let numbers = is_numbered.then(|| Numbers {
             column: table.key.first().map_or(0, |key| key.0),
             is_hidden,
-            last: AtomicI64::new(0),
+            last: OwnLine(AtomicI64::new(0)),
         });
         PlanTable { handle, numbers }
     }
@@ -231,11 +259,11 @@ impl Numbers {
     /// The next number.
     #[inline]
     pub(super) fn give(&self) -> i64 {
-        self.last.fetch_add(1, Ordering::Relaxed) + 1
+        self.last.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn keep_clear_of(&self, number: i64) {
-        self.last.fetch_max(number, Ordering::Relaxed);
+        self.last.0.fetch_max(number, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::failure::failure;
 use super::place::Place;
-use super::prepared::Operation;
 use super::session::{Begins, EngineSession};
 use super::settings::{LISTING, Settings, word_of};
 use super::store::{Ground, Store};
@@ -254,7 +253,7 @@ impl<D: Ground> Target for EngineTarget<D> {
                 let cork = worker.cork.get_or_init(|| Rc::new(store.database.worker()));
                 Rc::clone(cork)
             });
-            let operations = Operation::all(plan, &store.tables);
+            let operations = store.operations(plan);
             let (session, tables) = (store.database.session()?, Arc::clone(&store.tables));
             Ok(EngineSession::new(
                 session,

@@ -12,6 +12,8 @@
 //! change of any character shows. Making a body takes eight rounds of mixing and no table, some
 //! 25 ns.
 
+use crate::draw::mixed;
+
 /// Bytes of a body.
 pub const BODY_BYTES: usize = 100;
 
@@ -78,14 +80,6 @@ fn eight_digits(half: u32) -> u64 {
     nibbles = (nibbles | (nibbles << 4)) & 0x0f0f_0f0f_0f0f_0f0f;
     let above_nine = ((nibbles + 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101;
     nibbles + 0x3030_3030_3030_3030 + above_nine * 39
-}
-
-/// A bijective mixing of 64 bits in which every bit depends on every bit.
-#[inline]
-fn mixed(word: u64) -> u64 {
-    let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let word = (word ^ (word >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    word ^ (word >> 32)
 }
 
 #[cfg(test)]

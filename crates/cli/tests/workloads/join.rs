@@ -1,0 +1,11 @@
+//! Join in miniature, over the primary key and over an index.
+
+use crate::harness::{runs_everywhere, workload};
+
+#[test]
+fn every_row_of_the_small_table_finds_its_partner() {
+    for by in ["key", "index"] {
+        let options = [("rows", "300"), ("joined", "40"), ("by", by)];
+        runs_everywhere(&workload("join", &options), 3, 30);
+    }
+}

@@ -1,0 +1,18 @@
+//! Short in miniature: reads and updates, without indexes and with some, in one table and in several.
+
+use crate::harness::{runs_everywhere, workload};
+
+#[test]
+fn every_table_and_index_takes_part() {
+    for does in ["read", "update"] {
+        for (tables, indexes) in [("1", "0"), ("1", "2"), ("3", "0"), ("8", "1")] {
+            let options = [
+                ("do", does),
+                ("tables", tables),
+                ("indexes", indexes),
+                ("rows", "30"),
+            ];
+            runs_everywhere(&workload("short", &options), 4, 200);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Select and update in miniature: by key and through an index, and with hot rows.
+
+use crate::harness::{runs_everywhere, workload};
+
+#[test]
+fn rows_are_read_by_key_and_through_an_index() {
+    for by in ["key", "index"] {
+        let load = workload("select", &[("rows", "500"), ("by", by)]);
+        runs_everywhere(&load, 4, 400);
+    }
+}
+
+#[test]
+fn rows_get_another_text_by_key_and_through_an_index() {
+    for by in ["key", "index"] {
+        let load = workload("update", &[("rows", "50"), ("by", by)]);
+        runs_everywhere(&load, 4, 400);
+    }
+}
+
+#[test]
+fn hot_rows_stand_alone_in_their_tables() {
+    for name in ["select", "update"] {
+        let load = workload(name, &[("rows", "1"), ("tables", "32")]);
+        runs_everywhere(&load, 4, 400);
+    }
+}

@@ -1,0 +1,146 @@
+//! The operations of a transaction, made from seed, client and number alone; and the value of a put.
+//!
+//! Format of a value, 16 bytes, big end first: the client (4), its transaction's number (8), the number
+//! of the operation (4).
+
+use crate::draw::{Stream, mixed};
+
+/// Of a hundred operations, so many put; the others remove.
+const PUTS_PERCENT: u64 = 89;
+/// The longest key.
+pub(super) const KEY_BYTES_MAX: usize = 16;
+/// Bytes of a value.
+pub(super) const VALUE_BYTES: usize = 16;
+
+/// A key: its first bytes, as many as the option says; the others are zero.
+pub(super) type Key = [u8; KEY_BYTES_MAX];
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) client: u32,
+    pub(super) transaction: u64,
+    pub(super) operation: u32,
+}
+
+impl Origin {
+    /// As a value.
+    #[inline]
+    pub(super) fn value(self) -> [u8; VALUE_BYTES] {
+        let mut value = [0; VALUE_BYTES];
+        value[..4].copy_from_slice(&self.client.to_be_bytes());
+        value[4..12].copy_from_slice(&self.transaction.to_be_bytes());
+        value[12..].copy_from_slice(&self.operation.to_be_bytes());
+        value
+    }
+
+    /// From a value; none if it is too long or too short.
+    pub(super) fn of_value(value: &[u8]) -> Option<Origin> {
+        if value.len() != VALUE_BYTES {
+            return None;
+        }
+        let (client, rest) = value.split_first_chunk()?;
+        let (transaction, rest) = rest.split_first_chunk()?;
+        let (operation, _) = rest.split_first_chunk()?;
+        Some(Origin {
+            client: u32::from_be_bytes(*client),
+            transaction: u64::from_be_bytes(*transaction),
+            operation: u32::from_be_bytes(*operation),
+        })
+    }
+}
+
+/// One operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) key: Key,
+    pub(super) puts: bool,
+}
+
+/// The operations of a transaction, in order.
+#[derive(Debug)]
+pub(super) struct Operations {
+    stream: Stream,
+    key_bytes: usize,
+    left: u64,
+}
+
+impl Operations {
+    /// Those of transaction `number` of a client.
+    #[inline]
+    pub(super) fn of(seed: u64, client: u32, number: u64, shape: Shape) -> Operations {
+        let seed = mixed(seed ^ mixed(number.wrapping_add(1)));
+        Operations {
+            stream: Stream::of_client(seed, client as usize, "ops"),
+            key_bytes: shape.key_bytes,
+            left: shape.nops,
+        }
+    }
+}
+
+/// How long keys are, and how many operations a transaction has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) key_bytes: usize,
+    pub(super) nops: u64,
+}
+
+impl Iterator for Operations {
+    type Item = Operation;
+
+    #[inline]
+    fn next(&mut self) -> Option<Operation> {
+        self.left = self.left.checked_sub(1)?;
+        let mut key = [0; KEY_BYTES_MAX];
+        for part in key[..self.key_bytes].chunks_mut(8) {
+            part.copy_from_slice(&self.stream.word().to_be_bytes()[..part.len()]);
+        }
+        let puts = self.stream.percent(PUTS_PERCENT);
+        Some(Operation { key, puts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Operations, Origin, Shape};
+
+    #[test]
+    fn a_value_says_where_it_comes_from() {
+        let origin = Origin {
+            client: 7,
+            transaction: u64::MAX - 1,
+            operation: 99,
+        };
+        assert_eq!(Origin::of_value(&origin.value()), Some(origin));
+        assert_eq!(Origin::of_value(&origin.value()[..15]), None);
+        assert_eq!(Origin::of_value(&[0; 17]), None);
+    }
+
+    #[test]
+    fn operations_follow_from_their_transaction() {
+        let of = |client, number, key_bytes| {
+            let shape = Shape {
+                key_bytes,
+                nops: 50,
+            };
+            Operations::of(3, client, number, shape).collect::<Vec<_>>()
+        };
+        assert_eq!(of(1, 1, 4), of(1, 1, 4));
+        assert_eq!(of(1, 1, 4).len(), 50);
+        assert_ne!(of(1, 1, 4), of(1, 2, 4));
+        assert_ne!(of(1, 1, 4), of(2, 1, 4));
+        assert!(of(1, 1, 3).iter().all(|one| one.key[3..] == [0; 13]));
+    }
+
+    #[test]
+    fn of_a_hundred_operations_89_put() {
+        let shape = Shape {
+            key_bytes: 4,
+            nops: 100_000,
+        };
+        let puts = Operations::of(1, 0, 0, shape)
+            .filter(|one| one.puts)
+            .count();
+        assert!((88_500..=89_500).contains(&puts), "{puts}");
+    }
+}

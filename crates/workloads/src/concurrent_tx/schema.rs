@@ -1,0 +1,180 @@
+//! The workload itself: its options, table and operations.
+
+use super::check;
+use super::operations::{KEY_BYTES_MAX, VALUE_BYTES};
+use super::transactions::{ConcurrentTxClient, Tally};
+use crate::error::Error;
+use syncline_contract::{
+    By, Bytes, Check, Counts, Given, Limit, Lock, OptionListing, Order, OwnFigure, Path, Plan,
+    Range, Read, Scan, Session, Stop, Table, Unit, Workload, Write,
+};
+
+/// Rows that the check reads at a time.
+pub(super) const PAGE_ROWS: u64 = 1_000;
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Bytes of a key.
+    pub key_len: u64,
+    /// Operations of a transaction.
+    pub nops: u64,
+    /// Of a hundred transactions, so many abort.
+    pub aborts: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            key_len: 4,
+            nops: 100,
+            aborts: 11,
+        }
+    }
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = &[
+        OptionListing {
+            name: "key_len",
+            takes: "a whole number from 1 to 16",
+            default: "4",
+            meaning: "bytes of a key",
+        },
+        OptionListing {
+            name: "nops",
+            takes: "a whole number from 1 to 100000",
+            default: "100",
+            meaning: "operations of a transaction: 89 % puts, 11 % removals",
+        },
+        OptionListing {
+            name: "aborts",
+            takes: "a whole number from 0 to 100",
+            default: "11",
+            meaning: "of a hundred transactions, so many end by an abort of their own",
+        },
+    ];
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let defaults = Options::default();
+        Ok(Options {
+            key_len: given
+                .number("key_len", 1..=KEY_BYTES_MAX as u64)?
+                .unwrap_or(defaults.key_len),
+            nops: given.number("nops", 1..=100_000)?.unwrap_or(defaults.nops),
+            aborts: given.number("aborts", 0..=100)?.unwrap_or(defaults.aborts),
+        })
+    }
+
+    /// What the operations of a transaction are made by.
+    pub(super) fn shape(&self) -> super::operations::Shape {
+        super::operations::Shape {
+            key_bytes: self.key_len as usize,
+            nops: self.nops,
+        }
+    }
+}
+
+/// The concurrent transactions workload.
+#[derive(Debug)]
+pub struct ConcurrentTx {
+    pub(super) options: Options,
+    plan: Plan,
+    pub(super) put: Write<(Bytes, Bytes)>,
+    pub(super) remove: Write<(Bytes,)>,
+    pub(super) page: Read<(Bytes,), (Bytes, Bytes)>,
+}
+
+impl ConcurrentTx {
+    /// Its name.
+    pub const NAME: &'static str = "concurrent-tx";
+
+    /// With those options.
+    pub fn new(options: Options) -> ConcurrentTx {
+        let mut plan = Plan::new();
+        let table = Table::new("abc")
+            .bytes("id", options.key_len as u32)
+            .bytes("value", VALUE_BYTES as u32);
+        let table = plan.table(table.key(&["id"]));
+        let page = Scan {
+            path: Path {
+                table,
+                by: By::Key,
+                equal: 0,
+                range: Range::From,
+            },
+            order: Order::Ascending,
+            limit: Limit::Fixed(PAGE_ROWS),
+            columns: &["id", "value"],
+            lock: Lock::None,
+        };
+        ConcurrentTx {
+            options,
+            put: plan.put("put", table),
+            remove: plan.remove("remove", table),
+            page: plan.scan("read rows from key", page),
+            plan,
+        }
+    }
+}
+
+impl Workload for ConcurrentTx {
+    type Client = ConcurrentTxClient;
+
+    fn name(&self) -> &'static str {
+        ConcurrentTx::NAME
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("key_len", self.options.key_len.to_string()),
+            ("nops", self.options.nops.to_string()),
+            ("aborts", self.options.aborts.to_string()),
+        ]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["put and remove"]
+    }
+
+    fn unit(&self) -> Unit {
+        Unit {
+            name: "operations",
+            per_transaction: self.options.nops,
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn client(&self, number: usize, _clients: usize, seed: u64) -> ConcurrentTxClient {
+        ConcurrentTxClient::new(self, number, seed)
+    }
+
+    fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+        let of = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+        let (committed, aborted) = (of(counts.committed), of(counts.aborted));
+        let share = OwnFigure {
+            name: "% of the transactions that ended were aborted on purpose",
+            value: 100.0 * aborted / (committed + aborted),
+        };
+        (committed + aborted > 0.0)
+            .then_some(share)
+            .into_iter()
+            .collect()
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names().to_vec()
+    }
+}

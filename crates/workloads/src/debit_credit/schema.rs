@@ -1,0 +1,228 @@
+//! The workload itself: what it is known by, and what its scale allows.
+
+use super::check;
+use super::load;
+use super::options::{ACCOUNTS, Options, Think};
+use super::profile::{Profile, Steps};
+use super::tables::{Looks, Operations, Tables, looks, operations, tables};
+use super::transactions::{DebitCreditClient, Tally};
+use syncline_contract::{
+    Check, Counts, Load, OwnFigure, Plan, ResponseBound, Rows, Session, Stop, TableId, Workload,
+};
+
+/// The debit-credit workload.
+#[derive(Debug)]
+pub struct DebitCredit {
+    pub(super) options: Options,
+    plan: Plan,
+    pub(super) tables: Tables,
+    pub(super) operations: Operations,
+    pub(super) looks: Looks,
+}
+
+impl DebitCredit {
+    /// Its name.
+    pub const NAME: &'static str = "debit-credit";
+
+    /// With those options.
+    pub fn new(options: Options) -> DebitCredit {
+        let mut plan = Plan::new();
+        let tables = tables(options.rules(), &mut plan);
+        DebitCredit {
+            options,
+            operations: operations(&tables, options.rules(), &mut plan),
+            looks: looks(&tables, &mut plan),
+            tables,
+            plan,
+        }
+    }
+}
+
+impl Workload for DebitCredit {
+    type Client = DebitCreditClient;
+
+    fn name(&self) -> &'static str {
+        DebitCredit::NAME
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        let is_scaled = self.options.accounts == ACCOUNTS;
+        Some(match (self.options.profile, is_scaled) {
+            (Profile::Tpca, true) => "derived from TPC-A, not comparable to published TPC results",
+            (Profile::Tpca, false) => {
+                "derived from TPC-A, not comparable to published TPC results; not scaled: a branch \
+                 has another number of accounts than 100,000"
+            }
+            (_, true) => "derived from TPC-B, not comparable to published TPC results",
+            (_, false) => {
+                "derived from TPC-B, not comparable to published TPC results; not scaled: a branch \
+                 has another number of accounts than 100,000"
+            }
+        })
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let options = &self.options;
+        vec![
+            ("profile", options.profile.word().to_owned()),
+            ("scale", options.scale.to_string()),
+            ("accounts", options.accounts.to_string()),
+            ("branch", options.branch.word().to_owned()),
+            (
+                "think_s",
+                match options.think_s {
+                    Think::ByProfile => "by-profile".to_owned(),
+                    Think::Seconds(seconds) => seconds.to_string(),
+                },
+            ),
+        ]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        match self.options.rules().steps {
+            Steps::SelectOnly => &["select balance"],
+            Steps::SimpleUpdate => &["simple update"],
+            Steps::Standard | Steps::Pgbench | Steps::Berkeley => &["debit credit"],
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        load::loads(self)
+    }
+
+    fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
+        load::unit(self, table, number, batch);
+    }
+
+    fn loaded_as(&self) -> Option<String> {
+        let Options {
+            profile,
+            scale,
+            accounts,
+            ..
+        } = self.options;
+        // Every other profile leaves changed balances and a history behind.
+        (profile == Profile::PgbenchSelectOnly).then(|| {
+            format!(
+                "{scale} branches of {accounts} accounts as {} has them",
+                profile.word()
+            )
+        })
+    }
+
+    fn client(&self, number: usize, _clients: usize, seed: u64) -> DebitCreditClient {
+        DebitCreditClient::new(self, number, seed)
+    }
+
+    fn response_bounds(&self) -> Vec<ResponseBound> {
+        let bound = ResponseBound {
+            transaction: 0,
+            percent: 90,
+            within_ns: 2_000_000_000,
+        };
+        self.options
+            .rules()
+            .judged
+            .then_some(bound)
+            .into_iter()
+            .collect()
+    }
+
+    fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+        let figure = || against_scale(counts, self.options.scale);
+        self.options
+            .rules()
+            .judged
+            .then(figure)
+            .into_iter()
+            .collect()
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names(&self.options)
+    }
+}
+
+/// How the rate stands to what the scale allows: a transaction a second for each branch. Arrivals vary
+/// by chance, so that three standard deviations of a Poisson count more are still scaled.
+fn against_scale(counts: &Counts<'_>, scale: u64) -> OwnFigure {
+    let committed: u64 = counts.committed.iter().sum();
+    let allowed = scale as f64 * counts.seconds;
+    let is_scaled = committed as f64 <= allowed + 3.0 * allowed.sqrt();
+    OwnFigure {
+        name: if is_scaled {
+            "times the rate that the scale allows (scaled)"
+        } else {
+            "times the rate that the scale allows (not scaled)"
+        },
+        value: committed as f64 / allowed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DebitCredit, Options, Profile};
+    use syncline_contract::{Counts, Workload};
+
+    fn with(profile: Profile, scale: u64, accounts: u64) -> DebitCredit {
+        DebitCredit::new(Options {
+            profile,
+            scale,
+            accounts,
+            ..Options::default()
+        })
+    }
+
+    fn figure(profile: Profile, committed: u64) -> Option<(&'static str, f64)> {
+        let counts = Counts {
+            seconds: 10.0,
+            committed: &[committed],
+            aborted: &[0],
+        };
+        let figures = with(profile, 10, 100_000).figures(&counts);
+        figures.first().map(|figure| (figure.name, figure.value))
+    }
+
+    #[test]
+    fn a_rate_above_the_scale_is_said_to_be_not_scaled() {
+        for profile in [Profile::Tpca, Profile::Tpcb] {
+            let (name, value) = figure(profile, 100).unwrap();
+            assert!(name.ends_with("(scaled)") && (value - 1.0).abs() < 1e-9);
+            assert!(figure(profile, 130).unwrap().0.ends_with("(scaled)"));
+            assert!(figure(profile, 131).unwrap().0.ends_with("(not scaled)"));
+        }
+        assert_eq!(figure(Profile::Pgbench, 1), None);
+    }
+
+    #[test]
+    fn the_notice_says_what_it_is_derived_from_and_what_is_not_scaled() {
+        let notice = |profile, accounts| with(profile, 1, accounts).notice().unwrap();
+        assert!(notice(Profile::Tpca, 100_000).starts_with("derived from TPC-A, not comparable"));
+        assert!(!notice(Profile::Tpca, 100_000).contains("not scaled"));
+        for profile in Profile::ALL {
+            assert!(notice(profile, 99_999).contains("; not scaled: "));
+        }
+        assert!(notice(Profile::Pgbench, 100_000).starts_with("derived from TPC-B"));
+    }
+
+    #[test]
+    fn responses_are_judged_where_the_standards_judge_them() {
+        for profile in Profile::ALL {
+            let judged = matches!(profile, Profile::Tpca | Profile::Tpcb);
+            let bounds = with(profile, 1, 10).response_bounds();
+            assert_eq!(bounds.len(), usize::from(judged), "{profile:?}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The workload itself: its option, table and operations.
+
+use super::check;
+use super::transactions::{GroupCommitClient, Tally};
+use crate::error::Error;
+use syncline_contract::{
+    Aggregate, By, Check, Counts, Given, Int, Kind, Limit, Lock, OptionListing, Order, OwnFigure,
+    Path, Plan, Range, Read, Scan, Session, Stop, Table, Workload, Write,
+};
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Inserts of a task.
+    pub ninsert: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { ninsert: 100 }
+    }
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = &[OptionListing {
+        name: "ninsert",
+        takes: "a whole number from 1 to 100000",
+        default: "100",
+        meaning: "inserts of a task",
+    }];
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let ninsert = given.number("ninsert", 1..=100_000)?;
+        Ok(Options {
+            ninsert: ninsert.unwrap_or(Options::default().ninsert),
+        })
+    }
+}
+
+/// The group commit workload.
+#[derive(Debug)]
+pub struct GroupCommit {
+    pub(super) options: Options,
+    plan: Plan,
+    pub(super) insert: Write<(Int, Int, Int)>,
+    /// Rows of the tasks from one to another.
+    pub(super) of_tasks: Read<(Int, Int), (Int, Int, Int)>,
+    pub(super) count: Read<(), (Int,)>,
+}
+
+impl GroupCommit {
+    /// Its name.
+    pub const NAME: &'static str = "group-commit";
+
+    /// With those options.
+    pub fn new(options: Options) -> GroupCommit {
+        let mut plan = Plan::new();
+        let columns = ["task", "item", "value"];
+        let table = columns.iter().fold(Table::new("tasks"), |table, column| {
+            table.column(*column, Kind::Int)
+        });
+        let table = plan.table(table.key(&["task", "item"]));
+        let path = |range| Path {
+            table,
+            by: By::Key,
+            equal: 0,
+            range,
+        };
+        let of_tasks = Scan {
+            path: path(Range::Between),
+            order: Order::Ascending,
+            limit: Limit::None,
+            columns: &columns,
+            lock: Lock::None,
+        };
+        GroupCommit {
+            options,
+            insert: plan.insert("insert row", table),
+            of_tasks: plan.scan("read rows of tasks", of_tasks),
+            count: plan.aggregate("count rows", path(Range::All), Aggregate::Count),
+            plan,
+        }
+    }
+}
+
+impl Workload for GroupCommit {
+    type Client = GroupCommitClient;
+
+    fn name(&self) -> &'static str {
+        GroupCommit::NAME
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![("ninsert", self.options.ninsert.to_string())]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        &["task"]
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn client(&self, number: usize, clients: usize, _seed: u64) -> GroupCommitClient {
+        GroupCommitClient::new(self, number, clients)
+    }
+
+    fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+        let tasks = counts.committed[0] as f64 / counts.seconds;
+        let inserts = tasks * self.options.ninsert as f64;
+        [("tasks a second", tasks), ("inserts a second", inserts)]
+            .map(|(name, value)| OwnFigure { name, value })
+            .to_vec()
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names().to_vec()
+    }
+}

@@ -1,0 +1,94 @@
+//! The one transaction, "task", and the client that performs it.
+
+use super::schema::GroupCommit;
+use syncline_contract::{Client, Ending, Int, Session, Shape, Stop, Transaction, Write};
+
+/// What the check needs to know of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// The client's number.
+    pub client: u64,
+    /// How many clients there were.
+    pub clients: u64,
+    /// Tasks that were acknowledged or are of unknown outcome: those numbered below this.
+    pub tasks: u64,
+    /// The numbers of those of unknown outcome, ascending.
+    pub unknown: Vec<u64>,
+}
+
+/// A client. Its task `t` has the key `t * clients + client`.
+#[derive(Debug)]
+pub struct GroupCommitClient {
+    insert: Write<(Int, Int, Int)>,
+    ninsert: i64,
+    tally: Tally,
+}
+
+/// The value of a row.
+#[inline]
+pub(super) fn value(task: i64, item: i64) -> i64 {
+    task.wrapping_mul(1_000_003) ^ item
+}
+
+impl GroupCommitClient {
+    pub(super) fn new(of: &GroupCommit, number: usize, clients: usize) -> GroupCommitClient {
+        GroupCommitClient {
+            insert: of.insert,
+            ninsert: of.options.ninsert as i64,
+            tally: Tally {
+                client: number as u64,
+                clients: clients as u64,
+                tasks: 0,
+                unknown: Vec::new(),
+            },
+        }
+    }
+}
+
+impl Client for GroupCommitClient {
+    type Tally = Tally;
+
+    #[inline]
+    fn draw(&mut self) -> usize {
+        0
+    }
+
+    #[inline]
+    fn shape(&self, _kind: usize) -> Shape {
+        if self.ninsert == 1 {
+            Shape::Single
+        } else {
+            Shape::Several
+        }
+    }
+
+    #[inline]
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let task = (self.tally.tasks * self.tally.clients + self.tally.client) as i64;
+        for item in 0..self.ninsert {
+            transaction.write(&self.insert, (task, item, value(task, item)))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        match ending {
+            Ending::Committed => self.tally.tasks += 1,
+            // Nothing of it remains, so its keys are free for the next task.
+            Ending::Undone => {}
+            Ending::Unknown => {
+                self.tally.unknown.push(self.tally.tasks);
+                self.tally.tasks += 1;
+            }
+        }
+    }
+
+    fn tally(self) -> Tally {
+        self.tally
+    }
+}

@@ -1,0 +1,262 @@
+//! The workload itself: its options, tables and operations.
+
+use super::check;
+use super::transactions::{ShortClient, Tally};
+use crate::error::Error;
+use std::sync::Arc;
+use syncline_contract::{
+    Aggregate, By, Check, Given, IndexId, Int, Kind, Limit, Load, Lock, Many, OptionListing, Order,
+    Path, Plan, Range, Read, Rows, Scan, Session, Set, Stop, Table, TableId, Value, Workload,
+    Write,
+};
+
+/// Rows that the check reads at a time.
+pub(super) const PAGE_ROWS: u64 = 1_000;
+
+/// What is done in each table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Do {
+    /// Reads.
+    Read,
+    /// An update.
+    Update,
+}
+
+impl Do {
+    /// Both.
+    pub const ALL: [Do; 2] = [Do::Read, Do::Update];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            Do::Read => "read",
+            Do::Update => "update",
+        }
+    }
+}
+
+/// What a user may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Tables that each transaction goes to.
+    pub tables: u64,
+    /// Indexes of each table.
+    pub indexes: u64,
+    /// What is done.
+    pub does: Do,
+    /// Rows of each table.
+    pub rows: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            tables: 1,
+            indexes: 0,
+            does: Do::Read,
+            rows: 10_000,
+        }
+    }
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = &[
+        OptionListing {
+            name: "tables",
+            takes: "a whole number from 1 to 8",
+            default: "1",
+            meaning: "tables that each transaction goes to",
+        },
+        OptionListing {
+            name: "indexes",
+            takes: "a whole number from 0 to 8",
+            default: "0",
+            meaning: "unique secondary indexes of each table",
+        },
+        OptionListing {
+            name: "do",
+            takes: "read or update",
+            default: "read",
+            meaning: "what is done in each table: a read by key and by each index, or an update",
+        },
+        OptionListing {
+            name: "rows",
+            takes: "a whole number from 1 to 100000000",
+            default: "10000",
+            meaning: "rows of each table",
+        },
+    ];
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let defaults = Options::default();
+        let does = given.word("do", &Do::ALL, Do::word)?;
+        Ok(Options {
+            tables: given.number("tables", 1..=8)?.unwrap_or(defaults.tables),
+            indexes: given.number("indexes", 0..=8)?.unwrap_or(defaults.indexes),
+            does: does.unwrap_or(defaults.does),
+            rows: given
+                .number("rows", 1..=100_000_000)?
+                .unwrap_or(defaults.rows),
+        })
+    }
+}
+
+/// The operations on one table.
+#[derive(Debug)]
+pub(super) struct OfTable {
+    pub(super) by_key: Read<(Int,), (Int,)>,
+    pub(super) by_index: Vec<Read<(Int,), (Int,)>>,
+    pub(super) change: Write<Many<Int>>,
+    /// The key, the count and the indexed columns of rows from a key on.
+    pub(super) page: Read<(Int,), Many<Int>>,
+    pub(super) sum_of_counts: Read<(), (syncline_contract::Nullable<Int>,)>,
+}
+
+/// The short workload.
+#[derive(Debug)]
+pub struct Short {
+    pub(super) options: Options,
+    plan: Plan,
+    pub(super) tables: Arc<[OfTable]>,
+}
+
+impl Short {
+    /// Its name.
+    pub const NAME: &'static str = "short";
+
+    /// With those options.
+    pub fn new(options: Options) -> Short {
+        let mut plan = Plan::new();
+        let tables = (0..options.tables).map(|number| of_table(&options, number, &mut plan));
+        Short {
+            options,
+            tables: tables.collect(),
+            plan,
+        }
+    }
+}
+
+fn of_table(options: &Options, number: u64, plan: &mut Plan) -> OfTable {
+    let columns: Vec<String> = (0..options.indexes)
+        .map(|index| format!("i{index}"))
+        .collect();
+    let mut table = Table::new(format!("short_{number}"))
+        .column("id", Kind::Int)
+        .column("count", Kind::Int)
+        .key(&["id"]);
+    for column in &columns {
+        table = table.column(column.clone(), Kind::Int).index(
+            format!("short_{number}_{column}"),
+            &[column],
+            true,
+        );
+    }
+    let table = plan.table(table);
+    let path = |by, equal, range| Path {
+        table,
+        by,
+        equal,
+        range,
+    };
+    let by_index = (0..columns.len()).map(|index| {
+        let scan = Scan {
+            path: path(By::Index(IndexId(index)), 1, Range::All),
+            order: Order::Ascending,
+            limit: Limit::None,
+            columns: &["id"],
+            lock: Lock::None,
+        };
+        plan.scan("read by index", scan)
+    });
+    let by_index = by_index.collect();
+    let mut sets = vec![("count", Set::Add)];
+    sets.extend(columns.iter().map(|column| (column.as_str(), Set::To)));
+    let mut all = vec!["id", "count"];
+    all.extend(columns.iter().map(String::as_str));
+    let page = Scan {
+        path: path(By::Key, 0, Range::From),
+        order: Order::Ascending,
+        limit: Limit::Fixed(PAGE_ROWS),
+        columns: &all,
+        lock: Lock::None,
+    };
+    let counts = Aggregate::Sum(plan.tables()[table.0].id("count"));
+    OfTable {
+        by_key: plan.get("read by key", table, &["id"], Lock::None),
+        by_index,
+        change: plan.update("update", table, &sets),
+        page: plan.scan("read rows from key", page),
+        sum_of_counts: plan.aggregate("sum counts", path(By::Key, 0, Range::All), counts),
+    }
+}
+
+impl Workload for Short {
+    type Client = ShortClient;
+
+    fn name(&self) -> &'static str {
+        Short::NAME
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("tables", self.options.tables.to_string()),
+            ("indexes", self.options.indexes.to_string()),
+            ("do", self.options.does.word().to_owned()),
+            ("rows", self.options.rows.to_string()),
+        ]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        match self.options.does {
+            Do::Read => &["read"],
+            Do::Update => &["update"],
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let units = self.options.rows;
+        let tables = (0..self.tables.len()).map(TableId);
+        tables.map(|table| Load { table, units }).collect()
+    }
+
+    fn load_unit(&self, _table: TableId, number: u64, batch: &mut Rows) {
+        let id = Value::Int(number as i64);
+        batch.push(id);
+        batch.push(Value::Int(0));
+        for _ in 0..self.options.indexes {
+            batch.push(id);
+        }
+    }
+
+    fn loaded_as(&self) -> Option<String> {
+        let Options {
+            tables,
+            indexes,
+            rows,
+            does,
+        } = self.options;
+        let read = || format!("{tables} tables of {rows} rows and {indexes} indexes");
+        (does == Do::Read).then(read)
+    }
+
+    fn client(&self, number: usize, _clients: usize, seed: u64) -> ShortClient {
+        ShortClient::new(self, number, seed)
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names().to_vec()
+    }
+}

@@ -1,0 +1,119 @@
+//! The check: what was read while running, and every row afterwards.
+//!
+//! In which order transactions of several clients changed a row is not known, so a row may hold what any
+//! of them wrote; but no longer what was loaded, once a change of it was acknowledged.
+
+use super::options::{Access, By, Options};
+use super::schema::{PAGE_ROWS, SingleRecord};
+use super::transactions::Tally;
+use super::written::{Words, may_hold};
+use crate::look::{Look, Wrong};
+use syncline_contract::{Check, Session, Stop};
+
+const READ: &str = "every row that was read had its key and a text that was loaded or written";
+const THERE: &str = "every row is there once, and no other";
+const LAST: &str = "every row holds its loaded text, or one that was written to it";
+
+/// The names of the checks.
+pub(super) fn names<A: Access>(options: &Options) -> Vec<&'static str> {
+    let mut names = vec![THERE, LAST];
+    if reads::<A>(options) {
+        names.insert(0, READ);
+    }
+    names
+}
+
+/// True if transactions read; an update by key does not.
+fn reads<A: Access>(options: &Options) -> bool {
+    !A::WRITES || options.by == By::Index
+}
+
+/// Runs all of them.
+pub(super) async fn check<A: Access, S: Session>(
+    of: &SingleRecord<A>,
+    tallies: Vec<Tally>,
+    session: &mut S,
+) -> Result<Vec<Check>, Stop> {
+    let mut look = Look::new(session);
+    let words = of.written.words();
+    let mut found = Found::default();
+    for table in 0..of.tables.len() {
+        walk(of, table, &words, &mut look, &mut found).await?;
+    }
+    let mut checks = Vec::new();
+    if reads::<A>(&of.options) {
+        let mut read = Wrong::default();
+        for tally in tallies {
+            for _ in 0..tally.wrong {
+                read.add(|| tally.first.clone().unwrap_or_default());
+            }
+        }
+        checks.push(read.check(READ));
+    }
+    checks.extend([found.there.check(THERE), found.last.check(LAST)]);
+    Ok(checks)
+}
+
+#[derive(Default)]
+struct Found {
+    there: Wrong,
+    last: Wrong,
+}
+
+async fn walk<A: Access, S: Session>(
+    of: &SingleRecord<A>,
+    table: usize,
+    words: &Words,
+    look: &mut Look<'_, S>,
+    found: &mut Found,
+) -> Result<(), Stop> {
+    let rows = of.options.rows;
+    let mut next = 0;
+    let mut from = i64::MIN;
+    loop {
+        let mut last = None;
+        let page = &of.tables[table].page;
+        let count = look
+            .each(page, (from,), |(id, text)| {
+                let is_next = id == next && next < rows as i64;
+                found.there.unless(is_next, || {
+                    format!("row {id} of table {table} in place of row {next} of {rows}")
+                });
+                if is_next {
+                    let is_right = may_be_last(of, table, id as u64, text, words);
+                    found.last.unless(is_right, || {
+                        format!("row {id} of table {table} holds \"{text}\"")
+                    });
+                }
+                next = next.max(id + 1);
+                last = Some(id);
+            })
+            .await?;
+        match last.filter(|_| count == PAGE_ROWS) {
+            Some(last) => from = last + 1,
+            None => break,
+        }
+    }
+    found.there.unless(next >= rows as i64, || {
+        format!("table {table} ends before row {next} of {rows}")
+    });
+    Ok(())
+}
+
+fn may_be_last<A: Access>(
+    of: &SingleRecord<A>,
+    table: usize,
+    row: u64,
+    text: &str,
+    words: &Words,
+) -> bool {
+    let Some(position) = of.texts.iter().position(|of| of == text) else {
+        return false;
+    };
+    let loaded = of.loaded_text(table, row);
+    if !A::WRITES {
+        return position == loaded;
+    }
+    let place = table * of.options.rows as usize + row as usize;
+    may_hold(words, place, position, loaded)
+}

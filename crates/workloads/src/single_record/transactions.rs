@@ -1,0 +1,127 @@
+//! What a client draws and performs.
+
+use super::options::{Access, By};
+use super::schema::{OfTable, SingleRecord, TEXTS, indexed};
+use super::written::{Words, note};
+use crate::draw::Stream;
+use std::sync::Arc;
+use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+
+/// What the check needs to know of a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Rows that were read with another key than asked for, or a text that nobody writes.
+    pub wrong: u64,
+    /// The first of them, in words.
+    pub first: Option<String>,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct SingleRecordClient {
+    writes: bool,
+    by: By,
+    rows: u64,
+    tables: Arc<[OfTable]>,
+    texts: Arc<[String]>,
+    words: Words,
+    stream: Stream,
+    table: usize,
+    row: u64,
+    text: usize,
+    tally: Tally,
+}
+
+impl SingleRecordClient {
+    pub(super) fn new<A: Access>(of: &SingleRecord<A>, number: usize, seed: u64) -> Self {
+        SingleRecordClient {
+            writes: A::WRITES,
+            by: of.options.by,
+            rows: of.options.rows,
+            tables: Arc::clone(&of.tables),
+            texts: Arc::clone(&of.texts),
+            words: of.written.words(),
+            stream: Stream::of_client(seed, number, "single record"),
+            table: 0,
+            row: 0,
+            text: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Looks at a row that was read.
+    #[inline]
+    fn look(&mut self, id: i64, text: &str) {
+        if id != self.row as i64 || self.texts.iter().all(|of| of != text) {
+            self.found_wrong(id, text);
+        }
+    }
+
+    #[cold]
+    fn found_wrong(&mut self, id: i64, text: &str) {
+        self.tally.wrong += 1;
+        let row = self.row;
+        let first = || format!("row {row} was asked for, and {id} answered with \"{text}\"");
+        self.tally.first.get_or_insert_with(first);
+    }
+}
+
+impl Client for SingleRecordClient {
+    type Tally = Tally;
+
+    #[inline]
+    fn draw(&mut self) -> usize {
+        if self.tables.len() > 1 {
+            self.table = self.stream.below(self.tables.len() as u64) as usize;
+        }
+        self.row = self.stream.below(self.rows);
+        if self.writes {
+            self.text = self.stream.below(TEXTS as u64) as usize;
+        }
+        0
+    }
+
+    #[inline]
+    fn shape(&self, _kind: usize) -> Shape {
+        if self.writes && self.by == By::Index {
+            Shape::Several
+        } else {
+            Shape::Single
+        }
+    }
+
+    #[inline]
+    async fn perform<S: Session>(
+        &mut self,
+        _kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let table = self.tables[self.table];
+        let mut id = self.row as i64;
+        if let Some(by_index) = &table.by_index {
+            let sec = indexed(self.row, self.rows);
+            let (found, text) = transaction.read(by_index, (sec,)).await?;
+            self.look(found, text);
+            id = found;
+        } else if !self.writes {
+            let (found, text) = transaction.read(&table.by_key, (id,)).await?;
+            self.look(found, text);
+        }
+        if self.writes {
+            transaction.write(&table.set_text, (id, &self.texts[self.text]))?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn ended(&mut self, _kind: usize, ending: Ending) {
+        if self.writes && ending != Ending::Undone {
+            let row = self.table * self.rows as usize + self.row as usize;
+            note(&self.words, row, self.text, ending == Ending::Committed);
+        }
+    }
+
+    fn tally(self) -> Tally {
+        self.tally
+    }
+}
