@@ -111,6 +111,19 @@ impl<'a> Given<'a> {
         found.map(Some).ok_or_else(|| self.bad(option, value))
     }
 
+    /// What `parse` makes of the text, if given; its none is a value that the option does not take.
+    pub fn parsed<T>(
+        &self,
+        option: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, OptionError> {
+        let Some(value) = self.value(option) else {
+            return Ok(None);
+        };
+        let parsed = parse(value);
+        parsed.map(Some).ok_or_else(|| self.bad(option, value))
+    }
+
     fn value(&self, option: &str) -> Option<&'a str> {
         let pair = self.pairs.iter().find(|(name, _)| name == option);
         pair.map(|(_, value)| value.as_str())
@@ -164,6 +177,9 @@ mod tests {
         assert_eq!(given(&[("size", "9")], size), Ok(Some(9)));
         assert_eq!(given(&[("hue", "blue")], hue), Ok(Some("blue")));
         assert_eq!(given(&[("size", "9")], hue), Ok(None));
+        let letter = |given: &Given<'_>| given.parsed("hue", |text| text.chars().next());
+        assert_eq!(given(&[("hue", "blue")], letter), Ok(Some('b')));
+        assert!(given(&[("hue", "")], letter).is_err());
     }
 
     #[test]

@@ -10,23 +10,35 @@ use crate::operation::{
 };
 use crate::schema::{Column, ColumnId, KeyGivenBy, Name, Table, TableId};
 use crate::value::Kind;
+use std::fmt;
 use std::marker::PhantomData;
 
 /// A handle to an operation that answers rows: asked with `K`, answers rows of `R`.
-#[derive(Debug)]
 pub struct Read<K, R> {
     pub(crate) id: OperationId,
     types: PhantomData<fn(K) -> R>,
 }
 
 /// A handle to an operation that changes rows: given `K`.
-#[derive(Debug)]
 pub struct Write<K> {
     pub(crate) id: OperationId,
     types: PhantomData<fn(K)>,
 }
 
-// By hand, since a derive would ask the markers to be `Copy` too.
+// By hand, since a derive would ask the markers to be `Copy` and `Debug` too, and tuples of more than
+// twelve are not.
+impl<K, R> fmt::Debug for Read<K, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Read({})", self.id.0)
+    }
+}
+
+impl<K> fmt::Debug for Write<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Write({})", self.id.0)
+    }
+}
+
 impl<K, R> Clone for Read<K, R> {
     fn clone(&self) -> Self {
         *self

@@ -6,6 +6,7 @@
 use crate::error::Error;
 use crate::{
     concurrent_tx, debit_credit, group_commit, insert, join, short, single_record, smallbank, tatp,
+    tpcc,
 };
 use syncline_contract::{
     Check, Client, Counts, Ending, Given, Load, OptionListing, OwnFigure, Plan, ResponseBound,
@@ -33,18 +34,30 @@ macro_rules! workloads {
         },)*];
 
         /// One of the workloads.
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "one is made a client or a run, and stays where it is"
+        )]
         #[derive(Debug)]
         pub enum AnyWorkload {
             $(#[doc = $what] $name($workload),)*
         }
 
         /// A client of one of the workloads.
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "one is made a client or a run, and stays where it is"
+        )]
         #[derive(Debug)]
         pub enum AnyClient {
             $(#[doc = $what] $name(<$workload as Workload>::Client),)*
         }
 
         /// What one of those clients tells the checks.
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "one is made a client or a run, and stays where it is"
+        )]
         #[derive(Debug)]
         pub enum AnyTally {
             $(#[doc = $what] $name(<<$workload as Workload>::Client as Client>::Tally),)*
@@ -206,6 +219,8 @@ workloads! {
         "customers with two accounts each, a few of them hot: deposits, checks, payments";
     Tatp: tatp::Tatp, tatp::Options,
         "a mobile network's register of subscribers, 80 % reads";
+    Tpcc: tpcc::Tpcc, tpcc::Options,
+        "order entry derived from TPC-C: five transactions over nine tables, by weights";
 }
 
 #[cfg(test)]
@@ -239,6 +254,18 @@ mod tests {
         );
         assert_eq!(parse("insert", &again).unwrap().options(), options);
         assert_eq!(workload.unit().per_transaction, 10);
+    }
+
+    #[test]
+    fn weights_come_back_in_the_order_of_their_profile() {
+        let weights = |options: &[(&str, &str)]| {
+            let options = parse("tpcc", options).unwrap().options();
+            let found = options.into_iter().find(|(name, _)| *name == "weights");
+            found.unwrap().1
+        };
+        assert_eq!(weights(&[("profile", "k2")]), "43,4,4,45,4");
+        let given = [("profile", "k2"), ("weights", "50,0,0,50,0")];
+        assert_eq!(weights(&given), "50,0,0,50,0");
     }
 
     #[test]
@@ -284,6 +311,16 @@ mod tests {
                 "it takes ascending, random or server",
             ),
             ("insert", &[("commit_every", "0")], "from 1 to 1000000"),
+            (
+                "tpcc",
+                &[("weights", "45,43,4,4")],
+                "it takes five whole numbers up to 10000 with commas",
+            ),
+            (
+                "tpcc",
+                &[("profile", "oracle")],
+                "option profile of workload tpcc is \"oracle\"; it takes spec or k2",
+            ),
             (
                 "insert",
                 &[("commit_every", "1"), ("commit_every", "2")],

@@ -25,6 +25,7 @@ pub mod short;
 pub mod single_record;
 pub mod smallbank;
 pub mod tatp;
+pub mod tpcc;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};
 pub use error::Error;

@@ -11,3 +11,4 @@ mod short;
 mod single_record;
 mod smallbank;
 mod tatp;
+mod tpcc;

@@ -60,6 +60,8 @@ pub(super) struct Join {
     /// The right rows: the path's leading columns are equal to those kept columns.
     pub(super) right: Path,
     pub(super) prefix: Vec<usize>,
+    /// True if those columns are the whole primary key, so that there is one right row at most.
+    pub(super) is_by_key: bool,
     /// What must match beyond: a kept column, and a column of the right table.
     pub(super) rest: Vec<(usize, usize)>,
     pub(super) columns: Vec<Answered>,
@@ -290,6 +292,7 @@ impl Prepare<'_> {
             rest: beyond
                 .map(|(place, (_, of))| (place, self.column(right, *of)))
                 .collect(),
+            is_by_key: index.is_none() && prefix.len() == self.table(right).key.len(),
             right: Path {
                 table: right.0,
                 index,

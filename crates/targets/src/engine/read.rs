@@ -89,23 +89,30 @@ impl<D: Disk> Client<D> {
                 }
                 Ok(true)
             };
-            Walk::all(&join.right).run(
-                session,
-                (tables, &mut self.values),
-                join.prefix.iter().map(|place| given(kept.value(*place))),
-                |row| {
-                    if !matches(row)? {
-                        return Ok(());
-                    }
-                    join.columns.iter().try_for_each(|column| {
-                        rows.push(match column {
-                            Answered::Kept(place) => kept.value(*place),
-                            Answered::Right(column) => found(row.value(*column)?),
-                        });
-                        Ok(())
-                    })
-                },
-            )?;
+            let mut answer = |row: Row<'_>| -> Result<()> {
+                if !matches(row)? {
+                    return Ok(());
+                }
+                join.columns.iter().try_for_each(|column| {
+                    rows.push(match column {
+                        Answered::Kept(place) => kept.value(*place),
+                        Answered::Right(column) => found(row.value(*column)?),
+                    });
+                    Ok(())
+                })
+            };
+            let prefix = join.prefix.iter().map(|place| given(kept.value(*place)));
+            if join.is_by_key {
+                let mut key = recycled(mem::take(&mut self.values));
+                key.extend(prefix);
+                let row = session.get(&tables[join.right.table].handle, &key);
+                let answered = row.and_then(|row| row.map_or(Ok(()), &mut answer));
+                self.values = recycled(key);
+                answered?;
+            } else {
+                let memory = (&**tables, &mut self.values);
+                Walk::all(&join.right).run(session, memory, prefix, answer)?;
+            }
         }
         Ok(())
     }

@@ -1,0 +1,365 @@
+//! The conditions, each a check.
+
+use super::super::scale::{DISTRICTS, Scale};
+use super::super::tally::{Ordered, Tally, Told};
+use super::district::{District, OfOrders};
+use super::look::Look;
+use super::payments::{self, Payments};
+use super::verdicts::{Wrong, amount, not_applicable};
+use super::walk::{Piece, walk};
+use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
+
+const CONDITIONS: [&str; 12] = [
+    "condition 1: the sum of each warehouse is that of its districts",
+    "condition 2: the next order number follows the greatest of orders and of new orders",
+    "condition 3: the new orders of each district are numbered without a gap",
+    "condition 4: each district has as many lines as its orders say",
+    "condition 5: each order has a carrier or a new order, and not both",
+    "condition 6: each order has as many lines as it says",
+    "condition 7: lines have a delivery date if their order has a carrier, and only then",
+    "condition 8: the sum of each warehouse is that of its history",
+    "condition 9: the sum of each district is that of its history",
+    "condition 10: each balance is what was delivered less what history says was paid",
+    "condition 11: orders less new orders are those loaded as delivered and those delivered since",
+    "condition 12: each balance and what the customer has paid are what was delivered",
+];
+const ORDERED: &str =
+    "every acknowledged new order is there, and orders are numbered without a gap";
+const PAID: &str = "history has the loaded and the acknowledged payments and no other";
+const DELIVERED: &str = "the loaded and the acknowledged deliveries are there and no other";
+
+const NOT_FRESH: &str = "the rows were there before the run, which does not know how many";
+
+/// The names of the checks.
+pub(crate) fn names() -> Vec<&'static str> {
+    let mut names = CONDITIONS.to_vec();
+    names.extend([ORDERED, PAID, DELIVERED]);
+    names
+}
+
+/// Runs all of them. `is_fresh` says that the run has loaded the rows.
+pub(crate) async fn check<S: Session>(
+    look: &Look,
+    scale: Scale,
+    is_fresh: bool,
+    tallies: &[Tally],
+    session: &mut S,
+) -> Result<Vec<Check>, Stop> {
+    let payments = payments::payments(look, scale, session).await?;
+    let mut found = Found::new(scale, is_fresh, tallies);
+    for warehouse in 1..=scale.warehouses {
+        found.warehouse(look, warehouse, &payments, session).await?;
+    }
+    Ok(found.checks(&payments))
+}
+
+/// What was found so far.
+#[derive(Debug)]
+struct Found<'t> {
+    scale: Scale,
+    is_fresh: bool,
+    tallies: &'t [Tally],
+    wrong: [Wrong; 12],
+    of_orders: OfOrders,
+    ordered: Wrong,
+    /// Orders that have a carrier.
+    carried: i64,
+    piece: Piece,
+}
+
+impl<'t> Found<'t> {
+    fn new(scale: Scale, is_fresh: bool, tallies: &'t [Tally]) -> Found<'t> {
+        Found {
+            scale,
+            is_fresh,
+            tallies,
+            wrong: Default::default(),
+            of_orders: OfOrders::default(),
+            ordered: Wrong::default(),
+            carried: 0,
+            piece: Piece::default(),
+        }
+    }
+
+    /// The findings of a condition, by its number in the clause.
+    fn condition(&mut self, number: usize) -> &mut Wrong {
+        &mut self.wrong[number - 1]
+    }
+
+    async fn warehouse<S: Session>(
+        &mut self,
+        look: &Look,
+        warehouse: i64,
+        payments: &Result<Payments, String>,
+        session: &mut S,
+    ) -> Result<(), Stop> {
+        let mut asked = Asked::new(false);
+        session.begin(Shape::ReadOnly);
+        let mut transaction = Transaction::new(session, &mut asked);
+        let there = transaction
+            .read_if_any(&look.warehouse, (warehouse,))
+            .await?;
+        session.commit().await?;
+        let sum = there.map(|(sum,)| sum.units);
+        self.condition(1)
+            .unless(sum.is_some(), || format!("warehouse {warehouse} is gone"));
+        let (mut of_districts, mut of_history) = (0, 0);
+        for district in 1..=DISTRICTS {
+            let key = (warehouse, district);
+            of_districts += self.district(look, key, payments, session).await?;
+            let place = self.scale.district_at(warehouse, district);
+            if let (Ok(payments), Some(place)) = (payments, place) {
+                of_history += payments.by_district[place];
+            }
+        }
+        let Some(sum) = sum else {
+            return Ok(());
+        };
+        let differs = |what: &str, other: i64| {
+            let (sum, other) = (amount(sum), amount(other));
+            format!("warehouse {warehouse} has {sum} and its {what} {other}")
+        };
+        self.condition(1)
+            .unless(sum == of_districts, || differs("districts", of_districts));
+        self.condition(8)
+            .unless(sum == of_history, || differs("history", of_history));
+        Ok(())
+    }
+
+    /// Looks at a district, in a transaction of its own, and answers its sum.
+    async fn district<S: Session>(
+        &mut self,
+        look: &Look,
+        key: (i64, i64),
+        payments: &Result<Payments, String>,
+        session: &mut S,
+    ) -> Result<i64, Stop> {
+        let mut asked = Asked::new(false);
+        session.begin(Shape::ReadOnly);
+        let mut transaction = Transaction::new(session, &mut asked);
+        let row = transaction.read_if_any(&look.district, key).await?;
+        let row = row.map(|(sum, next)| (sum.units, next));
+        let mut district = District::new(self.scale, key, std::mem::take(&mut self.of_orders));
+        walk(look, &mut district, &mut self.piece, &mut transaction).await?;
+        self.of_orders = std::mem::take(&mut district.of_orders);
+        self.numbers(&district, row.map(|(_, next)| next));
+        self.carried += district.carried;
+        let of = payments
+            .as_ref()
+            .ok()
+            .zip(self.scale.district_at(key.0, key.1));
+        if let (Some((sum, _)), Some((payments, place))) = (row, of) {
+            let paid = payments.by_district[place];
+            self.condition(9).unless(sum == paid, || {
+                let (sum, paid) = (amount(sum), amount(paid));
+                format!("{} has {sum} and its history {paid}", words(key))
+            });
+        }
+        transaction.ask(&look.customers, key)?;
+        let paid = of.map(|(payments, place)| payments.of_customers(place));
+        let mut seen = 0;
+        for row in transaction.answers(&look.customers).await? {
+            let (number, balance, paid_sum) = row?;
+            seen += 1;
+            let place = self.scale.customer_at(number);
+            let facts = Customer {
+                balance: balance.units,
+                paid_sum: paid_sum.units,
+                arrived: place.map(|place| district.arrived[place]),
+                paid: place.zip(paid).map(|(place, paid)| paid[place]),
+            };
+            self.customer(key, number, &facts);
+        }
+        session.commit().await?;
+        let customers = self.scale.customers;
+        self.condition(10).unless(seen == customers, || {
+            format!("{} has {seen} customers of {customers}", words(key))
+        });
+        Ok(row.map_or(0, |(sum, _)| sum))
+    }
+
+    /// The conditions on the numbers of a district's orders; `next` is the next order's number.
+    fn numbers(&mut self, district: &District, next: Option<i64>) {
+        let (key, orders, new) = (district.key, district.orders, district.new_orders);
+        let whose = || words(key);
+        let Some(next) = next else {
+            self.condition(2).add(|| format!("{} is gone", whose()));
+            return;
+        };
+        let newest = next.saturating_sub(1);
+        let fits = orders.most == newest && (new.count == 0 || new.most == newest);
+        self.condition(2).unless(fits, || {
+            let (orders, new) = (orders.most, new.most);
+            format!(
+                "{} numbers its next order {next}; its greatest order is {orders}, its greatest new \
+                 order {new}",
+                whose()
+            )
+        });
+        self.condition(3).unless(new.are_without_gap(), || {
+            let (count, least, most) = (new.count, new.least, new.most);
+            format!("{} has {count} new orders from {least} to {most}", whose())
+        });
+        let (says, lines) = (district.line_counts, district.lines);
+        self.condition(4).unless(says == lines, || {
+            format!("the orders of {} say {says} lines; it has {lines}", whose())
+        });
+        let delivered = self.scale.delivered() + district.carried_since;
+        self.condition(11)
+            .unless(orders.count - new.count == delivered, || {
+                let (orders, new) = (orders.count, new.count);
+                format!(
+                    "{} has {orders} orders and {new} new orders; {delivered} were delivered",
+                    whose()
+                )
+            });
+        self.acknowledged(district);
+    }
+
+    /// What clients were told of a district's new orders.
+    fn acknowledged(&mut self, district: &District) {
+        let (key, orders) = (district.key, district.orders);
+        let of = ordered(self.tallies, key);
+        let whole = orders.least == 1 && orders.are_without_gap();
+        self.ordered.unless(whole, || {
+            let (count, least, most) = (orders.count, orders.least, orders.most);
+            format!("{} has {count} orders from {least} to {most}", words(key))
+        });
+        self.ordered.unless(of.newest <= orders.most, || {
+            let (newest, most) = (of.newest, orders.most);
+            format!(
+                "order {newest} of {} was acknowledged and the greatest is {most}",
+                words(key)
+            )
+        });
+        let added = u64::try_from(orders.count - self.scale.customers);
+        let allowed = added.is_ok_and(|added| of.told.allows(added));
+        self.ordered.unless(!self.is_fresh || allowed, || {
+            let (count, loaded) = (orders.count, self.scale.customers);
+            let Told {
+                acknowledged,
+                unknown,
+            } = of.told;
+            format!(
+                "{} has {count} orders; {loaded} were loaded, {acknowledged} acknowledged, {unknown} \
+                 are of unknown outcome",
+                words(key)
+            )
+        });
+    }
+
+    fn customer(&mut self, key: (i64, i64), number: i64, of: &Customer) {
+        let whose = || format!("customer {number} of {}", words(key));
+        let Some(arrived) = of.arrived else {
+            self.condition(10)
+                .add(|| format!("{} was never loaded", whose()));
+            return;
+        };
+        let balance = amount(of.balance);
+        if let Some(paid) = of.paid {
+            self.condition(10).unless(of.balance == arrived - paid, || {
+                let (arrived, paid) = (amount(arrived), amount(paid));
+                format!(
+                    "{} has {balance}; {arrived} was delivered, {paid} paid by history",
+                    whose()
+                )
+            });
+        }
+        self.condition(12)
+            .unless(of.balance + of.paid_sum == arrived, || {
+                let (arrived, paid) = (amount(arrived), amount(of.paid_sum));
+                format!(
+                    "{} has {balance} and has paid {paid}; {arrived} was delivered",
+                    whose()
+                )
+            });
+    }
+
+    fn checks(self, payments: &Result<Payments, String>) -> Vec<Check> {
+        let told = |of: fn(&Tally) -> Told| {
+            let mut sum = Told::default();
+            self.tallies.iter().for_each(|tally| sum.add(of(tally)));
+            sum
+        };
+        let districts = self.scale.districts();
+        let paid = payments.as_ref().map(|payments| {
+            let loaded = districts * self.scale.customers;
+            let told = told(|tally| tally.payments);
+            counted("payments", payments.rows as i64, loaded, told)
+        });
+        let paid = paid.map_err(Clone::clone);
+        let delivered = counted(
+            "delivered orders",
+            self.carried,
+            districts * self.scale.delivered(),
+            told(|tally| tally.delivered),
+        );
+        let is_fresh = self.is_fresh;
+        let mut wrong = self.wrong;
+        let of = self.of_orders;
+        (wrong[4], wrong[5], wrong[6]) = (of.five, of.six, of.seven);
+        wrong[9].append(of.ten);
+        if let Ok(payments) = payments {
+            let strangers = || payments.stranger.clone();
+            wrong[9].unless(payments.strangers == 0, strangers);
+        }
+        let mut checks = Vec::new();
+        for (number, (name, wrong)) in CONDITIONS.into_iter().zip(wrong).enumerate() {
+            checks.push(match payments {
+                Err(why) if (7..10).contains(&number) => not_applicable(name, why),
+                _ => wrong.check(name),
+            });
+        }
+        checks.push(self.ordered.check(ORDERED));
+        for (name, wrong) in [(PAID, paid), (DELIVERED, Ok(delivered))] {
+            checks.push(match wrong {
+                _ if !is_fresh => not_applicable(name, NOT_FRESH),
+                Ok(wrong) => wrong.check(name),
+                Err(why) => not_applicable(name, &why),
+            });
+        }
+        checks
+    }
+}
+
+/// What there is about a customer, in hundredths.
+struct Customer {
+    balance: i64,
+    paid_sum: i64,
+    /// What was delivered; none of a customer who was never loaded.
+    arrived: Option<i64>,
+    /// What history says was paid; none if it was not read.
+    paid: Option<i64>,
+}
+
+/// What all clients were told of a district's new orders.
+fn ordered(tallies: &[Tally], (warehouse, district): (i64, i64)) -> Ordered {
+    let mut all = Ordered::default();
+    for tally in tallies.iter().filter(|tally| tally.home == warehouse) {
+        let of = tally.ordered[district as usize - 1];
+        all.told.add(of.told);
+        all.newest = all.newest.max(of.newest);
+    }
+    all
+}
+
+/// Whether there are as many as were loaded and acknowledged, or a few of unknown outcome more.
+fn counted(what: &str, count: i64, loaded: i64, told: Told) -> Wrong {
+    let mut wrong = Wrong::default();
+    let added = u64::try_from(count - loaded);
+    wrong.unless(added.is_ok_and(|added| told.allows(added)), || {
+        let Told {
+            acknowledged,
+            unknown,
+        } = told;
+        format!(
+            "there are {count} {what}; {loaded} were loaded, {acknowledged} acknowledged, {unknown} are \
+             of unknown outcome"
+        )
+    });
+    wrong
+}
+
+fn words((warehouse, district): (i64, i64)) -> String {
+    format!("district {district} of warehouse {warehouse}")
+}

@@ -1,0 +1,88 @@
+//! What history says was paid: by warehouse, district and customer, from one pass over it.
+
+use super::super::scale::Scale;
+use super::look::Look;
+use syncline_contract::{Asked, Session, Shape, Stop, Transaction};
+
+/// The most rows of history that are read in one answer, of about 150 bytes each in memory.
+const ROWS_MAX: i64 = 16_000_000;
+
+/// Sums of amounts in hundredths.
+#[derive(Debug)]
+pub(super) struct Payments {
+    /// All rows.
+    pub(super) rows: u64,
+    /// By district of the payment, among all districts.
+    pub(super) by_district: Vec<i64>,
+    /// By district of the customer among all, then by customer.
+    by_customer: Vec<i64>,
+    /// Rows of a district or customer that there is not, and one of them in words.
+    pub(super) strangers: u64,
+    pub(super) stranger: String,
+    customers: usize,
+}
+
+impl Payments {
+    fn new(scale: Scale) -> Payments {
+        let (districts, customers) = (scale.districts() as usize, scale.customers as usize);
+        Payments {
+            rows: 0,
+            by_district: vec![0; districts],
+            by_customer: vec![0; districts * customers],
+            strangers: 0,
+            stranger: String::new(),
+            customers,
+        }
+    }
+
+    /// The sums of a district's customers.
+    pub(super) fn of_customers(&self, district: usize) -> &[i64] {
+        &self.by_customer[district * self.customers..][..self.customers]
+    }
+
+    fn add(&mut self, scale: &Scale, customer: (i64, i64, i64), at: (i64, i64), amount: i64) {
+        self.rows += 1;
+        let (number, district, warehouse) = customer;
+        let of = scale.district_at(warehouse, district);
+        let of = of.zip(scale.customer_at(number));
+        let at_district = scale.district_at(at.1, at.0);
+        let (Some((home, number)), Some(place)) = (of, at_district) else {
+            self.strangers += 1;
+            self.stranger = format!(
+                "history has a payment of customer {number} of district {district} of warehouse \
+                 {warehouse} in district {} of warehouse {}, not all of which there are",
+                at.0, at.1
+            );
+            return;
+        };
+        self.by_district[place] += amount;
+        self.by_customer[home * self.customers + number] += amount;
+    }
+}
+
+/// Reads history; if it is too long, the reason why not.
+pub(super) async fn payments<S: Session>(
+    look: &Look,
+    scale: Scale,
+    session: &mut S,
+) -> Result<Result<Payments, String>, Stop> {
+    let mut asked = Asked::new(false);
+    session.begin(Shape::ReadOnly);
+    let mut transaction = Transaction::new(session, &mut asked);
+    let (rows,) = transaction.read(&look.history_count, ()).await?;
+    if rows > ROWS_MAX {
+        session.commit().await?;
+        return Ok(Err(format!(
+            "history has {rows} rows, more than the {ROWS_MAX} that are read at once"
+        )));
+    }
+    transaction.ask(&look.history, ())?;
+    let mut payments = Payments::new(scale);
+    for row in transaction.answers(&look.history).await? {
+        let (customer, of_district, of_warehouse, district, warehouse, amount) = row?;
+        let of = (customer, of_district, of_warehouse);
+        payments.add(&scale, of, (district, warehouse), amount.units);
+    }
+    session.commit().await?;
+    Ok(Ok(payments))
+}

@@ -1,0 +1,91 @@
+//! Which customer a payment or an order-status is about: by number, or by last name the one in the
+//! middle of all who have it, in the order of their first names (clause 2.5.2.2).
+
+use super::names::last_name;
+use super::schema::Tables;
+use syncline_contract::{
+    By, Failure, FailureKind, IndexId, Int, Limit, Lock, Order, Path, Plan, Range, Read, Scan,
+    Session, Stop, Text, Transaction,
+};
+
+/// How a customer is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    Number(i64),
+    /// The number of the last name.
+    LastName(i64),
+}
+
+/// A customer to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Customer {
+    pub(super) warehouse: i64,
+    pub(super) district: i64,
+    pub(super) who: Who,
+}
+
+/// The numbers of the customers of a last name.
+pub(super) type ByName = Read<(Int, Int, Text), (Int,)>;
+
+/// Declares the question for customers of a last name.
+pub(super) fn declare(plan: &mut Plan, tables: &Tables) -> ByName {
+    let scan = Scan {
+        path: Path {
+            table: tables.customer,
+            by: By::Index(IndexId(0)),
+            equal: 3,
+            range: Range::All,
+        },
+        order: Order::Ascending,
+        limit: Limit::None,
+        columns: &["c_id"],
+        lock: Lock::None,
+    };
+    plan.scan("find customers by name", scan)
+}
+
+impl Customer {
+    /// Asks for the customers of the last name, if that is how the customer is named.
+    #[inline]
+    pub(super) fn ask<S: Session>(
+        &self,
+        by_name: ByName,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        match self.who {
+            Who::Number(_) => Ok(()),
+            Who::LastName(name) => {
+                transaction.ask(&by_name, (self.warehouse, self.district, last_name(name)))
+            }
+        }
+    }
+
+    /// The customer's number, once what was asked before is answered.
+    #[inline]
+    pub(super) async fn number<S: Session>(
+        &self,
+        by_name: ByName,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<i64, Stop> {
+        let name = match self.who {
+            Who::Number(number) => return Ok(number),
+            Who::LastName(name) => name,
+        };
+        let mut found = transaction.answers(&by_name).await?;
+        // The n/2-th of n, counted from one and rounded up.
+        let middle = found.len().saturating_sub(1) / 2;
+        match found.nth(middle) {
+            Some(row) => row.map(|(number,)| number),
+            None => Err(nobody(name)),
+        }
+    }
+}
+
+#[cold]
+fn nobody(name: i64) -> Stop {
+    let what = format!(
+        "the target answered no customer {} where the workload loaded some",
+        last_name(name)
+    );
+    Failure::new(FailureKind::Statement, what).into()
+}

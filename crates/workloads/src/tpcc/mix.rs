@@ -1,0 +1,115 @@
+//! Which transaction comes next: by weights, one uniform draw each.
+
+use crate::draw::Stream;
+
+/// The transactions, in the order of TPC-C; their numbers are positions in `transactions()`.
+pub(super) const NAMES: [&str; 5] = [
+    "new-order",
+    "payment",
+    "order-status",
+    "delivery",
+    "stock-level",
+];
+pub(super) const NEW_ORDER: usize = 0;
+pub(super) const PAYMENT: usize = 1;
+pub(super) const ORDER_STATUS: usize = 2;
+pub(super) const DELIVERY: usize = 3;
+pub(super) const STOCK_LEVEL: usize = 4;
+
+/// The largest weight.
+const WEIGHT_MAX: u64 = 10_000;
+
+/// The order in which a profile gives its weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Order([usize; 5]);
+
+/// The weight of each transaction, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Weights([u64; 5]);
+
+impl Order {
+    pub(super) const SPEC: Order = Order([NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL]);
+    pub(super) const K2: Order = Order([PAYMENT, ORDER_STATUS, DELIVERY, NEW_ORDER, STOCK_LEVEL]);
+
+    /// Weights given in this order; none if the text is no such list.
+    pub(super) fn parse(self, text: &str) -> Option<Weights> {
+        let mut weights = [0; 5];
+        let mut given = text.split(',');
+        for kind in self.0 {
+            weights[kind] = given.next()?.trim().parse().ok()?;
+        }
+        let fits = weights.iter().all(|weight| *weight <= WEIGHT_MAX);
+        let some = weights.iter().any(|weight| *weight > 0);
+        (given.next().is_none() && fits && some).then_some(Weights(weights))
+    }
+
+    /// Weights in this order, as they are given.
+    pub(super) fn words(self, weights: &Weights) -> String {
+        let words = self.0.map(|kind| weights.0[kind].to_string());
+        words.join(",")
+    }
+}
+
+impl Weights {
+    /// 45 new-orders, 43 payments and 4 of each other: what both sources publish.
+    pub(super) const PUBLISHED: Weights = Weights([45, 43, 4, 4, 4]);
+
+    /// True if that transaction is drawn at all.
+    pub(super) fn has(&self, kind: usize) -> bool {
+        self.0[kind] > 0
+    }
+
+    /// The number of the next transaction.
+    #[inline]
+    pub(super) fn draw(&self, stream: &mut Stream) -> usize {
+        let mut left = stream.below(self.0.iter().sum());
+        for (kind, weight) in self.0.iter().enumerate() {
+            if left < *weight {
+                return kind;
+            }
+            left -= weight;
+        }
+        unreachable!("the draw is below the sum of the weights")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEW_ORDER, Order, PAYMENT, Weights};
+    use crate::draw::Stream;
+
+    #[test]
+    fn weights_are_read_in_the_order_of_their_profile() {
+        let spec = Order::SPEC.parse("45,43,4,4,4").unwrap();
+        let published = Order::K2.parse("43, 4, 4, 45, 4").unwrap();
+        assert_eq!((spec, published), (Weights::PUBLISHED, Weights::PUBLISHED));
+        assert_eq!(Order::K2.words(&spec), "43,4,4,45,4");
+        let other = Order::K2.parse("50,0,0,50,0").unwrap();
+        assert!(other.has(NEW_ORDER) && other.has(PAYMENT) && !other.has(2));
+        for text in [
+            "",
+            "1,2,3,4",
+            "1,2,3,4,5,6",
+            "0,0,0,0,0",
+            "1,1,1,1,-1",
+            "1,1,1,1,10001",
+        ] {
+            assert_eq!(Order::SPEC.parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn draws_have_the_shares_of_the_weights() {
+        let mut stream = Stream::of_load("mix", 3);
+        let mut counts = [0_u32; 5];
+        for _ in 0..1_000_000 {
+            counts[Weights::PUBLISHED.draw(&mut stream)] += 1;
+        }
+        for (count, weight) in counts.iter().zip([45.0, 43.0, 4.0, 4.0, 4.0]) {
+            let share = f64::from(*count) / 10_000.0;
+            assert!((share - weight).abs() < 0.25, "{share} is not {weight} %");
+        }
+        let only = Weights([0, 0, 0, 0, 7]);
+        assert!((0..100).all(|_| only.draw(&mut stream) == 4));
+    }
+}

@@ -1,0 +1,94 @@
+//! What a client was told of its transactions, for the checks.
+
+use super::scale::DISTRICTS;
+use syncline_contract::Ending;
+
+/// How many were acknowledged, and how many may be there besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) acknowledged: u64,
+    pub(super) unknown: u64,
+}
+
+impl Told {
+    /// Takes an ending of something that counts so many, or if it is unknown at most so many.
+    #[inline]
+    pub(super) fn ended(&mut self, ending: Ending, count: u64, most: u64) {
+        match ending {
+            Ending::Committed => self.acknowledged += count,
+            Ending::Undone => {}
+            Ending::Unknown => self.unknown += most,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Told) {
+        self.acknowledged += other.acknowledged;
+        self.unknown += other.unknown;
+    }
+
+    /// True if the store may hold so many.
+    pub(super) fn allows(&self, count: u64) -> bool {
+        (self.acknowledged..=self.acknowledged + self.unknown).contains(&count)
+    }
+}
+
+/// A district's new orders of one client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ordered {
+    pub(super) told: Told,
+    /// The greatest number of an acknowledged order; zero if there is none.
+    pub(super) newest: i64,
+}
+
+/// What the checks need to know of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    pub(super) home: i64,
+    /// By district of the home warehouse.
+    pub(super) ordered: [Ordered; DISTRICTS as usize],
+    pub(super) payments: Told,
+    /// Orders, not deliveries.
+    pub(super) delivered: Told,
+}
+
+impl Tally {
+    pub(super) fn new(home: i64) -> Tally {
+        Tally {
+            home,
+            ordered: [Ordered::default(); DISTRICTS as usize],
+            payments: Told::default(),
+            delivered: Told::default(),
+        }
+    }
+
+    /// Takes the ending of a new-order.
+    #[inline]
+    pub(super) fn new_order(&mut self, ending: Ending, district: i64, number: i64) {
+        let ordered = &mut self.ordered[district as usize - 1];
+        ordered.told.ended(ending, 1, 1);
+        if ending == Ending::Committed {
+            ordered.newest = ordered.newest.max(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tally, Told};
+    use syncline_contract::Ending;
+
+    #[test]
+    fn unknown_endings_widen_what_is_allowed_and_undone_ones_do_not() {
+        let mut told = Told::default();
+        told.ended(Ending::Committed, 7, 10);
+        told.ended(Ending::Undone, 7, 10);
+        told.ended(Ending::Unknown, 7, 10);
+        assert!([7, 17].into_iter().all(|count| told.allows(count)));
+        assert!([6, 18].into_iter().all(|count| !told.allows(count)));
+        let mut tally = Tally::new(1);
+        tally.new_order(Ending::Committed, 10, 3_001);
+        tally.new_order(Ending::Unknown, 10, 3_002);
+        assert_eq!(tally.ordered[9].newest, 3_001);
+        assert_eq!(tally.ordered[9].told.unknown, 1);
+    }
+}
