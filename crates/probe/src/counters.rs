@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use syncline_metering::Nanos;
 use syncline_meters::BlockCounts;
 
+/// The most writes or flushes of others a sync, by their idle rate, beside which ours are still told.
+const OTHERS_MAX: f64 = 0.25;
+
 /// The counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
@@ -140,6 +143,12 @@ impl DiskWatch {
             let own = (count as f64 - idle_per_s * seconds).max(0.0);
             Counted::PerSync(own / syncs as f64)
         };
+        // What others did when we were idle they need not do again: where that would be much of a sync,
+        // nothing can be said of ours.
+        let is_drowned = |idle_per_s: f64| idle_per_s * seconds > OTHERS_MAX * syncs as f64;
+        if is_drowned(idle.writes.max(idle.flushes)) {
+            return unknown("others wrote to this disk too often to tell ours apart");
+        }
         let before_5_5 = "this kernel does not count flushes (it needs Linux 5.5)";
         PerSync {
             writes: rest(counters.writes, idle.writes),
@@ -241,6 +250,19 @@ mod tests {
             watch.summary(),
             FlushCounts::Counting { idle_flushes_per_s, .. } if (idle_flushes_per_s - 73.0).abs() < 1e-9
         ));
+    }
+
+    #[test]
+    fn what_others_do_too_often_is_not_taken_for_ours_nor_off_it() {
+        let (_root, mut watch) = watch(STAT);
+        watch.set_idle(spent(2_000, 2_000 * 4096, Some(2_000), 1_000_000_000));
+        let busy = watch.per_sync(spent(450, 450 * 4096, Some(450), 300_000_000), 470);
+        for counted in [busy.flushes, busy.writes, busy.written_bytes] {
+            assert!(
+                matches!(&counted, Counted::Unknown(reason) if reason.contains("others")),
+                "{counted:?}"
+            );
+        }
     }
 
     #[test]

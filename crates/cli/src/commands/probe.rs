@@ -140,10 +140,15 @@ fn show(
 
 /// What a probe means for the exit code: a directory that does not keep what it syncs breaks a promise.
 pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
-    let word = record.verdict().map(|verdict| verdict.word.as_str());
-    let broken = matches!(word, Some("not durable" | "implausible"));
+    let broken = record
+        .verdict()
+        .filter(|verdict| matches!(verdict.word.as_str(), "not durable" | "implausible"));
+    if let Some(verdict) = broken {
+        let (subject, word, reason) = (&verdict.subject, &verdict.word, &verdict.reason);
+        terminal::error(&format!("{subject}: {word}: {reason}"));
+    }
     let partial = record.body.cut_short.is_some();
-    let first = if broken {
+    let first = if broken.is_some() {
         Verdict::Broken
     } else {
         Verdict::Holds

@@ -292,14 +292,13 @@ pub(super) fn judge(record: &RunRecord) -> Verdict {
         terminal::error(&format!("{name}: violated: {}: {what}", check.name));
         verdict = verdict.and(Verdict::Broken);
     }
-    let failed = syncline_report::findings(record)
-        .iter()
-        .any(|finding| finding.fails);
-    verdict.and(if failed {
-        Verdict::Broken
-    } else {
-        Verdict::Holds
-    })
+    for finding in syncline_report::findings(record) {
+        if finding.fails {
+            terminal::error(&format!("{name}: {}", finding.sentence));
+            verdict = verdict.and(Verdict::Broken);
+        }
+    }
+    verdict
 }
 
 /// Wraps records for the views.
