@@ -12,6 +12,7 @@
 
 mod args;
 mod commands;
+mod doors;
 mod exit;
 mod interrupt;
 mod program;

@@ -2,6 +2,7 @@
 
 use crate::args::{self, Verb};
 use crate::commands;
+use crate::doors;
 use crate::exit::Outcome;
 use crate::shelf::{BuiltIn, Shelf, WithOwn};
 use crate::terminal;
@@ -43,6 +44,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),
+        Verb::Ycsb(args) => doors::ycsb(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual => commands::manual(),
     }

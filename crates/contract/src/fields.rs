@@ -198,9 +198,8 @@ impl<F: Field> Fields for Many<F> {
 
     #[inline]
     fn take(row: Row<'_>) -> Option<Self::Of<'_>> {
-        let fits = |index| row.kind(index).map_or(F::NULLABLE, F::fits);
-        (0..row.width())
-            .all(fits)
+        row.kinds()
+            .all(|kind| kind.map_or(F::NULLABLE, F::fits))
             .then_some(Several::Answered(row, PhantomData))
     }
 }

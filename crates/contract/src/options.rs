@@ -90,28 +90,12 @@ impl<'a> Given<'a> {
         option: &'static str,
         range: RangeInclusive<u64>,
     ) -> Result<Option<u64>, OptionError> {
-        let Some(value) = self.value(option) else {
-            return Ok(None);
-        };
-        let number = value.parse().ok().filter(|number| range.contains(number));
-        number.map(Some).ok_or_else(|| self.bad(option, value))
+        self.parsed(option, |value| {
+            value.parse().ok().filter(|number| range.contains(number))
+        })
     }
 
-    /// One of some words, if given.
-    pub fn word<T: Copy>(
-        &self,
-        option: &'static str,
-        all: &[T],
-        word: impl Fn(T) -> &'static str,
-    ) -> Result<Option<T>, OptionError> {
-        let Some(value) = self.value(option) else {
-            return Ok(None);
-        };
-        let found = all.iter().copied().find(|choice| word(*choice) == value);
-        found.map(Some).ok_or_else(|| self.bad(option, value))
-    }
-
-    /// What `parse` makes of the text, if given; its none is a value that the option does not take.
+    /// What `parse` makes of the value, if given; of what it refuses the listing says what it takes.
     pub fn parsed<T>(
         &self,
         option: &'static str,
@@ -122,6 +106,28 @@ impl<'a> Given<'a> {
         };
         let parsed = parse(value);
         parsed.map(Some).ok_or_else(|| self.bad(option, value))
+    }
+
+    /// A number of that range, fractions too, if given.
+    pub fn fraction(
+        &self,
+        option: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, OptionError> {
+        let parse = |value: &str| value.parse().ok().filter(|number| range.contains(number));
+        self.parsed(option, parse)
+    }
+
+    /// One of some words, if given.
+    pub fn word<T: Copy>(
+        &self,
+        option: &'static str,
+        all: &[T],
+        word: impl Fn(T) -> &'static str,
+    ) -> Result<Option<T>, OptionError> {
+        self.parsed(option, |value| {
+            all.iter().copied().find(|choice| word(*choice) == value)
+        })
     }
 
     fn value(&self, option: &str) -> Option<&'a str> {
@@ -176,6 +182,11 @@ mod tests {
         let hue = |given: &Given<'_>| given.word("hue", &["red", "blue"], |word| word);
         assert_eq!(given(&[("size", "9")], size), Ok(Some(9)));
         assert_eq!(given(&[("hue", "blue")], hue), Ok(Some("blue")));
+        let share = |given: &Given<'_>| given.fraction("size", 0.0..=1.0);
+        assert_eq!(given(&[("size", "0.25")], share), Ok(Some(0.25)));
+        for wrong in ["1.5", "NaN", "inf", "-0.1", ""] {
+            assert!(given(&[("size", wrong)], share).is_err(), "{wrong}");
+        }
         assert_eq!(given(&[("size", "9")], hue), Ok(None));
         let letter = |given: &Given<'_>| given.parsed("hue", |text| text.chars().next());
         assert_eq!(given(&[("hue", "blue")], letter), Ok(Some('b')));

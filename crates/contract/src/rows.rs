@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. `cells.len()` is a multiple of `width` (or zero rows).
-//! 2. A text or bytes cell names a range inside `bytes`; text ranges are UTF-8 (they were pushed as
-//!    `&str`).
+//! 2. A bytes cell names a range inside `bytes`, a text cell one inside `text` between two characters
+//!    (it was pushed as `&str`), so that reading a text looks at its two ends alone.
 //! 3. Clearing keeps the memory, so that the steady state allocates nothing.
 
 use crate::value::{Decimal, Kind, Value};
@@ -21,9 +21,22 @@ enum Cell {
 }
 
 impl Cell {
-    /// The value, of the bytes that it names.
     #[inline]
-    fn value(self, bytes: &[u8]) -> Value<'_> {
+    fn kind(self) -> Option<Kind> {
+        match self {
+            Cell::Null => None,
+            Cell::Int(_) => Some(Kind::Int),
+            Cell::Float(_) => Some(Kind::Float),
+            Cell::Decimal(Decimal { scale, .. }) => Some(Kind::Decimal { scale }),
+            Cell::Text { .. } => Some(Kind::Text),
+            Cell::Bytes { .. } => Some(Kind::Bytes),
+            Cell::Timestamp(_) => Some(Kind::Timestamp),
+        }
+    }
+
+    /// The value, of the text or bytes that it names.
+    #[inline]
+    fn value<'a>(self, text: &'a str, bytes: &'a [u8]) -> Value<'a> {
         match self {
             Cell::Null => Value::Null,
             Cell::Int(value) => Value::Int(value),
@@ -31,10 +44,7 @@ impl Cell {
             Cell::Decimal(value) => Value::Decimal(value),
             Cell::Timestamp(value) => Value::Timestamp(value),
             Cell::Bytes { start, end } => Value::Bytes(&bytes[start as usize..end as usize]),
-            Cell::Text { start, end } => {
-                let bytes = &bytes[start as usize..end as usize];
-                Value::Text(str::from_utf8(bytes).expect("by invariant 2 it was pushed as text"))
-            }
+            Cell::Text { start, end } => Value::Text(&text[start as usize..end as usize]),
         }
     }
 }
@@ -43,6 +53,7 @@ impl Cell {
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     cells: Vec<Cell>,
+    text: String,
     bytes: Vec<u8>,
     width: usize,
 }
@@ -59,11 +70,13 @@ impl Rows {
     /// Forgets all rows and sets the width, keeping the memory.
     pub fn reset(&mut self, width: usize) {
         self.cells.clear();
+        self.text.clear();
         self.bytes.clear();
         self.width = width;
     }
 
     /// Adds the next cell; a row is whole after `width` cells.
+    #[inline]
     pub fn push(&mut self, value: Value<'_>) {
         let cell = match value {
             Value::Null => Cell::Null,
@@ -72,11 +85,15 @@ impl Rows {
             Value::Decimal(value) => Cell::Decimal(value),
             Value::Timestamp(value) => Cell::Timestamp(value),
             Value::Text(text) => {
-                let (start, end) = self.keep(text.as_bytes());
+                let start = self.text.len();
+                self.text.push_str(text);
+                let (start, end) = range(start, self.text.len());
                 Cell::Text { start, end }
             }
             Value::Bytes(bytes) => {
-                let (start, end) = self.keep(bytes);
+                let start = self.bytes.len();
+                self.bytes.extend_from_slice(bytes);
+                let (start, end) = range(start, self.bytes.len());
                 Cell::Bytes { start, end }
             }
         };
@@ -93,13 +110,6 @@ impl Rows {
         for value in row {
             self.push(*value);
         }
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> (u32, u32) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        let end = u32::try_from(self.bytes.len()).expect("one answer holds less than 4 GiB");
-        (start as u32, end)
     }
 
     /// Columns in a row.
@@ -122,6 +132,7 @@ impl Rows {
         let start = index * self.width;
         Row {
             cells: &self.cells[start..start + self.width],
+            text: &self.text,
             bytes: &self.bytes,
         }
     }
@@ -131,8 +142,8 @@ impl Rows {
     /// For stores that cannot sort. The bytes of dropped values stay until the next reset.
     pub fn sort(&mut self, distinct: bool) {
         assert_eq!(self.width, 1, "rows of one column are sorted");
-        let bytes = &self.bytes;
-        let value = |cell: &Cell| cell.value(bytes);
+        let (text, bytes) = (&*self.text, &*self.bytes);
+        let value = |cell: &Cell| cell.value(text, bytes);
         self.cells.sort_by(|a, b| value(a).order(&value(b)));
         if distinct {
             self.cells
@@ -146,10 +157,18 @@ impl Rows {
     }
 }
 
+/// The two ends of what was added.
+#[inline]
+fn range(start: usize, end: usize) -> (u32, u32) {
+    let end = u32::try_from(end).expect("one answer holds less than 4 GiB");
+    (start as u32, end)
+}
+
 /// One row, lent.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     cells: &'a [Cell],
+    text: &'a str,
     bytes: &'a [u8],
 }
 
@@ -162,21 +181,19 @@ impl<'a> Row<'a> {
     /// The value of column `index`; panics beyond the width.
     #[inline]
     pub fn value(&self, index: usize) -> Value<'a> {
-        self.cells[index].value(self.bytes)
+        self.cells[index].value(self.text, self.bytes)
     }
 
     /// The kind of column `index`; null has none. Costs less than the value. Panics beyond the width.
     #[inline]
     pub fn kind(&self, index: usize) -> Option<Kind> {
-        match self.cells[index] {
-            Cell::Null => None,
-            Cell::Int(_) => Some(Kind::Int),
-            Cell::Float(_) => Some(Kind::Float),
-            Cell::Decimal(Decimal { scale, .. }) => Some(Kind::Decimal { scale }),
-            Cell::Text { .. } => Some(Kind::Text),
-            Cell::Bytes { .. } => Some(Kind::Bytes),
-            Cell::Timestamp(_) => Some(Kind::Timestamp),
-        }
+        self.cells[index].kind()
+    }
+
+    /// The kinds of all columns, in order.
+    #[inline]
+    pub fn kinds(&self) -> impl ExactSizeIterator<Item = Option<Kind>> {
+        self.cells.iter().map(|cell| cell.kind())
     }
 
     /// All values, in order.

@@ -111,6 +111,7 @@ impl<'t, S: Session> Transaction<'t, S> {
 
     /// The rows of the oldest question's answer, lent until the next call. Each row says whether the
     /// store answered the declared kinds.
+    #[inline]
     pub async fn answers<K, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
@@ -121,6 +122,7 @@ impl<'t, S: Session> Transaction<'t, S> {
     }
 
     /// The one row of the oldest question's answer; no row is a failure that stops the run.
+    #[inline]
     pub async fn answer<K, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
@@ -131,6 +133,7 @@ impl<'t, S: Session> Transaction<'t, S> {
     }
 
     /// The row of the oldest question's answer, if it has one.
+    #[inline]
     pub async fn answer_if_any<K, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
@@ -145,6 +148,7 @@ impl<'t, S: Session> Transaction<'t, S> {
     }
 
     /// Asks and takes the one row of the answer.
+    #[inline]
     pub async fn read<K: Fields, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
@@ -155,6 +159,7 @@ impl<'t, S: Session> Transaction<'t, S> {
     }
 
     /// Asks and takes the row of the answer, if it has one.
+    #[inline]
     pub async fn read_if_any<K: Fields, R: Fields>(
         &mut self,
         operation: &Read<K, R>,
@@ -164,6 +169,7 @@ impl<'t, S: Session> Transaction<'t, S> {
         self.answer_if_any(operation).await
     }
 
+    #[inline]
     async fn rows(&mut self, operation: OperationId) -> Result<&Rows, Stop> {
         let since = self.asked.oldest(operation);
         let rows = self.session.receive().await?;
@@ -172,11 +178,13 @@ impl<'t, S: Session> Transaction<'t, S> {
     }
 }
 
+#[inline]
 fn take<R: Fields>(operation: OperationId, row: Row<'_>) -> Result<R::Of<'_>, Stop> {
     R::take(row)
         .ok_or_else(|| misanswered(operation, "a row of other kinds than the plan declares"))
 }
 
+#[cold]
 fn misanswered(operation: OperationId, what: &str) -> Stop {
     let what = format!("the target answered {what}");
     Failure::new(FailureKind::Statement, what)

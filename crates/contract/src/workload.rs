@@ -142,6 +142,12 @@ pub trait Workload: Sync {
     /// The names of its transactions.
     fn transactions(&self) -> &'static [&'static str];
 
+    /// True if every committed transaction of that position has written, so that its commit cannot be
+    /// acknowledged before a sync where the store promises one. False for what reads, or only may write.
+    fn always_writes(&self, _transaction: usize) -> bool {
+        true
+    }
+
     /// What a committed transaction is worth.
     fn unit(&self) -> Unit {
         Unit {

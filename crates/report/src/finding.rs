@@ -7,6 +7,9 @@
 //! 2. The count rule: at most as many commits can share a sync as there are clients, since each has
 //!    one under way. More commits per counted sync than that were acknowledged without one.
 //!
+//! Reads commit without a sync, so both rules are about transactions that write: the count rule about
+//! those of which every one does, the rate rule only where all of a run's are such.
+//!
 //! A store that never promised to sync is not accused: the finding is then a warning.
 
 use crate::record::{Interval, RunRecord, Warning};
@@ -41,6 +44,9 @@ pub fn findings(run: &RunRecord) -> Vec<Finding> {
 
 /// The rate rule, applied to a record.
 pub fn rate_finding(run: &RunRecord) -> Option<Finding> {
+    if writing_share(run) < 1.0 {
+        return None;
+    }
     let line = &run.end.sync_line;
     let outstanding = usize::try_from(run.head.plan.clients).unwrap_or(usize::MAX);
     let windows = windows_1s(&run.intervals);
@@ -62,7 +68,8 @@ pub fn rate_finding(run: &RunRecord) -> Option<Finding> {
 pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     let syncs = run.end.per_commit.syncs.value?;
     let clients = run.head.plan.clients as f64;
-    let too_few = |per_commit: f64| per_commit * clients * COUNT_MARGIN < 1.0;
+    let share = writing_share(run);
+    let too_few = |per_commit: f64| per_commit * clients * COUNT_MARGIN < share;
     // Some stores sync by synchronous writes or io_uring, which are no sync calls; then the disk's
     // flushes speak, and where nobody counted those nothing can be said.
     let flushes_too_few = run.end.per_commit.flushes.value.is_some_and(too_few);
@@ -70,20 +77,33 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     if run.end.outcomes.committed == 0 || !too_few(syncs + synced_writes) || !flushes_too_few {
         return None;
     }
-    let share = if syncs > 0.0 {
-        format!("{} commits share one sync", units::figure(1.0 / syncs))
+    let counted = if syncs > 0.0 {
+        format!("{} commits share one sync", units::figure(share / syncs))
     } else {
         "no sync was counted".to_owned()
     };
     Some(Finding {
         sentence: format!(
-            "{share}, and with {} at most {} can: commits were acknowledged before any sync",
+            "{counted}, and with {} at most {} can: commits were acknowledged before any sync",
             plural(run.head.plan.clients, "client"),
             run.head.plan.clients
         ),
         advice: "look at its settings".to_owned(),
         fails: run.head.target.syncs(),
     })
+}
+
+/// The share of the committed transactions of which it is known that they wrote.
+fn writing_share(run: &RunRecord) -> f64 {
+    let committed = |writing: bool| -> u64 {
+        let kinds = run.end.transactions.iter();
+        let kinds = kinds.filter(|kind| !writing || kind.always_writes != Some(false));
+        kinds.map(|kind| kind.count).sum()
+    };
+    match committed(false) {
+        0 => 1.0,
+        all => committed(true) as f64 / all as f64,
+    }
 }
 
 /// Puts what was found into the record: the verdict of the sync line, and warnings.

@@ -78,8 +78,10 @@ fn merged<W: Workload>(workload: &W, operations: bool, measured: &Measured<W>) -
 fn transactions<W: Workload>(workload: &W, meter: &Meter) -> Vec<TransactionResult> {
     let kinds = workload.transactions().iter().zip(&meter.kinds);
     kinds
-        .map(|(name, kind)| TransactionResult {
+        .enumerate()
+        .map(|(position, (name, kind))| TransactionResult {
             name: (*name).to_owned(),
+            always_writes: workload.always_writes(position),
             outcomes: kind.outcomes,
             service_ns: distribution(&kind.service),
             response_ns: distribution(&kind.response),

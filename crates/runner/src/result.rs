@@ -194,6 +194,8 @@ pub struct Distribution {
 pub struct TransactionResult {
     /// Its name.
     pub name: String,
+    /// True if every committed one has written.
+    pub always_writes: bool,
     /// How its transactions ended.
     pub outcomes: Outcomes,
     /// From the start of the first try to the acknowledgement, committed transactions only; none

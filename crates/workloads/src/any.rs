@@ -5,8 +5,8 @@
 
 use crate::error::Error;
 use crate::{
-    concurrent_tx, debit_credit, group_commit, insert, join, short, single_record, smallbank, tatp,
-    tpcc,
+    concurrent_tx, debit_credit, group_commit, insert, join, mrmw, mrow, short, single_record,
+    smallbank, tatp, tpcc, ycsb,
 };
 use syncline_contract::{
     Check, Client, Counts, Ending, Given, Load, OptionListing, OwnFigure, Plan, ResponseBound,
@@ -39,6 +39,7 @@ macro_rules! workloads {
             reason = "one is made a client or a run, and stays where it is"
         )]
         #[derive(Debug)]
+        #[allow(clippy::large_enum_variant, reason = "there is one of it in a run")]
         pub enum AnyWorkload {
             $(#[doc = $what] $name($workload),)*
         }
@@ -49,6 +50,10 @@ macro_rules! workloads {
             reason = "one is made a client or a run, and stays where it is"
         )]
         #[derive(Debug)]
+        #[allow(
+            clippy::large_enum_variant,
+            reason = "a run's clients are all of one workload, and a box would be followed a transaction"
+        )]
         pub enum AnyClient {
             $(#[doc = $what] $name(<$workload as Workload>::Client),)*
         }
@@ -131,6 +136,12 @@ macro_rules! workloads {
 
             fn transactions(&self) -> &'static [&'static str] {
                 match self { $(AnyWorkload::$name(workload) => workload.transactions(),)* }
+            }
+
+            fn always_writes(&self, transaction: usize) -> bool {
+                match self {
+                    $(AnyWorkload::$name(workload) => workload.always_writes(transaction),)*
+                }
             }
 
             fn unit(&self) -> Unit {
@@ -221,6 +232,12 @@ workloads! {
         "a mobile network's register of subscribers, 80 % reads";
     Tpcc: tpcc::Tpcc, tpcc::Options,
         "order entry derived from TPC-C: five transactions over nine tables, by weights";
+    Mrmw: mrmw::Mrmw, mrmw::Options,
+        "many readers, many writers of random records, every byte verified (bigdata, 2007)";
+    Mrow: mrow::Mrow, mrow::Options,
+        "many readers, one writer of random records, every byte verified (bigdata, 2007)";
+    Ycsb: ycsb::Ycsb, ycsb::Options,
+        "YCSB's core workloads A to F, and K2's profile of them: reads, updates, inserts, scans by key";
 }
 
 #[cfg(test)]

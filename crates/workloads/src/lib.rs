@@ -7,8 +7,9 @@
 //! | `transactions.rs` | what a client draws and performs |
 //! | `check.rs` | what must be true afterwards |
 //!
-//! Beside them stand `draw`, the random streams and distributions that all draw from, and `look`, what
-//! checks share.
+//! Beside them stand `draw`, the random streams and distributions that all draw from, `rows`, the
+//! numbering and the sets of rows that are verified, `records`, which `mrow` and `mrmw` share, and
+//! `look`, the reads that checks share.
 //!
 //! [`AnyWorkload::parse`] makes one of a name and options, [`LISTINGS`] says which there are.
 
@@ -21,11 +22,16 @@ pub mod group_commit;
 pub mod insert;
 pub mod join;
 mod look;
+pub mod mrmw;
+pub mod mrow;
+mod records;
+mod rows;
 pub mod short;
 pub mod single_record;
 pub mod smallbank;
 pub mod tatp;
 pub mod tpcc;
+pub mod ycsb;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};
 pub use error::Error;

@@ -9,6 +9,7 @@ mod survey;
 mod sweep;
 mod value;
 mod verb;
+mod ycsb;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
@@ -18,3 +19,4 @@ pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
+pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

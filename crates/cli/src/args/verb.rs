@@ -1,6 +1,8 @@
 //! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
 
-use super::{CompareArgs, LikeArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs};
+use super::{
+    CompareArgs, LikeArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, YcsbArgs,
+};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 /// Write completions for a shell to standard output.
@@ -29,6 +31,7 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     Compare(CompareArgs),
     List(ListArgs),
+    Ycsb(YcsbArgs),
     Completions(ShellArgs),
     Manual,
 }
@@ -56,6 +59,7 @@ pub(crate) fn command() -> Command {
         .subcommand(ShowArgs::augment_args(Command::new("show")))
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
+        .subcommand(YcsbArgs::augment_args(Command::new("ycsb")))
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(
             Command::new("manual")
@@ -102,6 +106,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "show" => Verb::Show(ShowArgs::from_arg_matches(matches)?),
         "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
+        "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual,
         other => unreachable!("clap knows no verb {other}"),

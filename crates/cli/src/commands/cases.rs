@@ -17,7 +17,7 @@ pub(super) const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// A workload and a plan, for every target.
 #[derive(Debug)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     /// What was chosen, in words; empty without a sweep.
     words: String,
     workload: Arc<AnyWorkload>,
@@ -33,6 +33,15 @@ pub(super) fn choose(
     let all = choices(&args.sweep).into_iter();
     all.map(|chosen| choice(workload, options, args, &chosen))
         .collect()
+}
+
+/// A workload that is there already, and no sweep.
+pub(crate) fn only(workload: AnyWorkload, args: &RunArgs) -> Vec<Choice> {
+    vec![Choice {
+        words: String::new(),
+        workload: Arc::new(workload),
+        plan: plan(args),
+    }]
 }
 
 fn choice(

@@ -1,6 +1,6 @@
 //! What the verbs do: one file each.
 
-mod cases;
+pub(crate) mod cases;
 mod compare;
 mod facts;
 mod like;
@@ -21,6 +21,6 @@ pub(crate) use list::list;
 pub(crate) use manual::{completions, manual};
 pub(crate) use model::model;
 pub(crate) use probe::probe;
-pub(crate) use run::run;
+pub(crate) use run::{run, run_with};
 pub(crate) use show::show;
 pub(crate) use survey::survey;

@@ -1,6 +1,6 @@
 //! `syncline run WORKLOAD --on TARGET...`.
 
-use super::cases;
+use super::cases::{self, Choice};
 use super::line::Lines;
 use super::series::{self, Series};
 use crate::args::RunArgs;
@@ -20,6 +20,16 @@ pub(crate) fn run<S: Shelf>(
     shelf: &S,
 ) -> Outcome {
     let choices = cases::choose(workload, options, args)?;
+    run_with(choices, args, shelf, |records| show(args, records))
+}
+
+/// Runs what was chosen on targets, and hands the records to whoever shows them.
+pub(crate) fn run_with<S: Shelf>(
+    choices: Vec<Choice>,
+    args: &RunArgs,
+    shelf: &S,
+    show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
+) -> Outcome {
     let urls = urls(args, shelf)?;
     let places = places(shelf, &urls)?;
     estimate(args, choices.len(), &urls, &places);
@@ -56,7 +66,7 @@ pub(crate) fn run<S: Shelf>(
         }
         records.push(record);
     }
-    show(args, &records)?;
+    show(&records)?;
     for file in files {
         terminal::note(&format!("record: {}", file.display()));
     }

@@ -12,3 +12,4 @@ mod stopping;
 mod support;
 mod survey;
 mod texts;
+mod ycsb;

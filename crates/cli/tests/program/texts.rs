@@ -16,6 +16,7 @@ fn every_help_opens_with_two_examples() {
         "show",
         "compare",
         "list",
+        "ycsb",
         "completions",
         "manual",
     ] {

@@ -65,6 +65,9 @@ described! {
     pub struct TransactionFigures {
         /// The workload's name for it.
         pub name: String,
+        /// True if every committed one has written, so that none can be acknowledged before a sync where
+        /// the store promises one; null in records that do not say, which are taken as true.
+        pub always_writes: Option<bool>,
         /// Committed ones.
         pub count: u64,
         /// How its transactions ended.

@@ -50,6 +50,7 @@ pub(super) fn transactions(run: &runner::RunResult) -> Vec<TransactionFigures> {
         .iter()
         .map(|one| TransactionFigures {
             name: one.name.clone(),
+            always_writes: Some(one.always_writes),
             count: one.outcomes.committed,
             outcomes: outcomes(&one.outcomes),
             service_ns: one.service_ns.as_ref().map(latency),

@@ -117,6 +117,7 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
             abandoned: 7,
         }),
         transactions: vec![TransactionResult {
+            always_writes: true,
             name: "insert".to_owned(),
             outcomes,
             service_ns: times,

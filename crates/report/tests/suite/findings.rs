@@ -106,3 +106,33 @@ fn a_store_whose_syncs_are_no_system_calls_is_not_accused() {
     run.end.per_commit.synced_writes = Counted::by(Some(1.0), "by the store's word");
     assert_eq!(count_finding(&run), None);
 }
+
+/// A run of which every second commit is a read, and so many syncs a commit were counted.
+fn half_reads(syncs: f64) -> RunRecord {
+    let mut run = one_client(SQLITE, &[90_000; 5]);
+    let mut reads = run.end.transactions[0].clone();
+    reads.name = "read".to_owned();
+    reads.always_writes = Some(false);
+    run.end.transactions.push(reads);
+    let counted = Counted {
+        value: Some(syncs),
+        source: "counted".to_owned(),
+    };
+    run.end.per_commit.syncs = counted.clone();
+    run.end.per_commit.flushes = counted;
+    run
+}
+
+#[test]
+fn reads_need_no_sync_and_accuse_nobody() {
+    assert_eq!(findings(&half_reads(0.5)), [], "a sync a write");
+    let too_few = count_finding(&half_reads(0.2)).unwrap();
+    assert!(
+        too_few.fails,
+        "five commits, of which two and a half wrote, a sync"
+    );
+    assert!(too_few.sentence.starts_with("2.5"), "{}", too_few.sentence);
+    let mut all_read = half_reads(0.0);
+    all_read.end.transactions.remove(0);
+    assert_eq!(findings(&all_read), []);
+}

@@ -273,6 +273,7 @@ fn repetition(number: u64, per_s: f64, service_ns: u64, commits_per_sync: f64) -
         measured_ns: 2 * SECOND_NS,
         throughput_per_s: per_s,
         transactions: vec![TransactionFigures {
+            always_writes: Some(true),
             name: "insert".to_owned(),
             count: outcomes.committed,
             outcomes: outcomes.clone(),

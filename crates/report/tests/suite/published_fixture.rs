@@ -39,6 +39,7 @@ fn with_kinds(mut run: RunRecord, kinds: &[(&str, f64)]) -> RunRecord {
                 outcomes: fixture::outcomes(committed, 0),
                 service_ns: Some(latency((180_000.0 * (1.0 + share)) as u64)),
                 response_ns: None,
+                always_writes: Some(true),
             }
         })
         .collect();
@@ -158,6 +159,7 @@ pub(crate) fn mrow() -> RunRecord {
             outcomes,
             service_ns: Some(latency(400_000)),
             response_ns: None,
+            always_writes: Some(name != "read"),
         })
         .collect();
     run.end.outcomes = readers;

@@ -145,6 +145,11 @@ impl Workload for ConcurrentTx {
         }
     }
 
+    /// Removals of keys that are not there change nothing.
+    fn always_writes(&self, _transaction: usize) -> bool {
+        false
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

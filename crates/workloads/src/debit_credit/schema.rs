@@ -86,6 +86,13 @@ impl Workload for DebitCredit {
         }
     }
 
+    fn always_writes(&self, _transaction: usize) -> bool {
+        match self.options.rules().steps {
+            Steps::SelectOnly => false,
+            Steps::SimpleUpdate | Steps::Standard | Steps::Pgbench | Steps::Berkeley => true,
+        }
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -1,7 +1,38 @@
 //! What clients draw from: random streams that a seed repeats, and the distributions of the field.
+//!
+//! | file | distribution |
+//! |---|---|
+//! | `zipf.rs` | true Zipf, exact for any exponent |
+//! | `gray.rs` | Zipf by the formula that YCSB uses, with its own exact shares |
+//! | `scrambled.rs` | YCSB's "zipfian": 10^10 virtual items, scattered by `fnv.rs` |
+//! | `latest.rs` | the newest the most frequent |
+//! | `hotspot.rs`, `exponential.rs` | as in YCSB |
+//! | `nurand.rs` | TPC-C's uneven draws |
+//! | `key_chooser.rs` | all of them behind one type, with uniform and sequential |
 
+#[cfg(test)]
+mod chi_square;
+mod exponential;
+mod fnv;
+mod gray;
+mod hotspot;
+mod key_chooser;
+mod latest;
 mod nurand;
+mod scrambled;
 mod stream;
+mod zeta;
+mod zipf;
 
+#[cfg(test)]
+pub(crate) use chi_square::fits;
+pub(crate) use exponential::Exponential;
+pub(crate) use fnv::fnv64;
+pub(crate) use gray::Gray;
+pub(crate) use hotspot::Hotspot;
+pub(crate) use key_chooser::{KeyChooser, Sequential};
+pub(crate) use latest::Latest;
 pub(crate) use nurand::{Nurand, run_constant};
+pub(crate) use scrambled::Scrambled;
 pub(crate) use stream::{Stream, mixed};
+pub(crate) use zipf::Zipf;

@@ -176,6 +176,10 @@ impl Workload for Join {
         &["join"]
     }
 
+    fn always_writes(&self, _transaction: usize) -> bool {
+        false
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

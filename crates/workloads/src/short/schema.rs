@@ -214,6 +214,13 @@ impl Workload for Short {
         }
     }
 
+    fn always_writes(&self, _transaction: usize) -> bool {
+        match self.options.does {
+            Do::Read => false,
+            Do::Update => true,
+        }
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -151,6 +151,10 @@ impl<A: Access> Workload for SingleRecord<A> {
         if A::WRITES { &["update"] } else { &["select"] }
     }
 
+    fn always_writes(&self, _transaction: usize) -> bool {
+        A::WRITES
+    }
+
     fn plan(&self) -> &Plan {
         &self.plan
     }

@@ -1,0 +1,37 @@
+//! `syncline ycsb load|run`: YCSB's own command line, whose flags have one dash.
+
+use clap::{Args, ValueEnum};
+
+/// Which of YCSB's phases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum YcsbPhase {
+    /// Load the records and keep the store
+    Load,
+    /// Run the operations
+    Run,
+}
+
+/// Run YCSB's property files as they are, with YCSB's own flags and result lines.
+///
+/// -P FILE reads properties and may be given several times; -p KEY=VALUE sets one and outweighs files;
+/// -threads N, -target OPS (a second, of all threads), -s, -t and -l LABEL are taken as in YCSB.
+/// --on TARGET names the store in place of a database binding; --line, --runs DIR and --seed SEED are
+/// those of `syncline run`. `load` keeps what it loads at the target's path; `run` starts from what is
+/// there, and loads it if nothing is. A mix that inserts starts from rows of its own.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -p recordcount=100000 -target 5000 --on engine:./store"
+)]
+pub(crate) struct YcsbArgs {
+    /// Load the records, or run the operations
+    #[arg(value_name = "load|run")]
+    pub(crate) phase: YcsbPhase,
+
+    /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED
+    #[arg(
+        value_name = "FLAGS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) flags: Vec<String>,
+}

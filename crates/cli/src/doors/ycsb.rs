@@ -1,0 +1,203 @@
+//! `syncline ycsb load|run`: YCSB's two phases on a store of ours.
+//!
+//! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row
+//! back. A run starts from what a load has left there, or loads first and leaves it likewise. A mix that
+//! inserts would leave other rows than were loaded, so it starts from rows of its own, which are removed
+//! afterwards; so does a run on a target without a path.
+
+use super::ycsb_flags::Flags;
+use super::ycsb_lines::{self, KEPT};
+use super::ycsb_properties::Meant;
+use crate::args::{ArrivalArg, RunArgs, YcsbArgs, YcsbPhase};
+use crate::commands;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::{interrupt, terminal};
+use std::cell::Cell;
+use syncline_contract::{CheckOutcome, Target};
+use syncline_metering::clock;
+use syncline_runner::{self as runner, Event, Observer, RunPlan};
+use syncline_workloads::AnyWorkload;
+
+/// Does what YCSB's command line says.
+pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
+    let read = |path: &str| {
+        std::fs::read_to_string(path)
+            .map_err(|error| CannotRun(format!("cannot read the properties {path}: {error}")))
+    };
+    let flags = Flags::parse(&args.flags, read)?;
+    let meant = Meant::of(&flags.properties, args.phase == YcsbPhase::Run)?;
+    for warning in flags.warnings.iter().chain(&meant.warnings) {
+        terminal::warn(warning);
+    }
+    let Some(url) = flags.on.as_deref().or(shelf.own()) else {
+        let what = "no target was named: say --on TARGET, such as --on engine:./store";
+        return Err(CannotRun::because(what));
+    };
+    match args.phase {
+        YcsbPhase::Load => load(&meant, url, shelf),
+        YcsbPhase::Run => run(&flags, &meant, url, shelf),
+    }
+}
+
+fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
+    let workload = AnyWorkload::parse("ycsb", &meant.options)?;
+    let stays = has_path(url) && shelf.open(url)?.capabilities().reopens;
+    if stays && meant.changes_rows {
+        terminal::note("the mix inserts, so it starts from rows of its own and leaves none");
+    }
+    let percentiles = percentiles(meant);
+    let args = run_args(flags, meant, url, stays);
+    commands::run_with(
+        commands::cases::only(workload, &args),
+        &args,
+        shelf,
+        |records| {
+            for warning in records.iter().flat_map(|record| &record.end.warnings) {
+                terminal::warn(&format!("{}; {}", warning.what, warning.advice));
+            }
+            let lines = records
+                .iter()
+                .map(|record| ycsb_lines::of_run(record, meant.interval, &percentiles));
+            Ok(terminal::print(&lines.collect::<String>())?)
+        },
+    )
+}
+
+fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let defaults = RunPlan::default();
+    RunArgs {
+        on: vec![url.to_owned()],
+        clients: meant.threads,
+        workers: None,
+        duration: meant.duration,
+        transactions: meant.operations.map(count),
+        warm_up: meant.warm_up,
+        drain: defaults.drain,
+        // YCSB splits its target evenly over the threads at fixed distances.
+        arrival: meant.target_per_s.map(|_| ArrivalArg::Fixed),
+        rate: meant.target_per_s,
+        retries: 10,
+        seed: flags.seed,
+        pin: Vec::new(),
+        reuse: stays && !meant.changes_rows,
+        operations: false,
+        sweep: Vec::new(),
+        repeat: 1,
+        interleave: false,
+        line: flags.line.clone(),
+        runs: flags.runs.clone(),
+        json: false,
+    }
+}
+
+/// The percentiles to tell; those that are not kept are warned about.
+fn percentiles(meant: &Meant) -> Vec<f64> {
+    let Some(wanted) = &meant.percentiles else {
+        return KEPT.to_vec();
+    };
+    let is_kept = |one: &f64| KEPT.iter().any(|kept| (kept - one).abs() < 1e-9);
+    let (kept, not): (Vec<f64>, Vec<f64>) = wanted.iter().copied().partition(is_kept);
+    if !not.is_empty() {
+        let not: Vec<String> = not.iter().map(f64::to_string).collect();
+        terminal::warn(&format!(
+            "hdrhistogram.percentiles: {} is left out; the record keeps 50, 90, 99 and 99.9",
+            not.join(", ")
+        ));
+    }
+    kept
+}
+
+/// Loads and keeps; a plan has at least one transaction, so one row is read.
+fn load<S: Shelf>(meant: &Meant, url: &str, shelf: &S) -> Outcome {
+    if !has_path(url) {
+        return Err(CannotRun(format!(
+            "--on {url} is removed when the program ends, so a load would be lost: name a place, such as \
+             {url}:./store"
+        )));
+    }
+    let mixes = [
+        "read",
+        "update",
+        "insert",
+        "scan",
+        "read_modify_write",
+        "new_keys",
+    ];
+    let options = meant.options.iter();
+    let options = options.filter(|(option, _)| !mixes.contains(&option.as_str()));
+    let mut options: Vec<_> = options.cloned().collect();
+    options.push(("workload".to_owned(), "c".to_owned()));
+    let workload = AnyWorkload::parse("ycsb", &options)?;
+    let target = shelf.open(url)?;
+    let plan = RunPlan {
+        transactions: Some(1),
+        duration: None,
+        warm_up: std::time::Duration::ZERO,
+        reuse: true,
+        ..RunPlan::default()
+    };
+    let watch = LoadWatch::new(meant.records);
+    let result = runner::run(&target, &workload, &plan, interrupt::stop_flag(), &watch)?;
+    drop(watch.bar);
+    if result.head.workload.rows_kept {
+        terminal::note("the records were there already, so none was loaded");
+    }
+    let loaded = if result.head.workload.rows_kept {
+        0
+    } else {
+        meant.records
+    };
+    terminal::print(&ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
+    let mut verdict = Verdict::Holds;
+    for check in &result.checks {
+        if let CheckOutcome::Violated(what) = &check.outcome {
+            terminal::error(&format!("violated: {}: {what}", check.name));
+            verdict = verdict.and(Verdict::Broken);
+        }
+    }
+    Ok(verdict)
+}
+
+/// True if the URL names a place, so that what is there can stay.
+fn has_path(url: &str) -> bool {
+    let place = url.split('?').next().unwrap_or_default();
+    place
+        .split_once(':')
+        .is_some_and(|(_, path)| !path.is_empty())
+}
+
+/// How far a load is, and how long it took.
+#[derive(Debug)]
+struct LoadWatch {
+    bar: terminal::Progress,
+    began: Cell<Option<u64>>,
+    took_ns: Cell<u64>,
+}
+
+impl LoadWatch {
+    fn new(records: u64) -> LoadWatch {
+        LoadWatch {
+            bar: terminal::Progress::new(records),
+            began: Cell::new(None),
+            took_ns: Cell::new(0),
+        }
+    }
+}
+
+impl Observer for LoadWatch {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Loading { units, of } => {
+                let now = clock::now();
+                let began = self.began.get().unwrap_or(now);
+                self.began.set(Some(began));
+                self.took_ns.set(now - began);
+                self.bar.at(units, &format!("loaded {units} of {of}"));
+            }
+            Event::Checking => self.bar.at(u64::MAX, "reading every row back"),
+            _ => {}
+        }
+    }
+}

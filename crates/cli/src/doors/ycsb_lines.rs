@@ -1,0 +1,141 @@
+//! YCSB's result lines, drawn from the record of a run.
+//!
+//! Throughput counts committed operations alone, where YCSB counts failed ones too. The record keeps the
+//! percentiles 50, 90, 99 and 99.9 and the longest time, not the shortest, so a line of the shortest is
+//! left out. A read-modify-write is one operation; YCSB tells also the read and the update in it.
+
+use super::ycsb_properties::Interval;
+use std::fmt::Write;
+use syncline_report::record::{Latency, RunRecord, TransactionFigures};
+
+/// The percentiles that a record keeps.
+pub(super) const KEPT: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+
+/// The lines of a run.
+pub(super) fn of_run(record: &RunRecord, interval: Interval, percentiles: &[f64]) -> String {
+    let end = &record.end;
+    let mut lines = overall(end.measured_ns, end.throughput_per_s);
+    for one in &end.transactions {
+        if one.outcomes.attempted == 0 {
+            continue;
+        }
+        let name = one.name.to_ascii_uppercase();
+        if interval != Interval::Intended {
+            operation(&mut lines, &name, one, one.service_ns.as_ref(), percentiles);
+        }
+        if interval != Interval::Op {
+            let name = format!("Intended-{name}");
+            operation(
+                &mut lines,
+                &name,
+                one,
+                one.response_ns.as_ref(),
+                percentiles,
+            );
+        }
+    }
+    lines
+}
+
+/// The lines of a load.
+pub(super) fn of_load(loaded: u64, took_ns: u64) -> String {
+    let rate_per_s = loaded as f64 / (took_ns.max(1) as f64 / 1e9);
+    let mut lines = overall(took_ns, rate_per_s);
+    line(&mut lines, "INSERT", "Operations", loaded);
+    line(&mut lines, "INSERT", "Return=OK", loaded);
+    lines
+}
+
+fn overall(took_ns: u64, rate_per_s: f64) -> String {
+    let mut lines = String::new();
+    line(&mut lines, "OVERALL", "RunTime(ms)", took_ns / 1_000_000);
+    line(&mut lines, "OVERALL", "Throughput(ops/sec)", rate_per_s);
+    lines
+}
+
+fn operation(
+    lines: &mut String,
+    name: &str,
+    one: &TransactionFigures,
+    times: Option<&Latency>,
+    percentiles: &[f64],
+) {
+    let outcomes = &one.outcomes;
+    line(lines, name, "Operations", outcomes.attempted);
+    if let Some(times) = times {
+        line(lines, name, "AverageLatency(us)", times.mean / 1e3);
+        line(lines, name, "MaxLatency(us)", times.max / 1_000);
+        for percentile in percentiles {
+            if let Some(ns) = at(times, *percentile) {
+                let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+                line(lines, name, &what, ns / 1_000);
+            }
+        }
+    }
+    line(lines, name, "Return=OK", outcomes.committed);
+    let errors = outcomes.aborted + outcomes.conflicted + outcomes.failed;
+    for (what, count) in [
+        ("Return=ERROR", errors),
+        ("Return=UNEXPECTED_STATE", outcomes.unfinished),
+    ] {
+        if count > 0 {
+            line(lines, name, what, count);
+        }
+    }
+}
+
+/// The time at a percentile; none of one that is not kept.
+fn at(times: &Latency, percentile: f64) -> Option<u64> {
+    let kept = KEPT
+        .iter()
+        .position(|kept| (kept - percentile).abs() < 1e-9)?;
+    Some([times.p50, times.p90, times.p99, times.p999][kept])
+}
+
+/// "99th", "99.9".
+fn ordinal(percentile: f64) -> String {
+    if percentile.fract() != 0.0 {
+        return percentile.to_string();
+    }
+    let whole = percentile as u64;
+    let ending = match (whole % 100, whole % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{whole}{ending}")
+}
+
+fn line(lines: &mut String, name: &str, what: &str, value: impl std::fmt::Display) {
+    writeln!(lines, "[{name}], {what}, {value}").expect("a string takes what is written");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{of_load, ordinal};
+
+    #[test]
+    fn percentiles_are_named_as_in_ycsb() {
+        for (percentile, name) in [
+            (50.0, "50th"),
+            (91.0, "91st"),
+            (92.0, "92nd"),
+            (93.0, "93rd"),
+            (11.0, "11th"),
+            (99.9, "99.9"),
+        ] {
+            assert_eq!(ordinal(percentile), name);
+        }
+    }
+
+    #[test]
+    fn a_load_tells_its_time_and_its_rows() {
+        assert_eq!(
+            of_load(1_000, 2_000_000_000),
+            "[OVERALL], RunTime(ms), 2000\n[OVERALL], Throughput(ops/sec), 500\n\
+             [INSERT], Operations, 1000\n[INSERT], Return=OK, 1000\n"
+        );
+    }
+}

@@ -1,0 +1,442 @@
+//! What each of YCSB's properties means here: an option of the workload, a part of the plan, or nothing.
+//!
+//! What means nothing is warned about once by its name; what no version of YCSB's core workload knows is
+//! refused, since a misspelt property would be a run of something else.
+
+use crate::exit::CannotRun;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Which histograms the result lines are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interval {
+    /// From the start of the operation.
+    Op,
+    /// From the moment at which it was due.
+    Intended,
+    /// Both.
+    Both,
+}
+
+/// What the properties of a run come to.
+#[derive(Debug)]
+pub(super) struct Meant {
+    /// Options of the workload.
+    pub(super) options: Vec<(String, String)>,
+    /// Rows.
+    pub(super) records: u64,
+    /// Operations; none where only time ends the run.
+    pub(super) operations: Option<u64>,
+    /// Time; none where only the count ends the run.
+    pub(super) duration: Option<Duration>,
+    /// Before measuring (of go-ycsb; YCSB has none).
+    pub(super) warm_up: Duration,
+    /// Clients.
+    pub(super) threads: usize,
+    /// Operations a second of all threads together.
+    pub(super) target_per_s: Option<f64>,
+    /// Which latencies are told.
+    pub(super) interval: Interval,
+    /// The percentiles that were asked for.
+    pub(super) percentiles: Option<Vec<f64>>,
+    /// True if the mix makes rows.
+    pub(super) changes_rows: bool,
+    /// What means nothing here, in sentences.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Properties whose values go to an option as they are.
+const AS_THEY_ARE: &[(&str, &str)] = &[
+    ("recordcount", "records"),
+    ("fieldcount", "fields"),
+    ("fieldlength", "field_bytes"),
+    ("minfieldlength", "field_bytes_min"),
+    ("table", "table"),
+    ("fieldnameprefix", "field_prefix"),
+    ("readproportion", "read"),
+    ("updateproportion", "update"),
+    ("insertproportion", "insert"),
+    ("scanproportion", "scan"),
+    ("readmodifywriteproportion", "read_modify_write"),
+    ("hotspotdatafraction", "hotspot_data"),
+    ("hotspotopnfraction", "hotspot_draws"),
+    ("exponential.percentile", "exponential_percentile"),
+    ("exponential.frac", "exponential_data"),
+    ("minscanlength", "scan_rows_min"),
+    ("maxscanlength", "scan_rows_max"),
+    ("scanlengthdistribution", "scan_lengths"),
+    ("zeropadding", "zero_padding"),
+    ("insertorder", "insert_order"),
+];
+
+/// Properties that say yes or no, and the option that takes it.
+const YES_OR_NO: &[(&str, &str)] = &[
+    ("readallfields", "read_all_fields"),
+    ("writeallfields", "write_all_fields"),
+];
+
+/// Properties that mean nothing here, and why.
+const NOTHING: &[(&str, &str)] = &[
+    ("readallfieldsbyname", "fields are always named"),
+    (
+        "fieldlengthhistogram",
+        "field lengths are constant, uniform or zipfian",
+    ),
+    (
+        "core_workload_insertion_retry_limit",
+        "a load fails as a whole",
+    ),
+    (
+        "core_workload_insertion_retry_interval",
+        "a load fails as a whole",
+    ),
+    (
+        "core_workload_insertion_keep_going_on_error",
+        "a load fails as a whole",
+    ),
+    (
+        "measurement.histogram.verbose",
+        "the record holds the histograms' percentiles",
+    ),
+    ("histogram.buckets", "histograms have three digits"),
+    (
+        "hdrhistogram.fileoutput",
+        "the record holds the histograms' percentiles",
+    ),
+    (
+        "hdrhistogram.output.path",
+        "the record holds the histograms' percentiles",
+    ),
+    (
+        "timeseries.granularity",
+        "the record holds an interval a second",
+    ),
+    (
+        "measurement.raw.output_file",
+        "single latencies are not kept",
+    ),
+    (
+        "measurement.raw.no_summary",
+        "single latencies are not kept",
+    ),
+    ("measurement.trackjvm", "there is no JVM"),
+    ("status.interval", "progress is shown as it goes"),
+    ("reportlatencyforeacherror", "failures are counted by cause"),
+    ("latencytrackederrors", "failures are counted by cause"),
+    (
+        "exporter",
+        "results are printed in YCSB's lines and kept in the record",
+    ),
+    (
+        "exportfile",
+        "results are printed in YCSB's lines and kept in the record",
+    ),
+    ("label", "the record holds the command line"),
+    ("status", "progress is always shown"),
+    ("dotransactions", "the phase is said by load or run"),
+    ("db", "--on names the store"),
+];
+
+/// What begins the properties of a database binding.
+const BINDINGS: &[&str] = &[
+    "db.",
+    "jdbc.",
+    "mongodb.",
+    "redis.",
+    "cassandra.",
+    "basicdb.",
+    "hosts",
+];
+
+impl Meant {
+    /// Of properties in order; `running` says that operations must have an end.
+    pub(super) fn of(properties: &[(String, String)], running: bool) -> Result<Meant, CannotRun> {
+        let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+        for (key, value) in properties {
+            last.insert(key, value);
+        }
+        let mut meant = Meant {
+            options: Vec::new(),
+            records: 0,
+            operations: None,
+            duration: None,
+            warm_up: Duration::ZERO,
+            threads: 1,
+            target_per_s: None,
+            interval: Interval::Op,
+            percentiles: None,
+            changes_rows: false,
+            warnings: Vec::new(),
+        };
+        for (key, value) in &last {
+            meant.take(key, value)?;
+        }
+        meant.end(&last, running)?;
+        Ok(meant)
+    }
+
+    fn take(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
+        let listed = |list: &[(&'static str, &'static str)]| {
+            let found = list.iter().find(|(name, _)| *name == key);
+            found.map(|(_, other)| *other)
+        };
+        if let Some(option) = listed(AS_THEY_ARE) {
+            self.set(option, value);
+            return Ok(());
+        }
+        if let Some(option) = listed(YES_OR_NO) {
+            let word = if yes(key, value)? { "yes" } else { "no" };
+            self.set(option, word);
+            return Ok(());
+        }
+        if let Some(why) = listed(NOTHING) {
+            self.warn(key, why);
+            return Ok(());
+        }
+        match key {
+            "workload" => known(
+                key,
+                value,
+                &[
+                    "site.ycsb.workloads.CoreWorkload",
+                    "com.yahoo.ycsb.workloads.CoreWorkload",
+                    "core",
+                ],
+            ),
+            "operationcount" => {
+                self.operations = Some(number(key, value)?).filter(|count| *count > 0);
+                Ok(())
+            }
+            "maxexecutiontime" => {
+                let seconds = number(key, value)?;
+                self.duration = (seconds > 0).then(|| Duration::from_secs(seconds));
+                Ok(())
+            }
+            "warmuptime" => {
+                self.warm_up = Duration::from_secs(number(key, value)?);
+                Ok(())
+            }
+            "threadcount" => {
+                self.threads = number(key, value)?.max(1) as usize;
+                Ok(())
+            }
+            "target" => {
+                let rate: Option<f64> = value.parse().ok().filter(|rate: &f64| rate.is_finite());
+                let rate = rate.ok_or_else(|| wrong(key, value, "operations a second"))?;
+                self.target_per_s = (rate > 0.0).then_some(rate);
+                Ok(())
+            }
+            "fieldlengthdistribution" => {
+                known(key, value, &["constant", "uniform", "zipfian"])?;
+                self.set("field_lengths", value);
+                Ok(())
+            }
+            "requestdistribution" => {
+                let all = [
+                    "uniform",
+                    "zipfian",
+                    "latest",
+                    "hotspot",
+                    "sequential",
+                    "exponential",
+                ];
+                known(key, value, &all)?;
+                let here = if value == "zipfian" {
+                    "scrambled"
+                } else {
+                    value
+                };
+                self.set("distribution", here);
+                Ok(())
+            }
+            "dataintegrity" => {
+                if yes(key, value)? {
+                    self.set("verify", "row");
+                }
+                Ok(())
+            }
+            "measurementtype" => {
+                if value != "hdrhistogram" && value != "histogram" {
+                    self.warn(key, "latencies are kept in HdrHistograms");
+                }
+                Ok(())
+            }
+            "measurement.interval" => {
+                known(key, value, &["op", "intended", "both"])?;
+                self.interval = match value {
+                    "intended" => Interval::Intended,
+                    "both" => Interval::Both,
+                    _ => Interval::Op,
+                };
+                Ok(())
+            }
+            "hdrhistogram.percentiles" => {
+                let parsed = value.split(',').map(|one| one.trim().parse().ok());
+                let parsed: Option<Vec<f64>> = parsed.collect();
+                let wanted =
+                    parsed.ok_or_else(|| wrong(key, value, "percentiles such as 50,99"))?;
+                self.percentiles = Some(wanted);
+                Ok(())
+            }
+            // Held against the number of records when that is known.
+            "insertstart" | "insertcount" => number(key, value).map(drop),
+            other if BINDINGS.iter().any(|binding| other.starts_with(binding)) => {
+                self.warn(
+                    key,
+                    "it belongs to a database binding, and --on names the store",
+                );
+                Ok(())
+            }
+            unknown => Err(CannotRun(format!(
+                "\"{unknown}\" is no property of YCSB's core workload; take it out, or look at its spelling"
+            ))),
+        }
+    }
+
+    /// What only all properties together say.
+    fn end(&mut self, last: &BTreeMap<&str, &str>, running: bool) -> Result<(), CannotRun> {
+        let of = |key: &str| last.get(key).map_or(Ok(0), |value| number(key, value));
+        self.records = of("recordcount")?;
+        if self.records == 0 {
+            return Err(CannotRun::because(
+                "recordcount is not given: say -p recordcount=1000, or name a file with -P",
+            ));
+        }
+        let counted = last.contains_key("insertcount") && of("insertcount")? != self.records;
+        if of("insertstart")? != 0 || counted {
+            return Err(CannotRun::because(
+                "insertstart and insertcount load a part of the records; here all are loaded at once, by \
+                 every core: leave them out",
+            ));
+        }
+        if running && self.operations.is_none() && self.duration.is_none() {
+            return Err(CannotRun::because(
+                "a run needs an end: say -p operationcount=N, -p maxexecutiontime=SECONDS or both",
+            ));
+        }
+        let share = |key: &str| last.get(key).and_then(|value| value.parse::<f64>().ok());
+        let inserts = share("insertproportion").unwrap_or_default();
+        self.changes_rows = inserts > 0.0;
+        if let Some(operations) = self.operations
+            && self.changes_rows
+        {
+            // YCSB covers twice the expected inserts.
+            let new = (operations as f64 * inserts * 2.0).min(4e9) as u64;
+            self.set("new_keys", &new.to_string());
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, option: &str, value: &str) {
+        self.options.push((option.to_owned(), value.to_owned()));
+    }
+
+    fn warn(&mut self, key: &str, why: &str) {
+        self.warnings
+            .push(format!("property {key} means nothing here: {why}"));
+    }
+}
+
+fn number(key: &str, value: &str) -> Result<u64, CannotRun> {
+    value
+        .parse()
+        .map_err(|_error| wrong(key, value, "a whole number"))
+}
+
+fn yes(key: &str, value: &str) -> Result<bool, CannotRun> {
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(wrong(key, value, "true or false")),
+    }
+}
+
+fn known(key: &str, value: &str, all: &[&str]) -> Result<(), CannotRun> {
+    if all.contains(&value) {
+        return Ok(());
+    }
+    Err(wrong(key, value, &all.join(", ")))
+}
+
+fn wrong(key: &str, value: &str, takes: &str) -> CannotRun {
+    CannotRun(format!("property {key} is \"{value}\"; it takes {takes}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interval, Meant};
+
+    fn meant(pairs: &[(&str, &str)]) -> Result<Meant, String> {
+        let pairs = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Meant::of(&pairs.collect::<Vec<_>>(), true).map_err(|why| why.0)
+    }
+
+    const LEAST: [(&str, &str); 2] = [("recordcount", "1000"), ("operationcount", "500")];
+
+    #[test]
+    fn properties_become_options_and_a_plan() {
+        let mut pairs = LEAST.to_vec();
+        pairs.extend([
+            ("workload", "site.ycsb.workloads.CoreWorkload"),
+            ("requestdistribution", "zipfian"),
+            ("readallfields", "false"),
+            ("insertproportion", "0.05"),
+            ("threadcount", "8"),
+            ("target", "100.5"),
+            ("maxexecutiontime", "60"),
+            ("measurement.interval", "both"),
+            ("dataintegrity", "true"),
+            ("recordcount", "2000"),
+        ]);
+        let meant = meant(&pairs).unwrap();
+        let option = |name: &str| {
+            let found = meant.options.iter().find(|(option, _)| option == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(option("records"), Some("2000"), "the last one counts");
+        assert_eq!(option("distribution"), Some("scrambled"));
+        assert_eq!(option("read_all_fields"), Some("no"));
+        assert_eq!(option("verify"), Some("row"));
+        assert_eq!(option("new_keys"), Some("50"), "twice the expected inserts");
+        assert_eq!((meant.threads, meant.operations), (8, Some(500)));
+        assert_eq!(meant.target_per_s, Some(100.5));
+        assert_eq!(meant.interval, Interval::Both);
+        assert!(meant.changes_rows && meant.warnings.is_empty());
+    }
+
+    #[test]
+    fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
+        let mut pairs = LEAST.to_vec();
+        pairs.extend([
+            ("exporter", "x"),
+            ("db.url", "jdbc:x"),
+            ("measurementtype", "raw"),
+        ]);
+        let warnings = meant(&pairs).unwrap().warnings;
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        for (pair, said) in [
+            (("readporportion", "1"), "\"readporportion\" is no property"),
+            (("workload", "my.Own"), "it takes site.ycsb"),
+            (
+                ("requestdistribution", "scrambled"),
+                "it takes uniform, zipfian",
+            ),
+            (
+                ("fieldlengthdistribution", "histogram"),
+                "it takes constant",
+            ),
+            (("insertstart", "5"), "load a part of the records"),
+            (("insertcount", "5"), "load a part of the records"),
+            (("operationcount", "many"), "a whole number"),
+            (("operationcount", "0"), "a run needs an end"),
+            (("recordcount", "0"), "recordcount is not given"),
+        ] {
+            let mut pairs = LEAST.to_vec();
+            pairs.push(pair);
+            let why = meant(&pairs).err().unwrap_or_default();
+            assert!(why.contains(said), "{pair:?}: {why}");
+        }
+    }
+}

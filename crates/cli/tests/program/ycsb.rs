@@ -1,0 +1,182 @@
+//! `syncline ycsb`: property files as they are, YCSB's flags and its result lines.
+
+use crate::support::{Said, figure, folder, left_behind, records, say};
+use std::path::Path;
+
+/// The properties of YCSB's six core workloads: proportions, distribution, the longest scan.
+const FILES: [(&str, &str); 6] = [
+    (
+        "a",
+        "readproportion=0.5\nupdateproportion=0.5\nscanproportion=0\ninsertproportion=0\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "b",
+        "readproportion=0.95\nupdateproportion=0.05\nscanproportion=0\ninsertproportion=0\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "c",
+        "readproportion=1\nupdateproportion=0\nscanproportion=0\ninsertproportion=0\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "d",
+        "readproportion=0.95\nupdateproportion=0\nscanproportion=0\ninsertproportion=0.05\nrequestdistribution=latest\n",
+    ),
+    (
+        "e",
+        "readproportion=0\nupdateproportion=0\nscanproportion=0.95\ninsertproportion=0.05\nrequestdistribution=zipfian\nmaxscanlength=100\nscanlengthdistribution=uniform\n",
+    ),
+    (
+        "f",
+        "readproportion=0.5\nupdateproportion=0\nscanproportion=0\ninsertproportion=0\nreadmodifywriteproportion=0.5\nrequestdistribution=zipfian\n",
+    ),
+];
+
+/// Writes the six files, with the records and operations that YCSB ships.
+fn write_files(folder: &Path) {
+    for (letter, mix) in FILES {
+        let text = format!(
+            "# Workload {letter}\nrecordcount=1000\noperationcount=1000\n\
+             workload=site.ycsb.workloads.CoreWorkload\n\nreadallfields=true\n\n{mix}"
+        );
+        std::fs::write(folder.join(format!("workload{letter}")), text).unwrap();
+    }
+}
+
+fn ycsb(folder: &Path, line: &str) -> Said {
+    say(folder, &format!("ycsb {line} --line none"))
+}
+
+/// The value of a result line.
+fn value(said: &Said, line: &str) -> Option<f64> {
+    let found = said.out.lines().find_map(|one| one.strip_prefix(line));
+    found.and_then(|rest| rest.trim_start_matches(", ").parse().ok())
+}
+
+#[test]
+fn the_six_core_files_run_as_they_are() {
+    let folder = folder();
+    write_files(folder.path());
+    for (letter, kinds) in [
+        ("a", &["READ", "UPDATE"][..]),
+        ("b", &["READ", "UPDATE"]),
+        ("c", &["READ"]),
+        ("d", &["READ", "INSERT"]),
+        ("e", &["SCAN", "INSERT"]),
+        ("f", &["READ", "READ-MODIFY-WRITE"]),
+    ] {
+        let line = format!("run -P workload{letter} -threads 3 -s --on sqlite?durability=os");
+        let said = ycsb(folder.path(), &line);
+        assert_eq!(said.code, 0, "{letter}: {said:?}");
+        let operations = kinds.iter().map(|kind| {
+            let operations = value(&said, &format!("[{kind}], Operations"));
+            let good = value(&said, &format!("[{kind}], Return=OK"));
+            assert_eq!(operations, good, "{letter}: {said:?}");
+            assert!(value(&said, &format!("[{kind}], 99thPercentileLatency(us)")).is_some());
+            operations.unwrap_or_else(|| panic!("{letter} {kind}: {said:?}"))
+        });
+        assert!((operations.sum::<f64>() - 1_000.0).abs() < 0.5, "{said:?}");
+        assert!(value(&said, "[OVERALL], Throughput(ops/sec)").is_some_and(|rate| rate > 0.0));
+        assert!(value(&said, "[OVERALL], RunTime(ms)").is_some());
+    }
+    assert_eq!(records(folder.path()).len(), 6);
+    let left = left_behind(folder.path());
+    assert!(
+        left.iter().all(|name| name.starts_with("workload")),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_load_stays_for_the_runs_that_follow() {
+    let folder = folder();
+    write_files(folder.path());
+    for url in ["engine:./kept", "sqlite:./kept.db"] {
+        let said = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(
+            value(&said, "[INSERT], Return=OK"),
+            Some(1_000.0),
+            "{said:?}"
+        );
+        for letter in ["a", "b", "c", "f"] {
+            let said = ycsb(
+                folder.path(),
+                &format!("run -P workload{letter} --on {url}"),
+            );
+            assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
+        }
+        let again = ycsb(folder.path(), &format!("load -P workloadb --on {url}"));
+        assert_eq!(again.code, 0, "{again:?}");
+        assert_eq!(value(&again, "[INSERT], Return=OK"), Some(0.0), "{again:?}");
+        let other = ycsb(
+            folder.path(),
+            &format!("run -P workloadc -p recordcount=999 --on {url}"),
+        );
+        assert_eq!(other.code, 2, "other rows are refused: {other:?}");
+        assert!(other.err.contains("keeps rows of"), "{other:?}");
+    }
+    let record = std::fs::read_to_string(&records(folder.path())[0]).unwrap();
+    assert!(record.contains("\"rows_kept\":true"), "{record}");
+}
+
+#[test]
+fn a_target_rate_is_kept_and_intended_latencies_are_told() {
+    let folder = folder();
+    let line = "run -p recordcount=100 -p maxexecutiontime=2 -threads 4 -target 500 \
+                -p measurement.interval=both -p hdrhistogram.percentiles=50,99.9 --on null";
+    let said = ycsb(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let rate = value(&said, "[OVERALL], Throughput(ops/sec)").unwrap();
+    assert!((rate - 500.0).abs() < 25.0, "{said:?}");
+    assert!(value(&said, "[READ], 50thPercentileLatency(us)").is_some());
+    assert!(value(&said, "[Intended-READ], 99.9PercentileLatency(us)").is_some());
+    assert!(value(&said, "[READ], 99thPercentileLatency(us)").is_none());
+    let listed = say(
+        folder.path(),
+        &format!("show --json {}", records(folder.path())[0].display()),
+    );
+    let record = listed.json();
+    assert_eq!(record["plan"]["arrival"], "fixed");
+    assert!((figure(&record, "plan.rate_per_s") - 500.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
+    let folder = folder();
+    write_files(folder.path());
+    let line = "run basic -P workloadc -p exporter=x -p hdrhistogram.percentiles=50,95 --on null";
+    let said = ycsb(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    for warned in [
+        "property exporter means nothing",
+        "binding \"basic\"",
+        "95 is left out",
+    ] {
+        assert_eq!(said.err.matches(warned).count(), 1, "{warned}: {said:?}");
+    }
+    for (line, sentence) in [
+        (
+            "run -P workloadc -p recordcuont=5 --on null",
+            "is no property of YCSB's core workload",
+        ),
+        (
+            "run -P nowhere --on null",
+            "cannot read the properties nowhere",
+        ),
+        ("run -P workloadc", "no target was named"),
+        (
+            "load -P workloadc --on sqlite",
+            "name a place, such as sqlite:./store",
+        ),
+        ("run -p recordcount=5 --on null", "a run needs an end"),
+        (
+            "run -P workloadc -p table=Users --on null",
+            "it takes lower case",
+        ),
+        ("run -P workloadc -x --on null", "has no flag -x"),
+    ] {
+        let said = ycsb(folder.path(), line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains(sentence), "{line}: {said:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! The check: reads every record back, compares every byte, and holds the set of records against what
+//! was loaded and acknowledged.
+
+use super::table::{PAGE_ROWS, Table};
+use super::tasks::Tally;
+use crate::rows::{Expected, RowSet, Wrong};
+use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
+
+const BYTES: &str = "every record holds the bytes that were written";
+const READS: &str = "every read answered its record, byte for byte";
+
+/// The names of the checks.
+pub(crate) const NAMES: [&str; 3] = [Expected::NAME, BYTES, READS];
+
+/// Runs all of them.
+pub(crate) async fn check<S: Session>(
+    table: &Table,
+    tallies: &[Tally],
+    session: &mut S,
+) -> Result<Vec<Check>, Stop> {
+    let mut expected = Expected::default();
+    (0..table.prewritten).for_each(|number| expected.there.add(number));
+    let mut reads = Wrong::default();
+    for tally in tallies {
+        expected.there.merge(tally.written);
+        expected.perhaps.extend_from_slice(&tally.perhaps);
+        reads.merge(&tally.wrong);
+    }
+    expected.sort();
+    let (mut found, mut damaged) = (RowSet::default(), Wrong::default());
+    let (mut asked, mut from) = (Asked::new(false), i64::MIN);
+    loop {
+        asked.clear();
+        session.begin(Shape::Single);
+        let mut transaction = Transaction::new(session, &mut asked);
+        transaction.ask(&table.page, (from,))?;
+        let (mut rows, mut last) = (0, None);
+        for row in transaction.answers(&table.page).await? {
+            let (id, bytes) = row?;
+            if last.is_some_and(|last| last >= id) {
+                damaged.add(|| format!("record {id} is answered twice or out of order"));
+            }
+            (rows, last) = (rows + 1, Some(id));
+            let number = id.cast_unsigned();
+            if bytes != table.bytes.of(number) {
+                damaged.add(|| format!("record {id} holds other bytes than were written"));
+            }
+            if expected.counts(number) {
+                found.add(number);
+            }
+        }
+        session.commit().await?;
+        let next = last.filter(|_| rows == PAGE_ROWS);
+        match next.and_then(|last| last.checked_add(1)) {
+            Some(next) => from = next,
+            None => break,
+        }
+    }
+    Ok(vec![
+        expected.check(found),
+        damaged.check(BYTES, "records"),
+        reads.check(READS, "reads"),
+    ])
+}

@@ -1,0 +1,70 @@
+//! The table of records and its operations.
+
+use super::bytes::RecordBytes;
+use crate::rows::NewRows;
+use std::sync::Arc;
+use syncline_contract::{
+    By, Bytes, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Rows, Scan, TableId, Value,
+    Write,
+};
+
+/// Records that the check reads at a time.
+pub(super) const PAGE_ROWS: u64 = 500;
+
+/// A table of records, and what its clients share.
+#[derive(Debug)]
+pub(crate) struct Table {
+    plan: Plan,
+    pub(crate) id: TableId,
+    pub(super) read: Read<(Int,), (Bytes,)>,
+    pub(super) write: Write<(Int, Bytes)>,
+    pub(super) page: Read<(Int,), (Int, Bytes)>,
+    pub(super) bytes: RecordBytes,
+    pub(crate) new_rows: Arc<NewRows>,
+    pub(super) prewritten: u64,
+}
+
+impl Table {
+    /// Of records of at most so many bytes, of which `prewritten` are loaded.
+    pub(crate) fn new(bytes_max: u64, prewritten: u64) -> Table {
+        let mut plan = Plan::new();
+        let table = syncline_contract::Table::new("records")
+            .column("id", Kind::Int)
+            .bytes("bytes", bytes_max as u32)
+            .key(&["id"]);
+        let table = plan.table(table);
+        let page = Scan {
+            path: Path {
+                table,
+                by: By::Key,
+                equal: 0,
+                range: Range::From,
+            },
+            order: Order::Ascending,
+            limit: Limit::Fixed(PAGE_ROWS),
+            columns: &["id", "bytes"],
+            lock: Lock::None,
+        };
+        Table {
+            read: plan.get("read record", table, &["bytes"], Lock::None),
+            write: plan.insert("write record", table),
+            page: plan.scan("read records from", page),
+            plan,
+            id: table,
+            bytes: RecordBytes::new(bytes_max),
+            new_rows: Arc::new(NewRows::new(prewritten)),
+            prewritten,
+        }
+    }
+
+    /// Its plan.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Appends the loaded record of that number.
+    pub(crate) fn load(&self, number: u64, batch: &mut Rows) {
+        batch.push(Value::Int(number as i64));
+        batch.push(Value::Bytes(self.bytes.of(number)));
+    }
+}

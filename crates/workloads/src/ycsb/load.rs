@@ -1,0 +1,69 @@
+//! Loading: rows in the order of their keys, each made from its place in that order alone.
+//!
+//! Hashed keys have nothing to do with the order of numbers, so the numbers are sorted by their keys
+//! once, when the first row is asked for. Beyond [`SORTED_MAX`] rows that would cost more memory than
+//! it is worth: then rows come in the order of their numbers, and the store has to sort.
+
+use super::keys::KeyText;
+use super::schema::Ycsb;
+use std::sync::OnceLock;
+use syncline_contract::{Rows, Value};
+
+/// Up to so many rows are sorted: 64 MB for the order, four times that while it is made.
+const SORTED_MAX: u64 = 1 << 24;
+
+/// The numbers of the loaded rows in the order of their keys, once it is known.
+#[derive(Debug, Default)]
+pub(super) struct LoadOrder(OnceLock<Vec<u32>>);
+
+impl Ycsb {
+    /// Appends the loaded row of that place.
+    pub(super) fn load(&self, place: u64, batch: &mut Rows) {
+        let identity = self.keys.identity(self.loaded_at(place));
+        let mut key = KeyText::new();
+        self.keys.write(identity, &mut key);
+        batch.push(Value::Text(key.text()));
+        let mut value = String::with_capacity(self.options.field_bytes as usize);
+        for field in 0..self.value_fields {
+            value.clear();
+            self.content.write(identity, field, 0, &mut value);
+            batch.push(Value::Text(&value));
+        }
+    }
+
+    /// What the loaded rows are made from, in words.
+    pub(super) fn loaded_rows(&self) -> String {
+        let options = &self.options;
+        format!(
+            "{} rows of profile {}, {} fields {}* of {} bytes ({}, at least {}) in {}, keys {} and {} digits",
+            options.records,
+            options.profile.word(),
+            options.fields,
+            options.field_prefix,
+            options.field_bytes,
+            options.field_lengths.word(),
+            options.field_bytes_min,
+            options.table,
+            options.insert_order.word(),
+            options.zero_padding,
+        )
+    }
+
+    fn loaded_at(&self, place: u64) -> u64 {
+        if self.options.records > SORTED_MAX {
+            return place;
+        }
+        let order = self.load_order.0.get_or_init(|| self.sorted());
+        u64::from(order[place as usize])
+    }
+
+    fn sorted(&self) -> Vec<u32> {
+        let keyed = (0..self.options.records).map(|number| {
+            let (order, digits) = self.keys.order(self.keys.identity(number));
+            (order, digits as u8, number as u32)
+        });
+        let mut keyed: Vec<_> = keyed.collect();
+        keyed.sort_unstable();
+        keyed.into_iter().map(|(_, _, number)| number).collect()
+    }
+}

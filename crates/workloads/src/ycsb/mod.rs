@@ -1,0 +1,39 @@
+//! YCSB's core workloads, and K2's profile of them.
+//!
+//! Source: YCSB's `CoreWorkload` and its workloads a to f; the YCSB client of K2 (Chogori). Rules:
+//!
+//! 1. One table of a text key and text fields. Keys are "user" and a number: the FNV hash of the row's
+//!    number, or with `insert_order=ordered` the number itself. In profile `k2` the key is field 0, the
+//!    number in base 93.
+//! 2. A transaction is one operation, or `ops_per_txn` of them, drawn by their weights: read, update,
+//!    insert, scan, read-modify-write, delete. What is independent travels together: all questions of a
+//!    transaction are asked before its first answer is taken and its first write is sent.
+//! 3. `distribution=scrambled` is what YCSB and K2 call zipfian; `zipfian` here is true Zipf.
+//! 4. A new row can be asked for only when its insert was acknowledged. New rows are numbered on from
+//!    the loaded ones. A distribution over keys that are not there yet draws again (`new_keys`).
+//! 5. What a field holds follows from its key, its name and a version that stands in the value
+//!    ([`content`]), so that every value can be verified whenever it is read, updated or not: a part of
+//!    the reads in the run (`verify`), and every row afterwards.
+//!
+//! Deviations from YCSB: a read-modify-write is one transaction (there two unrelated calls), so it can
+//! conflict; a transaction that was undone is tried again; a row that is not found is a violated check
+//! unless rows are deleted, not a status that is merely counted; a value that does not verify likewise;
+//! field content is made to be verified, with updates too (YCSB's `dataintegrity` knows no versions);
+//! rows are loaded in the order of their keys. Deviations from K2: new rows are numbered on from the
+//! loaded ones (there a random part of the key space is left out of the load); an update or delete of a
+//! row that may have been deleted asks for it first; an update changes one field, or all.
+
+mod check;
+mod content;
+mod keys;
+mod load;
+mod mix;
+mod options;
+mod schema;
+mod transactions;
+mod words;
+
+pub use options::Options;
+pub use schema::Ycsb;
+pub use transactions::{Tally, YcsbClient};
+pub use words::{Distribution, InsertOrder, Lengths, Letter, Profile, Verify};

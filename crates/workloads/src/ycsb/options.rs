@@ -1,0 +1,467 @@
+//! Options: what is listed, and what a choice of workload or profile means for the others.
+//!
+//! What is given counts first, then what the workload's letter sets, then the profile, then the
+//! defaults of YCSB's code.
+
+use super::keys::KEY_BYTES_MAX;
+use super::mix::KINDS;
+use super::schema::Ycsb;
+use super::words::{Distribution, InsertOrder, Lengths, Letter, Profile, Verify};
+use crate::error::Error;
+use syncline_contract::{Given, OptionListing};
+
+/// What a user may choose.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each choice stands alone; none excludes another"
+)]
+pub struct Options {
+    /// Which of YCSB's workloads set the mix.
+    pub workload: Letter,
+    /// Whose table.
+    pub profile: Profile,
+    /// Loaded rows; at least 1.
+    pub records: u64,
+    /// Fields, in profile `k2` with the key.
+    pub fields: u64,
+    /// The most bytes of a field.
+    pub field_bytes: u64,
+    /// The least, where lengths vary.
+    pub field_bytes_min: u64,
+    /// How field lengths vary.
+    pub field_lengths: Lengths,
+    /// Weights of read, update, insert, scan, read-modify-write and delete.
+    pub weights: [f64; KINDS],
+    /// Which keys are asked for.
+    pub distribution: Distribution,
+    /// The exponent of Zipf and its kin.
+    pub theta: f64,
+    /// The share of the keys that is hot.
+    pub hotspot_data: f64,
+    /// The share of the draws that falls on it.
+    pub hotspot_draws: f64,
+    /// Of a hundred draws of the exponential distribution, so many...
+    pub exponential_percentile: f64,
+    /// ...fall on that share of the keys.
+    pub exponential_data: f64,
+    /// Keys beyond the loaded ones that the distribution covers; none follows from the mix.
+    pub new_keys: Option<u64>,
+    /// The least rows of a scan.
+    pub scan_rows_min: u64,
+    /// The most.
+    pub scan_rows_max: u64,
+    /// How scan lengths vary.
+    pub scan_lengths: Lengths,
+    /// Operations in a transaction.
+    pub ops_per_txn: u64,
+    /// Whether a read asks for all fields, or one.
+    pub read_all_fields: bool,
+    /// Whether an update sets all fields, or one.
+    pub write_all_fields: bool,
+    /// What keys say of their rows' numbers.
+    pub insert_order: InsertOrder,
+    /// The least digits of a key.
+    pub zero_padding: u64,
+    /// The table's name.
+    pub table: String,
+    /// What the fields' names begin with.
+    pub field_prefix: String,
+    /// How much of a read row is verified in the run.
+    pub verify: Verify,
+}
+
+const SHARE: &str = "a number from 0 to 1";
+const WEIGHT: &str = "a number from 0 to 1000000";
+const YES_OR_NO: &str = "yes or no";
+const NAME: &str = "lower case letters, digits and underscores, a letter first, at most 60";
+
+/// The weights of the kinds by option, in the order of the kinds' numbers.
+const WEIGHTS: [&str; KINDS] = [
+    "read",
+    "update",
+    "insert",
+    "scan",
+    "read_modify_write",
+    "delete",
+];
+
+macro_rules! listing {
+    ($($name:literal, $takes:expr, $default:literal, $meaning:literal;)*) => {
+        &[$(OptionListing { name: $name, takes: $takes, default: $default, meaning: $meaning },)*]
+    };
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = listing! {
+        "workload", "core, a, b, c, d, e or f", "core",
+            "weights and distribution of one of YCSB's workloads, where nothing else is given";
+        "profile", "ycsb or k2", "ycsb",
+            "YCSB's defaults, or K2's: 5000 rows of 10 fields of 10 bytes of which one is the key, read 70 \
+             update 10 scan 20, scrambled, scans of at most 10";
+        "records", "a whole number from 1 to 4000000000", "100000",
+            "loaded rows (YCSB's files say 1000)";
+        "fields", "a whole number from 1 to 200, in profile k2 from 2", "10",
+            "fields of a row, in profile k2 with the key";
+        "field_bytes", "a whole number from 1 to 60000", "100", "the most bytes of a field";
+        "field_bytes_min", "a whole number from 1 to 60000", "1", "the least, where lengths vary";
+        "field_lengths", "constant, uniform or zipfian", "constant", "how field lengths vary";
+        "read", WEIGHT, "0.95", "weight of reads";
+        "update", WEIGHT, "0.05", "weight of updates";
+        "insert", WEIGHT, "0", "weight of inserts";
+        "scan", WEIGHT, "0", "weight of scans";
+        "read_modify_write", WEIGHT, "0", "weight of read-modify-writes";
+        "delete", WEIGHT, "0", "weight of deletes (K2's; YCSB has none)";
+        "distribution",
+            "uniform, zipfian, scrambled, latest, hotspot, sequential or exponential", "uniform",
+            "which keys are asked for; scrambled is what YCSB calls zipfian";
+        "theta", "a number from 0.01 to 0.99, with zipfian to 10", "0.99",
+            "the exponent of zipfian, scrambled and latest";
+        "hotspot_data", SHARE, "0.2", "the share of the keys that is hot";
+        "hotspot_draws", SHARE, "0.8", "the share of the draws that falls on the hot keys";
+        "exponential_percentile", "a number from 1 to 99.999", "95",
+            "of a hundred exponential draws so many fall on exponential_data of the keys";
+        "exponential_data", "a number from 0.000001 to 1000", "0.8571428571",
+            "the share of the keys that they fall on, the newest";
+        "new_keys", "auto or a whole number from 0 to 4000000000", "auto",
+            "keys beyond the loaded ones that zipfian and scrambled cover, drawn once they are inserted; \
+             auto is a tenth of records where the mix inserts";
+        "scan_rows_min", "a whole number from 1 to 100000", "1", "the least rows of a scan";
+        "scan_rows_max", "a whole number from 1 to 100000", "1000", "the most rows of a scan";
+        "scan_lengths", "constant, uniform or zipfian", "uniform", "how scan lengths vary";
+        "ops_per_txn", "a whole number from 1 to 1000", "1", "operations in a transaction";
+        "read_all_fields", YES_OR_NO, "yes", "reads ask for all fields, or for one";
+        "write_all_fields", YES_OR_NO, "no", "updates set all fields, or one";
+        "insert_order", "hashed or ordered", "hashed", "what keys say of their rows' numbers";
+        "zero_padding", "a whole number from 1 to 100", "1", "the least digits of a key";
+        "table", NAME, "usertable", "the table's name";
+        "field_prefix", NAME, "field", "what the fields' names begin with";
+        "verify", "presence, field or row", "field",
+            "how much of a read row is verified in the run: that it is there, one field in turn, all that \
+             was read; every row is verified afterwards";
+    };
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let workload = given.word("workload", &Letter::ALL, Letter::word)?;
+        let workload = workload.unwrap_or(Letter::Core);
+        let profile = given.word("profile", &Profile::ALL, Profile::word)?;
+        let profile = profile.unwrap_or(Profile::Ycsb);
+        let is_k2 = profile == Profile::K2;
+        let number = |option, range, default| -> Result<u64, Error> {
+            Ok(given.number(option, range)?.unwrap_or(default))
+        };
+        let fraction = |option, range, default| -> Result<f64, Error> {
+            Ok(given.fraction(option, range)?.unwrap_or(default))
+        };
+        let lengths = |option, default| -> Result<Lengths, Error> {
+            Ok(given
+                .word(option, &Lengths::ALL, Lengths::word)?
+                .unwrap_or(default))
+        };
+        let yes = |option, default: bool| -> Result<bool, Error> {
+            let word = |yes: bool| if yes { "yes" } else { "no" };
+            Ok(given.word(option, &[true, false], word)?.unwrap_or(default))
+        };
+        let name = |option, default: &str| -> Result<String, Error> {
+            let named = given.parsed(option, |value| is_name(value).then(|| value.to_owned()))?;
+            Ok(named.unwrap_or_else(|| default.to_owned()))
+        };
+        let (weights, distribution, scan_rows) = implied(workload, profile);
+        let mut chosen = weights;
+        for (weight, option) in chosen.iter_mut().zip(WEIGHTS) {
+            *weight = fraction(option, 0.0..=1e6, *weight)?;
+        }
+        let drawn = given.word("distribution", &Distribution::ALL, Distribution::word)?;
+        let order = given.word("insert_order", &InsertOrder::ALL, InsertOrder::word)?;
+        let options = Options {
+            workload,
+            profile,
+            records: number("records", 1..=ROWS_MAX, if is_k2 { 5_000 } else { 100_000 })?,
+            fields: number("fields", 1 + u64::from(is_k2)..=200, 10)?,
+            field_bytes: number("field_bytes", 1..=60_000, if is_k2 { 10 } else { 100 })?,
+            field_bytes_min: number("field_bytes_min", 1..=60_000, 1)?,
+            field_lengths: lengths("field_lengths", Lengths::Constant)?,
+            weights: chosen,
+            distribution: drawn.unwrap_or(distribution),
+            theta: fraction("theta", 0.01..=10.0, 0.99)?,
+            hotspot_data: fraction("hotspot_data", 0.0..=1.0, 0.2)?,
+            hotspot_draws: fraction("hotspot_draws", 0.0..=1.0, 0.8)?,
+            exponential_percentile: fraction("exponential_percentile", 1.0..=99.999, 95.0)?,
+            exponential_data: fraction("exponential_data", 1e-6..=1e3, 0.857_142_857_1)?,
+            new_keys: given
+                .parsed("new_keys", |value| match value {
+                    "auto" => Some(None),
+                    count => count
+                        .parse()
+                        .ok()
+                        .filter(|count| *count <= ROWS_MAX)
+                        .map(Some),
+                })?
+                .flatten(),
+            scan_rows_min: number("scan_rows_min", 1..=100_000, 1)?,
+            scan_rows_max: number("scan_rows_max", 1..=100_000, scan_rows)?,
+            scan_lengths: lengths("scan_lengths", Lengths::Uniform)?,
+            ops_per_txn: number("ops_per_txn", 1..=1_000, 1)?,
+            read_all_fields: yes("read_all_fields", true)?,
+            write_all_fields: yes("write_all_fields", false)?,
+            insert_order: order.unwrap_or(InsertOrder::Hashed),
+            zero_padding: number("zero_padding", 1..=100, 1)?,
+            table: name("table", "usertable")?,
+            field_prefix: name("field_prefix", "field")?,
+            verify: given
+                .word("verify", &Verify::ALL, Verify::word)?
+                .unwrap_or(Verify::Field),
+        };
+        match options.excluded() {
+            None => Ok(options),
+            Some(what) => Err(Error::Excluded {
+                workload: Ycsb::NAME,
+                what,
+            }),
+        }
+    }
+
+    /// What does not go together, and why.
+    fn excluded(&self) -> Option<&'static str> {
+        let fields_vary = self.field_lengths != Lengths::Constant;
+        let by_formula = matches!(
+            self.distribution,
+            Distribution::Scrambled | Distribution::Latest
+        );
+        if self.weights.iter().sum::<f64>() <= 0.0 {
+            Some("weights that are all zero, since then there is nothing to draw")
+        } else if self.scan_rows_min > self.scan_rows_max {
+            Some("scan_rows_min above scan_rows_max")
+        } else if fields_vary && self.field_bytes_min > self.field_bytes {
+            Some("field_bytes_min above field_bytes")
+        } else if by_formula && self.theta > 0.999 {
+            Some("a theta of 1 and more with scrambled or latest, whose formula ends there")
+        } else if self.profile == Profile::K2 && self.field_bytes > KEY_BYTES_MAX as u64 {
+            Some("profile=k2 with fields of more than 128 bytes, since the key is one")
+        } else if self.profile == Profile::K2 && !self.keys_suffice() {
+            Some("profile=k2 with fields too short for a key in base 93 of each record")
+        } else {
+            None
+        }
+    }
+
+    /// True if K2's keys are different for ten times the records and more.
+    fn keys_suffice(&self) -> bool {
+        93_u64.saturating_pow(self.field_bytes as u32) / 10 >= self.records
+    }
+
+    /// Keys that the distribution covers.
+    pub(super) fn drawn_keys(&self) -> u64 {
+        let inserts = self.weights[super::mix::INSERT] > 0.0;
+        let auto = if inserts {
+            self.records.div_ceil(10)
+        } else {
+            0
+        };
+        self.records + self.new_keys.unwrap_or(auto)
+    }
+
+    /// The options as pairs of name and value, in the order of the listing.
+    pub(super) fn pairs(&self) -> Vec<(&'static str, String)> {
+        let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+        let auto = || "auto".to_owned();
+        let mut pairs = vec![
+            ("workload", self.workload.word().to_owned()),
+            ("profile", self.profile.word().to_owned()),
+            ("records", self.records.to_string()),
+            ("fields", self.fields.to_string()),
+            ("field_bytes", self.field_bytes.to_string()),
+            ("field_bytes_min", self.field_bytes_min.to_string()),
+            ("field_lengths", self.field_lengths.word().to_owned()),
+        ];
+        let weights = WEIGHTS.iter().zip(self.weights);
+        pairs.extend(weights.map(|(option, weight)| (*option, weight.to_string())));
+        pairs.extend([
+            ("distribution", self.distribution.word().to_owned()),
+            ("theta", self.theta.to_string()),
+            ("hotspot_data", self.hotspot_data.to_string()),
+            ("hotspot_draws", self.hotspot_draws.to_string()),
+            (
+                "exponential_percentile",
+                self.exponential_percentile.to_string(),
+            ),
+            ("exponential_data", self.exponential_data.to_string()),
+            (
+                "new_keys",
+                self.new_keys.map_or_else(auto, |keys| keys.to_string()),
+            ),
+            ("scan_rows_min", self.scan_rows_min.to_string()),
+            ("scan_rows_max", self.scan_rows_max.to_string()),
+            ("scan_lengths", self.scan_lengths.word().to_owned()),
+            ("ops_per_txn", self.ops_per_txn.to_string()),
+            ("read_all_fields", yes(self.read_all_fields)),
+            ("write_all_fields", yes(self.write_all_fields)),
+            ("insert_order", self.insert_order.word().to_owned()),
+            ("zero_padding", self.zero_padding.to_string()),
+            ("table", self.table.clone()),
+            ("field_prefix", self.field_prefix.clone()),
+            ("verify", self.verify.word().to_owned()),
+        ]);
+        pairs
+    }
+}
+
+/// The most rows, so that a row's number fits four bytes.
+const ROWS_MAX: u64 = 4_000_000_000;
+
+/// Weights, distribution and the longest scan of a letter, or of a profile's own mix.
+fn implied(workload: Letter, profile: Profile) -> ([f64; KINDS], Distribution, u64) {
+    let scan_rows = if profile == Profile::K2 { 10 } else { 1_000 };
+    let scrambled = Distribution::Scrambled;
+    match (workload, profile) {
+        (Letter::A, _) => ([0.5, 0.5, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (Letter::B, _) => ([0.95, 0.05, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (Letter::C, _) => ([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], scrambled, scan_rows),
+        (Letter::D, _) => (
+            [0.95, 0.0, 0.05, 0.0, 0.0, 0.0],
+            Distribution::Latest,
+            scan_rows,
+        ),
+        (Letter::E, _) => (
+            [0.0, 0.0, 0.05, 0.95, 0.0, 0.0],
+            scrambled,
+            scan_rows.min(100),
+        ),
+        (Letter::F, _) => ([0.5, 0.0, 0.0, 0.0, 0.5, 0.0], scrambled, scan_rows),
+        (Letter::Core, Profile::K2) => ([70.0, 10.0, 0.0, 20.0, 0.0, 0.0], scrambled, scan_rows),
+        (Letter::Core, Profile::Ycsb) => (
+            [0.95, 0.05, 0.0, 0.0, 0.0, 0.0],
+            Distribution::Uniform,
+            scan_rows,
+        ),
+    }
+}
+
+fn is_name(value: &str) -> bool {
+    let sign = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    value.len() <= 60
+        && value.starts_with(|c: char| c.is_ascii_lowercase())
+        && value.chars().all(sign)
+        && value != "syncline_mark"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Distribution, Options};
+    use syncline_contract::Given;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<Options, String> {
+        let owned = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let owned: Vec<_> = owned.collect();
+        let given = Given::new("workload ycsb".to_owned(), Options::LISTING, &owned);
+        let given = given.map_err(|error| error.to_string())?;
+        Options::parse(&given).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn letters_set_what_ycsb_s_files_set() {
+        for (letter, weights, distribution, scan) in [
+            (
+                "a",
+                [0.5, 0.5, 0.0, 0.0, 0.0, 0.0],
+                Distribution::Scrambled,
+                1_000,
+            ),
+            (
+                "b",
+                [0.95, 0.05, 0.0, 0.0, 0.0, 0.0],
+                Distribution::Scrambled,
+                1_000,
+            ),
+            (
+                "c",
+                [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+                Distribution::Scrambled,
+                1_000,
+            ),
+            (
+                "d",
+                [0.95, 0.0, 0.05, 0.0, 0.0, 0.0],
+                Distribution::Latest,
+                1_000,
+            ),
+            (
+                "e",
+                [0.0, 0.0, 0.05, 0.95, 0.0, 0.0],
+                Distribution::Scrambled,
+                100,
+            ),
+            (
+                "f",
+                [0.5, 0.0, 0.0, 0.0, 0.5, 0.0],
+                Distribution::Scrambled,
+                1_000,
+            ),
+        ] {
+            let options = parse(&[("workload", letter)]).unwrap();
+            let same = options
+                .weights
+                .iter()
+                .zip(weights)
+                .all(|(a, b)| (a - b).abs() < 1e-12);
+            assert!(same, "{letter}: {:?}", options.weights);
+            assert_eq!(
+                (options.distribution, options.scan_rows_max),
+                (distribution, scan)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_given_outweighs_the_letter_and_comes_back() {
+        for given in [
+            &[
+                ("workload", "a"),
+                ("read", "3"),
+                ("distribution", "hotspot"),
+            ][..],
+            &[("profile", "k2"), ("ops_per_txn", "5"), ("new_keys", "50")],
+            &[
+                ("workload", "e"),
+                ("scan_lengths", "zipfian"),
+                ("read_all_fields", "no"),
+            ],
+        ] {
+            let options = parse(given).unwrap();
+            let pairs = options.pairs();
+            let again: Vec<_> = pairs
+                .iter()
+                .map(|(name, value)| (*name, value.as_str()))
+                .collect();
+            assert_eq!(parse(&again).unwrap(), options);
+            for (name, value) in given {
+                assert!(pairs.contains(&(*name, (*value).to_owned())), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_one_sentence() {
+        for (given, said) in [
+            (&[("read", "0"), ("update", "0")][..], "nothing to draw"),
+            (&[("scan_rows_min", "2000")], "scan_rows_min above"),
+            (
+                &[("workload", "c"), ("theta", "1.2")],
+                "whose formula ends there",
+            ),
+            (
+                &[("profile", "k2"), ("field_bytes", "2")],
+                "too short for a key",
+            ),
+            (&[("table", "Users")], "it takes lower case"),
+            (&[("read", "-1")], "it takes a number from 0"),
+        ] {
+            let error = parse(given).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        assert!(parse(&[("distribution", "zipfian"), ("theta", "1.2")]).is_ok());
+    }
+}

@@ -1,0 +1,490 @@
+//! The client: draws one operation or several, asks everything, looks at the answers, then writes.
+
+use super::content::Content;
+use super::keys::{KeyText, Keys};
+use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::schema::{Get, Operations, ScanRows, Ycsb};
+use super::words::Verify;
+use crate::draw::{KeyChooser, Stream};
+use crate::rows::{NewRows, RowSet, Wrong};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use syncline_contract::{
+    Client, Ending, Many, Session, Several, Shape, Stop, Text, Transaction, Value, Write,
+};
+
+/// What the check needs to know of a client.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Rows whose insert was acknowledged.
+    pub(super) inserted: RowSet,
+    /// Rows whose delete was acknowledged.
+    pub(super) deleted: RowSet,
+    /// Identities of rows of which nobody knows whether they were inserted.
+    pub(super) perhaps_inserted: Vec<u64>,
+    /// Deletes of which nobody knows whether they happened.
+    pub(super) perhaps_deleted: u64,
+    /// Reads that found no row where one must be.
+    pub(super) missing: Wrong,
+    /// Rows that were read and hold what was never written there.
+    pub(super) damaged: Wrong,
+}
+
+/// An operation as it was drawn.
+#[derive(Clone, Debug)]
+struct Drawn {
+    kind: usize,
+    number: u64,
+    identity: u64,
+    key: KeyText,
+    /// The field to read, where one is read; else zero, as is the position of the one operation.
+    read: usize,
+    /// The field to write, likewise.
+    write: usize,
+    /// Rows of a scan.
+    rows: u64,
+    /// Whether the row to be changed was found.
+    is_there: bool,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct YcsbClient {
+    operations: Arc<Operations>,
+    new_rows: Arc<NewRows>,
+    keys: Keys,
+    mix: Mix,
+    chooser: KeyChooser,
+    scan_rows: ScanRows,
+    stream: Stream,
+    value_fields: usize,
+    reads_all: bool,
+    writes_all: bool,
+    deletes: bool,
+    drawn: Vec<Drawn>,
+    /// Numbers whose insert was undone, for the next inserts.
+    spare: Vec<u64>,
+    /// Rows that the transaction has deleted so far.
+    gone: Vec<u64>,
+    version: u64,
+    clients: u64,
+    values: Values,
+    eyes: Eyes,
+    tally: Tally,
+}
+
+impl YcsbClient {
+    pub(super) fn new(ycsb: &Ycsb, number: usize, clients: usize, seed: u64) -> YcsbClient {
+        let options = &ycsb.options;
+        let empty = Drawn {
+            kind: READ,
+            number: 0,
+            identity: 0,
+            key: KeyText::new(),
+            read: 0,
+            write: 0,
+            rows: 0,
+            is_there: false,
+        };
+        YcsbClient {
+            operations: Arc::clone(&ycsb.operations),
+            new_rows: Arc::clone(&ycsb.new_rows),
+            keys: ycsb.keys,
+            mix: ycsb.mix(),
+            chooser: ycsb.chooser(number, clients),
+            scan_rows: ycsb.scan_rows(),
+            stream: Stream::of_client(seed, number, "ycsb"),
+            value_fields: ycsb.value_fields,
+            reads_all: options.read_all_fields,
+            writes_all: options.write_all_fields,
+            deletes: ycsb.deletes(),
+            drawn: vec![empty; options.ops_per_txn as usize],
+            spare: Vec::new(),
+            gone: Vec::new(),
+            version: ycsb
+                .first_version
+                .load(Ordering::Relaxed)
+                .wrapping_add(number as u64),
+            clients: clients as u64,
+            values: Values::default(),
+            eyes: Eyes {
+                content: ycsb.content.clone(),
+                keys: ycsb.keys,
+                verify: options.verify,
+                turn: 0,
+                fields: ycsb.value_fields,
+            },
+            tally: Tally::default(),
+        }
+    }
+
+    #[inline]
+    fn draw_one(&mut self, place: usize, readable: u64) {
+        let kind = self.mix.draw(&mut self.stream);
+        let number = if kind == INSERT {
+            self.spare.pop().unwrap_or_else(|| self.new_rows.next())
+        } else {
+            self.chooser.draw(&mut self.stream, readable)
+        };
+        let drawn = &mut self.drawn[place];
+        drawn.kind = kind;
+        drawn.number = number;
+        drawn.identity = self.keys.identity(number);
+        self.keys.write(drawn.identity, &mut drawn.key);
+        if !self.reads_all {
+            drawn.read = self.stream.below(self.value_fields as u64) as usize;
+        }
+        if !self.writes_all {
+            drawn.write = self.stream.below(self.value_fields as u64) as usize;
+        }
+        if kind == SCAN {
+            drawn.rows = match &self.scan_rows {
+                ScanRows::Always(rows) => *rows,
+                ScanRows::Between(least, most) => least + self.stream.below(most - least + 1),
+                ScanRows::Zipfian(least, gray) => least + gray.draw(&mut self.stream),
+            };
+        }
+    }
+
+    /// Sends the question of an operation, if it has one.
+    #[inline]
+    fn ask<S: Session>(
+        &self,
+        drawn: &Drawn,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let (operations, key) = (&*self.operations, drawn.key.text());
+        match drawn.kind {
+            READ => transaction.ask(&operations.reads[drawn.read], (key,)),
+            READ_MODIFY_WRITE => transaction.ask(&operations.reads_to_change[drawn.read], (key,)),
+            SCAN => transaction.ask(&operations.scans[drawn.read], (key, drawn.rows as i64)),
+            UPDATE | DELETE => match &operations.is_there {
+                Some(is_there) => transaction.ask(is_there, (key,)),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the answer of an operation, if it has one, and looks at it.
+    #[inline]
+    async fn take<S: Session>(
+        &mut self,
+        place: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let drawn = &mut self.drawn[place];
+        match drawn.kind {
+            READ | READ_MODIFY_WRITE => {
+                let get: Get = if drawn.kind == READ {
+                    self.operations.reads[drawn.read]
+                } else {
+                    self.operations.reads_to_change[drawn.read]
+                };
+                let row = transaction.answer_if_any(&get).await?;
+                self.found(place, row);
+            }
+            SCAN => {
+                let scan = &self.operations.scans[drawn.read];
+                for row in transaction.answers(scan).await? {
+                    self.eyes
+                        .scanned(drawn.read, &row?, &mut self.tally.damaged);
+                }
+            }
+            UPDATE | DELETE => {
+                drawn.is_there = match &self.operations.is_there {
+                    Some(is_there) => transaction.answer_if_any(is_there).await?.is_some(),
+                    None => true,
+                };
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks at the row that a read answered.
+    #[inline]
+    fn found(&mut self, place: usize, row: Option<Several<'_, Text>>) {
+        let drawn = &mut self.drawn[place];
+        drawn.is_there = row.is_some();
+        match row {
+            Some(row) => {
+                let damaged = &mut self.tally.damaged;
+                self.eyes.row(drawn.identity, drawn.read, &row, 0, damaged);
+            }
+            None if self.deletes => {}
+            None => missed(drawn, &self.new_rows, &mut self.tally.missing),
+        }
+    }
+
+    /// Sends the write of an operation, if it has one.
+    fn write<S: Session>(
+        &mut self,
+        place: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let drawn = &self.drawn[place];
+        let (operations, key) = (&*self.operations, drawn.key.text());
+        let (content, identity) = (&self.eyes.content, drawn.identity);
+        let is_there = drawn.is_there && !self.gone.contains(&drawn.number);
+        match drawn.kind {
+            INSERT => {
+                let fields = 0..self.value_fields;
+                self.values.fill(content, identity, fields, 0);
+                self.values.send(operations.insert, key, transaction)
+            }
+            UPDATE | READ_MODIFY_WRITE if is_there => {
+                let fields = if self.writes_all {
+                    0..self.value_fields
+                } else {
+                    drawn.write..drawn.write + 1
+                };
+                self.values.fill(content, identity, fields, self.version);
+                self.values
+                    .send(operations.updates[drawn.write], key, transaction)
+            }
+            DELETE if is_there => {
+                let Some(delete) = &operations.delete else {
+                    unreachable!("a mix that deletes has declared it");
+                };
+                self.gone.push(drawn.number);
+                transaction.write(delete, (key,))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn missed(drawn: &Drawn, new_rows: &NewRows, missing: &mut Wrong) {
+    if !new_rows.is_unknown(drawn.number) {
+        missing.add(|| {
+            let (key, number) = (drawn.key.text(), drawn.number);
+            format!("no row at key {key}, row number {number}")
+        });
+    }
+}
+
+impl Client for YcsbClient {
+    type Tally = Tally;
+
+    #[inline]
+    fn draw(&mut self) -> usize {
+        let readable = self.new_rows.readable();
+        self.version = self.version.wrapping_add(self.clients);
+        for place in 0..self.drawn.len() {
+            self.draw_one(place, readable);
+        }
+        if self.drawn.len() == 1 {
+            self.drawn[0].kind
+        } else {
+            MIXED
+        }
+    }
+
+    #[inline]
+    fn shape(&self, kind: usize) -> Shape {
+        match kind {
+            READ | SCAN | INSERT => Shape::Single,
+            UPDATE if !self.deletes => Shape::Single,
+            MIXED => {
+                let reads = |drawn: &Drawn| matches!(drawn.kind, READ | SCAN);
+                if self.drawn.iter().all(reads) {
+                    Shape::ReadOnly
+                } else {
+                    Shape::Several
+                }
+            }
+            _ => Shape::Several,
+        }
+    }
+
+    #[inline]
+    async fn perform<S: Session>(
+        &mut self,
+        kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        if kind == READ {
+            let drawn = &self.drawn[0];
+            let get = &self.operations.reads[drawn.read];
+            transaction.ask(get, (drawn.key.text(),))?;
+            let row = transaction.answer_if_any(get).await?;
+            self.found(0, row);
+            return Ok(());
+        }
+        for drawn in &self.drawn {
+            self.ask(drawn, transaction)?;
+        }
+        for place in 0..self.drawn.len() {
+            self.take(place, transaction).await?;
+        }
+        self.gone.clear();
+        for place in 0..self.drawn.len() {
+            self.write(place, transaction)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn ended(&mut self, kind: usize, ending: Ending) {
+        if kind == READ {
+            return;
+        }
+        for drawn in &self.drawn {
+            match (drawn.kind, ending) {
+                (INSERT, Ending::Committed) => {
+                    self.tally.inserted.add(drawn.identity);
+                    self.new_rows.acknowledge(drawn.number);
+                }
+                (INSERT, Ending::Undone) => self.spare.push(drawn.number),
+                (INSERT, Ending::Unknown) => {
+                    self.tally.perhaps_inserted.push(drawn.identity);
+                    self.new_rows.lose(drawn.number);
+                }
+                _ => {}
+            }
+        }
+        for number in self.gone.drain(..) {
+            // What nobody knows to be there is left out of what should be, whoever deletes it.
+            match ending {
+                Ending::Committed | Ending::Unknown if self.new_rows.is_unknown(number) => {}
+                Ending::Committed => self.tally.deleted.add(self.keys.identity(number)),
+                Ending::Undone => {}
+                Ending::Unknown => self.tally.perhaps_deleted += 1,
+            }
+        }
+    }
+
+    fn tally(self) -> Tally {
+        self.tally
+    }
+}
+
+/// The values of a write, in memory that is used again.
+#[derive(Debug, Default)]
+struct Values {
+    text: String,
+    /// Where each value ends in the text.
+    ends: Vec<usize>,
+    list: Vec<Value<'static>>,
+}
+
+impl Values {
+    fn fill(
+        &mut self,
+        content: &Content,
+        identity: u64,
+        fields: std::ops::Range<usize>,
+        version: u64,
+    ) {
+        self.text.clear();
+        self.ends.clear();
+        for field in fields {
+            content.write(identity, field, version, &mut self.text);
+            self.ends.push(self.text.len());
+        }
+    }
+
+    /// Sends a key and the values.
+    fn send<S: Session>(
+        &mut self,
+        operation: Write<Many<Text>>,
+        key: &str,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let mut list = recycled(std::mem::take(&mut self.list));
+        list.push(Value::Text(key));
+        let mut start = 0;
+        for end in &self.ends {
+            list.push(Value::Text(&self.text[start..*end]));
+            start = *end;
+        }
+        let sent = transaction.write(&operation, Several::Given(&list));
+        self.list = recycled(list);
+        sent
+    }
+}
+
+/// The memory of a list, emptied, for values that borrow from elsewhere. The standard library collects
+/// a list's own elements in place, so nothing is allocated.
+fn recycled<'b>(mut list: Vec<Value<'_>>) -> Vec<Value<'b>> {
+    list.clear();
+    list.into_iter()
+        .map(|_| unreachable!("the list is empty"))
+        .collect()
+}
+
+/// What looks at rows that were read.
+#[derive(Debug)]
+pub(super) struct Eyes {
+    pub(super) content: Content,
+    pub(super) keys: Keys,
+    pub(super) verify: Verify,
+    /// The field that is looked at next, where one is.
+    pub(super) turn: usize,
+    pub(super) fields: usize,
+}
+
+impl Eyes {
+    /// A row of a known key, whose values begin at cell `before`. `read` is the one field that was read,
+    /// where one was.
+    #[inline]
+    pub(super) fn row(
+        &mut self,
+        identity: u64,
+        read: usize,
+        row: &Several<'_, Text>,
+        before: usize,
+        damaged: &mut Wrong,
+    ) {
+        let cells = row.len() - before;
+        let looked_at = match self.verify {
+            Verify::Presence => return,
+            Verify::Field => {
+                self.turn = if self.turn + 1 < cells {
+                    self.turn + 1
+                } else {
+                    0
+                };
+                self.turn..self.turn + 1
+            }
+            Verify::Row => 0..cells,
+        };
+        let first = if cells == self.fields { 0 } else { read };
+        for cell in looked_at {
+            let (field, value) = (first + cell, row.get(before + cell));
+            if !self.content.holds(identity, field, value) {
+                self.damaged(identity, field, damaged);
+            }
+        }
+    }
+
+    #[cold]
+    fn damaged(&self, identity: u64, field: usize, damaged: &mut Wrong) {
+        damaged.add(|| {
+            let mut key = KeyText::new();
+            self.keys.write(identity, &mut key);
+            format!(
+                "value {field} at key {} is none that was written there",
+                key.text()
+            )
+        });
+    }
+
+    /// A row that a scan answered: its key, then values.
+    pub(super) fn scanned(
+        &mut self,
+        read: usize,
+        row: &Several<'_, Text>,
+        damaged: &mut Wrong,
+    ) -> Option<u64> {
+        let key = row.get(0);
+        let identity = self.keys.read(key);
+        match identity {
+            Some(identity) => self.row(identity, read, row, 1, damaged),
+            None => damaged.add(|| format!("key {key:?} is none of this table")),
+        }
+        identity
+    }
+}
