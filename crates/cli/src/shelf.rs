@@ -5,8 +5,8 @@
 
 use crate::exit::CannotRun;
 use syncline_contract::{
-    Capabilities, Evidence, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess,
-    TableId, Target, TargetResult, Value, Worker,
+    Capabilities, Evidence, Internal, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop,
+    StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
 use syncline_targets::AnyTarget;
 
@@ -115,6 +115,27 @@ impl<T: Target> Target for OneOf<'_, T> {
         }
     }
 
+    fn internals(&self) -> Vec<Internal> {
+        match self {
+            OneOf::Own(target) => target.internals(),
+            OneOf::BuiltIn(target) => target.internals(),
+        }
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        match self {
+            OneOf::Own(target) => target.reopen(plan).await,
+            OneOf::BuiltIn(target) => target.reopen(plan).await,
+        }
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        match self {
+            OneOf::Own(target) => target.keep().await,
+            OneOf::BuiltIn(target) => target.keep().await,
+        }
+    }
+
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         match self {
             OneOf::Own(target) => target.create(plan).await,
@@ -205,6 +226,13 @@ impl<A: Session, B: Session> Session for PartOf<A, B> {
         match self {
             PartOf::Own(session) => session.abort().await,
             PartOf::BuiltIn(session) => session.abort().await,
+        }
+    }
+
+    fn columns(&self, operation: OperationId) -> Option<Vec<String>> {
+        match self {
+            PartOf::Own(session) => session.columns(operation),
+            PartOf::BuiltIn(session) => session.columns(operation),
         }
     }
 

@@ -26,6 +26,7 @@ pub mod key_value;
 mod operation;
 mod options;
 mod outcome;
+mod pause;
 mod plan;
 mod rows;
 mod schema;
@@ -46,6 +47,7 @@ pub use operation::{
 };
 pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
+pub use pause::Timer;
 pub use plan::{Plan, Read, Scan, Write};
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};

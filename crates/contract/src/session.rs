@@ -51,6 +51,12 @@ pub trait Session {
     /// Undoes the transaction; a connection that this leaves unusable says so at the next `send`.
     async fn abort(&mut self);
 
+    /// The names of the columns that a user's statement answers, as the store says them; none where it
+    /// does not say. Asked outside the hot path.
+    fn columns(&self, _operation: OperationId) -> Option<Vec<String>> {
+        None
+    }
+
     /// Loads a batch of whole rows by the store's bulk path, committed when it returns. Needs
     /// [`Capabilities::loads`](crate::Capabilities::loads).
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {

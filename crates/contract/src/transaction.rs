@@ -6,10 +6,12 @@
 use crate::fields::Fields;
 use crate::operation::OperationId;
 use crate::outcome::{Failure, FailureKind, Stop};
+use crate::pause::{Pause, Timer};
 use crate::plan::{Read, Write};
 use crate::rows::{Row, Rows};
 use crate::session::Session;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use syncline_metering::{Nanos, clock};
 
 /// The questions of a transaction that wait for their answers, and the times of those that were
@@ -18,6 +20,7 @@ use syncline_metering::{Nanos, clock};
 pub struct Asked {
     waiting: VecDeque<(OperationId, Nanos)>,
     timed: Option<Vec<(OperationId, Nanos)>>,
+    timer: Option<Rc<dyn Timer>>,
 }
 
 impl Asked {
@@ -26,7 +29,15 @@ impl Asked {
         Asked {
             waiting: VecDeque::new(),
             timed: timed.then(Vec::new),
+            timer: None,
         }
+    }
+
+    /// The same, for clients that may pause.
+    #[must_use]
+    pub fn with_timer(mut self, timer: Rc<dyn Timer>) -> Asked {
+        self.timer = Some(timer);
+        self
     }
 
     /// Forgets what waits for an answer and what was timed.
@@ -167,6 +178,24 @@ impl<'t, S: Session> Transaction<'t, S> {
     ) -> Result<Option<R::Of<'_>>, Stop> {
         self.ask(operation, given)?;
         self.answer_if_any(operation).await
+    }
+
+    /// The names of the columns that a statement answers, as the store says them; none where it does
+    /// not say.
+    pub fn columns<K, R>(&self, operation: &Read<K, R>) -> Option<Vec<String>> {
+        self.session.columns(operation.id)
+    }
+
+    /// Sleeps inside the transaction, which lasts that much longer; a run that ends meanwhile waits for it
+    /// as it waits for any transaction under way.
+    pub async fn pause(&mut self, length_ns: Nanos) -> Result<(), Stop> {
+        let Some(timer) = &self.asked.timer else {
+            let what = "there is no timer here that could end a pause inside a transaction";
+            return Err(Failure::new(FailureKind::Limit, what).into());
+        };
+        let due = clock::now().saturating_add(length_ns);
+        Pause::until(Rc::clone(timer), due).await;
+        Ok(())
     }
 
     #[inline]

@@ -15,9 +15,11 @@ use crate::executor::{Timers, yield_now};
 use crate::live::Live;
 use crate::meter::{End, Meter, Span};
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
-    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Transaction, Waits,
+    Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Timer, Transaction,
+    Waits,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -41,7 +43,7 @@ pub(crate) struct Desk<'r, T: Target> {
     pub live: &'r Live,
     pub schedule: Option<&'r Mutex<Schedule>>,
     pub meter: RefCell<Meter>,
-    pub timers: Timers,
+    pub timers: Rc<Timers>,
 }
 
 /// A client and what must outlive its future.
@@ -90,7 +92,8 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
     mut session: T::Session,
     desk: &Desk<'_, T>,
 ) {
-    let mut asked = Asked::new(desk.operations);
+    let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&desk.timers);
+    let mut asked = Asked::new(desk.operations).with_timer(timer);
     let mut turn = 0;
     let mut now = clock::now();
     while !desk.control.ending() {

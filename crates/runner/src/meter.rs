@@ -229,6 +229,7 @@ pub(crate) fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
         p999: at(0.999),
         max: histogram.max(),
         mean: histogram.mean(),
+        deviation: histogram.stdev(),
     })
 }
 

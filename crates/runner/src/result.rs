@@ -187,6 +187,8 @@ pub struct Distribution {
     pub max: Nanos,
     /// The mean.
     pub mean: f64,
+    /// The standard deviation.
+    pub deviation: f64,
 }
 
 /// One transaction type.

@@ -10,6 +10,7 @@ use crate::meter::Meter;
 use crate::pin::{pin, precise_timers};
 use crate::plan::RunPlan;
 use std::cell::RefCell;
+use std::rc::Rc;
 use syncline_contract::{Client, Failure, Target, TargetResult, Workload};
 use syncline_metering::{Nanos, clock};
 
@@ -79,7 +80,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             live: self.live,
             schedule,
             meter: RefCell::new(Meter::new(self.workload.transactions().len(), operations)),
-            timers: Timers::default(),
+            timers: Rc::default(),
         };
         Ok(Some(self.run(&desk, sessions)))
     }

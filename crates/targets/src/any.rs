@@ -134,6 +134,10 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnySession::$name(session) => session.abort().await,)* }
             }
 
+            fn columns(&self, operation: OperationId) -> Option<Vec<String>> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.columns(operation),)* }
+            }
+
             async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
                 match self { $($(#[$when])* AnySession::$name(session) => session.load(table, batch).await,)* }
             }

@@ -1,5 +1,6 @@
 //! What can be wrong with a workload's name and options, each in one sentence.
 
+use crate::script::ScriptError;
 use syncline_contract::OptionError;
 
 /// Why no workload could be made.
@@ -17,6 +18,9 @@ pub enum Error {
     /// Its options are not what the workload takes.
     #[error(transparent)]
     Options(#[from] OptionError),
+    /// Its scripts are not what pgbench's are.
+    #[error(transparent)]
+    Script(#[from] ScriptError),
     /// Options that exclude each other.
     #[error("workload {workload} cannot combine {what}")]
     Excluded {

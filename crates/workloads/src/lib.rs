@@ -26,6 +26,7 @@ pub mod mrmw;
 pub mod mrow;
 mod records;
 mod rows;
+pub mod script;
 pub mod short;
 pub mod single_record;
 pub mod smallbank;

@@ -2,6 +2,7 @@
 
 mod compare;
 mod list;
+mod pgbench;
 mod probe;
 mod run;
 mod show;
@@ -13,6 +14,7 @@ mod ycsb;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
+pub(crate) use pgbench::PgbenchArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
 pub(crate) use show::ShowArgs;

@@ -1,7 +1,8 @@
 //! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
 
 use super::{
-    CompareArgs, LikeArgs, ListArgs, ModelArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, YcsbArgs,
+    CompareArgs, LikeArgs, ListArgs, ModelArgs, PgbenchArgs, ProbeArgs, RunArgs, ShowArgs,
+    SurveyArgs, YcsbArgs,
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -32,6 +33,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     List(ListArgs),
     Ycsb(YcsbArgs),
+    Pgbench(Box<PgbenchArgs>),
     Completions(ShellArgs),
     Manual,
 }
@@ -60,6 +62,9 @@ pub(crate) fn command() -> Command {
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
         .subcommand(YcsbArgs::augment_args(Command::new("ycsb")))
+        .subcommand(PgbenchArgs::augment_args(
+            Command::new("pgbench").disable_help_flag(true),
+        ))
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(
             Command::new("manual")
@@ -107,6 +112,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
         "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
+        "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::from_arg_matches(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual,
         other => unreachable!("clap knows no verb {other}"),

@@ -3,6 +3,7 @@
 pub(crate) mod cases;
 mod compare;
 mod facts;
+pub(crate) mod front;
 mod like;
 mod line;
 mod list;

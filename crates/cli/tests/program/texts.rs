@@ -17,6 +17,7 @@ fn every_help_opens_with_two_examples() {
         "compare",
         "list",
         "ycsb",
+        "pgbench",
         "completions",
         "manual",
     ] {

@@ -42,6 +42,38 @@ impl Ticket {
 }
 
 #[test]
+fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
+    use syncline_contract::Timer;
+    use syncline_metering::clock;
+    let timers = Timers::default();
+    let signal = Signal::default();
+    let began = clock::now();
+    let mut woken = Vec::new();
+    let client = async {
+        let mut asked = false;
+        let due = began + 50_000_000;
+        poll_fn(|context| {
+            if clock::now() >= due {
+                return Poll::Ready(());
+            }
+            if !asked {
+                asked = true;
+                timers.wake_at(due, context.waker().clone());
+                // From here on the run is ending, which wakes others only.
+                signal.advance(Phase::Ending);
+            }
+            Poll::Pending
+        })
+        .await;
+        timers.sleep_until(u64::MAX).await;
+        woken.push(clock::now());
+    };
+    Executor::new([client], &timers).drive(&(), &signal);
+    assert_eq!(woken.len(), 1);
+    assert!(woken[0] >= began + 50_000_000, "it slept to its end");
+}
+
+#[test]
 fn ready_clients_take_turns() {
     let order = RefCell::new(Vec::new());
     let timers = Timers::default();

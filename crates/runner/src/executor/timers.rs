@@ -7,12 +7,23 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use syncline_contract::Timer;
 use syncline_metering::{Nanos, clock};
 
+/// Someone who sleeps.
+#[derive(Debug)]
+struct Sleeper {
+    due: Nanos,
+    waker: Waker,
+    /// True if it sleeps in a transaction, which the end of the run does not wake: what is under way
+    /// may end, or is cut.
+    inside: bool,
+}
+
 /// The sleepers of one executor.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Timers {
-    sleepers: RefCell<VecDeque<(Nanos, Waker)>>,
+    sleepers: RefCell<VecDeque<Sleeper>>,
     over: Cell<bool>,
 }
 
@@ -28,29 +39,50 @@ impl Timers {
 
     /// When the next sleeper is due; none if nobody sleeps.
     pub(super) fn next_due(&self) -> Option<Nanos> {
-        self.sleepers.borrow().front().map(|(due, _)| *due)
+        self.sleepers.borrow().front().map(|sleeper| sleeper.due)
     }
 
-    /// Wakes everyone now, and lets nobody sleep any more.
+    /// Wakes everyone who sleeps between transactions, and lets nobody do so any more.
     pub(super) fn end(&self) {
         self.over.set(true);
-        self.wake_due(Nanos::MAX);
+        let mut sleepers = self.sleepers.borrow_mut();
+        if sleepers.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        sleepers.retain(|sleeper| {
+            let stays = sleeper.inside && sleeper.due > now;
+            if !stays {
+                sleeper.waker.wake_by_ref();
+            }
+            stays
+        });
     }
 
     /// Wakes everyone who is due by `now`.
     pub(super) fn wake_due(&self, now: Nanos) {
         let mut sleepers = self.sleepers.borrow_mut();
-        while sleepers.front().is_some_and(|(due, _)| *due <= now) {
-            if let Some((_, waker)) = sleepers.pop_front() {
-                waker.wake();
+        while sleepers.front().is_some_and(|sleeper| sleeper.due <= now) {
+            if let Some(sleeper) = sleepers.pop_front() {
+                sleeper.waker.wake();
             }
         }
     }
 
-    fn register(&self, due: Nanos, waker: Waker) {
+    fn register(&self, sleeper: Sleeper) {
         let mut sleepers = self.sleepers.borrow_mut();
-        let place = sleepers.partition_point(|(other, _)| *other <= due);
-        sleepers.insert(place, (due, waker));
+        let place = sleepers.partition_point(|other| other.due <= sleeper.due);
+        sleepers.insert(place, sleeper);
+    }
+}
+
+impl Timer for Timers {
+    fn wake_at(&self, due: Nanos, waker: Waker) {
+        self.register(Sleeper {
+            due,
+            waker,
+            inside: true,
+        });
     }
 }
 
@@ -69,7 +101,11 @@ impl Future for Sleep<'_> {
             return Poll::Ready(());
         }
         if !self.registered {
-            self.timers.register(self.due, context.waker().clone());
+            self.timers.register(Sleeper {
+                due: self.due,
+                waker: context.waker().clone(),
+                inside: false,
+            });
             self.registered = true;
         }
         Poll::Pending

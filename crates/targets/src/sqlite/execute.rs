@@ -47,7 +47,9 @@ const CONTROLS: [&str; 7] = [
 #[derive(Debug)]
 struct Compiled {
     operation: Operation,
-    statement: usize,
+    /// None of a user's statement that names what is not there yet, until it is used: a script may make
+    /// its tables itself.
+    statement: Option<usize>,
     /// The kinds of its parameters, for the scales of decimals.
     parameters: Vec<Kind>,
     /// The kinds of its answer's columns; empty for a write and for a statement of a user's.
@@ -86,7 +88,7 @@ impl Connected {
             controls: Vec::new(),
         };
         for operation in plan.operations() {
-            let statement = connected.prepare(&sql::statement(plan, &operation.action))?;
+            let statement = connected.operation(plan, &operation.action)?;
             connected
                 .operations
                 .push(compiled(plan, operation, statement));
@@ -101,6 +103,37 @@ impl Connected {
             connected.controls.push(statement);
         }
         Ok(connected)
+    }
+
+    fn operation(&mut self, plan: &Plan, action: &Action) -> TargetResult<Option<usize>> {
+        match self.prepare(&sql::statement(plan, action)) {
+            Err(failure)
+                if matches!(action, Action::Statement { .. })
+                    && failure.what.contains(": no such ") =>
+            {
+                Ok(None)
+            }
+            prepared => prepared.map(Some),
+        }
+    }
+
+    /// Prepares a user's statement at its first use.
+    #[cold]
+    fn prepare_late(&mut self, id: OperationId) -> Result<usize, Stop> {
+        let compiled = &mut self.operations[id.0];
+        let Action::Statement { text, .. } = &compiled.operation.action else {
+            unreachable!("only a user's statements wait for their tables")
+        };
+        match self.prepared.prepare(text) {
+            Ok(statement) => {
+                compiled.statement = Some(statement);
+                Ok(statement)
+            }
+            Err(error) => {
+                let during = During::Operation(id, &compiled.operation);
+                Err(stop(&error, during, &self.path))
+            }
+        }
     }
 
     fn prepare(&mut self, text: &str) -> TargetResult<usize> {
@@ -145,11 +178,15 @@ impl Connected {
         whole: bool,
         replies: &mut Replies,
     ) -> Result<(), Stop> {
+        let statement = match self.operations[id.0].statement {
+            Some(statement) => statement,
+            None => self.prepare_late(id)?,
+        };
         let compiled = &self.operations[id.0];
         if bad_scale(&compiled.parameters, values) {
             return Err(compiled.refused(id, "was given a decimal of another scale"));
         }
-        let done = self.prepared.with(compiled.statement, |statement| {
+        let done = self.prepared.with(statement, |statement| {
             bind(statement, values)?;
             if !compiled.answers {
                 statement.raw_execute()
@@ -178,6 +215,12 @@ impl Connected {
                 Err(stop(&error, during, &self.path))
             }
         }
+    }
+
+    /// The names of the columns that an operation answers.
+    pub(super) fn columns(&self, id: OperationId) -> Vec<String> {
+        let statement = self.operations[id.0].statement;
+        statement.map_or_else(Vec::new, |statement| self.prepared.columns(statement))
     }
 
     /// Loads whole rows in one transaction of its own.
@@ -226,7 +269,7 @@ impl Compiled {
     }
 }
 
-fn compiled(plan: &Plan, operation: &Operation, statement: usize) -> Compiled {
+fn compiled(plan: &Plan, operation: &Operation, statement: Option<usize>) -> Compiled {
     let kinds = |columns: Vec<(Kind, bool)>| columns.into_iter().map(|(kind, _)| kind).collect();
     let action = &operation.action;
     Compiled {

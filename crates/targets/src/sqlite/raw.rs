@@ -55,6 +55,12 @@ impl Prepared {
         use_it(&mut self.statements[position])
     }
 
+    /// The names of the columns that a statement answers.
+    pub(super) fn columns(&self, position: usize) -> Vec<String> {
+        let names = self.statements[position].column_names();
+        names.map(str::to_owned).collect()
+    }
+
     /// Executes a statement without parameters or rows.
     #[inline]
     pub(super) fn execute(&mut self, position: usize) -> rusqlite::Result<usize> {

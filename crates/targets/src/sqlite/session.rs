@@ -82,6 +82,10 @@ impl Session for SqliteSession {
         }
     }
 
+    fn columns(&self, operation: OperationId) -> Option<Vec<String>> {
+        Some(self.connected.columns(operation))
+    }
+
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {
         self.connected.load(table, batch)
     }

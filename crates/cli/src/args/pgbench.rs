@@ -1,0 +1,224 @@
+//! `syncline pgbench`: pgbench's own flags, in its own letters, and where the store is.
+
+use clap::{ArgAction, Args};
+use std::path::PathBuf;
+
+/// Run pgbench's scripts, with its flags, on any target that takes a user's statements
+#[derive(Args, Clone, Debug, Default)]
+#[command(
+    before_help = "Examples:\n  syncline pgbench -c 8 -T 30 --on sqlite\n  syncline pgbench -i -s 10 --on sqlite:bench.db\n  syncline pgbench -f a.sql@3 -f b.sql -c 4 -t 1000 -r --on sqlite:bench.db",
+    after_help = "Exit codes: 0 it ran and holds; 1 the run failed before its end or a promise failed; 2 it could not run (a script's syntax, a flag, the store)."
+)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag stands alone, as pgbench has them"
+)]
+pub(crate) struct PgbenchArgs {
+    /// The store, as a URL or a name (see `syncline list targets`)
+    #[arg(long, value_name = "TARGET")]
+    pub(crate) on: Option<String>,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON in place of pgbench's summary
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Make pgbench's tables in the store and fill them; they stay
+    #[arg(short, long)]
+    pub(crate) initialize: bool,
+
+    /// Steps of -i: d, t, g, v and p are one here; f is refused
+    #[arg(short = 'I', long, value_name = "STEPS")]
+    pub(crate) init_steps: Option<String>,
+
+    /// Scale of the tables: 100,000 accounts each
+    #[arg(short, long, value_name = "NUM", default_value_t = 1)]
+    pub(crate) scale: u64,
+
+    /// Say less while tables are filled
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Add a built-in script, weighted at W; `list` lists them
+    #[arg(short, long, value_name = "NAME[@W]")]
+    pub(crate) builtin: Vec<String>,
+
+    /// Add a script, weighted at W
+    #[arg(short, long, value_name = "FILENAME[@W]")]
+    pub(crate) file: Vec<String>,
+
+    /// As -b simple-update
+    #[arg(short = 'N', long)]
+    pub(crate) skip_some_updates: bool,
+
+    /// As -b select-only
+    #[arg(short = 'S', long)]
+    pub(crate) select_only: bool,
+
+    /// Print a built-in script
+    #[arg(long, value_name = "NAME")]
+    pub(crate) show_script: Option<String>,
+
+    /// Clients
+    #[arg(short, long, value_name = "NUM", value_parser = super::value::at_least_one, default_value = "1")]
+    pub(crate) client: usize,
+
+    /// Threads; a store that blocks has a thread a client
+    #[arg(short, long, value_name = "NUM", value_parser = super::value::at_least_one)]
+    pub(crate) jobs: Option<usize>,
+
+    /// Give a variable a value
+    #[arg(short = 'D', long, value_name = "VARNAME=VALUE")]
+    pub(crate) define: Vec<String>,
+
+    /// Protocol: statements are always prepared
+    #[arg(short = 'M', long, value_name = "MODE", value_parser = ["simple", "extended", "prepared"])]
+    pub(crate) protocol: Option<String>,
+
+    /// No vacuum: there is none
+    #[arg(short, long)]
+    pub(crate) no_vacuum: bool,
+
+    /// Vacuum: there is none
+    #[arg(short, long)]
+    pub(crate) vacuum_all: bool,
+
+    /// Print progress every so many seconds
+    #[arg(short = 'P', long, value_name = "SEC", value_parser = super::value::at_least_one)]
+    pub(crate) progress: Option<usize>,
+
+    /// Print progress with the time since 1970
+    #[arg(long)]
+    pub(crate) progress_timestamp: bool,
+
+    /// Report the latency of each statement
+    #[arg(short, long)]
+    pub(crate) report_per_command: bool,
+
+    /// Start transactions at this rate, Poisson, of all clients together
+    #[arg(short = 'R', long, value_name = "PER_SECOND", value_parser = super::value::rate)]
+    pub(crate) rate: Option<f64>,
+
+    /// Transactions of each client [default: 10]
+    #[arg(short, long, value_name = "NUM", value_parser = super::value::at_least_one, conflicts_with = "time")]
+    pub(crate) transactions: Option<usize>,
+
+    /// Seconds to run
+    #[arg(short = 'T', long, value_name = "SEC", value_parser = super::value::at_least_one)]
+    pub(crate) time: Option<usize>,
+
+    /// Tries of a transaction that conflicts; 0 tries until -T ends the run
+    #[arg(long, value_name = "NUM", default_value_t = 1)]
+    pub(crate) max_tries: u32,
+
+    /// Report conflicts by cause
+    #[arg(long)]
+    pub(crate) failures_detailed: bool,
+
+    /// Errors are always printed
+    #[arg(long)]
+    pub(crate) verbose_errors: bool,
+
+    /// A failed client always ends the run
+    #[arg(long)]
+    pub(crate) exit_on_abort: bool,
+
+    /// Seed of all random choices: an integer, time or rand [default: `PGBENCH_RANDOM_SEED` or 42]
+    #[arg(long, value_name = "SEED")]
+    pub(crate) random_seed: Option<String>,
+
+    /// Print help
+    #[arg(short = '?', long, action = ArgAction::Help)]
+    pub(crate) help: Option<bool>,
+
+    #[command(flatten)]
+    pub(crate) refused: Refused,
+}
+
+/// Flags of pgbench that are known, so that each can be refused by its name.
+#[derive(Args, Clone, Debug, Default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each flag stands alone, as pgbench has them"
+)]
+#[command(next_help_heading = "Flags of pgbench that do not apply")]
+pub(crate) struct Refused {
+    /// Refused: clients keep their connections
+    #[arg(short = 'C', long)]
+    pub(crate) connect: bool,
+
+    /// Refused: no transaction is skipped
+    #[arg(short = 'L', long, value_name = "MS")]
+    pub(crate) latency_limit: Option<String>,
+
+    /// Refused: there is no log of single transactions
+    #[arg(short, long)]
+    pub(crate) log: bool,
+
+    /// Refused with -l
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) log_prefix: Option<String>,
+
+    /// Refused with -l
+    #[arg(long, value_name = "SEC")]
+    pub(crate) aggregate_interval: Option<String>,
+
+    /// Refused with -l
+    #[arg(long, value_name = "RATE")]
+    pub(crate) sampling_rate: Option<String>,
+
+    /// Refused: an error ends the run
+    #[arg(long)]
+    pub(crate) continue_on_error: bool,
+
+    /// Refused: tables are the target's affair
+    #[arg(short = 'F', long, value_name = "NUM")]
+    pub(crate) fillfactor: Option<String>,
+
+    /// Refused, likewise
+    #[arg(long)]
+    pub(crate) foreign_keys: bool,
+
+    /// Refused, likewise
+    #[arg(long, value_name = "TABLESPACE")]
+    pub(crate) index_tablespace: Option<String>,
+
+    /// Refused, likewise
+    #[arg(long, value_name = "TABLESPACE")]
+    pub(crate) tablespace: Option<String>,
+
+    /// Refused, likewise
+    #[arg(long, value_name = "METHOD")]
+    pub(crate) partition_method: Option<String>,
+
+    /// Refused, likewise
+    #[arg(long, value_name = "NUM")]
+    pub(crate) partitions: Option<String>,
+
+    /// Refused, likewise
+    #[arg(long)]
+    pub(crate) unlogged_tables: bool,
+
+    /// Refused: --on says where the store is
+    #[arg(short = 'h', long, value_name = "HOSTNAME")]
+    pub(crate) host: Option<String>,
+
+    /// Refused, likewise
+    #[arg(short = 'p', long, value_name = "PORT")]
+    pub(crate) port: Option<String>,
+
+    /// Refused, likewise
+    #[arg(short = 'U', long, value_name = "USERNAME")]
+    pub(crate) username: Option<String>,
+
+    /// Refused, likewise
+    #[arg(short, long, value_name = "DBNAME")]
+    pub(crate) dbname: Option<String>,
+
+    /// Refused, likewise
+    #[arg(value_name = "DBNAME")]
+    pub(crate) database: Option<String>,
+}

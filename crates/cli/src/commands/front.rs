@@ -1,0 +1,143 @@
+//! A run for a front door: one target, one workload, its record written as it goes; what is printed is
+//! the door's affair.
+
+use super::{facts, series};
+use crate::exit::{CannotRun, Verdict};
+use crate::interrupt;
+use crate::terminal;
+use std::cell::RefCell;
+use std::path::Path;
+use syncline_contract::conformance::block_on;
+use syncline_contract::{LogPlace, Plan, Target, Workload};
+use syncline_report::record::{self, Record, RunGiven, RunRecord, SyncLine, Writer};
+use syncline_runner::{self as runner, Event, Observer, RunPlan, RunResult};
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(crate) result: RunResult,
+    pub(crate) record: RunRecord,
+}
+
+/// Runs and writes the record into a folder; `also` is told everything too.
+pub(crate) fn run<T: Target, W: Workload>(
+    url: &str,
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    runs: &Path,
+    also: &dyn Observer,
+) -> Result<Front, CannotRun> {
+    let directory = match target.log_place() {
+        LogPlace::Directory(directory) => Some(directory.display().to_string()),
+        LogPlace::Nowhere(_) => None,
+    };
+    let given = RunGiven {
+        identity: facts::identity("run", 1),
+        url: Some(url.to_owned()),
+        host: facts::host(),
+        repeat: 1,
+        interleave: false,
+        sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
+    };
+    let scribe = Scribe {
+        given,
+        runs,
+        also,
+        written: RefCell::default(),
+    };
+    let result = only_run(target, workload, plan, &scribe);
+    let Written { writer, broken } = scribe.written.into_inner();
+    let result = match result {
+        Ok(result) => result,
+        Err(why) => {
+            // A head without a run is no record.
+            writer.map_or(Ok(()), Writer::discard)?;
+            return Err(why);
+        }
+    };
+    let record = record::from_run(std::slice::from_ref(&result), &scribe.given);
+    match (broken, writer) {
+        (None, Some(writer)) => {
+            let file = writer.finish_run(&record)?;
+            terminal::note(&format!("record: {}", file.display()));
+        }
+        (why, _) => {
+            let why = why.unwrap_or_else(|| "it was never begun".to_owned());
+            terminal::error(&format!("there is no record of this run: {why}"));
+        }
+    }
+    Ok(Front { result, record })
+}
+
+/// Runs without a record.
+pub(crate) fn only_run<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    observer: &dyn Observer,
+) -> Result<RunResult, CannotRun> {
+    let stop = interrupt::stop_flag();
+    runner::run(target, workload, plan, stop, observer).map_err(CannotRun::from)
+}
+
+/// Removes what an earlier run of ours left at a target's place; refuses what is not ours.
+pub(crate) fn make_empty<T: Target>(target: &T) -> Result<(), CannotRun> {
+    let emptied = block_on(&(), async {
+        target.create(&Plan::new()).await?;
+        target.remove().await
+    });
+    emptied.map_err(CannotRun::from)
+}
+
+/// Says what the record complains about, and what that means for the exit code.
+pub(crate) fn judge(record: &RunRecord) -> Verdict {
+    series::judge(record)
+}
+
+/// The record for machines.
+pub(crate) fn json(record: &RunRecord) -> String {
+    record::json(&[Record::from(record.clone())]) + "\n"
+}
+
+#[derive(Default)]
+struct Written {
+    writer: Option<Writer>,
+    broken: Option<String>,
+}
+
+/// Writes the record while the run goes on.
+struct Scribe<'a> {
+    given: RunGiven,
+    runs: &'a Path,
+    also: &'a dyn Observer,
+    written: RefCell<Written>,
+}
+
+impl Scribe<'_> {
+    fn write(&self, event: Event<'_>) -> syncline_report::Result<()> {
+        let mut written = self.written.borrow_mut();
+        match (event, &mut written.writer) {
+            (Event::Started(head), None) => {
+                let head = record::head_from_run(head, &self.given);
+                written.writer = Some(Writer::create_run(self.runs, &self.given.identity, &head)?);
+                Ok(())
+            }
+            (Event::Interval(interval), Some(writer)) => {
+                writer.interval(&record::interval_from_run(interval, 1))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Observer for Scribe<'_> {
+    fn event(&self, event: Event<'_>) {
+        self.also.event(event);
+        if self.written.borrow().broken.is_none()
+            && let Err(error) = self.write(event)
+        {
+            self.written.borrow_mut().broken = Some(error.to_string());
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! `syncline pgbench`: pgbench's flags as a run of the workload "script", and its summary of it.
+//!
+//! A target whose tables can stay is used as pgbench uses a database: `-i` makes the tables, later runs
+//! take what they find and leave it, and since other runs may have changed balances nothing is checked.
+//! A bare target is made, filled, checked and removed with the run.
+//!
+//! Exit codes are the program's: 2 where pgbench has 1 (nothing was measured), 1 where pgbench has 2
+//! (the run broke off; what was measured is printed).
+
+use super::pgbench_report as report;
+use crate::args::PgbenchArgs;
+use crate::commands::front::{self, Front};
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::terminal;
+use std::cell::Cell;
+use std::time::Duration;
+use syncline_contract::{ClientModel, Target, Workload};
+use syncline_metering::clock;
+use syncline_runner::{Arrival, Event, Interval, Observer, RunPlan, StopReason};
+use syncline_workloads::AnyWorkload;
+use syncline_workloads::script::{BUILTINS, Builtin};
+
+/// Runs what pgbench would.
+pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
+    if let Some(name) = &args.show_script {
+        let script = Builtin::named(name)?;
+        let text = format!("-- {}: {}\n{}", script.name, script.title, script.text);
+        terminal::print(&text)?;
+        return Ok(Verdict::Holds);
+    }
+    if args.builtin.iter().any(|name| name == "list") {
+        let lines = BUILTINS.iter();
+        let lines = lines.map(|script| format!("  {:>13}: {}\n", script.name, script.title));
+        terminal::print(&format!(
+            "Available builtin scripts:\n{}",
+            lines.collect::<String>()
+        ))?;
+        return Ok(Verdict::Holds);
+    }
+    refuse(args)?;
+    warn(args);
+    let url = args.on.as_deref().or(shelf.own());
+    let url = url.ok_or_else(|| {
+        CannotRun::because("no target was named: say --on TARGET, such as --on sqlite")
+    })?;
+    let target = shelf.open(url)?;
+    if args.initialize {
+        initialize(args, url, &target)
+    } else {
+        measure(args, url, &target)
+    }
+}
+
+/// Makes the tables anew and fills them; one select of a row tells that they are there.
+fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
+    if !target.capabilities().reopens {
+        return Err(CannotRun(format!(
+            "-i: what {url} holds goes with the run; name a place that stays, such as --on sqlite:bench.db"
+        )));
+    }
+    let began = clock::now();
+    front::make_empty(target)?;
+    let options = options(args, &[], &["select-only".to_owned()], false)?;
+    let workload = AnyWorkload::parse("script", &options)?;
+    let plan = RunPlan {
+        transactions: Some(1),
+        duration: None,
+        warm_up: Duration::ZERO,
+        reuse: true,
+        ..RunPlan::default()
+    };
+    let said = Filling::new(args.quiet);
+    let result = front::only_run(target, &workload, &plan, &said)?;
+    let seconds = seconds(clock::now() - began);
+    if let StopReason::Failure { what, .. } = result.stopped_by {
+        return Err(CannotRun(what));
+    }
+    terminal::note(&format!("done in {seconds:.2} s."));
+    Ok(Verdict::Holds)
+}
+
+fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
+    let (files, builtins) = scripts(args);
+    let can = target.capabilities();
+    let kept = AnyWorkload::parse("script", &options(args, &files, &builtins, false)?)?;
+    let reuse = can.reopens && kept.loaded_as().is_some();
+    let workload = if reuse {
+        kept
+    } else {
+        AnyWorkload::parse("script", &options(args, &files, &builtins, true)?)?
+    };
+    let plan = plan(args, can.client_model, reuse)?;
+    let following = Following::new(args);
+    let Front { result, record } =
+        front::run(url, target, &workload, &plan, &args.runs, &following)?;
+    let AnyWorkload::Script(scripts) = &workload else {
+        unreachable!("it was parsed as one")
+    };
+    if args.json {
+        terminal::print(&front::json(&record))?;
+    } else {
+        let connected_ns = following.connected_ns();
+        terminal::print(&report::summary(
+            args,
+            &result,
+            &scripts.weights(),
+            connected_ns,
+        ))?;
+    }
+    let verdict = front::judge(&record);
+    if let StopReason::Failure { .. } = result.stopped_by {
+        terminal::error("the run was broken off; the results above are incomplete");
+        return Ok(Verdict::Broken);
+    }
+    Ok(verdict)
+}
+
+/// The files and the built-in scripts that were asked for.
+fn scripts(args: &PgbenchArgs) -> (Vec<String>, Vec<String>) {
+    let mut builtins = args.builtin.clone();
+    builtins.extend(args.skip_some_updates.then(|| "simple-update".to_owned()));
+    builtins.extend(args.select_only.then(|| "select-only".to_owned()));
+    if builtins.is_empty() && args.file.is_empty() {
+        builtins.push("tpcb-like".to_owned());
+    }
+    (args.file.clone(), builtins)
+}
+
+/// As options of the workload.
+fn options(
+    args: &PgbenchArgs,
+    files: &[String],
+    builtins: &[String],
+    checks: bool,
+) -> Result<Vec<(String, String)>, CannotRun> {
+    let list = |flag: &str, all: &[String]| match all.iter().find(|one| one.contains(',')) {
+        Some(one) => Err(CannotRun(format!(
+            "{flag}: \"{one}\" holds a comma, which cannot be passed on"
+        ))),
+        None if all.is_empty() => Ok("none".to_owned()),
+        None => Ok(all.join(",")),
+    };
+    let pair = |name: &str, value: String| (name.to_owned(), value);
+    Ok(vec![
+        pair("file", list("-f", files)?),
+        pair("builtin", list("-b", builtins)?),
+        pair("scale", args.scale.to_string()),
+        pair("define", list("-D", &args.define)?),
+        pair("check", if checks { "sums" } else { "none" }.to_owned()),
+    ])
+}
+
+fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, CannotRun> {
+    if args.max_tries == 0 && args.time.is_none() {
+        return Err(CannotRun::because(
+            "--max-tries=0 tries without end, so -T must end the run",
+        ));
+    }
+    let each = args.transactions.unwrap_or(10) as u64;
+    let seconds = |count: usize| Duration::from_secs(count as u64);
+    Ok(RunPlan {
+        clients: args.client,
+        workers: args.jobs.filter(|_| model != ClientModel::Threads),
+        duration: args.time.map(seconds),
+        transactions: args.time.is_none().then(|| each * args.client as u64),
+        warm_up: Duration::ZERO,
+        arrival: match args.rate {
+            Some(rate_per_s) => Arrival::Poisson { rate_per_s },
+            None => Arrival::Closed,
+        },
+        retries: args.max_tries.checked_sub(1).unwrap_or(u32::MAX),
+        seed: seed(args.random_seed.as_deref())?,
+        reuse,
+        operations: args.report_per_command,
+        interval: seconds(args.progress.unwrap_or(1)),
+        ..RunPlan::default()
+    })
+}
+
+fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
+    let from_outside = std::env::var("PGBENCH_RANDOM_SEED").ok();
+    match typed.or(from_outside.as_deref()).unwrap_or("42") {
+        "time" => Ok(clock::wall()),
+        // The addresses of a process differ from one to the next, and so does the time.
+        "rand" => Ok(clock::wall() ^ (u64::from(std::process::id()) << 32)),
+        number => number.parse().map_err(|_error| {
+            CannotRun(format!(
+                "--random-seed: \"{number}\" is no integer, time or rand"
+            ))
+        }),
+    }
+}
+
+/// Refuses, by its name, what cannot be done here.
+fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
+    let no = &args.refused;
+    let (keeps, log) = (
+        "clients keep their connections until the run ends",
+        "there is no log of single transactions here; the record has intervals and percentiles",
+    );
+    let skips = "every transaction that is due is started, however late, and none is skipped; the \
+                 record counts those that started late";
+    let tables = "how tables are laid out is the target's affair";
+    let place = "--on says where the store is";
+    let steps = args.init_steps.as_deref().unwrap_or_default();
+    let each = [
+        (no.connect, "-C", keeps),
+        (no.latency_limit.is_some(), "-L", skips),
+        (no.log, "-l", log),
+        (no.log_prefix.is_some(), "--log-prefix", log),
+        (no.aggregate_interval.is_some(), "--aggregate-interval", log),
+        (no.sampling_rate.is_some(), "--sampling-rate", log),
+        (
+            no.continue_on_error,
+            "--continue-on-error",
+            "an error that is no conflict ends the run, since the figures would measure something else",
+        ),
+        (no.fillfactor.is_some(), "-F", tables),
+        (no.foreign_keys, "--foreign-keys", tables),
+        (steps.contains('f'), "-I f", tables),
+        (no.index_tablespace.is_some(), "--index-tablespace", tables),
+        (no.tablespace.is_some(), "--tablespace", tables),
+        (no.partition_method.is_some(), "--partition-method", tables),
+        (no.partitions.is_some(), "--partitions", tables),
+        (no.unlogged_tables, "--unlogged-tables", tables),
+        (no.host.is_some(), "-h", place),
+        (no.port.is_some(), "-p", place),
+        (no.username.is_some(), "-U", place),
+        (no.dbname.is_some(), "-d", place),
+        (no.database.is_some(), "a database's name", place),
+    ];
+    if let Some((_, flag, why)) = each.into_iter().find(|(given, ..)| *given) {
+        return Err(CannotRun(format!("{flag} does not apply: {why}")));
+    }
+    if let Some(step) = steps.chars().find(|step| !"dtgGvp ".contains(*step)) {
+        return Err(CannotRun(format!(
+            "-I: \"{step}\" is no step; there are d, t, g, G, v, p"
+        )));
+    }
+    let makes = steps.contains('t') && steps.contains(['g', 'G']);
+    if !steps.is_empty() && !makes {
+        return Err(CannotRun::because(
+            "-I: tables are made and filled in one, so that t and g belong together",
+        ));
+    }
+    Ok(())
+}
+
+/// Warns of what is taken and means nothing here.
+fn warn(args: &PgbenchArgs) {
+    if let Some(mode @ ("simple" | "extended")) = args.protocol.as_deref() {
+        terminal::warn(&format!(
+            "-M {mode}: statements are prepared once and variables are parameters, as under -M prepared"
+        ));
+    }
+    if args.vacuum_all {
+        terminal::warn("-v: there is nothing to vacuum here");
+    }
+    if args.init_steps.is_some() && !args.initialize {
+        terminal::warn("-I means nothing without -i");
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / clock::SECOND as f64
+}
+
+/// Follows a run: how long it took to connect, and pgbench's progress lines.
+struct Following<'a> {
+    args: &'a PgbenchArgs,
+    connecting: Cell<Option<u64>>,
+    connected_ns: Cell<Option<u64>>,
+}
+
+impl<'a> Following<'a> {
+    fn new(args: &'a PgbenchArgs) -> Following<'a> {
+        Following {
+            args,
+            connecting: Cell::new(None),
+            connected_ns: Cell::new(None),
+        }
+    }
+
+    fn connected_ns(&self) -> Option<u64> {
+        self.connected_ns.get()
+    }
+
+    fn progress(&self, interval: &Interval) {
+        let at = if self.args.progress_timestamp {
+            seconds(clock::wall())
+        } else {
+            seconds(interval.end_ns)
+        };
+        let length = seconds(interval.end_ns - interval.start_ns);
+        let rate = interval.committed as f64 / length;
+        let half = interval.service_p50_ns.map_or_else(String::new, |ns| {
+            format!(" lat {:.3} ms median,", ns as f64 / 1e6)
+        });
+        let failed = interval.conflicted + interval.failed;
+        terminal::note(&format!(
+            "progress: {at:.1} s, {rate:.1} tps,{half} {failed} failed"
+        ));
+    }
+}
+
+impl Observer for Following<'_> {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Connecting { .. } => self.connecting.set(Some(clock::now())),
+            Event::WarmingUp | Event::Measuring => {
+                if let (Some(began), None) = (self.connecting.get(), self.connected_ns.get()) {
+                    self.connected_ns.set(Some(clock::now() - began));
+                }
+            }
+            Event::Interval(interval) if self.args.progress.is_some() => self.progress(interval),
+            _ => {}
+        }
+    }
+}
+
+/// Follows a filling of the tables, a line each tenth of it.
+struct Filling {
+    quiet: bool,
+    tenths: Cell<u64>,
+}
+
+impl Filling {
+    fn new(quiet: bool) -> Filling {
+        let tenths = Cell::new(0);
+        Filling { quiet, tenths }
+    }
+}
+
+impl Observer for Filling {
+    fn event(&self, event: Event<'_>) {
+        match event {
+            Event::Creating => terminal::note("creating tables..."),
+            Event::Loading { units, of } if !self.quiet && of > 0 => {
+                let tenths = units * 10 / of;
+                if tenths > self.tenths.replace(tenths) {
+                    terminal::note(&format!("{units} of {of} rows ({} %) done", tenths * 10));
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! `syncline pgbench`: its summary, its exit codes, what it refuses, tables that stay.
+
+use crate::support::{Said, figure, folder, left_behind, records, say};
+use std::path::Path;
+
+/// The figure behind a label of the summary.
+fn number(said: &Said, label: &str) -> f64 {
+    let line = said.out.lines().find_map(|line| line.strip_prefix(label));
+    let line = line.unwrap_or_else(|| panic!("no \"{label}\" in {said:?}"));
+    let figure = line.trim_start_matches([' ', '=', ':']);
+    let end = figure.find(|sign: char| !sign.is_ascii_digit() && sign != '.');
+    figure[..end.unwrap_or(figure.len())].parse().unwrap()
+}
+
+fn write(folder: &Path, name: &str, text: &str) {
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn the_summary_has_the_lines_that_everybody_parses() {
+    let folder = folder();
+    let line =
+        "pgbench -c 3 -t 40 --max-tries 100 --failures-detailed -r --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out
+            .contains("transaction type: <builtin: TPC-B (sort of)>")
+    );
+    assert!(
+        said.out
+            .contains("number of transactions actually processed: 120/120")
+    );
+    for (label, least) in [
+        ("number of failed transactions", 0.0),
+        ("number of serialization failures", 0.0),
+        ("number of deadlock failures", 0.0),
+        ("number of transactions retried", 0.0),
+        ("total number of retries", 0.0),
+        ("scaling factor", 1.0),
+        ("number of clients", 3.0),
+        ("latency average", 0.000_001),
+        ("latency stddev", 0.0),
+        ("initial connection time", 0.000_001),
+        ("tps", 0.01),
+    ] {
+        assert!(number(&said, label) >= least, "{label}: {said:?}");
+    }
+    assert!(said.out.contains("(without initial connection time)"));
+    let insert = "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES";
+    assert!(said.out.contains(insert), "a statement a line: {said:?}");
+    assert_eq!(records(folder.path()).len(), 1);
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn several_scripts_have_a_part_each() {
+    let folder = folder();
+    write(
+        folder.path(),
+        "a.sql",
+        "\\set x random(1, 10)\nSELECT :x AS x \\gset got_\nSELECT :got_x + 1;\n",
+    );
+    let line = "pgbench -f a.sql@3 -b select-only@1 -t 200 --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    for words in [
+        "transaction type: multiple scripts",
+        "SQL script 1: a.sql\n - weight: 3 (targets 75.0% of total)",
+        "SQL script 2: <builtin: select only>\n - weight: 1 (targets 25.0% of total)",
+        " - latency average = ",
+    ] {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
+}
+
+#[test]
+fn tables_made_by_i_stay_and_later_runs_find_them() {
+    let folder = folder();
+    let on = "--on sqlite:bench.db?durability=os";
+    let made = say(folder.path(), &format!("pgbench -i {on}"));
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(made.err.contains("done in"), "{made:?}");
+    let run = say(folder.path(), &format!("pgbench -N -t 7 {on}"));
+    assert_eq!(run.code, 0, "{run:?}");
+    let counts =
+        "SELECT count(*) AS n FROM pgbench_history \\gset\n\\if :n <> WANTED\n\\set x 1/0\n\\endif";
+    let count = |wanted: &str| {
+        write(
+            folder.path(),
+            "count.sql",
+            &counts.replace("WANTED", wanted),
+        );
+        say(folder.path(), &format!("pgbench -f count.sql -t 1 {on}"))
+    };
+    assert_eq!(count("7").code, 0, "the rows of the run are there");
+    let wrong = count("8");
+    assert_eq!(wrong.code, 1, "what breaks off a run is 1: {wrong:?}");
+    assert!(
+        wrong.err.contains("count.sql:3: division by zero"),
+        "{wrong:?}"
+    );
+    assert!(
+        wrong.err.contains("results above are incomplete"),
+        "{wrong:?}"
+    );
+    assert!(wrong.out.contains("actually processed: 0/1"), "{wrong:?}");
+    assert_eq!(say(folder.path(), &format!("pgbench -i -q {on}")).code, 0);
+    assert_eq!(count("0").code, 0, "-i makes them anew");
+    let other = say(folder.path(), &format!("pgbench -s 2 -t 1 {on}"));
+    assert_eq!(other.code, 2, "{other:?}");
+    assert!(other.err.contains("at scale 1") && other.err.contains("at scale 2"));
+    write(folder.path(), "foreign.db", "not a database of ours");
+    let foreign = say(folder.path(), "pgbench -i --on sqlite:foreign.db");
+    assert_eq!(foreign.code, 2, "{foreign:?}");
+    assert!(
+        foreign.err.contains("was not made by syncline"),
+        "{foreign:?}"
+    );
+    let bare = say(folder.path(), "pgbench -i --on sqlite");
+    assert_eq!(bare.code, 2);
+    assert!(bare.err.contains("name a place that stays"), "{bare:?}");
+}
+
+#[test]
+fn a_rate_and_progress_are_followed_and_the_record_is_for_machines() {
+    let folder = folder();
+    let line = "pgbench -S -T 2 -P 1 -R 100 --random-seed 7 --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "reads alone promise no syncs: {said:?}");
+    assert!(said.err.contains("progress: 1.0 s, "), "{said:?}");
+    assert!(said.out.contains("duration: 2 s"));
+    assert!(number(&said, "rate limit schedule lag: avg") >= 0.0);
+    let json = say(
+        folder.path(),
+        "pgbench -S -t 5 --json --random-seed 7 --on sqlite?durability=os",
+    );
+    let record = json.json();
+    assert!((figure(&record, "outcomes.committed") - 5.0).abs() < 0.5);
+    assert_eq!(record["workload"]["name"], "script");
+    assert_eq!(record["workload"]["seed"], 7);
+}
+
+#[test]
+fn listings_need_no_store() {
+    let folder = folder();
+    let list = say(folder.path(), "pgbench -b list");
+    assert_eq!(list.code, 0);
+    assert!(
+        list.out.contains("simple-update: <builtin: simple update>"),
+        "{list:?}"
+    );
+    let show = say(folder.path(), "pgbench --show-script se");
+    assert_eq!(show.code, 0);
+    assert!(
+        show.out
+            .starts_with("-- select-only: <builtin: select only>\n\\set aid"),
+        "{show:?}"
+    );
+}
+
+#[test]
+fn what_does_not_apply_is_refused_by_its_name() {
+    let folder = folder();
+    write(folder.path(), "bad.sql", "SELECT 1;\n\\set x 1 +\n");
+    for (flags, said) in [
+        ("-C", "-C does not apply"),
+        (
+            "-R 10 -L 5",
+            "-L does not apply: every transaction that is due is started",
+        ),
+        ("-l", "-l does not apply"),
+        ("--log-prefix x", "--log-prefix does not apply"),
+        ("--sampling-rate 0.1", "--sampling-rate does not apply"),
+        (
+            "--aggregate-interval 1",
+            "--aggregate-interval does not apply",
+        ),
+        ("--continue-on-error", "--continue-on-error does not apply"),
+        ("-h host", "-h does not apply: --on says where the store is"),
+        ("-p 5432", "-p does not apply"),
+        ("-U me", "-U does not apply"),
+        ("-d base", "-d does not apply"),
+        ("base", "a database's name does not apply"),
+        ("-i -F 90", "-F does not apply"),
+        ("-i --foreign-keys", "--foreign-keys does not apply"),
+        ("-i -I dtx", "\"x\" is no step"),
+        ("-i -I dt", "t and g belong together"),
+        ("-i -I dtgf", "-I f does not apply"),
+        ("--max-tries 0", "-T must end the run"),
+        ("--random-seed x", "is no integer, time or rand"),
+        ("-f bad.sql", "bad.sql:2:11: an expression is expected here"),
+        ("-f a,b.sql", "holds a comma"),
+        ("-D 1x=2", "is no variable and its value"),
+        ("-t 1 -T 1", "cannot be used with"),
+    ] {
+        let got = say(folder.path(), &format!("pgbench {flags} --on sqlite"));
+        assert_eq!(got.code, 2, "{flags}: {got:?}");
+        assert!(got.err.contains(said), "{flags}: {got:?}");
+        assert_eq!(got.out, "", "{flags}");
+    }
+    let nowhere = say(folder.path(), "pgbench -t 1");
+    assert!(
+        nowhere.code == 2 && nowhere.err.contains("say --on TARGET"),
+        "{nowhere:?}"
+    );
+    assert_eq!(left_behind(folder.path()), ["bad.sql"]);
+    let warned = say(folder.path(), "pgbench -M simple -v -n -t 1 -S --on sqlite");
+    assert_eq!(warned.code, 0, "{warned:?}");
+    assert!(
+        warned
+            .err
+            .contains("-M simple: statements are prepared once"),
+        "{warned:?}"
+    );
+    assert!(
+        warned.err.contains("-v: there is nothing to vacuum"),
+        "{warned:?}"
+    );
+}

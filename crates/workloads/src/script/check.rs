@@ -1,0 +1,277 @@
+//! What must be true after a run of built-in scripts: balances that agree, and a row of history for
+//! every acknowledged transaction that writes one. What a user's scripts promise only the user knows.
+
+use super::builtin::Moves;
+use super::choice::Program;
+use super::client::Tally;
+use super::tables::Tables;
+use syncline_contract::{
+    Aggregate, Asked, By, Check, CheckOutcome, Int, Nullable, Path, Plan, Range, Read, Session,
+    Shape, Stop, TableId, Transaction,
+};
+
+const ALL_AGREE: &str = "accounts, tellers, branches and history hold the same sum";
+const HISTORY_AGREES: &str = "accounts and history hold the same sum, tellers and branches too";
+const HISTORY_IS_WHOLE: &str =
+    "history holds a row for every acknowledged transaction, and no other";
+const OF_THE_USER: &str = "what the scripts promise";
+
+type Sum = Read<(), (Nullable<Int>,)>;
+
+/// What the checks ask for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sums {
+    accounts: Sum,
+    tellers: Sum,
+    branches: Sum,
+    history: Sum,
+    rows: Read<(), (Int,)>,
+}
+
+/// What they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    accounts: i64,
+    tellers: i64,
+    branches: i64,
+    history: i64,
+    rows: i64,
+}
+
+impl Sums {
+    /// Declares the questions.
+    pub(super) fn declare(plan: &mut Plan, tables: Tables) -> Sums {
+        let mut sum = |table: TableId, column: &str| -> Sum {
+            let column = plan.tables()[table.0].id(column);
+            plan.aggregate("sum of balances", all(table), Aggregate::Sum(column))
+        };
+        let accounts = sum(tables.accounts, "abalance");
+        let tellers = sum(tables.tellers, "tbalance");
+        let branches = sum(tables.branches, "bbalance");
+        let history = sum(tables.history, "delta");
+        Sums {
+            accounts,
+            tellers,
+            branches,
+            history,
+            rows: plan.aggregate("count history", all(tables.history), Aggregate::Count),
+        }
+    }
+
+    async fn ask<S: Session>(&self, session: &mut S) -> Result<Found, Stop> {
+        let mut asked = Asked::new(false);
+        session.begin(Shape::ReadOnly);
+        let mut transaction = Transaction::new(session, &mut asked);
+        let sums = [self.accounts, self.tellers, self.branches, self.history];
+        let mut found = [0; 4];
+        for (sum, found) in sums.iter().zip(&mut found) {
+            let (value,) = transaction.read(sum, ()).await?;
+            *found = value.unwrap_or(0);
+        }
+        let (rows,) = transaction.read(&self.rows, ()).await?;
+        session.commit().await?;
+        let [accounts, tellers, branches, history] = found;
+        Ok(Found {
+            accounts,
+            tellers,
+            branches,
+            history,
+            rows,
+        })
+    }
+}
+
+fn all(table: TableId) -> Path {
+    Path {
+        table,
+        by: By::Key,
+        equal: 0,
+        range: Range::All,
+    }
+}
+
+/// The names of the checks that these scripts have.
+pub(super) fn names(program: &Program) -> Vec<&'static str> {
+    if program.sums.is_none() {
+        return vec![OF_THE_USER];
+    }
+    vec![balances(program), HISTORY_IS_WHOLE]
+}
+
+fn balances(program: &Program) -> &'static str {
+    if program.moves.contains(&Some(Moves::Accounts)) {
+        HISTORY_AGREES
+    } else {
+        ALL_AGREE
+    }
+}
+
+/// Looks at the store.
+pub(super) async fn check<S: Session>(
+    program: &Program,
+    tallies: &[Tally],
+    session: &mut S,
+) -> Result<Vec<Check>, Stop> {
+    let Some(sums) = &program.sums else {
+        let why = if program.moves.iter().any(Option::is_none) {
+            "the scripts are the user's"
+        } else {
+            "earlier runs may have changed the balances"
+        };
+        return Ok(vec![Check {
+            name: OF_THE_USER.to_owned(),
+            outcome: CheckOutcome::NotApplicable(why.to_owned()),
+        }]);
+    };
+    let found = sums.ask(session).await?;
+    let named = |name: &str, outcome| Check {
+        name: name.to_owned(),
+        outcome,
+    };
+    let name = balances(program);
+    Ok(vec![
+        named(name, agree(found, name == ALL_AGREE)),
+        named(HISTORY_IS_WHOLE, whole(found, tallies)),
+    ])
+}
+
+fn agree(found: Found, all: bool) -> CheckOutcome {
+    let Found {
+        accounts,
+        tellers,
+        branches,
+        history,
+        ..
+    } = found;
+    if accounts == history && tellers == branches && (!all || accounts == tellers) {
+        CheckOutcome::Held
+    } else {
+        CheckOutcome::Violated(format!(
+            "accounts hold {accounts}, tellers {tellers}, branches {branches}, history {history}"
+        ))
+    }
+}
+
+fn whole(found: Found, tallies: &[Tally]) -> CheckOutcome {
+    let written: u64 = tallies.iter().map(|tally| tally.written).sum();
+    let unknown: u64 = tallies.iter().map(|tally| tally.unknown).sum();
+    let rows = u64::try_from(found.rows).unwrap_or(0);
+    if (written..=written + unknown).contains(&rows) {
+        CheckOutcome::Held
+    } else {
+        CheckOutcome::Violated(format!(
+            "{rows} rows, {written} acknowledged and {unknown} of unknown outcome"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Found, agree, whole};
+    use crate::script::client::Tally;
+    use crate::script::{Options, Scripts};
+    use syncline_contract::conformance::block_on;
+    use syncline_contract::{
+        Action, CheckOutcome, Given, OperationId, Plan, Rows, Session, Shape, Stop, Value, Workload,
+    };
+
+    /// A store of which each table holds another sum: 1 in branches, 2 in tellers and on.
+    struct Skewed<'p> {
+        plan: &'p Plan,
+        rows: Rows,
+    }
+
+    impl Session for Skewed<'_> {
+        fn begin(&mut self, _shape: Shape) {}
+
+        fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
+            let Action::Aggregate { path, .. } = &self.plan.operation(operation).action else {
+                panic!("only sums and counts are asked for");
+            };
+            self.rows.reset(1);
+            self.rows.push(Value::Int(path.table.0 as i64 + 1));
+            Ok(())
+        }
+
+        async fn receive(&mut self) -> Result<&Rows, Stop> {
+            Ok(&self.rows)
+        }
+
+        async fn commit(&mut self) -> Result<(), Stop> {
+            Ok(())
+        }
+
+        async fn abort(&mut self) {}
+    }
+
+    #[test]
+    fn a_store_whose_sums_differ_violates_both_checks() {
+        let given = Given::new("workload script".to_owned(), Options::LISTING, &[]).unwrap();
+        let scripts = Scripts::new(Options::parse(&given).unwrap());
+        let mut session = Skewed {
+            plan: scripts.plan(),
+            rows: Rows::default(),
+        };
+        let tallies = vec![Tally {
+            written: 5,
+            unknown: 0,
+        }];
+        let checks = block_on(&(), scripts.check(tallies, &mut session)).unwrap();
+        let found = checks.into_iter().map(|check| match check.outcome {
+            CheckOutcome::Violated(found) => found,
+            other => panic!("{}: {other:?}", check.name),
+        });
+        let wanted = [
+            "accounts hold 3, tellers 2, branches 1, history 4",
+            "4 rows, 5 acknowledged and 0 of unknown outcome",
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), wanted);
+    }
+
+    const AGREED: Found = Found {
+        accounts: -7,
+        tellers: -7,
+        branches: -7,
+        history: -7,
+        rows: 3,
+    };
+
+    #[test]
+    fn any_sum_that_differs_is_seen() {
+        assert_eq!(agree(AGREED, true), CheckOutcome::Held);
+        let wrong = |change: fn(&mut Found)| {
+            let mut found = AGREED;
+            change(&mut found);
+            found
+        };
+        for found in [
+            wrong(|found| found.accounts += 1),
+            wrong(|found| found.tellers += 1),
+            wrong(|found| found.branches += 1),
+            wrong(|found| found.history += 1),
+        ] {
+            for all in [true, false] {
+                let outcome = agree(found, all);
+                assert!(matches!(outcome, CheckOutcome::Violated(_)), "{found:?}");
+            }
+        }
+        let accounts_only = Found {
+            tellers: 0,
+            branches: 0,
+            ..AGREED
+        };
+        assert_eq!(agree(accounts_only, false), CheckOutcome::Held);
+        assert_ne!(agree(accounts_only, true), CheckOutcome::Held);
+    }
+
+    #[test]
+    fn a_row_too_few_or_too_many_is_seen() {
+        let tally = |written, unknown| Tally { written, unknown };
+        let outcome = |tallies: &[Tally]| whole(AGREED, tallies);
+        assert_eq!(outcome(&[tally(1, 0), tally(2, 0)]), CheckOutcome::Held);
+        assert_eq!(outcome(&[tally(2, 1)]), CheckOutcome::Held);
+        assert_eq!(outcome(&[tally(3, 1)]), CheckOutcome::Held);
+        assert!(matches!(outcome(&[tally(4, 0)]), CheckOutcome::Violated(_)));
+        assert!(matches!(outcome(&[tally(1, 1)]), CheckOutcome::Violated(_)));
+    }
+}

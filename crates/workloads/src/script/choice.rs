@@ -1,0 +1,227 @@
+//! Which scripts run, how often, and with which variables: options as given, scripts as read.
+
+use super::builtin::{Builtin, Moves};
+use super::check::Sums;
+use super::command::Script;
+use super::error::{ScriptError, Source};
+use super::parse::{Shared, parse};
+use super::tables::Tables;
+use super::value::Held;
+use super::variables::{Names, is_name};
+use crate::error::Error;
+use syncline_contract::{Any, Given, Many, OptionListing, Plan, Write};
+
+/// The word for no scripts of a kind.
+const NONE: &str = "none";
+
+/// What a user may choose, its scripts read.
+#[derive(Debug)]
+pub struct Options {
+    /// Files with their weights, as given, or "none".
+    pub(super) file: String,
+    /// Built-in scripts with their weights, as given, or "none".
+    pub(super) builtin: String,
+    /// Branches of the tables.
+    pub(super) scale: u64,
+    /// Variables, as given, or "none".
+    pub(super) define: String,
+    /// Whether the balances are looked at.
+    pub(super) checks: bool,
+    /// The scripts.
+    pub(super) program: Program,
+}
+
+/// The scripts of a run and their plan.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) plan: Plan,
+    pub(super) names: Names,
+    /// In the order of their transactions; none weighs nothing.
+    pub(super) scripts: Vec<Script>,
+    /// What each script moves; none for a user's.
+    pub(super) moves: Vec<Option<Moves>>,
+    pub(super) weight: u64,
+    /// How many statements there are in all.
+    pub(super) statements: usize,
+    pub(super) given: Vec<(String, Held)>,
+    pub(super) tables: Option<Tables>,
+    /// The sums that the checks ask for, if they look at balances.
+    pub(super) sums: Option<Sums>,
+    /// What begins and commits a request of several statements; none without such.
+    pub(super) brackets: Option<[Write<Many<Any>>; 2]>,
+}
+
+impl Options {
+    /// The options for a listing.
+    pub const LISTING: &'static [OptionListing] = &[
+        OptionListing {
+            name: "file",
+            takes: "files as a.sql,b.sql@3",
+            default: "none",
+            meaning: "pgbench scripts, each with its weight behind an @",
+        },
+        OptionListing {
+            name: "builtin",
+            takes: "tpcb-like, simple-update or select-only, several as tpcb-like@3,select-only",
+            default: "tpcb-like",
+            meaning: "built-in scripts; none if there is a file",
+        },
+        OptionListing {
+            name: "scale",
+            takes: "a whole number from 1 to 20000",
+            default: "1",
+            meaning: "branches in pgbench's tables, with 10 tellers and 100,000 accounts each",
+        },
+        OptionListing {
+            name: "define",
+            takes: "variables as a=1,b=2",
+            default: "none",
+            meaning: "what scripts find in variables that they do not set",
+        },
+        OptionListing {
+            name: "check",
+            takes: "sums or none",
+            default: "sums",
+            meaning: "whether built-in scripts' balances must agree; none lets rows stay for later runs",
+        },
+    ];
+
+    pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
+        let text = |option| given.parsed(option, |text| Some(text.to_owned()));
+        let file = text("file")?.unwrap_or_else(|| NONE.to_owned());
+        let fallback = if file == NONE { "tpcb-like" } else { NONE };
+        let builtin = text("builtin")?.unwrap_or_else(|| fallback.to_owned());
+        let define = text("define")?.unwrap_or_else(|| NONE.to_owned());
+        let scale = given.number("scale", 1..=20_000)?.unwrap_or(1);
+        let checks = given.word("check", &[true, false], check_word)?;
+        let checks = checks.unwrap_or(true);
+        let program = Program::read(&file, &builtin, &define, checks)?;
+        Ok(Options {
+            file,
+            builtin,
+            scale,
+            define,
+            checks,
+            program,
+        })
+    }
+}
+
+pub(super) fn check_word(checks: bool) -> &'static str {
+    if checks { "sums" } else { NONE }
+}
+
+impl Program {
+    fn read(file: &str, builtin: &str, define: &str, checks: bool) -> Result<Program, ScriptError> {
+        let mut shared = Shared::default();
+        let given = defined(define)?;
+        for name in ["client_id", "default_seed", "random_seed", "scale"] {
+            shared.names.give(name);
+        }
+        for (name, _) in &given {
+            shared.names.give(name);
+        }
+        let (mut scripts, mut moves) = (Vec::new(), Vec::new());
+        for (name, weight) in weighted(file)? {
+            let text = std::fs::read_to_string(&name).map_err(|error| ScriptError::Unreadable {
+                file: name.clone(),
+                why: error.to_string(),
+            })?;
+            let source = Source {
+                name: &name,
+                text: &text,
+            };
+            scripts.push(parse(source, weight, &mut shared)?);
+            moves.push(None);
+        }
+        for (name, weight) in weighted(builtin)? {
+            let Builtin {
+                name,
+                text,
+                moves: own,
+                ..
+            } = Builtin::named(&name)?;
+            scripts.push(parse(Source { name, text }, weight, &mut shared)?);
+            moves.push(Some(own));
+        }
+        Program::of(scripts, moves, shared, given, checks)
+    }
+
+    fn of(
+        scripts: Vec<Script>,
+        moves: Vec<Option<Moves>>,
+        shared: Shared,
+        given: Vec<(String, Held)>,
+        checks: bool,
+    ) -> Result<Program, ScriptError> {
+        let refused = |what: &str| Err(ScriptError::Choice(what.to_owned()));
+        let kept = scripts.into_iter().zip(moves);
+        let (scripts, moves): (Vec<_>, Vec<_>) = kept.filter(|(one, _)| one.weight > 0).unzip();
+        if scripts.is_empty() {
+            return refused("no script is left to run: name one, with a weight above zero");
+        }
+        if scripts.iter().any(|script| script.steps.is_empty()) {
+            return refused("a script has no commands, so there would be nothing to measure");
+        }
+        let names = shared.names;
+        let given_in_quotes = |(name, _): &(String, ScriptError)| names.is_given(name);
+        if let Some((_, error)) = shared.quoted.into_iter().find(given_in_quotes) {
+            return Err(error);
+        }
+        let mut plan = shared.plan;
+        // As pgbench does, one statement a round trip, unless a script asks for pipelines.
+        plan.pipeline = shared.pipelines;
+        let tables = shared.own_tables.then(|| Tables::declare(&mut plan));
+        let sums = checks && moves.iter().all(Option::is_some);
+        let sums = tables
+            .filter(|_| sums)
+            .map(|tables| Sums::declare(&mut plan, tables));
+        let brackets = shared
+            .compounds
+            .then(|| ["BEGIN", "COMMIT"].map(|text| plan.command(text, text.to_owned(), 0)));
+        let weight = scripts.iter().map(|script| script.weight).sum();
+        Ok(Program {
+            plan,
+            names,
+            scripts,
+            moves,
+            weight,
+            statements: shared.statements,
+            given,
+            tables,
+            sums,
+            brackets,
+        })
+    }
+}
+
+/// Names and weights of `a@3,b`; none of "none".
+fn weighted(list: &str) -> Result<Vec<(String, u64)>, ScriptError> {
+    if list == NONE {
+        return Ok(Vec::new());
+    }
+    let each = list.split(',').map(|one| {
+        let (name, weight) = one.rsplit_once('@').unwrap_or((one, "1"));
+        let weight = weight.parse().ok().filter(|_| !name.is_empty());
+        let weight = weight.filter(|weight: &u64| i32::try_from(*weight).is_ok());
+        let wrong =
+            || format!("\"{one}\" is no script, or no script and its weight, such as a.sql@3");
+        let weight = weight.ok_or_else(|| ScriptError::Choice(wrong()))?;
+        Ok((name.to_owned(), weight))
+    });
+    each.collect()
+}
+
+/// Names and values of `a=1,b=2`; none of "none".
+fn defined(list: &str) -> Result<Vec<(String, Held)>, ScriptError> {
+    if list == NONE {
+        return Ok(Vec::new());
+    }
+    let each = list.split(',').map(|one| {
+        let pair = one.split_once('=').filter(|(name, _)| is_name(name));
+        let wrong = || format!("\"{one}\" is no variable and its value, such as a=1");
+        let (name, value) = pair.ok_or_else(|| ScriptError::Choice(wrong()))?;
+        Ok((name.to_owned(), Held::given(value)))
+    });
+    each.collect()
+}

@@ -1,0 +1,229 @@
+//! A client: chooses a script and runs it as one transaction of the laboratory.
+//!
+//! The script's own BEGIN and END are statements as written; a statement outside them is a transaction
+//! of the store's. When the laboratory tries a transaction again, variables and random numbers are what
+//! they were when the script began, so that it draws the same.
+
+use super::builtin::Moves;
+use super::choice::Program;
+use super::run::{Run, State};
+use super::value::{Held, Scalar};
+use super::variables::Values;
+use crate::draw::{Stream, mixed};
+use std::sync::Arc;
+use syncline_contract::{Client, Ending, Session, Shape, Stop, Transaction};
+
+/// What the checks need to know of a client.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Acknowledged transactions that wrote a row of history.
+    pub written: u64,
+    /// Such transactions of unknown outcome.
+    pub unknown: u64,
+}
+
+/// A client.
+#[derive(Debug)]
+pub struct ScriptClient {
+    program: Arc<Program>,
+    chooser: Stream,
+    state: State,
+    /// Variables and random numbers as the drawn script began.
+    before: (Values, Stream),
+    /// True once the drawn script has run.
+    tried: bool,
+    tally: Tally,
+}
+
+impl ScriptClient {
+    pub(super) fn new(
+        program: &Arc<Program>,
+        scale: u64,
+        number: usize,
+        seed: u64,
+    ) -> ScriptClient {
+        let mut values = Values::none_of(&program.names);
+        let automatic = [
+            ("client_id", number as i64),
+            ("default_seed", mixed(seed) as i64),
+            ("random_seed", seed as i64),
+            ("scale", scale as i64),
+        ];
+        let automatic = automatic.map(|(name, value)| (name, Held::Scalar(Scalar::Integer(value))));
+        let given = program.given.iter();
+        let given = given.map(|(name, value)| (name.as_str(), value.clone()));
+        for (name, value) in automatic.into_iter().chain(given) {
+            if let Some(slot) = program.names.find(name) {
+                values.set(slot, value);
+            }
+        }
+        let random = Stream::of_client(seed, number, "script");
+        ScriptClient {
+            program: Arc::clone(program),
+            chooser: Stream::of_client(seed, number, "choice of script"),
+            before: (values.clone(), random.clone()),
+            state: State {
+                values,
+                random,
+                columns: vec![None; program.statements],
+                begun: false,
+                pipelined: false,
+                waiting: Vec::new(),
+            },
+            tried: false,
+            tally: Tally::default(),
+        }
+    }
+}
+
+impl Client for ScriptClient {
+    type Tally = Tally;
+
+    fn draw(&mut self) -> usize {
+        self.before.0.restore(&self.state.values);
+        self.before.1 = self.state.random.clone();
+        self.tried = false;
+        if self.program.scripts.len() == 1 {
+            return 0;
+        }
+        let mut left = self.chooser.below(self.program.weight);
+        let chosen = self.program.scripts.iter().position(|script| {
+            let here = left < script.weight;
+            left = left.wrapping_sub(script.weight);
+            here
+        });
+        chosen.expect("the weights add up")
+    }
+
+    fn shape(&self, _kind: usize) -> Shape {
+        Shape::AsWritten
+    }
+
+    async fn perform<S: Session>(
+        &mut self,
+        kind: usize,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        if self.tried {
+            self.state.values.restore(&self.before.0);
+            self.state.random = self.before.1.clone();
+        }
+        self.tried = true;
+        self.state.begin();
+        let run = Run {
+            program: &self.program,
+            script: &self.program.scripts[kind],
+        };
+        self.state.script(run, transaction).await
+    }
+
+    fn ended(&mut self, kind: usize, ending: Ending) {
+        if matches!(self.program.moves[kind], Some(Moves::All | Moves::Accounts)) {
+            self.tally.written += u64::from(ending == Ending::Committed);
+            self.tally.unknown += u64::from(ending == Ending::Unknown);
+        }
+    }
+
+    fn tally(self) -> Tally {
+        self.tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ScriptClient;
+    use crate::script::schema::Scripts;
+    use crate::script::{Options, Tally};
+    use syncline_contract::conformance::block_on;
+    use syncline_contract::{
+        Asked, Client, Ending, Given, OperationId, Rows, Session, Shape, Stop, Transaction, Value,
+        Workload,
+    };
+
+    /// Keeps what it is sent, and answers each question with one row of one number.
+    #[derive(Default)]
+    struct Kept {
+        sent: Vec<Vec<String>>,
+        rows: Rows,
+    }
+
+    impl Session for Kept {
+        fn begin(&mut self, shape: Shape) {
+            assert_eq!(shape, Shape::AsWritten);
+        }
+
+        fn send(&mut self, _operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+            let values = values.iter().map(|value| format!("{value:?}"));
+            self.sent.push(values.collect());
+            Ok(())
+        }
+
+        async fn receive(&mut self) -> Result<&Rows, Stop> {
+            self.rows.reset(1);
+            self.rows.push(Value::Int(5));
+            Ok(&self.rows)
+        }
+
+        async fn commit(&mut self) -> Result<(), Stop> {
+            Ok(())
+        }
+
+        async fn abort(&mut self) {}
+
+        fn columns(&self, _operation: OperationId) -> Option<Vec<String>> {
+            Some(vec!["n".to_owned()])
+        }
+    }
+
+    fn client(text: &str, define: &str) -> ScriptClient {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sql");
+        std::fs::write(&path, text).unwrap();
+        let pairs = [
+            ("file", path.display().to_string()),
+            ("define", define.to_owned()),
+        ];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value));
+        let given = Given::new("workload script".to_owned(), Options::LISTING, &pairs).unwrap();
+        Scripts::new(Options::parse(&given).unwrap()).client(0, 1, 3)
+    }
+
+    /// What one try sends.
+    fn tried(client: &mut ScriptClient, kind: usize) -> Vec<Vec<String>> {
+        let (mut session, mut asked) = (Kept::default(), Asked::new(false));
+        session.begin(client.shape(kind));
+        let mut transaction = Transaction::new(&mut session, &mut asked);
+        block_on(&(), client.perform(kind, &mut transaction)).unwrap();
+        session.sent
+    }
+
+    #[test]
+    fn another_try_draws_the_same_and_finds_the_same_variables() {
+        let text = "\\set n :n + 1
+\\set r random(1, 1000000000)
+SELECT :n, :r;
+SELECT 1 AS n \\gset
+SELECT :n;";
+        let mut client = client(text, "n=0");
+        let kind = client.draw();
+        let first = tried(&mut client, kind);
+        assert_eq!(first[0][0], "Int(1)");
+        assert_eq!(first[2], ["Int(5)"], "what was stored");
+        assert_eq!(tried(&mut client, kind), first);
+        assert_eq!(tried(&mut client, kind), first);
+        client.ended(kind, Ending::Committed);
+        let kind = client.draw();
+        let second = tried(&mut client, kind);
+        assert_eq!(second[0][0], "Int(6)", "variables live on");
+        assert_ne!(second[0][1], first[0][1], "and so do random numbers");
+        assert_eq!(client.tally(), Tally::default());
+    }
+
+    #[test]
+    fn many_variables_are_sent_in_their_order() {
+        let uses: Vec<_> = (0..40).map(|_| ":n").collect();
+        let mut client = client(&format!("SELECT {};", uses.join(", ")), "n=7");
+        let kind = client.draw();
+        assert_eq!(tried(&mut client, kind), [vec!["Int(7)"; 40]]);
+    }
+}

@@ -1,0 +1,8 @@
+//! The functions of expressions: their names and arities, hashes, the permutation, random draws.
+
+mod call;
+mod hash;
+mod permute;
+mod random;
+
+pub(super) use call::{Arity, Function, remainder};

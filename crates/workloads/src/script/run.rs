@@ -1,0 +1,298 @@
+//! A script under way: its steps, one after another, on a transaction of the laboratory.
+
+use super::choice::Program;
+use super::command::{Action, Amount, Control, Handle, Request, Script, Statement, Step, Store};
+use super::shell;
+use super::value::{Held, Scalar};
+use super::variables::{Names, Slot, Values, is_name};
+use crate::draw::Stream;
+use syncline_contract::{
+    Any, Failure, FailureKind, Many, Read, Session, Several, Stop, Transaction, Value,
+};
+
+/// What a running script changes.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) values: Values,
+    pub(super) random: Stream,
+    /// Of each statement whose answer is stored, the variable of each column, once they are known; none
+    /// for a column that no script uses.
+    pub(super) columns: Vec<Option<Vec<Option<Slot>>>>,
+    /// True between the script's own BEGIN and END.
+    pub(super) begun: bool,
+    /// True in a pipeline.
+    pub(super) pipelined: bool,
+    /// Questions of a pipeline that wait for its end.
+    pub(super) waiting: Vec<Read<Many<Any>, Many<Any>>>,
+}
+
+/// A script under way.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'p> {
+    pub(super) program: &'p Program,
+    pub(super) script: &'p Script,
+}
+
+impl Run<'_> {
+    fn names(&self) -> &Names {
+        &self.program.names
+    }
+
+    /// The run cannot go on, for a reason that stands in the script.
+    #[cold]
+    fn failed(&self, step: &Step, what: &str) -> Stop {
+        let what = format!("{}:{}: {what}", self.script.name, step.line);
+        Failure::new(FailureKind::Statement, what).into()
+    }
+}
+
+impl State {
+    /// Before the first step.
+    pub(super) fn begin(&mut self) {
+        self.begun = false;
+        self.pipelined = false;
+        self.waiting.clear();
+    }
+
+    /// Runs the script up to its end, or to where it cannot go on.
+    pub(super) async fn script<S: Session>(
+        &mut self,
+        run: Run<'_>,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let steps = &run.script.steps;
+        let mut at = 0;
+        while let Some(step) = steps.get(at) {
+            at += 1;
+            match &step.action {
+                Action::Request(request) => self.request(run, step, request, transaction).await?,
+                Action::Sleep(amount) => {
+                    let length_ns = self.length_ns(run, step, *amount)?;
+                    transaction.pause(length_ns).await?;
+                }
+                Action::EndPipeline | Action::SyncPipeline => {
+                    self.pipeline(run, step)?;
+                    self.take_waiting(transaction).await?;
+                }
+                Action::StartPipeline => self.pipeline(run, step)?,
+                Action::Goto(to) => at = *to,
+                Action::Unless(condition, to) => {
+                    let value = condition.value(run.names(), &self.values, &mut self.random);
+                    if !value.map_err(|why| run.failed(step, &why))?.holds() {
+                        at = *to;
+                    }
+                }
+                Action::Set(slot, expression) => {
+                    let value = expression.value(run.names(), &self.values, &mut self.random);
+                    let value = value.map_err(|why| run.failed(step, &why))?;
+                    self.values.set(*slot, Held::Scalar(value));
+                }
+                Action::Shell(words, None) => {
+                    let done = shell::run(words, run.names(), &self.values);
+                    done.map_err(|why| run.failed(step, &why))?;
+                }
+                Action::Shell(words, Some(slot)) => {
+                    let said = shell::ask(words, run.names(), &self.values);
+                    let said = said.map_err(|why| run.failed(step, &why))?;
+                    self.values.set(*slot, Held::Scalar(Scalar::Integer(said)));
+                }
+            }
+        }
+        match steps.last() {
+            Some(last) if self.pipelined => Err(run.failed(
+                last,
+                "the script ends in a pipeline: \\endpipeline is missing",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends the statements of a request and takes their answers; in a pipeline those come later.
+    async fn request<S: Session>(
+        &mut self,
+        run: Run<'_>,
+        step: &Step,
+        request: &Request,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        let brackets = run.program.brackets.as_ref();
+        let brackets = brackets.filter(|_| request.whole && !self.begun && !self.pipelined);
+        if let Some([begin, _]) = brackets {
+            transaction.write(begin, Several::Given(&[]))?;
+        }
+        let last = request.statements.len() - 1;
+        for (number, statement) in request.statements.iter().enumerate() {
+            self.send(run, step, statement, transaction)?;
+            let prefix = match &request.store {
+                Store::Nothing => None,
+                Store::One(prefix) => (number == last).then_some(prefix),
+                Store::Each(prefix) => Some(prefix),
+            };
+            let only = matches!(request.store, Store::One(_));
+            match (&statement.handle, prefix) {
+                (Handle::Read(question), None) if self.pipelined => self.waiting.push(*question),
+                (Handle::Read(question), None) => drop(transaction.answers(question).await?),
+                (Handle::Read(question), Some(prefix)) => {
+                    let wanted = Wanted {
+                        question,
+                        prefix,
+                        only,
+                    };
+                    self.store(run, step, statement, &wanted, transaction)
+                        .await?;
+                }
+                (Handle::Write(_), Some(_)) if only => {
+                    return Err(
+                        run.failed(step, "\\gset wants one row, and the statement answers none")
+                    );
+                }
+                (Handle::Write(_), _) => {}
+            }
+        }
+        if let Some([_, commit]) = brackets {
+            transaction.write(commit, Several::Given(&[]))?;
+        }
+        Ok(())
+    }
+
+    fn send<S: Session>(
+        &mut self,
+        run: Run<'_>,
+        step: &Step,
+        statement: &Statement,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        /// Most statements use no more variables than this, and need no memory for their values.
+        const FEW: usize = 12;
+        let uses = &statement.uses;
+        let mut few = [Value::Null; FEW];
+        let mut many = Vec::new();
+        let values = if uses.len() <= FEW {
+            &mut few[..uses.len()]
+        } else {
+            many.resize(uses.len(), Value::Null);
+            &mut many[..]
+        };
+        for (place, slot) in values.iter_mut().zip(uses) {
+            let Some(held) = self.values.get(*slot) else {
+                let what = format!("the variable :{} has no value", run.names().name(*slot));
+                return Err(run.failed(step, &what));
+            };
+            *place = held.parameter();
+        }
+        match &statement.handle {
+            Handle::Read(question) => transaction.ask(question, Several::Given(values))?,
+            Handle::Write(command) => transaction.write(command, Several::Given(values))?,
+        }
+        match statement.control {
+            Control::None => {}
+            Control::Begins => self.begun = true,
+            Control::Ends => self.begun = false,
+        }
+        Ok(())
+    }
+
+    /// Takes an answer into variables.
+    async fn store<S: Session>(
+        &mut self,
+        run: Run<'_>,
+        step: &Step,
+        statement: &Statement,
+        wanted: &Wanted<'_>,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        if self.columns[statement.number].is_none() {
+            let names = transaction.columns(wanted.question);
+            let slots = wanted
+                .slots(run, names)
+                .map_err(|why| run.failed(step, &why))?;
+            self.columns[statement.number] = Some(slots);
+        }
+        let slots = self.columns[statement.number]
+            .as_deref()
+            .unwrap_or_default();
+        let mut rows = transaction.answers(wanted.question).await?;
+        let count = rows.len();
+        if wanted.only && count != 1 {
+            let what = format!("\\gset wants one row, and the statement answers {count}");
+            return Err(run.failed(step, &what));
+        }
+        let Some(row) = rows.nth(count.wrapping_sub(1)) else {
+            return Ok(());
+        };
+        let row = row?;
+        for (column, slot) in slots.iter().enumerate() {
+            if let Some(slot) = slot {
+                self.values.set(*slot, Held::answered(row.get(column)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins or ends a pipeline, or synchronizes one.
+    fn pipeline(&mut self, run: Run<'_>, step: &Step) -> Result<(), Stop> {
+        let starts = matches!(step.action, Action::StartPipeline);
+        if starts == self.pipelined {
+            let what = if starts {
+                "\\startpipeline stands in a pipeline"
+            } else {
+                "the end of a pipeline stands in none"
+            };
+            return Err(run.failed(step, what));
+        }
+        self.pipelined = !matches!(step.action, Action::EndPipeline);
+        Ok(())
+    }
+
+    async fn take_waiting<S: Session>(
+        &mut self,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        for question in self.waiting.drain(..) {
+            drop(transaction.answers(&question).await?);
+        }
+        Ok(())
+    }
+
+    fn length_ns(&self, run: Run<'_>, step: &Step, amount: Amount) -> Result<u64, Stop> {
+        let (slot, unit_ns) = match amount {
+            Amount::Fixed(length_ns) => return Ok(length_ns),
+            Amount::Times(slot, unit_ns) => (slot, unit_ns),
+        };
+        let name = run.names().name(slot);
+        let refused = |what: String| run.failed(step, &what);
+        let Some(held) = self.values.get(slot) else {
+            return Err(refused(format!("the variable :{name} has no value")));
+        };
+        let count = held.scalar().and_then(Scalar::integer).map_err(refused)?;
+        // Less than nothing is nothing.
+        Ok(u64::try_from(count).unwrap_or(0).saturating_mul(unit_ns))
+    }
+}
+
+/// An answer that goes to variables.
+struct Wanted<'s> {
+    question: &'s Read<Many<Any>, Many<Any>>,
+    prefix: &'s str,
+    /// True if it must be one row.
+    only: bool,
+}
+
+impl Wanted<'_> {
+    /// The variable of each column.
+    fn slots(&self, run: Run<'_>, names: Option<Vec<String>>) -> Result<Vec<Option<Slot>>, String> {
+        let Some(names) = names else {
+            return Err("the store does not say the names of its columns".to_owned());
+        };
+        let slots = names.into_iter().map(|column| {
+            let name = format!("{}{column}", self.prefix);
+            if !is_name(&name) {
+                return Err(format!(
+                    "\"{name}\" is no name of a variable: give the column one by AS"
+                ));
+            }
+            Ok(run.names().find(&name))
+        });
+        slots.collect()
+    }
+}

@@ -1,0 +1,119 @@
+//! The workload itself: its options as the record shows them, its tables, its clients.
+
+use super::check;
+use super::choice::{Options, Program, check_word};
+use super::client::{ScriptClient, Tally};
+use std::sync::Arc;
+use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
+
+/// Scripts of pgbench.
+#[derive(Debug)]
+pub struct Scripts {
+    file: String,
+    builtin: String,
+    scale: u64,
+    define: String,
+    checks: bool,
+    program: Arc<Program>,
+    /// The scripts' names; they live as long as the program, as the contract wants them.
+    names: &'static [&'static str],
+}
+
+impl Scripts {
+    /// Its name.
+    pub const NAME: &'static str = "script";
+
+    /// With those options.
+    pub fn new(options: Options) -> Scripts {
+        let scripts = options.program.scripts.iter();
+        let names = scripts.map(|script| &*script.name.clone().leak());
+        let names: Vec<&'static str> = names.collect();
+        Scripts {
+            file: options.file,
+            builtin: options.builtin,
+            scale: options.scale,
+            define: options.define,
+            checks: options.checks,
+            program: Arc::new(options.program),
+            names: names.leak(),
+        }
+    }
+
+    /// How often each script is chosen, in the order of the transactions.
+    pub fn weights(&self) -> Vec<u64> {
+        let scripts = self.program.scripts.iter();
+        scripts.map(|script| script.weight).collect()
+    }
+}
+
+impl Workload for Scripts {
+    type Client = ScriptClient;
+
+    fn name(&self) -> &'static str {
+        Scripts::NAME
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        let built_in = self.program.moves.iter().any(Option::is_some);
+        built_in.then_some("derived from TPC-B, not comparable to published TPC results")
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("file", self.file.clone()),
+            ("builtin", self.builtin.clone()),
+            ("scale", self.scale.to_string()),
+            ("define", self.define.clone()),
+            ("check", check_word(self.checks).to_owned()),
+        ]
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    /// Of a user's script nobody knows whether it always writes; of those built in that move money it
+    /// is known.
+    fn always_writes(&self, transaction: usize) -> bool {
+        self.program.moves[transaction].is_some()
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.program.plan
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        let tables = self.program.tables;
+        tables.map_or_else(Vec::new, |tables| tables.loads(self.scale))
+    }
+
+    fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
+        let tables = self
+            .program
+            .tables
+            .expect("only tables that are there are loaded");
+        tables.row(table, number, batch);
+    }
+
+    fn loaded_as(&self) -> Option<String> {
+        // Scripts change the rows for good, so that only who does not check balances may go on.
+        let kept = self.program.tables.is_some() && !self.checks;
+        kept.then(|| format!("pgbench's tables at scale {}", self.scale))
+    }
+
+    fn client(&self, number: usize, _clients: usize, seed: u64) -> ScriptClient {
+        ScriptClient::new(&self.program, self.scale, number, seed)
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(&self.program, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names(&self.program)
+    }
+}
