@@ -1,5 +1,6 @@
 //! The workload itself: its options as the record shows them, its tables, its clients.
 
+use super::builtin::Moves;
 use super::check;
 use super::choice::{Options, Program, check_word};
 use super::client::{ScriptClient, Tally};
@@ -75,7 +76,10 @@ impl Workload for Scripts {
     /// Of a user's script nobody knows whether it always writes; of those built in that move money it
     /// is known.
     fn always_writes(&self, transaction: usize) -> bool {
-        self.program.moves[transaction].is_some()
+        matches!(
+            self.program.moves[transaction],
+            Some(Moves::All | Moves::Accounts)
+        )
     }
 
     fn plan(&self) -> &Plan {
