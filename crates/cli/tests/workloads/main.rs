@@ -8,6 +8,7 @@ mod harness;
 mod insert;
 mod join;
 mod records;
+mod reuse;
 mod script;
 mod short;
 mod single_record;

@@ -7,6 +7,8 @@ use crate::database::inspect::Inspection;
 use crate::database::keeper::Keeper;
 use crate::database::open;
 use crate::database::stats::Stats;
+#[allow(unused_imports, reason = "the documentation links to it")]
+use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::{self, Threads, Worker};

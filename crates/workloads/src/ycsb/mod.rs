@@ -12,7 +12,7 @@
 //! 4. A new row can be asked for only when its insert was acknowledged. New rows are numbered on from
 //!    the loaded ones. A distribution over keys that are not there yet draws again (`new_keys`).
 //! 5. What a field holds follows from its key, its name and a version that stands in the value
-//!    ([`content`]), so that every value can be verified whenever it is read, updated or not: a part of
+//!    (`content`), so that every value can be verified whenever it is read, updated or not: a part of
 //!    the reads in the run (`verify`), and every row afterwards.
 //!
 //! Deviations from YCSB: a read-modify-write is one transaction (there two unrelated calls), so it can
