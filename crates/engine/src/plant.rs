@@ -7,6 +7,8 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(test), allow(dead_code, reason = "each is planted by tests only"))]
 pub(crate) enum Plant {
+    /// At durability none a commit completes before those with lower numbers are published.
+    AcknowledgeBehindGap,
     /// Commits complete when their write is launched.
     AcknowledgeBeforeSync,
     /// Recovery believes a frame whose checksum is wrong.

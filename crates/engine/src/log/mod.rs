@@ -16,8 +16,8 @@
 //! Invariants:
 //! 1. Commits are written in the order of their numbers, without a gap. Hence what is stable is a
 //!    prefix, and one number, the horizon, says which.
-//! 2. A ticket is complete when the horizon has reached it (at durability none: when it is published),
-//!    never before.
+//! 2. A ticket is complete when the horizon has reached it (at durability none: when it and all before
+//!    it are published), never before.
 //! 3. After a crash the log holds every complete commit, and of the others a prefix, each whole.
 //! 4. A failed write or sync closes the log for good: tickets in flight end as indeterminate, and the
 //!    log must be opened again. A full disk shows only where files are prepared; that is told to the

@@ -26,6 +26,7 @@ use crate::log::signal::Signal;
 use crate::log::stats::SharedStats;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::thread::yield_now;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -211,13 +212,29 @@ impl<D: Disk> Shared<D> {
         }
     }
 
-    /// Whether a commit is over. At durability none it is over when it is published.
+    /// Whether a commit is over. At durability none it is over when it and all before it are published,
+    /// so that whoever begins a transaction then sees it; for those before it this waits.
     #[inline]
     pub(super) fn outcome(&self, csn: Csn) -> Option<Result<()>> {
-        if self.options.durability == Durability::None && self.horizon.failure().is_none() {
+        if self.options.durability == Durability::None && self.is_prefix_published(csn) {
             return Some(Ok(()));
         }
         self.horizon.outcome(csn)
+    }
+
+    /// Waits until all commits up to that one are published; false if the log fails before. Between
+    /// taking a number and publishing it nobody waits for anything, but may have lost its processor.
+    fn is_prefix_published(&self, csn: Csn) -> bool {
+        loop {
+            if self.horizon.failure().is_some() {
+                return false;
+            }
+            let last = self.ring.published_prefix(self.horizon.get());
+            if last >= csn || planted(Plant::AcknowledgeBehindGap) {
+                return true;
+            }
+            yield_now();
+        }
     }
 
     /// Wakes one waiter among the commits that are not launched, if nothing is on its way: it will

@@ -1,6 +1,7 @@
 //! The log through its public face: what it keeps, what it refuses, and that nobody sleeps for ever.
 
 use crate::log::{Durability, Log, Options, Ticket, Worker, Writer};
+use crate::plant::Plant;
 use crate::{Csn, DatabaseId, Error, Result};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -294,6 +295,43 @@ fn a_voided_number_lets_those_behind_it_pass() {
     log.close().unwrap();
     let found = reopen(&disk, Path::new("log"), &options).unwrap();
     assert_eq!(found, BTreeMap::from([(2, b"behind the hole".to_vec())]));
+}
+
+/// At durability none, too, nobody is told of a commit that the next transaction would not see.
+fn acknowledges_behind_a_gap(plant: Option<Plant>) -> bool {
+    let options = Options {
+        durability: Durability::None,
+        ..Options::tiny()
+    };
+    let log = Log::create(
+        &simulated(),
+        Path::new("log"),
+        DatabaseId::random(),
+        options,
+    )
+    .unwrap();
+    let hole = log.reserve(100).unwrap().take();
+    let told = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            crate::plant::with(plant, || commit(&log, b"behind the hole").unwrap());
+            told.store(true, Ordering::SeqCst);
+        });
+        while !log.shared().ring.is_published(Csn(2)) {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let told_early = told.load(Ordering::SeqCst);
+        hole.void();
+        told_early
+    })
+}
+
+#[test]
+fn without_durability_a_commit_waits_for_those_before_it() {
+    assert!(!acknowledges_behind_a_gap(None));
+    let found = acknowledges_behind_a_gap(Some(Plant::AcknowledgeBehindGap));
+    assert!(found, "the planted bug is found");
 }
 
 #[test]
