@@ -98,6 +98,13 @@ impl Table {
         Arc::ptr_eq(&self.inner.tree, &other.inner.tree)
     }
 
+    /// True if any tree of the handle is gone or renewed. They are so one after another, and whoever met
+    /// the first need not find the tree of the rows among them yet.
+    pub(super) fn is_stale(&self) -> bool {
+        let mut trees = self.inner.indexes.iter().chain([&self.inner.tree]);
+        trees.any(|tree| tree.is_dropped())
+    }
+
     /// Fails if the handle is no longer good.
     #[inline]
     pub(super) fn check(&self) -> Result<()> {

@@ -80,7 +80,7 @@ impl Memory {
 
     /// The name of a table that was touched and whose handle is no longer good.
     fn stale(&self) -> Option<String> {
-        let stale = self.tables.iter().find(|table| table.check().is_err());
+        let stale = self.tables.iter().find(|table| table.is_stale());
         stale.map(|table| table.name().to_owned())
     }
 
