@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Runs a future to its end on this thread, each poll between [`Worker::pass_started`] and
 /// [`Worker::pass_ended`], so that stores whose commits wait for the end of a pass answer.
@@ -25,7 +26,11 @@ pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
         worker.pass_ended();
         match polled {
             Poll::Ready(output) => return output,
-            Poll::Pending => alarm.wait(worker),
+            Poll::Pending => {
+                // A future that stays ready for ever may wait for a socket's word.
+                worker.wait(Some(Duration::ZERO));
+                alarm.wait(worker);
+            }
         }
     }
 }

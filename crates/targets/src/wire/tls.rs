@@ -121,23 +121,20 @@ fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
 /// The roots of a file, or of the system; none of them is refused, since nothing could be verified.
 fn trusted(file: Option<&Path>) -> TargetResult<RootCertStore> {
     let mut store = RootCertStore::empty();
-    let place = match file {
-        Some(file) => {
-            let unread = |error: &dyn std::fmt::Display| {
-                let what = format!("root certificates of {}: {error}", file.display());
-                Failure::new(FailureKind::Limit, what)
-            };
-            let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
-            for certificate in read {
-                let certificate = certificate.map_err(|error| unread(&error))?;
-                store.add(certificate).map_err(|error| unread(&error))?;
-            }
-            file.display().to_string()
+    let place = if let Some(file) = file {
+        let unread = |error: &dyn std::fmt::Display| {
+            let what = format!("root certificates of {}: {error}", file.display());
+            Failure::new(FailureKind::Limit, what)
+        };
+        let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
+        for certificate in read {
+            let certificate = certificate.map_err(|error| unread(&error))?;
+            store.add(certificate).map_err(|error| unread(&error))?;
         }
-        None => {
-            store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            "this system".to_owned()
-        }
+        file.display().to_string()
+    } else {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        "this system".to_owned()
     };
     if store.is_empty() {
         let what = format!("there are no root certificates in {place}; name a file by root=");
