@@ -25,14 +25,14 @@ struct User {
     gid: u32,
 }
 
-/// A directory that was made, and removed again unless it is given up to a keeper.
+/// A directory that was made, and removed again unless a keeper does it.
 #[derive(Debug)]
 pub(super) struct Ground {
     directory: PathBuf,
     fallback: Option<String>,
     user: Option<User>,
     pub(super) port: u16,
-    given_up: bool,
+    kept: bool,
 }
 
 impl Ground {
@@ -63,7 +63,7 @@ impl Ground {
             fallback,
             user,
             port: free_port()?,
-            given_up: false,
+            kept: false,
         };
         if let Some(user) = user {
             let owned = chown(&ground.directory, Some(user.uid), Some(user.gid));
@@ -73,6 +73,11 @@ impl Ground {
             })?;
         }
         Ok(ground)
+    }
+
+    /// The directory.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// A path in the directory.
@@ -140,9 +145,13 @@ impl Ground {
         all
     }
 
-    /// The directory, why it is another than was asked for, and the user: to whoever removes it.
-    pub(super) fn give_up(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
-        self.given_up = true;
+    /// A keeper removes the directory from now on.
+    pub(super) fn is_kept(&mut self) {
+        self.kept = true;
+    }
+
+    /// The directory, why it is another than was asked for, and the user.
+    pub(super) fn into_parts(mut self) -> (PathBuf, Option<String>, Option<&'static str>) {
         (
             self.directory.clone(),
             self.fallback.take(),
@@ -153,7 +162,7 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        if !self.given_up && fs::remove_dir_all(&self.directory).is_err() {
+        if !self.kept && fs::remove_dir_all(&self.directory).is_err() {
             // The error that led here is being told; what stays bears our name and says whose it is.
         }
     }

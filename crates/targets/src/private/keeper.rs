@@ -8,25 +8,28 @@
 //! process group of their own, so that a Ctrl-C at the terminal reaches us first.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Says the server's number, waits for the end of its input, ends the server, removes the directory.
+/// Waits for a line, starts the server and says its number; waits for the end of its input, ends the
+/// server and removes the directory. Without that line it only removes.
 const SCRIPT: &str = r#"
 directory=$1 stop=$2
 shift 2
 cd "$directory" || exit 1
 HOME=$directory
 export HOME
-"$@" </dev/null >>server.log 2>&1 &
-server=$!
-echo "$server"
-exec >/dev/null
-read -r _
-kill -s "$stop" "$server" 2>/dev/null
-wait "$server" 2>/dev/null
+if read -r _; then
+  "$@" </dev/null >>server.log 2>&1 &
+  server=$!
+  echo "$server"
+  exec >/dev/null
+  read -r _
+  kill -s "$stop" "$server" 2>/dev/null
+  wait "$server" 2>/dev/null
+fi
 cd /
 rm -rf -- "$directory"
 "#;
@@ -39,13 +42,9 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Starts a server in a directory, which becomes the keeper's to remove.
-    pub(super) fn start(
-        directory: &Path,
-        stop: &str,
-        server: &[OsString],
-    ) -> Result<Keeper, String> {
-        let mut shell = Command::new("/bin/sh")
+    /// Gives a directory to a keeper, with the command of the server that is to stand there.
+    pub(super) fn of(directory: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
+        let shell = Command::new("/bin/sh")
             .args(["-c", SCRIPT, "syncline-keeper"])
             .arg(directory)
             .arg(stop)
@@ -56,13 +55,25 @@ impl Keeper {
             .process_group(0)
             .spawn()
             .map_err(|error| format!("/bin/sh cannot be run: {error}"))?;
+        Ok(Keeper { shell, server: 0 })
+    }
+
+    /// Starts the server.
+    pub(super) fn serve(&mut self) -> Result<(), String> {
+        let asked = self
+            .shell
+            .stdin
+            .as_mut()
+            .map(|input| input.write_all(b"\n"));
         let mut line = String::new();
-        let said = shell.stdout.take().map(BufReader::new);
-        let read = said.map_or(Ok(0), |mut said| said.read_line(&mut line));
-        let number = read.ok().and_then(|_length| line.trim().parse().ok());
-        let mut keeper = Keeper { shell, server: 0 };
-        keeper.server = number.ok_or("the server's process was not started")?;
-        Ok(keeper)
+        let said = self.shell.stdout.take().map(BufReader::new);
+        let read = said.map(|mut said| said.read_line(&mut line));
+        let number = match (asked, read) {
+            (Some(Ok(())), Some(Ok(_))) => line.trim().parse().ok(),
+            _ => None,
+        };
+        self.server = number.ok_or("the server's process was not started")?;
+        Ok(())
     }
 
     /// The server's process.

@@ -29,7 +29,7 @@ mod tests;
 mod wanted;
 
 pub use ground::FALLBACK;
-pub use wanted::{Product, Wanted};
+pub use wanted::{Product, Wanted, bytes, processors};
 
 use crate::error::Error;
 use ground::Ground;
@@ -91,15 +91,17 @@ impl Private {
             product: product.word(),
             what,
         };
-        let ground = Ground::prepare(wanted).map_err(failed)?;
+        let mut ground = Ground::prepare(wanted).map_err(failed)?;
         let recipe = product.recipe(wanted, &ground).map_err(failed)?;
+        let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
+        let mut keeper = Keeper::of(ground.directory(), recipe.stop, &command).map_err(failed)?;
+        ground.is_kept();
         for command in &recipe.prepares {
             ground.run(command).map_err(failed)?;
         }
-        let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
+        keeper.serve().map_err(failed)?;
         let (port, log) = (ground.port, ground.log());
-        let (directory, fallback, user) = ground.give_up();
-        let keeper = Keeper::start(&directory, recipe.stop, &command).map_err(failed)?;
+        let (directory, fallback, user) = ground.into_parts();
         let private = Private {
             product,
             urls: recipe.urls,
@@ -147,6 +149,11 @@ impl Private {
     /// The server's process.
     pub fn pid(&self) -> u32 {
         self.keeper.server()
+    }
+
+    /// True if the server has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.keeper.server_ended()
     }
 
     /// Waits until it can be met; the error says what it wrote into its log.

@@ -181,7 +181,7 @@ fn encoded(value: &str) -> String {
 }
 
 /// A number of bytes: `1048576`, `512k`, `512m`, `2g`.
-pub(crate) fn bytes(text: &str) -> Option<u64> {
+pub fn bytes(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let (digits, shift) = match lower.as_bytes().last()? {
         b'k' => (&lower[..lower.len() - 1], 10),
@@ -193,7 +193,8 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
     number.checked_mul(1 << shift)
 }
 
-fn processors(text: &str) -> Option<String> {
+/// A list of processors: `0`, `0-1`, `0,2`.
+pub fn processors(text: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
     let sane = text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(plain);
     sane.then(|| text.to_owned())
