@@ -49,6 +49,8 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),
+        Verb::Observe(args) => commands::observe(&args, shelf),
+        Verb::Clean(args) => commands::clean(&args, shelf),
         Verb::Private(args) => commands::private(&args),
         Verb::Ycsb(args) => doors::ycsb(&args, shelf),
         Verb::Pgbench(args) => doors::pgbench(&args, shelf),

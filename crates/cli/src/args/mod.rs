@@ -2,6 +2,7 @@
 
 mod compare;
 mod list;
+mod observe;
 mod pgbench;
 mod private;
 mod probe;
@@ -15,6 +16,7 @@ mod ycsb;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
+pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use pgbench::PgbenchArgs;
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};

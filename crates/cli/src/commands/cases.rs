@@ -83,6 +83,16 @@ fn choice(
 }
 
 impl Choice {
+    /// What is run.
+    pub(super) fn workload(&self) -> &AnyWorkload {
+        &self.workload
+    }
+
+    /// By how many clients.
+    pub(super) fn clients(&self) -> usize {
+        self.plan.clients
+    }
+
     /// With what the laboratory itself costs a transaction of it.
     pub(super) fn calibrated<S: Shelf>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
         let null = shelf.open("null")?;

@@ -196,6 +196,37 @@ pub(super) fn counts(run: &RunRecord) -> String {
     text
 }
 
+/// What the store itself counted around the run.
+pub(super) fn counters(run: &RunRecord) -> String {
+    let Some(counters) = &run.end.counters else {
+        return String::new();
+    };
+    let mut grid = Grid::new(&[
+        ("By the store's own counters", Side::Left),
+        ("", Side::Right),
+        ("read by, or why not", Side::Left),
+    ]);
+    for counter in counters {
+        let show = super::observation::shown(&counter.unit);
+        let grown = units::or_unknown(counter.grown.map(|grown| grown as f64), show);
+        let how = counter.reason.as_ref().map_or_else(
+            || counter.said_by.clone(),
+            |why| format!("not available: {why}"),
+        );
+        let meaning = counter.meaning.replace('_', " ");
+        grid.row(vec![format!("  {meaning} ({})", counter.name), grown, how]);
+    }
+    let mut text = format!("\n{}", grid.render_wrapped());
+    if let Some(commits) = run.end.commits_per_sync_by_store {
+        let sentence = format!(
+            "commits per sync, by these counters: {}",
+            units::figure(commits)
+        );
+        text += &prose::wrapped("  ", &sentence);
+    }
+    text
+}
+
 fn times_grid(heading: &'static str) -> Grid {
     Grid::new(&[
         (heading, Side::Left),

@@ -55,7 +55,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         serves,
         stop: "KILL",
         urls: vec![format!(
-            "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&jars={}",
+            "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&driver={}",
             wanted.options("?"),
             class_path.join(":")
         )],

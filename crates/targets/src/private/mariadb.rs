@@ -52,12 +52,12 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
     let mut urls = vec![format!(
-        "mysql://root@127.0.0.1:{port}/{}",
+        "mariadb://root@127.0.0.1:{port}/{}",
         wanted.options("?")
     )];
     if has_socket {
         urls.push(format!(
-            "mysql://root@/{}&socket={socket}",
+            "mariadb://root@/{}&socket={socket}",
             wanted.options("?")
         ));
     }
