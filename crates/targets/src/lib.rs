@@ -27,10 +27,13 @@ mod home;
 pub mod lmdb;
 pub mod null;
 mod path;
+pub mod postgres;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
+pub mod server;
+pub mod sql;
 pub mod sqlite;
 mod stores;
 mod url;

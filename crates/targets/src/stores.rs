@@ -10,10 +10,12 @@ use crate::fjall;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::null::Null;
+use crate::postgres;
 #[cfg(feature = "redb")]
 use crate::redb;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
+use crate::server::expanded;
 use crate::sqlite;
 use crate::url::{Listing, Url};
 
@@ -42,6 +44,10 @@ const STORES: &[Store] = &[
     Store {
         listing: sqlite::LISTING,
         open: sqlite::open,
+    },
+    Store {
+        listing: postgres::LISTING,
+        open: postgres::open,
     },
     #[cfg(feature = "lmdb")]
     Store {
@@ -73,7 +79,8 @@ pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
 impl AnyTarget {
     /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
-        let url = Url::parse(url)?;
+        let url = expanded(url, |name| std::env::var(name).ok())?;
+        let url = Url::parse(&url)?;
         let store = STORES.iter().find(|store| store.listing.name == url.name);
         let store = store.ok_or_else(|| {
             let known: Vec<_> = listings().map(|listing| listing.name).collect();
