@@ -2,6 +2,7 @@
 
 use super::facts;
 use super::line::Lines;
+use super::live::lively;
 use crate::args::{LineArg, ObserveArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
@@ -16,7 +17,8 @@ use syncline_targets::server::shown;
 
 /// Watches a server and reports.
 pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
-    let target = shelf.open(&args.url)?;
+    // Others who work there are what is looked at.
+    let target = shelf.open(&lively(&args.url, true))?;
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     let identity = facts::identity("observation", 0);
     let writer = Writer::create_observation(&args.runs, &identity, &name)?;

@@ -120,25 +120,28 @@ fn counters(counters: &[CounterFigures], span_ns: u64) -> String {
         ("The store's own counters", Side::Left),
         ("grown by", Side::Right),
         ("a second", Side::Right),
-        ("read by, or why not", Side::Left),
+        ("", Side::Left),
     ]);
     let seconds = (span_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
-    for counter in counters {
+    // How each was read, and what else the store counts, stand in the record.
+    for counter in counters.iter().filter(|counter| counter.meaning != "other") {
         let show = shown(&counter.unit);
         let grown = counter.grown.map(|grown| grown as f64);
-        let how = counter.reason.as_ref().map_or_else(
-            || counter.said_by.clone(),
-            |why| format!("not available: {why}"),
-        );
         let meaning = counter.meaning.replace('_', " ");
         grid.row(vec![
             format!("  {meaning} ({})", counter.name),
             units::or_unknown(grown, show),
             units::or_unknown(grown.map(|grown| grown / seconds), show),
-            how,
+            unavailable(counter),
         ]);
     }
     format!("\n{}", grid.render_wrapped())
+}
+
+/// Why a counter has not grown by a known amount; empty if it has.
+pub(super) fn unavailable(counter: &CounterFigures) -> String {
+    let why = counter.reason.as_ref();
+    why.map_or_else(String::new, |why| format!("not available: {why}"))
 }
 
 /// How values of a unit are shown.

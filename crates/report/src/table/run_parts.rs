@@ -204,17 +204,15 @@ pub(super) fn counters(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[
         ("By the store's own counters", Side::Left),
         ("", Side::Right),
-        ("read by, or why not", Side::Left),
+        ("", Side::Left),
     ]);
-    for counter in counters {
+    // How each was read, and what else the store counts, stand in the record.
+    for counter in counters.iter().filter(|counter| counter.meaning != "other") {
         let show = super::observation::shown(&counter.unit);
         let grown = units::or_unknown(counter.grown.map(|grown| grown as f64), show);
-        let how = counter.reason.as_ref().map_or_else(
-            || counter.said_by.clone(),
-            |why| format!("not available: {why}"),
-        );
+        let why = super::observation::unavailable(counter);
         let meaning = counter.meaning.replace('_', " ");
-        grid.row(vec![format!("  {meaning} ({})", counter.name), grown, how]);
+        grid.row(vec![format!("  {meaning} ({})", counter.name), grown, why]);
     }
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = run.end.commits_per_sync_by_store {
