@@ -21,13 +21,15 @@ pub enum Meaning {
     SyncTime,
     /// Time spent in writes to the log.
     WriteTime,
+    /// Time that transactions waited for one another's locks.
+    LockWaitTime,
     /// Something else that the store counts.
     Other,
 }
 
 impl Meaning {
     /// Every meaning that the laboratory computes with, in the order of tables.
-    pub const ALL: [Meaning; 7] = [
+    pub const ALL: [Meaning; 8] = [
         Meaning::Commits,
         Meaning::Aborts,
         Meaning::LogSyncs,
@@ -35,6 +37,7 @@ impl Meaning {
         Meaning::LogBytes,
         Meaning::SyncTime,
         Meaning::WriteTime,
+        Meaning::LockWaitTime,
     ];
 
     /// The stable name in records.
@@ -47,6 +50,7 @@ impl Meaning {
             Meaning::LogBytes => "log_bytes",
             Meaning::SyncTime => "sync_time",
             Meaning::WriteTime => "write_time",
+            Meaning::LockWaitTime => "lock_wait_time",
             Meaning::Other => "other",
         }
     }
@@ -55,7 +59,9 @@ impl Meaning {
     pub fn unit(self) -> CounterUnit {
         match self {
             Meaning::LogBytes => CounterUnit::Bytes,
-            Meaning::SyncTime | Meaning::WriteTime => CounterUnit::Nanoseconds,
+            Meaning::SyncTime | Meaning::WriteTime | Meaning::LockWaitTime => {
+                CounterUnit::Nanoseconds
+            }
             Meaning::Commits
             | Meaning::Aborts
             | Meaning::LogSyncs

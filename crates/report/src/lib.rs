@@ -11,6 +11,7 @@ pub mod compare;
 mod error;
 mod finding;
 pub mod html;
+mod licence;
 mod published;
 pub mod record;
 pub mod stats;
@@ -20,3 +21,4 @@ pub mod units;
 
 pub use error::{Error, Result};
 pub use finding::{Finding, count_finding, findings, rate_finding};
+pub use licence::licence_notice;

@@ -1,6 +1,7 @@
 //! From what workers and meters left behind to a result.
 
 use crate::bounds;
+use crate::counters::{StoreCounter, lock_wait_share};
 use crate::fairness::fairness;
 use crate::measure::{Measured, Why};
 use crate::meter::{Meter, add, distribution};
@@ -12,16 +13,23 @@ use crate::warning::Warning;
 use crate::warning_rules::warnings;
 use hdrhistogram::Histogram;
 use syncline_contract::{Check, Counts, Failure, OwnFigure, StoreProcess, Workload};
-use syncline_metering::clock;
+use syncline_metering::{Nanos, clock};
 
-/// The result, with the checks made after it.
+/// What was asked of the store before and after.
+pub(crate) struct Around {
+    pub counters: Vec<StoreCounter>,
+    pub round_trip_ns: Option<Nanos>,
+    pub checks: Vec<Check>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The result, with what was asked around it.
 pub(crate) fn assemble<W: Workload>(
     head: RunHead,
     workload: &W,
     mut measured: Measured<W>,
     sampler: &Sampler,
-    checks: Vec<Check>,
-    more: Vec<Warning>,
+    around: Around,
 ) -> RunResult {
     let operations = head.plan.operations;
     let meter = merged(workload, operations, &measured);
@@ -43,14 +51,16 @@ pub(crate) fn assemble<W: Workload>(
         } else {
             Vec::new()
         },
-        per_commit: per_commit(&measured, sampler),
+        per_commit: per_commit(&measured, sampler, &around.counters),
         figures: own_figures(workload, &meter, seconds),
         internals: std::mem::take(&mut measured.internals),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
-        saturation: saturation(figures(&head, &measured, sampler, &meter)),
+        saturation: saturation(figures(&head, &measured, sampler, &meter, &around)),
+        counters: around.counters,
+        round_trip_ns: around.round_trip_ns,
         fairness: fairness(&measured.reports),
         intervals: measured.intervals,
-        checks,
+        checks: around.checks,
         warnings: Vec::new(),
         stopped_by: stop_reason(workload, measured.stopped_by),
         reconnects: meter.reconnects,
@@ -58,7 +68,7 @@ pub(crate) fn assemble<W: Workload>(
     };
     result.checks.extend(bounds::judge(workload, &meter));
     result.warnings = warnings(&result);
-    result.warnings.extend(more);
+    result.warnings.extend(around.warnings);
     result
 }
 
@@ -128,6 +138,7 @@ fn figures<W: Workload>(
     measured: &Measured<W>,
     sampler: &Sampler,
     meter: &Meter,
+    around: &Around,
 ) -> SaturationFigures {
     let (before, now) = &measured.span;
     let machine = sampler.between(before, now);
@@ -167,8 +178,19 @@ fn figures<W: Workload>(
             let writes = now.writes.saturating_sub(before.writes) as f64;
             share(reads, reads + writes)
         }),
-        round_trip_share: None,
+        round_trip_share: around
+            .round_trip_ns
+            .zip(usual_service_ns(meter))
+            .and_then(|(trip, service)| share(trip as f64, service as f64)),
+        lock_wait_share: lock_wait_share(&around.counters, measured, head.client.clients),
     }
+}
+
+/// Half of the transactions of the type that committed most took at most this.
+fn usual_service_ns(meter: &Meter) -> Option<Nanos> {
+    let kinds = meter.kinds.iter();
+    let most = kinds.max_by_key(|kind| kind.outcomes.committed)?;
+    distribution(&most.service).map(|times| times.p50)
 }
 
 /// A part of a whole, 0 to 1; none without a whole.

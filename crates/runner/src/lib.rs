@@ -15,6 +15,7 @@ mod bounds;
 mod calibrate;
 mod client_loop;
 mod control;
+mod counters;
 mod error;
 mod executor;
 mod fairness;
@@ -23,6 +24,7 @@ mod live;
 mod load;
 mod measure;
 mod meter;
+mod observe;
 mod observer;
 mod per_commit;
 mod pin;
@@ -38,8 +40,10 @@ mod watch;
 mod worker;
 
 pub use calibrate::{Calibration, calibrate};
+pub use counters::{StoreCounter, commits_per_sync};
 pub use error::Error;
 pub use executor::ask;
+pub use observe::{Observation, ObservePlan, ObservedInterval, observe};
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
 pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat};
@@ -50,13 +54,14 @@ pub use result::{
 };
 pub use run::run;
 pub use saturation::{
-    BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, READS, ROUND_TRIP, Saturation,
+    BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS, ROUND_TRIP, Saturation,
     SaturationFigures, THRESHOLDS, Threshold, saturation,
 };
 // What a result holds of the seam, for crates that show results and know no store.
 pub use syncline_contract::{
-    Cause, Check, CheckOutcome, ClientModel, Durability, Evidence, Failure, FailureKind, Internal,
-    Isolation, LogPlace, OwnFigure, Setting, StoreProcess, Unit,
+    Cause, Check, CheckOutcome, ClientModel, CounterUnit, Durability, Evidence, Failure,
+    FailureKind, IntendedOperation, Intent, Internal, Isolation, LogPlace, Meaning, Observed,
+    OwnFigure, Setting, StoreProcess, Unit,
 };
 pub use syncline_meters::{Machine, Place};
 pub use warning::Warning;

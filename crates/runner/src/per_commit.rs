@@ -4,17 +4,22 @@
 //! readings, at the ends of the measured span. Processor time is divided by all commits from the start
 //! of the clients to the end of the drain, warm-up included: threads tell it when they end.
 
+use crate::counters::{StoreCounter, grown_of};
 use crate::measure::Measured;
 use crate::result::{Counted, PerCommit};
 use crate::sampler::Sampler;
-use syncline_contract::{StoreProcess, Workload};
+use syncline_contract::{Meaning, StoreProcess, Workload};
 use syncline_meters::{BlockCounts, SYNCS_SOURCE, SYSTEM_CALLS_SOURCE};
 
 /// The share of flushes that may be others' where flushes stand in for syncs.
 const OTHERS: f64 = 0.1;
 
 /// Everything of [`PerCommit`].
-pub(crate) fn per_commit<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> PerCommit {
+pub(crate) fn per_commit<W: Workload>(
+    measured: &Measured<W>,
+    sampler: &Sampler,
+    counters: &[StoreCounter],
+) -> PerCommit {
     let commits = measured.commits_in_span as f64;
     let (before, now) = &measured.span;
     let calls = |pick: fn(&syncline_meters::SyncCounts) -> u64, source: &str| match (
@@ -30,7 +35,8 @@ pub(crate) fn per_commit<W: Workload>(measured: &Measured<W>, sampler: &Sampler)
         syncs: if syncs.value.is_some() {
             syncs
         } else {
-            flushes_for_syncs(measured, sampler, &syncs.source)
+            by_the_store(measured, counters, &syncs.source)
+                .unwrap_or_else(|| flushes_for_syncs(measured, sampler, &syncs.source))
         },
         synced_writes: match now.synced_writes.zip(before.synced_writes) {
             Some((now, before)) => {
@@ -94,6 +100,23 @@ fn disk<W: Workload>(
     let source = format!("{what} of the whole disk {device}, whoever asked for them");
     let count = now.saturating_sub(before) as f64;
     by_commits(count, measured.commits_in_span as f64, source)
+}
+
+/// Where the kernel does not count syncs, the store's own counter may.
+fn by_the_store<W: Workload>(
+    measured: &Measured<W>,
+    counters: &[StoreCounter],
+    refusal: &str,
+) -> Option<Counted> {
+    let syncs = grown_of(counters, Meaning::LogSyncs)? as f64;
+    let of = |counter: &&StoreCounter| counter.meaning == Meaning::LogSyncs;
+    let name = &counters.iter().find(of)?.name;
+    let source = format!(
+        "syncs of the log by the store's own counter {name}, warm-up and drain included; not counted \
+         from outside: {refusal}"
+    );
+    let commits = measured.commits_in_whole as f64;
+    Some(by_commits(syncs, commits, source))
 }
 
 /// Where syncs cannot be counted, flushes tell only as long as nobody's flushes merge: one client.

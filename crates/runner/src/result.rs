@@ -7,11 +7,13 @@
 //!    from the outcomes by what was under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
+use crate::counters::StoreCounter;
 use crate::plan::RunPlan;
 use crate::saturation::Saturation;
 use crate::warning::Warning;
 use syncline_contract::{
-    Check, ClientModel, Evidence, FailureKind, Internal, LogPlace, OwnFigure, StoreProcess, Unit,
+    Check, ClientModel, Evidence, FailureKind, Intent, Internal, LogPlace, OwnFigure, StoreProcess,
+    Unit,
 };
 use syncline_metering::Nanos;
 use syncline_meters::{Machine, Place};
@@ -46,6 +48,8 @@ pub struct TargetFacts {
     pub log_place: LogPlace,
     /// Whose system calls are counted as the store's.
     pub process: StoreProcess,
+    /// What it does for the workload's plan, in its own language.
+    pub intent: Intent,
 }
 
 /// The workload as it described itself.
@@ -97,6 +101,10 @@ pub struct RunResult {
     pub figures: Vec<OwnFigure>,
     /// What the store counted and timed inside itself in the measured span, if it does.
     pub internals: Vec<Internal>,
+    /// The store's own counters around the run; empty if it keeps none.
+    pub counters: Vec<StoreCounter>,
+    /// How long an empty request takes to the store and back; none for a store in this process.
+    pub round_trip_ns: Option<Nanos>,
     /// The processor time a transaction cost its workers (the store's part included where the store is
     /// a library), warm-up and drain included. The waiting loop of an open loop is taken off.
     pub client_cpu_ns_per_transaction: Option<f64>,

@@ -5,7 +5,8 @@
 //! they are loaded to the end, and what was reopened is never removed.
 
 use crate::admit::admit;
-use crate::assemble::assemble;
+use crate::assemble::{Around, assemble};
+use crate::counters::Asked;
 use crate::error::Error;
 use crate::executor::block_on;
 use crate::kept::Ground;
@@ -20,7 +21,8 @@ use crate::worker::Report;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{
-    Check, CheckOutcome, Client, Evidence, Failure, LogPlace, Stop, Target, TargetResult, Workload,
+    Check, CheckOutcome, Client, Evidence, Failure, Intent, LogPlace, Stop, Target, TargetResult,
+    Workload,
 };
 use syncline_metering::clock;
 use syncline_meters::{Machine, Place};
@@ -132,7 +134,9 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             evidence.map_err(|source| self.failed("its settings were read back", source))?;
         // After `create`, which knows where the log is; before any worker, so that all are counted.
         let sampler = Sampler::new(self.target.process(), self.place());
-        let head = self.head(began_wall_ns, evidence, reopened, &sampler);
+        let intent = self.target.intent(&self.ground.plan, self.plan.clients);
+        let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
+        let head = self.head(began_wall_ns, evidence, intent, reopened, &sampler);
         self.go_on("its tables were made")?;
         if !reopened {
             let (target, workload) = (self.target, self.workload);
@@ -140,6 +144,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             self.ground.mark(target)?;
             *keeps = self.plan.reuse;
         }
+        let mut asked = Asked::before(self.target);
         self.observer.event(Event::Started(&head));
         let crew = Crew {
             target: self.target,
@@ -152,16 +157,23 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             observer: self.observer,
         };
         let mut measured = crew.measure()?;
+        let counters = asked.after(self.target);
         self.observer.event(Event::Checking);
         let (checks, warning) = self.check(&mut measured);
-        let more = warning.into_iter().collect();
+        let refusals = asked.refusals.into_iter();
+        let refusals = refusals.map(|why| Warning::NotAnswered { why });
+        let more = warning.into_iter().chain(refusals).collect();
         Ok(assemble(
             head,
             self.workload,
             measured,
             &sampler,
-            checks,
-            more,
+            Around {
+                counters,
+                round_trip_ns: asked.round_trip_ns,
+                checks,
+                warnings: more,
+            },
         ))
     }
 
@@ -183,6 +195,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         &self,
         began_wall_ns: u64,
         evidence: Evidence,
+        intent: Intent,
         reopened: bool,
         sampler: &Sampler,
     ) -> RunHead {
@@ -195,6 +208,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 evidence,
                 log_place: self.target.log_place(),
                 process: self.target.process(),
+                intent,
             },
             workload: WorkloadFacts {
                 name: self.workload.name().to_owned(),

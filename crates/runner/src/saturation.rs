@@ -61,6 +61,9 @@ pub struct SaturationFigures {
     pub read_share: Option<f64>,
     /// The round trip to the store over the service time of a transaction, 0 to 1.
     pub round_trip_share: Option<f64>,
+    /// Share of the clients' time that they waited for one another's locks, by the store's own
+    /// account, 0 to 1.
+    pub lock_wait_share: Option<f64>,
 }
 
 /// One threshold of a verdict.
@@ -78,6 +81,8 @@ pub const BUSY: f64 = 0.9;
 pub const LABORATORY: f64 = 0.5;
 /// The share of conflicted tries at which transactions are in one another's way.
 pub const CONFLICTS: f64 = 0.3;
+/// The share of the clients' time at which their waits for locks are the limit.
+pub const LOCK_WAITS: f64 = 0.5;
 /// The share of the sync line at which syncs are the limit.
 pub const LINE: f64 = 0.7;
 /// The share of the time at which a disk counts as busy: then it is the largest part of what a lone
@@ -89,7 +94,7 @@ pub const READS: f64 = 0.5;
 pub const ROUND_TRIP: f64 = 0.7;
 
 /// Every threshold, as the record prints them.
-pub const THRESHOLDS: [Threshold; 8] = [
+pub const THRESHOLDS: [Threshold; 9] = [
     Threshold {
         figure: "workers_busy",
         at_least: BUSY,
@@ -121,6 +126,10 @@ pub const THRESHOLDS: [Threshold; 8] = [
     Threshold {
         figure: "round_trip_share",
         at_least: ROUND_TRIP,
+    },
+    Threshold {
+        figure: "lock_wait_share",
+        at_least: LOCK_WAITS,
     },
 ];
 
@@ -160,6 +169,11 @@ fn judge(figures: &SaturationFigures) -> (Bound, String) {
     if reached(figures.conflict_share, CONFLICTS) {
         let share = percent(figures.conflict_share);
         return (Bound::Lock, format!("{share} of the tries conflicted"));
+    }
+    if reached(figures.lock_wait_share, LOCK_WAITS) {
+        let share = percent(figures.lock_wait_share);
+        let reason = format!("clients waited for one another's locks {share} of their time");
+        return (Bound::Lock, reason);
     }
     if let Some(found) = disk(figures) {
         return found;
@@ -270,6 +284,10 @@ mod tests {
         assert_eq!(
             verdict(|figures| figures.conflict_share = Some(0.29)),
             Bound::Nothing
+        );
+        assert_eq!(
+            verdict(|figures| figures.lock_wait_share = Some(0.6)),
+            Bound::Lock
         );
         assert_eq!(
             verdict(|figures| figures.line_share = Some(0.8)),

@@ -80,6 +80,11 @@ pub enum Warning {
         /// Why.
         why: String,
     },
+    /// The store did not say its counters or how far away it is.
+    NotAnswered {
+        /// Why.
+        why: String,
+    },
     /// What the run made could not be removed.
     NotRemoved {
         /// Why.
@@ -105,6 +110,7 @@ impl Warning {
             Warning::Reconnected { .. } => "reconnected",
             Warning::TooManyWorkers { .. } => "too_many_workers",
             Warning::ChecksNotMade { .. } => "checks_not_made",
+            Warning::NotAnswered { .. } => "not_answered",
             Warning::NotRemoved { .. } => "not_removed",
         }
     }
@@ -147,6 +153,9 @@ impl Warning {
                 format!("{workers} workers share {cores} processors")
             }
             Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
+            Warning::NotAnswered { why } => {
+                format!("the store did not answer what it was asked around the run: {why}")
+            }
             Warning::NotRemoved { why } => {
                 format!("what the run made in the store was not removed: {why}")
             }
@@ -184,6 +193,7 @@ impl Warning {
             }
             Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
             Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",
+            Warning::NotAnswered { .. } => "its counters or its round trip stay unknown",
             Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",
         }
     }

@@ -10,6 +10,7 @@ use crate::fjall;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::null::Null;
+use crate::postgres;
 #[cfg(feature = "redb")]
 use crate::redb;
 #[cfg(feature = "rocksdb")]
@@ -43,6 +44,10 @@ const STORES: &[Store] = &[
     Store {
         listing: sqlite::LISTING,
         open: sqlite::open,
+    },
+    Store {
+        listing: postgres::LISTING,
+        open: postgres::open,
     },
     #[cfg(feature = "lmdb")]
     Store {

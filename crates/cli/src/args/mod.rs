@@ -2,7 +2,9 @@
 
 mod compare;
 mod list;
+mod observe;
 mod pgbench;
+mod private;
 mod probe;
 mod run;
 mod show;
@@ -14,7 +16,9 @@ mod ycsb;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
+pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use pgbench::PgbenchArgs;
+pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
 pub(crate) use show::ShowArgs;

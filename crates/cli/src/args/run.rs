@@ -116,6 +116,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief")]
     pub(crate) line: LineArg,
 
+    /// Print what would be done: statements, settings, connections, bytes; touch nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Run although others work on the server
+    #[arg(long)]
+    pub(crate) live: bool,
+
+    /// What to call the store in records, in place of its name and version
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alias: Option<String>,
+
     /// Where records go
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,

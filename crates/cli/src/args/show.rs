@@ -27,6 +27,10 @@ pub(crate) struct ShowArgs {
     #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html"])]
     pub(crate) source: Option<SourceArg>,
 
+    /// Print what the stores were told, in their own languages
+    #[arg(long, conflicts_with_all = ["json", "html", "source"])]
+    pub(crate) statements: bool,
+
     /// Remove hosts, paths, serial numbers and user names
     #[arg(long)]
     pub(crate) share: bool,

@@ -53,6 +53,10 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_name = "SEED", default_value_t = 42)]
     pub(crate) seed: u64,
 
+    /// Run although others work on the servers
+    #[arg(long)]
+    pub(crate) live: bool,
+
     /// Where records and report go
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// How long the laboratory's own cost is measured.
@@ -82,6 +83,16 @@ fn choice(
 }
 
 impl Choice {
+    /// What is run.
+    pub(super) fn workload(&self) -> &AnyWorkload {
+        &self.workload
+    }
+
+    /// By how many clients.
+    pub(super) fn clients(&self) -> usize {
+        self.plan.clients
+    }
+
     /// With what the laboratory itself costs a transaction of it.
     pub(super) fn calibrated<S: Shelf>(mut self, shelf: &S) -> Result<Choice, CannotRun> {
         let null = shelf.open("null")?;
@@ -109,7 +120,7 @@ pub(super) fn cases(
     let mut cases: Vec<Planned> = Vec::new();
     for choice in choices {
         for (url, log_place) in urls.iter().zip(places) {
-            let mut name = url.clone();
+            let mut name = shown(url);
             if !choice.words.is_empty() {
                 name = format!("{name}, {}", choice.words);
             }

@@ -34,7 +34,8 @@ pub(crate) fn run<T: Target, W: Workload>(
     };
     let given = RunGiven {
         identity: facts::identity("run", 1),
-        url: Some(url.to_owned()),
+        url: Some(syncline_targets::server::shown(url)),
+        alias: None,
         host: facts::host(),
         repeat: 1,
         interleave: false,

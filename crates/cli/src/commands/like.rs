@@ -11,8 +11,8 @@ use syncline_report::record::{self, Record, RunRecord};
 pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
     let old = match record::read(&args.like)? {
         Record::Run(run) => *run,
-        Record::Probe(_) => {
-            let what = "is the record of a probe; --like takes the record of a run";
+        Record::Probe(_) | Record::Observation(_) => {
+            let what = "is no record of a run, which --like takes";
             return Err(CannotRun(format!("{} {what}", args.like.display())));
         }
     };
@@ -59,6 +59,9 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         } else {
             LineArg::None
         },
+        dry_run: false,
+        live: false,
+        alias: None,
         runs: args.runs.clone(),
         json: args.json,
     })

@@ -119,8 +119,8 @@ pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> Sync
 fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
     match record::read(path)? {
         Record::Probe(probe) => Ok(*probe),
-        Record::Run(_) => {
-            let what = "is the record of a run; --line takes the record of a probe";
+        Record::Run(_) | Record::Observation(_) => {
+            let what = "is no record of a probe, which --line takes";
             Err(CannotRun(format!("{} {what}", path.display())))
         }
     }

@@ -1,7 +1,9 @@
 //! `syncline run WORKLOAD --on TARGET...`.
 
 use super::cases::{self, Choice};
+use super::dry_run::dry_run;
 use super::line::Lines;
+use super::live::lively;
 use super::series::{self, Series};
 use crate::args::RunArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
@@ -31,6 +33,9 @@ pub(crate) fn run_with<S: Shelf>(
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
     let urls = urls(args, shelf)?;
+    if args.dry_run {
+        return dry_run(&choices, &urls, args, shelf);
+    }
     let places = places(shelf, &urls)?;
     estimate(args, choices.len(), &urls, &places);
     let mut lines = Lines::before(&args.line, &places)?;
@@ -46,6 +51,7 @@ pub(crate) fn run_with<S: Shelf>(
         },
         runs: &args.runs,
         survey: None,
+        alias: args.alias.clone(),
         first_number: 1,
     };
     let bar = terminal::Progress::new(series::tenths(&cases, args.repeat));
@@ -92,7 +98,7 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
 
 fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
     match (args.on.is_empty(), shelf.own()) {
-        (false, _) => Ok(args.on.clone()),
+        (false, _) => Ok(args.on.iter().map(|url| lively(url, args.live)).collect()),
         (true, Some(own)) => Ok(vec![own.to_owned()]),
         (true, None) => Err(CannotRun::because(
             "no target was named: say --on TARGET, such as --on sqlite (see syncline list targets)",

@@ -13,6 +13,7 @@ use syncline_metering::clock;
 use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::units;
 use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// One case: a target and a plan.
@@ -35,6 +36,8 @@ pub(super) struct Planned {
 pub(super) struct Series<'s> {
     pub(super) repetitions: usize,
     pub(super) turns: Turns,
+    /// What to call the stores in place of their names and versions.
+    pub(super) alias: Option<String>,
     /// Where records go.
     pub(super) runs: &'s Path,
     /// The id of the survey they belong to.
@@ -61,6 +64,16 @@ pub(super) struct SeriesResult {
 }
 
 impl Series<'_> {
+    /// The identity of a record; under an alias without the command, which names the product.
+    fn identity(&self, number: u64) -> Identity {
+        let fresh = facts::identity("run", number);
+        Identity {
+            survey: self.survey.clone(),
+            command: fresh.command.clone().filter(|_| self.alias.is_none()),
+            ..fresh
+        }
+    }
+
     /// Runs the cases in their turns.
     pub(super) fn run<S: Shelf>(
         &self,
@@ -156,11 +169,9 @@ impl<'s> Scribe<'s> {
             .zip(cases)
             .map(|(number, case)| Note {
                 given: RunGiven {
-                    identity: Identity {
-                        survey: series.survey.clone(),
-                        ..facts::identity("run", number)
-                    },
-                    url: Some(case.url.clone()),
+                    identity: series.identity(number),
+                    url: Some(shown(&case.url)),
+                    alias: series.alias.clone(),
                     host: facts::host(),
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,

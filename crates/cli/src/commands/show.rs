@@ -21,6 +21,10 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         terminal::note(&format!("wrote {}", path.display()));
     } else if let Some(source) = args.source {
         terminal::print(&table::as_published(source.into(), &records)?)?;
+    } else if args.statements {
+        for run in records.iter().filter_map(Record::as_run) {
+            terminal::print(&table::statements(run))?;
+        }
     } else if args.json {
         terminal::print(&(record::json(&records) + "\n"))?;
     } else {

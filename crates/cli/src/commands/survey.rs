@@ -192,6 +192,7 @@ fn run_rungs<S: Shelf>(
             .map(|entry| planned(args, workload, entry, *clients, probes))
             .collect();
         let series = Series {
+            alias: None,
             repetitions: args.slices,
             turns: Turns::Interleaved,
             runs: &args.runs,

@@ -1,6 +1,7 @@
 //! Which stores a survey looks at, in which directories, on which rungs.
 
 use super::facts;
+use super::live::lively;
 use crate::args::SurveyArgs;
 use crate::exit::CannotRun;
 use crate::shelf::Shelf;
@@ -47,8 +48,9 @@ pub(super) fn choose<S: Shelf>(
             entries.push(entry(args, shelf, &url)?);
         }
     }
-    for url in args.on.iter().map(String::as_str).chain(shelf.own()) {
-        let entry = entry(args, shelf, url)?;
+    let named = args.on.iter().map(|url| lively(url, args.live));
+    for url in named.chain(shelf.own().map(str::to_owned)) {
+        let entry = entry(args, shelf, &url)?;
         if let LogPlace::Directory(directory) = &entry.log_place
             && !directories.contains(directory)
         {

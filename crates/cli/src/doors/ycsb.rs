@@ -68,6 +68,9 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let defaults = RunPlan::default();
     RunArgs {
+        dry_run: false,
+        live: false,
+        alias: None,
         on: vec![url.to_owned()],
         clients: meant.threads,
         workers: None,

@@ -68,6 +68,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
                     (match record {
                         Record::Run(run) => run.title(),
                         Record::Probe(probe) => format!("probe of {}", probe.body.directory),
+                        Record::Observation(seen) => format!("observed {}", seen.body.target.name),
                     })
                     " " code { (record.identity().id) }
                 }
@@ -75,6 +76,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
                     (match record {
                         Record::Run(run) => table::run(run),
                         Record::Probe(probe) => table::probe(probe, Detail::Wide),
+                        Record::Observation(seen) => table::observation(seen),
                     })
                 }
             }

@@ -89,6 +89,7 @@ fn origin(record: &Record) -> String {
     let machine = match record {
         Record::Run(run) => &run.head.machine,
         Record::Probe(probe) => &probe.body.machine,
+        Record::Observation(seen) => &seen.body.machine,
     };
     let identity = record.identity();
     let when = identity.started.replace('T', " ").replace('Z', " UTC");

@@ -121,6 +121,27 @@ described! {
         pub mean_ns: Option<f64>,
     }
 
+    /// A counter of the store's own, before the first client connected and after the last had gone.
+    pub struct CounterFigures {
+        /// What it tells: `commits`, `aborts`, `log_syncs`, `log_writes`, `log_bytes`, `sync_time`,
+        /// `write_time`, `lock_wait_time` or `other`.
+        pub meaning: String,
+        /// The store's own name for it.
+        pub name: String,
+        /// "count", "bytes" or "ns".
+        pub unit: String,
+        /// Its value before; null if it was not available.
+        pub before: Option<u64>,
+        /// Its value after; null if it was not available.
+        pub after: Option<u64>,
+        /// By how much it grew, whoever worked there; null if that is not known.
+        pub grown: Option<u64>,
+        /// Why that is not known; null if it is.
+        pub reason: Option<String>,
+        /// How it was read.
+        pub said_by: String,
+    }
+
     /// The least and the most.
     pub struct Range {
         /// The least.

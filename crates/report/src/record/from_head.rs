@@ -3,7 +3,7 @@
 use super::from_run::{RunGiven, finite};
 use super::interval::Interval;
 use super::place::{Device, Machine};
-use super::setting::{Plan, Setting, Target, Workload};
+use super::setting::{OperationStatements, Plan, Setting, Statements, Target, Workload};
 use std::time::Duration;
 use syncline_runner::{self as runner, LogPlace};
 
@@ -41,7 +41,25 @@ pub(super) fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
     }
 }
 
-pub(super) fn target(facts: &runner::TargetFacts, url: Option<String>) -> Target {
+/// Under an alias nothing remains by which the product could be known.
+pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
+    let told = of_product(facts, given.url.clone());
+    match &given.alias {
+        None => told,
+        Some(alias) => Target {
+            name: alias.clone(),
+            url: None,
+            product: Some(alias.clone()),
+            version: None,
+            evidence: Some("read back from the store, whose name is withheld".to_owned()),
+            settings: Vec::new(),
+            statements: None,
+            ..told
+        },
+    }
+}
+
+fn of_product(facts: &runner::TargetFacts, url: Option<String>) -> Target {
     let evidence = &facts.evidence;
     let (log_directory, log_reason) = match &facts.log_place {
         LogPlace::Directory(path) => (Some(path.display().to_string()), None),
@@ -66,7 +84,25 @@ pub(super) fn target(facts: &runner::TargetFacts, url: Option<String>) -> Target
             .collect(),
         log_directory,
         log_reason,
+        statements: statements(&facts.intent),
     }
+}
+
+fn statements(intent: &runner::Intent) -> Option<Statements> {
+    let operations = intent.operations.iter();
+    let told = *intent != runner::Intent::default();
+    told.then(|| Statements {
+        makes: intent.makes.clone(),
+        transactions: intent.transactions.clone(),
+        settings: intent.settings.clone(),
+        operations: operations
+            .map(|operation| OperationStatements {
+                name: operation.name.to_string(),
+                statements: operation.statements.clone(),
+            })
+            .collect(),
+        removes: intent.removes.clone(),
+    })
 }
 
 pub(super) fn device(head: &runner::RunHead, intervals: &[Interval]) -> Device {

@@ -92,6 +92,7 @@ pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
         ("flushes_per_s", figures.flushes_per_s),
         ("read_share", figures.read_share),
         ("round_trip_share", figures.round_trip_share),
+        ("lock_wait_share", figures.lock_wait_share),
     ];
     Saturation {
         verdict: found.verdict.words().to_owned(),

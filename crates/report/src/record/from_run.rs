@@ -4,7 +4,9 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
-use super::figures::{Arrivals, Counted, InternalFigures, Outcomes, OwnFigure, PerCommit, Range};
+use super::figures::{
+    Arrivals, Counted, CounterFigures, InternalFigures, Outcomes, OwnFigure, PerCommit, Range,
+};
 use super::from_head::{device, measured_machine, plan, target, workload};
 use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
 use super::identity::Identity;
@@ -23,6 +25,8 @@ pub struct RunGiven {
     pub identity: Identity,
     /// The URL the target was opened by, without a password.
     pub url: Option<String>,
+    /// What to call the store in place of its name and version.
+    pub alias: Option<String>,
     /// The host's name.
     pub host: Option<String>,
     /// How many measured phases there were to be.
@@ -38,7 +42,7 @@ pub fn head_from_run(head: &runner::RunHead, given: &RunGiven) -> RunHead {
     RunHead {
         plan: plan(&head.plan, head.client.clients, given),
         workload: workload(&head.workload, head.plan.seed),
-        target: target(&head.target, given.url.clone()),
+        target: target(&head.target, given),
         machine: Machine {
             host: given.host.clone(),
             ..machine_from(&head.machine)
@@ -147,8 +151,13 @@ fn end_of(
             .then(|| middle.operations.iter().map(operation).collect()),
         figures: figures(runs),
         internals: internals(middle),
+        counters: counters(middle).filter(|_| given.alias.is_none()),
+        commits_per_sync_by_store: finite(runner::commits_per_sync(&middle.counters)),
         per_commit: per_commit(runs),
-        sync_line: given.sync_line.clone(),
+        sync_line: SyncLine {
+            round_trip_ns: runs.iter().filter_map(|run| run.round_trip_ns).min(),
+            ..given.sync_line.clone()
+        },
         client: Some(Client {
             model: middle.head.client.model.word().to_owned(),
             workers: middle.head.client.workers as u64,
@@ -160,8 +169,17 @@ fn end_of(
         cost: None,
         reconnects: runs.iter().map(|run| run.reconnects).sum(),
         checks: checks(runs),
-        warnings: warnings(runs),
+        warnings: warnings(runs)
+            .into_iter()
+            .chain(notice(middle, given))
+            .collect(),
     }
+}
+
+/// What must be said of the product's licence; nothing of one whose name is withheld.
+fn notice(run: &runner::RunResult, given: &RunGiven) -> Option<Warning> {
+    let product = &run.head.target.evidence.product;
+    crate::licence::licence_notice(product).filter(|_| given.alias.is_none())
 }
 
 /// The repetition whose throughput is the median, or the lower of the middle two.
@@ -210,6 +228,26 @@ fn figures(runs: &[runner::RunResult]) -> Option<Vec<OwnFigure>> {
         }
     }
     (!figures.is_empty()).then_some(figures)
+}
+
+fn counters(run: &runner::RunResult) -> Option<Vec<CounterFigures>> {
+    let all = counter_figures(&run.counters);
+    (!all.is_empty()).then_some(all)
+}
+
+/// The store's own counters in the record's words.
+pub(super) fn counter_figures(counters: &[runner::StoreCounter]) -> Vec<CounterFigures> {
+    let all = counters.iter().map(|counter| CounterFigures {
+        meaning: counter.meaning.name().to_owned(),
+        name: counter.name.clone(),
+        unit: counter.unit.name().to_owned(),
+        before: counter.before,
+        after: counter.after,
+        grown: counter.grown.as_ref().ok().copied(),
+        reason: counter.grown.as_ref().err().cloned(),
+        said_by: counter.said_by.clone(),
+    });
+    all.collect()
 }
 
 fn internals(run: &runner::RunResult) -> Option<Vec<InternalFigures>> {

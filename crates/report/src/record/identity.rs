@@ -24,7 +24,7 @@ described! {
     pub struct Identity {
         /// The format and its version.
         pub format: Format,
-        /// "run" or "probe".
+        /// "run", "probe" or "observation".
         pub kind: String,
         /// A short name of this record, unlikely to be given twice.
         pub id: String,

@@ -7,11 +7,13 @@
 //! 3. `end`, at most one and the last: the whole record but the intervals, the head's fields again,
 //!    with what was learnt since.
 //!
-//! A probe's file has a head (its identity and directory) and an end. Every line is written whole
+//! A probe's file has a head (its identity and directory) and an end, an observation's a head (its
+//! identity) and an end. Every line is written whole
 //! with its newline in one call; a file that does not end in a newline was torn in its last line.
 
 use super::identity::Identity;
 use super::interval::Interval;
+use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunEnd, RunHead, RunRecord};
 use serde::Serialize;
@@ -31,6 +33,12 @@ pub(super) enum Line<'a> {
     /// A run's last.
     #[serde(rename = "end")]
     RunEnd(RunWithoutIntervals<'a>),
+    /// An observation's first: what is known of it before it begins.
+    #[serde(rename = "head")]
+    ObservationHead(&'a Identity),
+    /// An observation's last.
+    #[serde(rename = "end")]
+    ObservationEnd(&'a ObservationRecord),
     /// A probe's last.
     #[serde(rename = "end")]
     ProbeEnd(&'a ProbeRecord),

@@ -1,7 +1,7 @@
 //! The saved record: the only types here that are ever written, versioned.
 //!
-//! One record is one target with one setting and one number of clients, or one probe of one
-//! directory. Every view is drawn from records, so what is shown can be shown again. The format is
+//! One record is one target with one setting and one number of clients, one probe of one directory,
+//! or one observation of a store that others use. Every view is drawn from records, so what is shown can be shown again. The format is
 //! explained in `docs/record.md`, its schema is [`schema`], its lines are described in `line`.
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
@@ -16,6 +16,7 @@ mod identity;
 mod interval;
 mod judgement;
 mod line;
+mod observation;
 mod place;
 mod probe;
 mod read;
@@ -28,14 +29,18 @@ mod whole;
 mod writer;
 
 pub use figures::{
-    Arrivals, Counted, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure, PerCommit,
-    Range, Repetition, TransactionFigures,
+    Arrivals, Counted, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes,
+    OwnFigure, PerCommit, Range, Repetition, TransactionFigures,
 };
 pub use from_probe::from_probe;
 pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from};
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
+pub use observation::{
+    ObservationBody, ObservationGiven, ObservationRecord, ObservedInterval, ObservedStore,
+    from_observation,
+};
 pub use place::{Device, Machine, SyncLine};
 pub use probe::{
     Cell, CellFigures, Fact, FlushCounts, Layer, Mode, NotRun, PlainWrite, ProbeBody, ProbeDevice,
@@ -44,7 +49,7 @@ pub use probe::{
 pub use read::{Listed, list, read, read_all};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
-pub use setting::{Client, Plan, Setting, Target, Workload};
+pub use setting::{Client, OperationStatements, Plan, Setting, Statements, Target, Workload};
 pub use share::{REMOVED, share};
 pub use whole::{Record, json};
 pub use writer::{RUNS_FOLDER, Writer};

@@ -8,7 +8,6 @@
 
 use super::identity::{FORMAT_NAME, FORMAT_VERSION, Identity};
 use super::interval::Interval;
-use super::probe::ProbeRecord;
 use super::run::{RunEnd, RunHead, RunRecord};
 use super::whole::Record;
 use crate::{Error, Result};
@@ -84,6 +83,8 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
         .collect())
 }
 
+const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation";
+
 /// Where the bytes come from, for error sentences.
 struct Source<'a> {
     path: &'a Path,
@@ -121,7 +122,8 @@ impl Source<'_> {
         self.check_figures(match value["kind"].as_str() {
             Some("run") => Record::Run(Box::new(self.typed(1, value)?)),
             Some("probe") => Record::Probe(Box::new(self.typed(1, value)?)),
-            _ => return Err(self.damaged(1, "its kind is neither run nor probe")),
+            Some("observation") => Record::Observation(Box::new(self.typed(1, value)?)),
+            _ => return Err(self.damaged(1, UNKNOWN_KIND)),
         })
     }
 
@@ -152,8 +154,15 @@ impl Source<'_> {
         self.check_format(head)?;
         match head["kind"].as_str() {
             Some("run") => self.run(values, cut_short),
-            Some("probe") => self.probe(values),
-            _ => Err(self.damaged(1, "its kind is neither run nor probe")),
+            Some("probe") => {
+                let end = self.only_end(values, "probe")?;
+                Ok(Record::Probe(Box::new(self.typed(2, end)?)))
+            }
+            Some("observation") => {
+                let end = self.only_end(values, "observation")?;
+                Ok(Record::Observation(Box::new(self.typed(2, end)?)))
+            }
+            _ => Err(self.damaged(1, UNKNOWN_KIND)),
         }
     }
 
@@ -191,17 +200,16 @@ impl Source<'_> {
         Ok((self.typed(line, value.clone())?, self.typed(line, value)?))
     }
 
-    fn probe(&self, mut values: Vec<Value>) -> Result<Record> {
+    /// The end of a record that has a head, an end and nothing between them.
+    fn only_end(&self, mut values: Vec<Value>, kind: &str) -> Result<Value> {
         let count = values.len();
         match values.pop() {
-            Some(end) if count == 2 && end["line"] == "end" => {
-                Ok(Record::Probe(Box::new(self.typed::<ProbeRecord>(2, end)?)))
-            }
+            Some(end) if count == 2 && end["line"] == "end" => Ok(end),
             Some(_) if count == 1 => Err(self.damaged(
                 2,
-                "the probe was cut short before its figures were written; probe again",
+                &format!("the {kind} was cut short before its figures were written; do it again"),
             )),
-            _ => Err(self.damaged(count, "it is no line of a probe in this place")),
+            _ => Err(self.damaged(count, &format!("it is no line of a {kind} in this place"))),
         }
     }
 

@@ -5,8 +5,8 @@
 
 use super::described::{Described, described};
 use super::figures::{
-    Arrivals, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure, PerCommit, Range,
-    Repetition, TransactionFigures,
+    Arrivals, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure,
+    PerCommit, Range, Repetition, TransactionFigures,
 };
 use super::identity::Identity;
 use super::interval::Interval;
@@ -58,6 +58,11 @@ described! {
         /// What the store counted and timed inside itself, in the repetition with the median throughput;
         /// null if it does not.
         pub internals: Option<Vec<InternalFigures>>,
+        /// The store's own counters around the repetition with the median throughput; null if it keeps
+        /// none.
+        pub counters: Option<Vec<CounterFigures>>,
+        /// Commits that shared a sync of the log, by those counters; null where they do not tell.
+        pub commits_per_sync_by_store: Option<f64>,
         /// What one commit cost.
         pub per_commit: PerCommit,
         /// What the log directory can durably complete.
@@ -119,6 +124,8 @@ impl RunEnd {
             operations: None,
             figures: None,
             internals: None,
+            counters: None,
+            commits_per_sync_by_store: None,
             per_commit: PerCommit::unknown(reason),
             sync_line: SyncLine::unknown(None, reason),
             client: None,

@@ -6,6 +6,7 @@
 
 use super::described::Described;
 use super::identity::{FORMAT_NAME, FORMAT_VERSION};
+use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::RunRecord;
 use serde_json::{Map, Value, json};
@@ -15,10 +16,12 @@ pub fn schema() -> Value {
     let mut parts = Map::new();
     let run = RunRecord::schema(&mut parts);
     let probe = ProbeRecord::schema(&mut parts);
+    let seen = ObservationRecord::schema(&mut parts);
     parts["Format"]["properties"]["name"]["const"] = json!(FORMAT_NAME);
     parts["Format"]["properties"]["version"]["const"] = json!(FORMAT_VERSION);
     parts["RunRecord"]["properties"]["kind"]["const"] = json!("run");
     parts["ProbeRecord"]["properties"]["kind"]["const"] = json!("probe");
+    parts["ObservationRecord"]["properties"]["kind"]["const"] = json!("observation");
     for (part, field, words) in WORDS {
         let property = &mut parts[*part]["properties"][*field];
         let kind = match property.get_mut("anyOf") {
@@ -36,7 +39,7 @@ pub fn schema() -> Value {
             { "$ref": "#/$defs/Record" },
             { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/Record" } },
         ],
-        "$defs": with_record(parts, &run, &probe),
+        "$defs": with_record(parts, &[run, probe, seen]),
     })
 }
 
@@ -90,8 +93,8 @@ const WORDS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-fn with_record(mut parts: Map<String, Value>, run: &Value, probe: &Value) -> Value {
-    let record = json!({ "description": "A run or a probe.", "oneOf": [run, probe] });
+fn with_record(mut parts: Map<String, Value>, kinds: &[Value]) -> Value {
+    let record = json!({ "description": "A run, a probe or an observation.", "oneOf": kinds });
     parts.insert("Record".to_owned(), record);
     Value::Object(parts)
 }

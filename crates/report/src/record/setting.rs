@@ -50,6 +50,28 @@ described! {
         pub said_by: String,
     }
 
+    /// What a target does for a plan, in the store's own language.
+    pub struct Statements {
+        /// What makes the tables.
+        pub makes: Vec<String>,
+        /// What begins and ends a transaction.
+        pub transactions: Vec<String>,
+        /// What is set on its own sessions.
+        pub settings: Vec<String>,
+        /// What each operation sends.
+        pub operations: Vec<OperationStatements>,
+        /// What removes everything again.
+        pub removes: Vec<String>,
+    }
+
+    /// What one operation sends.
+    pub struct OperationStatements {
+        /// Its name in the plan.
+        pub name: String,
+        /// Its statements, in order.
+        pub statements: Vec<String>,
+    }
+
     /// The store under test, in its own words.
     pub struct Target {
         /// The name in tables.
@@ -72,6 +94,8 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
+        /// What it is told; null if it takes no statements, and in records of old.
+        pub statements: Option<Statements>,
     }
 
     /// What was asked of the store.
@@ -118,6 +142,7 @@ impl Target {
             settings: Vec::new(),
             log_directory: None,
             log_reason: Some("the store was not asked".to_owned()),
+            statements: None,
         }
     }
 

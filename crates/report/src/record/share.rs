@@ -23,6 +23,7 @@ pub fn share(record: &Record) -> Record {
     match record {
         Record::Run(_) => Record::Run(serde_json::from_value(value).expect(kind)),
         Record::Probe(_) => Record::Probe(serde_json::from_value(value).expect(kind)),
+        Record::Observation(_) => Record::Observation(serde_json::from_value(value).expect(kind)),
     }
 }
 
@@ -42,6 +43,15 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             take(&mut run.head.target.log_directory, Some(REMOVED));
             take(&mut run.end.sync_line.directory, Some(REMOVED));
+        }
+        Record::Observation(seen) => {
+            seen.identity.command = None;
+            take(&mut seen.body.machine.host, None);
+            if let Some(url) = &mut seen.body.target.url {
+                *url = shared_url(url);
+            }
+            take(&mut seen.body.target.log_directory, Some(REMOVED));
+            take(&mut seen.body.sync_line.directory, Some(REMOVED));
         }
         Record::Probe(probe) => {
             probe.identity.command = None;

@@ -1,12 +1,13 @@
-//! A record of either kind, and its JSON.
+//! A record of any kind, and its JSON.
 
 use super::identity::Identity;
+use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::RunRecord;
 use serde::Serialize;
 use serde_json::Value;
 
-/// A record of either kind.
+/// A record of any kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Record {
@@ -14,6 +15,8 @@ pub enum Record {
     Run(Box<RunRecord>),
     /// Of a probe.
     Probe(Box<ProbeRecord>),
+    /// Of an observation.
+    Observation(Box<ObservationRecord>),
 }
 
 impl Record {
@@ -22,6 +25,7 @@ impl Record {
         match self {
             Record::Run(run) => &run.identity,
             Record::Probe(probe) => &probe.identity,
+            Record::Observation(seen) => &seen.identity,
         }
     }
 
@@ -29,14 +33,14 @@ impl Record {
     pub fn as_run(&self) -> Option<&RunRecord> {
         match self {
             Record::Run(run) => Some(run),
-            Record::Probe(_) => None,
+            Record::Probe(_) | Record::Observation(_) => None,
         }
     }
 
     /// The probe, if it is one.
     pub fn as_probe(&self) -> Option<&ProbeRecord> {
         match self {
-            Record::Run(_) => None,
+            Record::Run(_) | Record::Observation(_) => None,
             Record::Probe(probe) => Some(probe),
         }
     }
@@ -56,6 +60,12 @@ impl From<RunRecord> for Record {
 impl From<ProbeRecord> for Record {
     fn from(probe: ProbeRecord) -> Record {
         Record::Probe(Box::new(probe))
+    }
+}
+
+impl From<ObservationRecord> for Record {
+    fn from(seen: ObservationRecord) -> Record {
+        Record::Observation(Box::new(seen))
     }
 }
 

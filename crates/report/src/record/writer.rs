@@ -7,6 +7,7 @@
 use super::identity::Identity;
 use super::interval::Interval;
 use super::line::{Both, Line, ProbeHead, RunWithoutIntervals};
+use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunHead, RunRecord};
 use super::time;
@@ -46,6 +47,13 @@ impl Writer {
         Writer::create(folder, &file_name(identity, "probe"), &line)
     }
 
+    /// Makes the file of an observation in `folder` and writes its head.
+    pub fn create_observation(folder: &Path, identity: &Identity, store: &str) -> Result<Writer> {
+        let line = Line::ObservationHead(identity);
+        let subject = format!("observed-{store}");
+        Writer::create(folder, &file_name(identity, &subject), &line)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -66,6 +74,12 @@ impl Writer {
     /// Writes the end of a probe and gives the file's path.
     pub fn finish_probe(mut self, record: &ProbeRecord) -> Result<PathBuf> {
         self.append(&Line::ProbeEnd(record))?;
+        Ok(self.path)
+    }
+
+    /// Writes the end of an observation and gives the file's path.
+    pub fn finish_observation(mut self, record: &ObservationRecord) -> Result<PathBuf> {
+        self.append(&Line::ObservationEnd(record))?;
         Ok(self.path)
     }
 

@@ -66,6 +66,12 @@ fn cells(record: &Record) -> Vec<String> {
             probe.body.sync_line.latency_ns.as_ref(),
             String::new(),
         ),
+        Record::Observation(seen) => (
+            format!("observed {}", seen.body.target.name),
+            seen.body.commits_per_s,
+            None,
+            String::new(),
+        ),
     };
     let time = |pick: fn(&crate::record::Latency) -> u64| {
         units::or_unknown(times.map(pick), units::span_ns)

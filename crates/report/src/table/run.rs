@@ -1,7 +1,9 @@
 //! One run: headline, outcomes, percentiles, cost of a commit, bottleneck, checks, warnings.
 
 use super::prose::{self, fact};
-use super::run_parts::{counts, internals, operations, outcomes, percentiles, repetitions};
+use super::run_parts::{
+    counters, counts, internals, operations, outcomes, percentiles, repetitions,
+};
 use crate::finding::plural;
 use crate::record::{Latency, RunRecord};
 use crate::units;
@@ -17,6 +19,7 @@ pub fn run(run: &RunRecord) -> String {
     text += &internals(run);
     text += &repetitions(run);
     text += &counts(run);
+    text += &counters(run);
     text += &ending(run);
     text
 }

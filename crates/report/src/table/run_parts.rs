@@ -196,6 +196,35 @@ pub(super) fn counts(run: &RunRecord) -> String {
     text
 }
 
+/// What the store itself counted around the run.
+pub(super) fn counters(run: &RunRecord) -> String {
+    let Some(counters) = &run.end.counters else {
+        return String::new();
+    };
+    let mut grid = Grid::new(&[
+        ("By the store's own counters", Side::Left),
+        ("", Side::Right),
+        ("", Side::Left),
+    ]);
+    // How each was read, and what else the store counts, stand in the record.
+    for counter in counters.iter().filter(|counter| counter.meaning != "other") {
+        let show = super::observation::shown(&counter.unit);
+        let grown = units::or_unknown(counter.grown.map(|grown| grown as f64), show);
+        let why = super::observation::unavailable(counter);
+        let meaning = counter.meaning.replace('_', " ");
+        grid.row(vec![format!("  {meaning} ({})", counter.name), grown, why]);
+    }
+    let mut text = format!("\n{}", grid.render_wrapped());
+    if let Some(commits) = run.end.commits_per_sync_by_store {
+        let sentence = format!(
+            "commits per sync, by these counters: {}",
+            units::figure(commits)
+        );
+        text += &prose::wrapped("  ", &sentence);
+    }
+    text
+}
+
 fn times_grid(heading: &'static str) -> Grid {
     Grid::new(&[
         (heading, Side::Left),

@@ -52,6 +52,7 @@ pub fn show(records: &[Record]) -> String {
             _ if shown => {}
             Record::Run(record) => parts.push(run(record)),
             Record::Probe(record) => parts.push(probe(record, Detail::Short)),
+            Record::Observation(record) => parts.push(super::observation(record)),
         }
     }
     parts.join("\n")

@@ -13,15 +13,17 @@ use syncline_report::record::{
 use syncline_report::table::{self, Detail};
 use syncline_runner::{
     Arrival, Check, CheckOutcome, ClientFacts, ClientModel, Counted, Distribution, Durability,
-    Evidence, FailureKind, Fairness, Interval, Isolation, LogPlace, MachineInterval, Outcomes,
-    PerCommit, Place, RunHead, RunPlan, RunResult, SaturationFigures, Setting, StopReason,
-    StoreProcess, TargetFacts, TransactionResult, Unit, Warning, WorkloadFacts, saturation,
+    Evidence, FailureKind, Fairness, Intent, Interval, Isolation, LogPlace, MachineInterval,
+    Outcomes, PerCommit, Place, RunHead, RunPlan, RunResult, SaturationFigures, Setting,
+    StopReason, StoreProcess, TargetFacts, TransactionResult, Unit, Warning, WorkloadFacts,
+    saturation,
 };
 
 fn given() -> RunGiven {
     RunGiven {
         identity: Identity::new("run", fixture::STARTED_NS, 3),
         url: Some("sqlite:/home/ann/x?durability=data".to_owned()),
+        alias: None,
         host: Some("buildhost7".to_owned()),
         repeat: 3,
         interleave: true,
@@ -54,6 +56,7 @@ fn runner_head() -> RunHead {
             },
             log_place: LogPlace::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::Ours,
+            intent: Intent::default(),
         },
         workload: WorkloadFacts {
             name: "insert".to_owned(),
@@ -138,6 +141,8 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         },
         figures: Vec::new(),
         internals: Vec::new(),
+        counters: Vec::new(),
+        round_trip_ns: None,
         client_cpu_ns_per_transaction: Some(1_000.0),
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),

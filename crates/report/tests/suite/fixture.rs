@@ -141,6 +141,8 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
             operations: None,
             figures: None,
             internals: None,
+            counters: None,
+            commits_per_sync_by_store: None,
             per_commit: per_commit(commits_per_sync),
             sync_line: line(),
             client: Some(Client {
@@ -240,6 +242,7 @@ fn head(store: Store, clients: u64) -> RunHead {
             }],
             log_directory: Some("/home/ann/bench".to_owned()),
             log_reason: None,
+            statements: None,
         },
         machine: machine(),
     }

@@ -272,6 +272,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
     let given = RunGiven {
         identity: Identity::new("run", fixture::STARTED_NS, 9),
         url: None,
+        alias: None,
         host: None,
         repeat: 1,
         interleave: false,

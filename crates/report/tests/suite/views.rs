@@ -80,6 +80,7 @@ fn move_to(records: &mut [Record], directory: &str, line_1: f64) {
                 probe.body.device.rpm = Some(7_200);
                 probe.identity.id += "b";
             }
+            Record::Observation(_) => unreachable!("a survey observes nothing"),
         }
     }
 }

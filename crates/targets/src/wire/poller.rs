@@ -18,7 +18,7 @@ use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult, Worker};
@@ -40,15 +40,15 @@ struct Inner {
     poll: RefCell<(Poll, Events)>,
     timer: OwnedFd,
     alarm: Arc<Alarm>,
-    sockets: RefCell<Sockets>,
-    /// Who fails if nothing comes in time.
-    deadlines: RefCell<Vec<(Nanos, Rc<Readiness>)>>,
+    sockets: Arc<Mutex<Sockets>>,
 }
 
 #[derive(Debug, Default)]
 struct Sockets {
-    places: Vec<Option<Rc<Readiness>>>,
+    places: Vec<Option<Arc<Readiness>>>,
     free: Vec<usize>,
+    /// Who fails if nothing comes in time.
+    deadlines: Vec<(Nanos, Arc<Readiness>)>,
 }
 
 /// Ends the wait from another thread.
@@ -81,8 +81,7 @@ impl Poller {
                 poll: RefCell::new((poll, Events::with_capacity(EVENTS))),
                 timer,
                 alarm: Arc::new(Alarm(alarm)),
-                sockets: RefCell::default(),
-                deadlines: RefCell::default(),
+                sockets: Arc::default(),
             })
         };
         let inner = Rc::new(made().map_err(|error| no_poll(&error))?);
@@ -91,7 +90,7 @@ impl Poller {
 
     /// Watches a socket until the returned is dropped.
     pub(super) fn watch(&self, socket: RawFd) -> io::Result<Watched> {
-        let mut sockets = self.inner.sockets.borrow_mut();
+        let mut sockets = lock(&self.inner.sockets);
         let place = sockets.free.pop().unwrap_or(sockets.places.len());
         let mut source = SourceFd(&socket);
         let interest = Interest::READABLE | Interest::WRITABLE;
@@ -106,13 +105,13 @@ impl Poller {
             }
             return Err(error);
         }
-        let readiness = Rc::new(Readiness::new());
+        let readiness = Arc::new(Readiness::new());
         if place == sockets.places.len() {
             sockets.places.push(None);
         }
-        sockets.places[place] = Some(Rc::clone(&readiness));
+        sockets.places[place] = Some(Arc::clone(&readiness));
         Ok(Watched {
-            poller: self.clone(),
+            sockets: Arc::clone(&self.inner.sockets),
             place,
             readiness,
         })
@@ -134,7 +133,7 @@ impl Poller {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => panic!("the wait for sockets failed: {error}"),
         }
-        let sockets = self.inner.sockets.borrow();
+        let sockets = lock(&self.inner.sockets);
         for event in &*events {
             let Token(place) = event.token();
             if let Some(Some(readiness)) = sockets.places.get(place) {
@@ -161,7 +160,8 @@ impl Poller {
 
     /// The time until the first deadline, if that comes sooner; forgets those that were taken off.
     fn until_deadline(&self, longest: Option<Duration>) -> Option<Duration> {
-        let mut deadlines = self.inner.deadlines.borrow_mut();
+        let mut sockets = lock(&self.inner.sockets);
+        let deadlines = &mut sockets.deadlines;
         if deadlines.is_empty() {
             return longest;
         }
@@ -176,7 +176,8 @@ impl Poller {
     }
 
     fn wake_late(&self) {
-        let mut deadlines = self.inner.deadlines.borrow_mut();
+        let mut sockets = lock(&self.inner.sockets);
+        let deadlines = &mut sockets.deadlines;
         if deadlines.is_empty() {
             return;
         }
@@ -204,9 +205,9 @@ impl Worker for Poller {
 /// A socket under watch.
 #[derive(Debug)]
 pub(super) struct Watched {
-    poller: Poller,
+    sockets: Arc<Mutex<Sockets>>,
     place: usize,
-    readiness: Rc<Readiness>,
+    readiness: Arc<Readiness>,
 }
 
 impl Watched {
@@ -220,8 +221,8 @@ impl Watched {
         let due = length.map(|length| clock::now() + length.as_nanos() as Nanos);
         self.readiness.set_due(due);
         if let Some(due) = due {
-            let mut deadlines = self.poller.inner.deadlines.borrow_mut();
-            deadlines.push((due, Rc::clone(&self.readiness)));
+            let mut sockets = lock(&self.sockets);
+            sockets.deadlines.push((due, Arc::clone(&self.readiness)));
         }
     }
 }
@@ -229,11 +230,16 @@ impl Watched {
 impl Drop for Watched {
     /// The kernel itself forgets a socket that is closed.
     fn drop(&mut self) {
-        let mut sockets = self.poller.inner.sockets.borrow_mut();
+        let mut sockets = lock(&self.sockets);
         sockets.places[self.place] = None;
         sockets.free.push(self.place);
         self.readiness.set_due(None);
     }
+}
+
+/// Never contended: poller and sockets share a thread.
+fn lock(sockets: &Mutex<Sockets>) -> MutexGuard<'_, Sockets> {
+    sockets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn no_poll(error: &io::Error) -> Failure {

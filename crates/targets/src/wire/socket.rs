@@ -4,7 +4,7 @@ use super::poller::{Poller, Watched};
 use super::readiness::Readiness;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -19,6 +19,15 @@ enum Kind {
 pub(super) struct Socket {
     watched: Option<Watched>,
     kind: Kind,
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Tcp(socket) => socket.as_fd(),
+            Kind::Unix(socket) => socket.as_fd(),
+        }
+    }
 }
 
 impl Socket {

@@ -10,6 +10,7 @@ use super::poller::Poller;
 use super::socket::Socket;
 use super::tls::{Encrypted, Tls};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
@@ -228,6 +229,12 @@ impl Stream {
             }
             None => Ok(()),
         }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

@@ -74,6 +74,7 @@ impl Wants {
         let is = match record {
             Record::Run(run) => format!("a run of {}", run.head.workload.name),
             Record::Probe(_) => "a probe".to_owned(),
+            Record::Observation(_) => "an observation".to_owned(),
         };
         self.refuse_as(record, is)
     }

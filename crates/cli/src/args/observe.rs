@@ -1,0 +1,54 @@
+//! `syncline observe` and `syncline clean`: what is done with a server that others use.
+
+use super::{LineArg, value};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Watch a server that others use, without any load: commits, syncs, log bytes, settings, commits per
+/// sync.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline observe postgres://postgres@db.example/app --for 60s\n  syncline observe mysql://root@localhost --for 10m --every 10s --line PROBE.jsonl --json"
+)]
+pub(crate) struct ObserveArgs {
+    /// The server, as a URL (see `syncline list targets`)
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+
+    /// How long
+    #[arg(long = "for", value_name = "TIME", value_parser = value::duration, default_value = "60s")]
+    pub(crate) span: Duration,
+
+    /// Time between two looks
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    pub(crate) every: Duration,
+
+    /// The sync line to place it on: none, a probe's record, or `brief`: measured afterwards in its log
+    /// directory, which writes there
+    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "none")]
+    pub(crate) line: LineArg,
+
+    /// What to call the store in the record, in place of its name and version
+    #[arg(long, value_name = "NAME")]
+    pub(crate) alias: Option<String>,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Remove what runs of this program have left in a server, and nothing else; says what.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline clean postgres://postgres@db.example/app\n  syncline clean mysql://root@localhost"
+)]
+pub(crate) struct CleanArgs {
+    /// The server, as a URL
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+}

@@ -1,0 +1,23 @@
+//! `syncline clean URL`: removes what is ours from a server, and says what it was.
+
+use super::live::lively;
+use crate::args::CleanArgs;
+use crate::exit::{Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::terminal;
+use syncline_contract::Target;
+use syncline_targets::server::shown;
+
+/// Cleans a server.
+pub(crate) fn clean<S: Shelf>(args: &CleanArgs, shelf: &S) -> Outcome {
+    // Whoever else works there is not touched.
+    let target = shelf.open(&lively(&args.url, true))?;
+    let removed = syncline_runner::ask(target.clean())?;
+    if removed.is_empty() {
+        terminal::note(&format!("nothing of ours is in {}", shown(&args.url)));
+    }
+    for one in removed {
+        terminal::print(&(one + "\n"))?;
+    }
+    Ok(Verdict::Holds)
+}

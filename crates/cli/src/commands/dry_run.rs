@@ -1,0 +1,130 @@
+//! `--dry-run`: what a run would do, and nothing of it.
+//!
+//! Nothing is opened, connected or written, so whether a server would admit it only `meet` can tell.
+
+use super::cases::Choice;
+use crate::args::RunArgs;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::terminal;
+use syncline_contract::{Intent, Plan, Rows, Target, Value, Workload};
+use syncline_report::units;
+use syncline_targets::private::Wanted;
+use syncline_targets::server::shown;
+use syncline_workloads::AnyWorkload;
+
+/// Units of a load that are made to see how large one is.
+const SAMPLE: u64 = 200;
+
+/// Prints what a run would do on each target with each choice.
+pub(super) fn dry_run<S: Shelf>(
+    choices: &[Choice],
+    urls: &[String],
+    args: &RunArgs,
+    shelf: &S,
+) -> Outcome {
+    for choice in choices {
+        for url in urls {
+            let text = one(choice, url, shelf)?;
+            terminal::print(&text)?;
+        }
+    }
+    let line = match args.line {
+        crate::args::LineArg::Brief => {
+            "the sync line of each log directory would be measured before and after, which writes there\n"
+        }
+        _ => "",
+    };
+    terminal::print(line)?;
+    terminal::note("a dry run: nothing was touched");
+    Ok(Verdict::Holds)
+}
+
+fn one<S: Shelf>(choice: &Choice, url: &str, shelf: &S) -> Result<String, CannotRun> {
+    let clients = choice.clients();
+    let workload = choice.workload();
+    let mut text = format!("{} on {}, {clients} clients\n", workload.name(), shown(url));
+    if Wanted::of_url(url).is_some() {
+        text += "  a private server would be started for it and removed afterwards: it holds nothing else\n\n";
+        return Ok(text);
+    }
+    let target = shelf.open(url)?;
+    let intent = target.intent(workload.plan(), clients)?;
+    text += &told(&intent);
+    text += &loads(workload);
+    text.push('\n');
+    Ok(text)
+}
+
+fn told(intent: &Intent) -> String {
+    let mut text = String::new();
+    let mut part = |heading: &str, lines: &[String]| {
+        if !lines.is_empty() {
+            text += &format!("  {heading}\n");
+            for line in lines {
+                text += &format!("    {line}\n");
+            }
+        }
+    };
+    part("would make", &intent.makes);
+    part("would set on its own sessions", &intent.settings);
+    part("around each transaction", &intent.transactions);
+    for operation in &intent.operations {
+        part(
+            &format!("operation {}", operation.name),
+            &operation.statements,
+        );
+    }
+    part("would remove afterwards", &intent.removes);
+    if let Some(connections) = intent.connections {
+        text += &format!("  would open {connections} connections\n");
+    }
+    if *intent == Intent::default() {
+        text += "  a store of calls in this process: it sends no statements\n";
+    }
+    text
+}
+
+/// What would be loaded, by the size of the first units of each table.
+fn loads(workload: &AnyWorkload) -> String {
+    let plan = workload.plan();
+    let mut text = String::new();
+    for load in workload.loads().iter().filter(|load| load.units > 0) {
+        let (rows, bytes) = sampled(workload, plan, load);
+        text += &format!(
+            "  would load about {rows} rows of {}, {} of values\n",
+            plan.tables()[load.table.0].name,
+            units::size(bytes)
+        );
+    }
+    if text.is_empty() {
+        text += "  would load no rows\n";
+    }
+    text
+}
+
+fn sampled(workload: &AnyWorkload, plan: &Plan, load: &syncline_contract::Load) -> (u64, f64) {
+    let width = plan.tables()[load.table.0].inserted().len();
+    let mut batch = Rows::new(width);
+    batch.reset(width);
+    let sample = load.units.min(SAMPLE);
+    // Spread over the whole, since later units may be longer.
+    for number in 0..sample {
+        workload.load_unit(load.table, number * load.units / sample, &mut batch);
+    }
+    let bytes: usize = batch
+        .iter()
+        .map(|row| row.values().map(|value| bytes_of(&value)).sum::<usize>())
+        .sum();
+    let scale = load.units as f64 / sample as f64;
+    ((batch.len() as f64 * scale) as u64, bytes as f64 * scale)
+}
+
+fn bytes_of(value: &Value<'_>) -> usize {
+    match value {
+        Value::Null => 0,
+        Value::Int(_) | Value::Float(_) | Value::Timestamp(_) | Value::Decimal(_) => 8,
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+    }
+}

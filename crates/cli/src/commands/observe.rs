@@ -1,0 +1,91 @@
+//! `syncline observe URL --for 60s`: what a server does for others, without any load.
+
+use super::facts;
+use super::line::Lines;
+use super::live::lively;
+use crate::args::{LineArg, ObserveArgs};
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::{interrupt, terminal};
+use syncline_contract::Target;
+use syncline_report::record::{
+    self, ObservationGiven, ObservationRecord, Record, SyncLine, Writer,
+};
+use syncline_report::{table, units};
+use syncline_runner::{self as runner, Observation, ObservePlan, ObservedInterval};
+use syncline_targets::server::shown;
+
+/// Watches a server and reports.
+pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
+    // Others who work there are what is looked at.
+    let target = shelf.open(&lively(&args.url, true))?;
+    let name = args.alias.clone().unwrap_or_else(|| target.name());
+    let identity = facts::identity("observation", 0);
+    let writer = Writer::create_observation(&args.runs, &identity, &name)?;
+    let seen = match watch(args, &target) {
+        Ok(seen) => seen,
+        Err(why) => {
+            writer.discard()?;
+            return Err(why);
+        }
+    };
+    let given = ObservationGiven {
+        identity: record::Identity {
+            command: identity.command.clone().filter(|_| args.alias.is_none()),
+            ..identity
+        },
+        name: target.name(),
+        url: Some(shown(&args.url)),
+        alias: args.alias.clone(),
+        host: facts::host(),
+        sync_line: line(args, &seen)?,
+    };
+    let record = record::from_observation(&seen, &given);
+    let file = writer.finish_observation(&record)?;
+    show(args, record)?;
+    terminal::note(&format!("record: {}", file.display()));
+    Ok(Verdict::Holds)
+}
+
+fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, CannotRun> {
+    let plan = ObservePlan {
+        span: args.span,
+        every: args.every,
+    };
+    let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
+    let bar = terminal::Progress::new(tenths);
+    let told = |interval: &ObservedInterval| {
+        let commits = units::or_unknown(interval.commits, |commits| commits.to_string());
+        bar.at(
+            interval.end_ns / 100_000_000,
+            &format!("{commits} commits in the last look"),
+        );
+    };
+    Ok(runner::observe(
+        target,
+        &plan,
+        interrupt::stop_flag(),
+        told,
+    )?)
+}
+
+/// The line of the log directory: given, or measured now that the watching is over.
+fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
+    let place = &seen.last.log_place;
+    if args.line == LineArg::None {
+        let why = "not measured: --line RECORD names a probe of its log directory, --line brief \
+                   measures there";
+        return Ok(SyncLine::unknown(None, why));
+    }
+    let lines = Lines::before(&args.line, std::slice::from_ref(place))?;
+    Ok(lines.of(place))
+}
+
+fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {
+    if args.json {
+        terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
+    } else {
+        terminal::print(&table::observation(&record))?;
+    }
+    Ok(())
+}

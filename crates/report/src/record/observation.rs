@@ -1,0 +1,230 @@
+//! The record of an observation: what a store did for others, without any load of ours.
+
+use super::described::{Described, described, flat};
+use super::figures::{Counted, CounterFigures};
+use super::from_run::{counter_figures, finite, machine_from};
+use super::identity::Identity;
+use super::place::{Device, Machine, SyncLine};
+use super::setting::Setting;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use syncline_runner::{self as runner, LogPlace};
+
+described! {
+    /// A store that was watched, in its own words.
+    pub struct ObservedStore {
+        /// The name in tables.
+        pub name: String,
+        /// The URL it was opened by, without a password; null if it is withheld.
+        pub url: Option<String>,
+        /// The product.
+        pub product: String,
+        /// Its version; null if it is withheld.
+        pub version: Option<String>,
+        /// The directory its log goes to; null if it is not on this machine.
+        pub log_directory: Option<String>,
+        /// Why there is no log directory; null if there is one.
+        pub log_reason: Option<String>,
+        /// Settings that bear on the speed and safety of commits.
+        pub settings: Vec<Setting>,
+        /// Who follows it and how far behind; null if that is not known.
+        pub replication: Option<Vec<Setting>>,
+        /// Why that is not known; null if it is.
+        pub replication_reason: Option<String>,
+    }
+
+    /// What happened between two looks.
+    pub struct ObservedInterval {
+        /// Its start, nanoseconds from the first look.
+        pub start_ns: u64,
+        /// Its end, likewise.
+        pub end_ns: u64,
+        /// Commits; null if not known.
+        pub commits: Option<u64>,
+        /// Syncs of the log; null if not known.
+        pub log_syncs: Option<u64>,
+        /// Bytes added to the log; null if not known.
+        pub log_bytes: Option<u64>,
+    }
+
+    /// What was seen of it.
+    pub struct ObservationBody {
+        /// The store.
+        pub target: ObservedStore,
+        /// The machine that looked.
+        pub machine: Machine,
+        /// The disk under the log.
+        pub device: Device,
+        /// From the first look to the last.
+        pub span_ns: u64,
+        /// Commits a second, those of the looks taken off; null if not known.
+        pub commits_per_s: Option<f64>,
+        /// Commits that shared a sync of the log, by the store's own counters.
+        pub commits_per_sync: Counted,
+        /// The same by the sync system calls of its process, which may be for other files too.
+        pub commits_per_sync_call: Counted,
+        /// Sync system calls of its process, a second.
+        pub sync_calls_per_s: Counted,
+        /// Flushes of the whole disk under the log, whoever asked for them, a second.
+        pub flushes_per_s: Counted,
+        /// Bytes that a commit added to the log.
+        pub log_bytes_per_commit: Counted,
+        /// How long a sync of the log took on average, by the store's own clock.
+        pub sync_ns: Counted,
+        /// Commits that the looks themselves made, which are taken off.
+        pub own_commits: u64,
+        /// Each of its counters over the span.
+        pub counters: Vec<CounterFigures>,
+        /// The span in intervals.
+        pub intervals: Vec<ObservedInterval>,
+        /// What the log directory can durably complete.
+        pub sync_line: SyncLine,
+    }
+}
+
+/// An observation's record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ObservationRecord {
+    /// What every record opens with.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// What was seen.
+    #[serde(flatten)]
+    pub body: ObservationBody,
+}
+
+impl Described for ObservationRecord {
+    fn schema(parts: &mut Map<String, Value>) -> Value {
+        flat(
+            parts,
+            "ObservationRecord",
+            "The record of an observation: what a store did for others, without any load of ours.",
+            &[Identity::schema, ObservationBody::schema],
+            &[],
+        )
+    }
+}
+
+/// What the record of an observation needs and the runner does not know.
+#[derive(Clone, Debug)]
+pub struct ObservationGiven {
+    /// The record's identity.
+    pub identity: Identity,
+    /// The store's name in tables.
+    pub name: String,
+    /// Its URL, without a password.
+    pub url: Option<String>,
+    /// What to call it in place of its name and version.
+    pub alias: Option<String>,
+    /// The host's name.
+    pub host: Option<String>,
+    /// What the log directory can durably complete.
+    pub sync_line: SyncLine,
+}
+
+/// The record of what was seen.
+pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) -> ObservationRecord {
+    let seconds = seen.span_ns as f64 / 1e9;
+    let a_second = |count: u64| Some(count as f64 / seconds);
+    let by_counters = |value: Option<f64>, of: &str| match value {
+        Some(value) => Counted::by(Some(value), format!("the store's own {of}")),
+        None => Counted::unknown(format!(
+            "the store's {of} do not tell: see the counters, or nothing happened"
+        )),
+    };
+    let by_calls = |value: Option<f64>| match &seen.sync_calls {
+        Ok(_) if value.is_none() => Counted::unknown("no commit was counted, or no sync call"),
+        Ok(_) => Counted::by(value, "sync system calls of its process, by perf event"),
+        Err(why) => Counted::unknown(why.clone()),
+    };
+    ObservationRecord {
+        identity: given.identity.clone(),
+        body: ObservationBody {
+            target: store(&seen.last, given),
+            machine: Machine {
+                host: given.host.clone(),
+                ..machine_from(&seen.machine)
+            },
+            device: device(&seen.device),
+            span_ns: seen.span_ns,
+            commits_per_s: finite(seen.commits().and_then(a_second)),
+            commits_per_sync: by_counters(seen.commits_per_sync(), "counters of commits and syncs"),
+            commits_per_sync_call: by_calls(seen.commits_per_sync_call()),
+            sync_calls_per_s: by_calls(seen.sync_calls.as_ref().ok().copied().and_then(a_second)),
+            flushes_per_s: match seen.flushes {
+                Some(flushes) => Counted::by(a_second(flushes), "the kernel, of the whole disk"),
+                None => Counted::unknown("the kernel counts no flushes of that disk"),
+            },
+            log_bytes_per_commit: by_counters(
+                seen.log_bytes_per_commit(),
+                "counters of commits and log bytes",
+            ),
+            sync_ns: by_counters(seen.sync_ns(), "counters of syncs and their time"),
+            own_commits: seen.own_commits,
+            counters: match given.alias {
+                None => counter_figures(&seen.counters),
+                Some(_) => Vec::new(),
+            },
+            intervals: seen.intervals.iter().map(interval).collect(),
+            sync_line: given.sync_line.clone(),
+        },
+    }
+}
+
+fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
+    let (log_directory, log_reason) = match &last.log_place {
+        LogPlace::Directory(path) => (Some(path.display().to_string()), None),
+        LogPlace::Nowhere(why) => (None, Some(why.clone())),
+    };
+    let settings = |settings: &[runner::Setting]| -> Vec<Setting> {
+        let all = settings.iter().map(|setting| Setting {
+            name: setting.name.clone(),
+            value: setting.value.clone(),
+            said_by: setting.said_by.clone(),
+        });
+        all.collect()
+    };
+    let told = ObservedStore {
+        name: given.name.clone(),
+        url: given.url.clone(),
+        product: last.product.clone(),
+        version: Some(last.version.clone()),
+        log_directory,
+        log_reason,
+        settings: settings(&last.settings),
+        replication: last.replication.as_deref().ok().map(settings),
+        replication_reason: last.replication.as_ref().err().cloned(),
+    };
+    match &given.alias {
+        None => told,
+        Some(alias) => ObservedStore {
+            name: alias.clone(),
+            url: None,
+            product: alias.clone(),
+            version: None,
+            settings: Vec::new(),
+            replication: None,
+            replication_reason: Some("withheld with the product's name".to_owned()),
+            ..told
+        },
+    }
+}
+
+fn device(place: &Result<runner::Place, String>) -> Device {
+    Device {
+        name: place.as_ref().ok().map(|place| place.device.clone()),
+        model: place.as_ref().ok().and_then(|place| place.model.clone()),
+        queue_length: None,
+        reason: place.as_ref().err().cloned(),
+    }
+}
+
+fn interval(one: &runner::ObservedInterval) -> ObservedInterval {
+    ObservedInterval {
+        start_ns: one.start_ns,
+        end_ns: one.end_ns,
+        commits: one.commits,
+        log_syncs: one.log_syncs,
+        log_bytes: one.log_bytes,
+    }
+}

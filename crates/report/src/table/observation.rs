@@ -1,0 +1,166 @@
+//! An observation: what production did, by the store's own counters and by the kernel's, on its line.
+
+use super::grid::{Grid, Side};
+use super::prose::{self, fact};
+use crate::record::{Counted, CounterFigures, ObservationRecord, Setting};
+use crate::units;
+
+type Show = fn(f64) -> String;
+
+/// The view of an observation.
+pub fn observation(record: &ObservationRecord) -> String {
+    let body = &record.body;
+    let store = &body.target;
+    let mut text = format!(
+        "observed {}   {}   {}\n\n",
+        store.name, record.identity.started, record.identity.id
+    );
+    text += &format!(
+        "  {} commits, over {}, without any load of ours\n",
+        units::or_unknown(body.commits_per_s, units::rate),
+        units::span_ns(body.span_ns)
+    );
+    text += &prose::wrapped("  ", &place(record));
+    text += "\n";
+    let version = store.version.as_deref().unwrap_or("of a version withheld");
+    text += &fact("store", &format!("{} {version}", store.product));
+    text += &fact("machine", &body.machine.in_words());
+    text += &fact("log directory", &log(record));
+    text += &figures(record);
+    text += &counters(&body.counters, body.span_ns);
+    text += &settings("Settings", &store.settings);
+    match (&store.replication, &store.replication_reason) {
+        (Some(followers), _) if followers.is_empty() => {
+            text += &prose::heading("Replication");
+            text += "  nobody follows it\n";
+        }
+        (Some(followers), _) => text += &settings("Replication", followers),
+        (None, why) => {
+            text += &prose::heading("Replication");
+            let why = why.as_deref().unwrap_or("the store does not say");
+            text += &prose::wrapped("  ", &format!("not available: {why}"));
+        }
+    }
+    text
+}
+
+fn log(record: &ObservationRecord) -> String {
+    let body = &record.body;
+    match (&body.target.log_directory, &body.target.log_reason) {
+        (Some(directory), _) => {
+            let device = body.device.name.as_deref().unwrap_or("no single disk");
+            format!("{directory} on {device}")
+        }
+        (None, why) => format!("none: {}", why.as_deref().unwrap_or("not said")),
+    }
+}
+
+/// Where its syncs stand on the line.
+fn place(record: &ObservationRecord) -> String {
+    let body = &record.body;
+    let line = &body.sync_line;
+    let Some(line_1) = line.line_1.filter(|line| *line > 0.0) else {
+        let why = line.reason.as_deref().unwrap_or("it was not probed");
+        return format!("place on the sync line unknown: {why}");
+    };
+    let named = |name: &str, line: f64| {
+        let share = |rate: f64| units::times(rate / line);
+        let commits = units::or_unknown(body.commits_per_s, share);
+        let calls = units::or_unknown(body.sync_calls_per_s.value, share);
+        format!(
+            "commits {commits} {name} ({}), sync calls {calls}",
+            units::rate(line)
+        )
+    };
+    let mut parts = vec![named("line_1", line_1)];
+    parts.extend(
+        line.line_max
+            .filter(|line| *line > 0.0)
+            .map(|line| named("line_max", line)),
+    );
+    parts.join("; ")
+}
+
+fn figures(record: &ObservationRecord) -> String {
+    let body = &record.body;
+    let mut grid = Grid::new(&[
+        ("Seen", Side::Left),
+        ("", Side::Right),
+        ("counted by, or why not", Side::Left),
+    ]);
+    let rows: [(&str, &Counted, Show); 6] = [
+        ("commits per sync", &body.commits_per_sync, units::figure),
+        (
+            "commits per sync call",
+            &body.commits_per_sync_call,
+            units::figure,
+        ),
+        ("sync calls", &body.sync_calls_per_s, units::rate),
+        ("device flushes", &body.flushes_per_s, units::rate),
+        (
+            "log bytes per commit",
+            &body.log_bytes_per_commit,
+            units::size,
+        ),
+        ("time of a sync", &body.sync_ns, units::span),
+    ];
+    for (name, counted, show) in rows {
+        let value = units::or_unknown(counted.value, show);
+        grid.row(vec![format!("  {name}"), value, counted.source.clone()]);
+    }
+    format!("\n{}", grid.render_wrapped())
+}
+
+/// Counters over a span, each with its rate, or why there is none.
+fn counters(counters: &[CounterFigures], span_ns: u64) -> String {
+    if counters.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new(&[
+        ("The store's own counters", Side::Left),
+        ("grown by", Side::Right),
+        ("a second", Side::Right),
+        ("", Side::Left),
+    ]);
+    let seconds = (span_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
+    // How each was read, and what else the store counts, stand in the record.
+    for counter in counters.iter().filter(|counter| counter.meaning != "other") {
+        let show = shown(&counter.unit);
+        let grown = counter.grown.map(|grown| grown as f64);
+        let meaning = counter.meaning.replace('_', " ");
+        grid.row(vec![
+            format!("  {meaning} ({})", counter.name),
+            units::or_unknown(grown, show),
+            units::or_unknown(grown.map(|grown| grown / seconds), show),
+            unavailable(counter),
+        ]);
+    }
+    format!("\n{}", grid.render_wrapped())
+}
+
+/// Why a counter has not grown by a known amount; empty if it has.
+pub(super) fn unavailable(counter: &CounterFigures) -> String {
+    let why = counter.reason.as_ref();
+    why.map_or_else(String::new, |why| format!("not available: {why}"))
+}
+
+/// How values of a unit are shown.
+pub(super) fn shown(unit: &str) -> Show {
+    match unit {
+        "bytes" => units::size,
+        "ns" => units::span,
+        _ => units::figure,
+    }
+}
+
+fn settings(heading: &str, settings: &[Setting]) -> String {
+    let mut text = String::new();
+    if !settings.is_empty() {
+        text += &prose::heading(heading);
+        for setting in settings {
+            let line = format!("{} = {} ({})", setting.name, setting.value, setting.said_by);
+            text += &prose::wrapped("  ", &line);
+        }
+    }
+    text
+}

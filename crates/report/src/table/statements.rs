@@ -1,0 +1,32 @@
+//! What a record's store was told, in its own language.
+
+use super::prose;
+use crate::record::RunRecord;
+
+/// The view of a run's statements.
+pub fn statements(run: &RunRecord) -> String {
+    let mut text = format!("{}   {}\n", run.title(), run.identity.id);
+    let Some(told) = &run.head.target.statements else {
+        text += "\n  it takes no statements, or the record is older than they are\n";
+        return text;
+    };
+    let mut part = |heading: &str, lines: &[String]| {
+        if !lines.is_empty() {
+            text += &prose::heading(heading);
+            for line in lines {
+                text += &format!("  {line}\n");
+            }
+        }
+    };
+    part("Made first", &told.makes);
+    part("Set on each session", &told.settings);
+    part("Around each transaction", &told.transactions);
+    for operation in &told.operations {
+        part(
+            &format!("Operation: {}", operation.name),
+            &operation.statements,
+        );
+    }
+    part("Removed afterwards", &told.removes);
+    text
+}

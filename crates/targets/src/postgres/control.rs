@@ -1,0 +1,146 @@
+//! Statements outside of transactions under test: one at a time, blocking, answers as text.
+
+use super::protocol::{Connection, Place, tag};
+use postgres_protocol::message::frontend;
+use std::os::fd::{AsFd, BorrowedFd};
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// A row of texts; null is none.
+pub(super) type TextRow = Vec<Option<String>>;
+
+/// A connection for questions of our own.
+#[derive(Debug)]
+pub(super) struct Control {
+    connection: Connection,
+    /// Transactions that it has made.
+    pub(super) commits: u64,
+}
+
+impl Control {
+    /// Connects, blocking the calling thread.
+    pub(super) async fn open(place: &Place) -> TargetResult<Control> {
+        Ok(Control {
+            connection: Connection::open(place, None).await?,
+            commits: 0,
+        })
+    }
+
+    /// The socket, by which the server's process is known.
+    pub(super) fn socket(&self) -> BorrowedFd<'_> {
+        self.connection.stream.as_fd()
+    }
+
+    /// Runs one or more statements, in one transaction if they say nothing else; answers all rows.
+    pub(super) async fn rows(&mut self, statements: &str) -> TargetResult<Vec<TextRow>> {
+        let ran = self.try_rows(statements).await?;
+        ran.map_err(|error| error.outside(statements))
+    }
+
+    /// The same; an error of the server is told apart.
+    pub(super) async fn try_rows(
+        &mut self,
+        statements: &str,
+    ) -> TargetResult<Result<Vec<TextRow>, super::failure::ServerError>> {
+        let connection = &mut self.connection;
+        let written = frontend::query(statements, &mut connection.out);
+        written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
+        connection.flush().await?;
+        self.commits += 1;
+        let (mut rows, mut failed) = (Vec::new(), None);
+        loop {
+            match connection.next().await? {
+                tag::DATA_ROW => match text_row(connection.body()) {
+                    Some(row) => rows.push(row),
+                    None => return Err(connection.garbled("a row")),
+                },
+                tag::ERROR => {
+                    let error = connection.error();
+                    if error.ends_connection() {
+                        return Ok(Err(error));
+                    }
+                    failed = Some(error);
+                }
+                tag::READY => {
+                    connection.note_status()?;
+                    return Ok(failed.map_or(Ok(rows), Err));
+                }
+                tag::ROWS | tag::COMMAND_COMPLETE | tag::EMPTY_QUERY => {}
+                _ => return Err(connection.garbled("the answer to a statement of our own")),
+            }
+        }
+    }
+
+    /// Runs statements whose rows nobody wants.
+    pub(super) async fn run(&mut self, statements: &str) -> TargetResult<()> {
+        self.rows(statements).await.map(drop)
+    }
+
+    /// The first cell of the first row; empty if there is none, or if it is null.
+    pub(super) async fn text(&mut self, statement: &str) -> TargetResult<String> {
+        let rows = self.rows(statement).await?;
+        let cell = rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next());
+        Ok(cell.flatten().unwrap_or_default())
+    }
+
+    /// The first cell of the first row as a number, if it is one.
+    pub(super) async fn number(&mut self, statement: &str) -> TargetResult<Option<u64>> {
+        Ok(self.text(statement).await?.parse().ok())
+    }
+}
+
+/// The cells of a row of texts.
+fn text_row(body: &[u8]) -> Option<TextRow> {
+    cells(body)?
+        .map(|cell| match cell {
+            Some(bytes) => str::from_utf8(bytes?)
+                .ok()
+                .map(|text| Some(text.to_owned())),
+            None => Some(None),
+        })
+        .collect()
+}
+
+/// The cells of a row: none for null, an empty inner option for bytes that are not there.
+#[inline]
+pub(super) fn cells(body: &[u8]) -> Option<Cells<'_>> {
+    let (count, rest) = body.split_first_chunk::<2>()?;
+    Some(Cells {
+        left: i16::from_be_bytes(*count),
+        rest,
+    })
+}
+
+/// See [`cells`].
+pub(super) struct Cells<'b> {
+    left: i16,
+    rest: &'b [u8],
+}
+
+impl<'b> Iterator for Cells<'b> {
+    type Item = Option<Option<&'b [u8]>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.left <= 0 {
+            return None;
+        }
+        self.left -= 1;
+        let Some((length, rest)) = self.rest.split_first_chunk::<4>() else {
+            self.left = 0;
+            return Some(Some(None));
+        };
+        let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
+            self.rest = rest;
+            return Some(None);
+        };
+        let Some((bytes, rest)) = rest.split_at_checked(length) else {
+            self.left = 0;
+            return Some(Some(None));
+        };
+        self.rest = rest;
+        Some(Some(Some(bytes)))
+    }
+}

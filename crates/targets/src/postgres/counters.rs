@@ -1,0 +1,196 @@
+//! The server's own running counters, by version: `pg_stat_wal` from 14 to 17, `pg_stat_io` from 18,
+//! `pg_stat_database` in all.
+
+use super::control::Control;
+use super::product::Product;
+use syncline_contract::{Counter, Meaning, TargetResult};
+
+const DATABASE: &str = "pg_stat_database";
+const WAL: &str = "pg_stat_wal";
+const IO: &str = "pg_stat_io";
+const LSN: &str = "pg_current_wal_insert_lsn()";
+
+/// Milliseconds with fractions, as the server counts times, to nanoseconds.
+const NS_OF_MS: &str = "::numeric * 1000000";
+
+/// A counter that a statement answers.
+struct Source {
+    meaning: Meaning,
+    name: &'static str,
+    column: String,
+}
+
+/// Every counter, available or not.
+pub(super) async fn counters(
+    control: &mut Control,
+    product: &Product,
+    version_number: u64,
+) -> TargetResult<Vec<Counter>> {
+    if !product.is_postgres {
+        let why = format!("{} counts elsewhere than PostgreSQL does", product.name);
+        let none = |meaning: &Meaning| {
+            Counter::unavailable(*meaning, meaning.name(), why.as_str(), "version()")
+        };
+        return Ok(Meaning::ALL.iter().map(none).collect());
+    }
+    let mut counters = read(
+        control,
+        DATABASE,
+        "",
+        &[
+            source(Meaning::Commits, "xact_commit", "sum(xact_commit)"),
+            source(Meaning::Aborts, "xact_rollback", "sum(xact_rollback)"),
+            source(Meaning::Other, "deadlocks", "sum(deadlocks)"),
+            source(Meaning::Other, "blks_read", "sum(blks_read)"),
+        ],
+    )
+    .await?;
+    counters.extend(match version_number {
+        180_000.. => from_18(control).await?,
+        140_000.. => from_14(control).await?,
+        _ => before_14(control).await?,
+    });
+    Ok(counters)
+}
+
+async fn from_18(control: &mut Control) -> TargetResult<Vec<Counter>> {
+    let mut counters = read(
+        control,
+        WAL,
+        "",
+        &[
+            source(Meaning::LogBytes, "wal_bytes", "wal_bytes"),
+            source(Meaning::Other, "wal_records", "wal_records"),
+            source(Meaning::Other, "wal_fpi", "wal_fpi"),
+            source(Meaning::Other, "wal_buffers_full", "wal_buffers_full"),
+        ],
+    )
+    .await?;
+    let timed = control.text("SHOW track_wal_io_timing").await? == "on";
+    let io = read(
+        control,
+        IO,
+        "WHERE object = 'wal'",
+        &[
+            source(Meaning::LogWrites, "writes", "sum(writes)"),
+            source(Meaning::LogSyncs, "fsyncs", "sum(fsyncs)"),
+            timed_source(Meaning::WriteTime, "write_time", "sum(write_time)"),
+            timed_source(Meaning::SyncTime, "fsync_time", "sum(fsync_time)"),
+        ],
+    )
+    .await?;
+    let method = control.text("SHOW wal_sync_method").await?;
+    counters.extend(
+        io.into_iter()
+            .map(|counter| judged(counter, &method, timed)),
+    );
+    Ok(counters)
+}
+
+async fn from_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
+    let timed = control.text("SHOW track_wal_io_timing").await? == "on";
+    let method = control.text("SHOW wal_sync_method").await?;
+    let counters = read(
+        control,
+        WAL,
+        "",
+        &[
+            source(Meaning::LogBytes, "wal_bytes", "wal_bytes"),
+            source(Meaning::LogWrites, "wal_write", "wal_write"),
+            source(Meaning::LogSyncs, "wal_sync", "wal_sync"),
+            timed_source(Meaning::WriteTime, "wal_write_time", "wal_write_time"),
+            timed_source(Meaning::SyncTime, "wal_sync_time", "wal_sync_time"),
+            source(Meaning::Other, "wal_records", "wal_records"),
+            source(Meaning::Other, "wal_fpi", "wal_fpi"),
+            source(Meaning::Other, "wal_buffers_full", "wal_buffers_full"),
+        ],
+    )
+    .await?;
+    Ok(counters
+        .into_iter()
+        .map(|counter| judged(counter, &method, timed))
+        .collect())
+}
+
+async fn before_14(control: &mut Control) -> TargetResult<Vec<Counter>> {
+    let said_by = format!("SELECT pg_wal_lsn_diff({LSN}, '0/0')::bigint");
+    let bytes = control.number(&said_by).await?;
+    let why = "PostgreSQL counts it from version 14 on";
+    let mut counters = vec![match bytes {
+        Some(bytes) => Counter::read(Meaning::LogBytes, LSN, bytes, said_by),
+        None => Counter::unavailable(Meaning::LogBytes, LSN, "it is no number", said_by),
+    }];
+    for meaning in [
+        Meaning::LogWrites,
+        Meaning::LogSyncs,
+        Meaning::SyncTime,
+        Meaning::WriteTime,
+    ] {
+        counters.push(Counter::unavailable(meaning, meaning.name(), why, WAL));
+    }
+    Ok(counters)
+}
+
+fn source(meaning: Meaning, name: &'static str, column: &str) -> Source {
+    Source {
+        meaning,
+        name,
+        column: format!("({column})::bigint"),
+    }
+}
+
+fn timed_source(meaning: Meaning, name: &'static str, column: &str) -> Source {
+    Source {
+        meaning,
+        name,
+        column: format!("round(({column}){NS_OF_MS})::bigint"),
+    }
+}
+
+/// Counters of one view, by one statement.
+async fn read(
+    control: &mut Control,
+    view: &str,
+    condition: &str,
+    sources: &[Source],
+) -> TargetResult<Vec<Counter>> {
+    let columns: Vec<_> = sources
+        .iter()
+        .map(|source| source.column.as_str())
+        .collect();
+    let statement = format!("SELECT {} FROM {view} {condition}", columns.join(", "));
+    let said_by = statement.trim_end();
+    let row = control
+        .rows(said_by)
+        .await?
+        .into_iter()
+        .next()
+        .unwrap_or_default();
+    let cells = row.into_iter().chain(std::iter::repeat(None));
+    Ok(sources
+        .iter()
+        .zip(cells)
+        .map(|(source, cell)| {
+            let name = format!("{view}.{}", source.name);
+            match cell.and_then(|cell| cell.parse().ok()) {
+                Some(value) => Counter::read(source.meaning, name, value, said_by),
+                None => Counter::unavailable(source.meaning, name, "it is null", said_by),
+            }
+        })
+        .collect())
+}
+
+/// What a setting makes of a counter: a log that is synced by its writes counts no syncs, and times are
+/// zero unless the server takes them.
+fn judged(counter: Counter, method: &str, timed: bool) -> Counter {
+    let why = match counter.meaning {
+        Meaning::LogSyncs if method.starts_with("open") => format!(
+            "wal_sync_method={method} syncs with each write, which the server does not count as a sync"
+        ),
+        Meaning::SyncTime | Meaning::WriteTime if !timed => {
+            "track_wal_io_timing is off, so the server takes no times".to_owned()
+        }
+        _ => return counter,
+    };
+    Counter::unavailable(counter.meaning, counter.name, why, counter.said_by)
+}

@@ -1,0 +1,64 @@
+//! PostgreSQL, and who speaks as it does, as a target: `postgres://user:password@host:port/database`.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `settings.rs` | the options of a URL, and which hold together |
+//! | `product.rs` | where CockroachDB and YugabyteDB differ, as data; which one a server is |
+//! | `login.rs` | the hand-shake: encryption, password, SCRAM |
+//! | `protocol.rs` | a connection: messages out, messages in |
+//! | `control.rs` | statements outside of transactions under test, one at a time, answers as text |
+//! | `types.rs` | the types of columns that are understood, by number |
+//! | `values.rs` | values to bytes and back |
+//! | `prepared.rs` | a plan's operations, prepared once a session |
+//! | `session.rs` | a client: transactions in as few round trips as they allow |
+//! | `load.rs` | the bulk path: COPY in binary |
+//! | `failure.rs` | what an error of the server means for a transaction |
+//! | `meeting.rs` | what a server is asked first, and what is refused |
+//! | `evidence.rs` | durability and isolation, read back |
+//! | `counters.rs` | the server's own running counters, by version |
+//! | `observed.rs` | one look at a server that works |
+//! | `schema.rs` | our own schema: made, marked, found again, removed, cleaned |
+//! | `target.rs` | the target |
+//!
+//! Durability, as `durability=` asks and the server answers (a session sets only `synchronous_commit`;
+//! `fsync` is the whole server's, and is read):
+//!
+//! | word | asks for | holds if the server says |
+//! |---|---|---|
+//! | `data` | `synchronous_commit=on`, where it is off | `fsync=on` and `full_page_writes=on` |
+//! | `os` | the same: a commit's log is written and not synced | `fsync=off` |
+//! | `none` | `synchronous_commit=off`: a commit is acknowledged before its log is written, so a crash of the server may lose the last moments, up to three times `wal_writer_delay` | any `fsync` |
+//! | `full` | refused: PostgreSQL syncs the data of its log, whose files are made beforehand, and no word makes it sync more | - |
+//!
+//! Isolation: `read_committed`, `repeatable_read` (which is a snapshot there) and `serializable`.
+//!
+//! 1. A pipelined transaction is sent in as few flushes as its questions allow: BEGIN goes with the first,
+//!    COMMIT with the last, one Sync a flush. With `pipeline=no` each statement is a round trip.
+//! 2. Committed means: the server answered COMMIT with `COMMIT` (it answers `ROLLBACK`, as a success, to
+//!    who commits a failed transaction), or a statement of its own with its end, and was ready again.
+//! 3. A write's number of rows is checked when its answer is read, which of pipelined writes is at
+//!    commit.
+//! 4. In the steady state a session allocates nothing.
+
+mod control;
+mod counters;
+mod evidence;
+mod failure;
+mod load;
+mod login;
+mod meeting;
+mod observed;
+mod prepared;
+mod product;
+mod protocol;
+mod schema;
+mod session;
+mod settings;
+mod target;
+mod types;
+mod values;
+
+pub use session::PostgresSession;
+pub use settings::LISTING;
+pub use target::Postgres;
+pub(crate) use target::open;

@@ -1,0 +1,401 @@
+//! A plan's operations, prepared once a session, and what their answers are held to.
+//!
+//! The plan's own operations take and give binary values of the plan's kinds, to which the server's types
+//! are held when they are prepared. A user's statement takes and gives text, and may name tables that it
+//! makes itself first: one that cannot be prepared yet goes as its text until it can.
+
+use super::control::cells;
+use super::failure::NO_TABLE;
+use super::protocol::{Connection, tag};
+use super::types::{self, ANY, Oid};
+use super::values::{binary, push_binary, push_text, text};
+use crate::server::SchemaName;
+use crate::sql::{POSTGRES, Sql};
+use bytes::BytesMut;
+use postgres_protocol::message::frontend;
+use std::io;
+use syncline_contract::{
+    Action, Failure, FailureKind, Kind, OperationId, Plan, Rows, Stop, TargetResult, Value,
+};
+
+/// How many rows a write must have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Changes {
+    /// One, or the workload is wrong.
+    One,
+    /// As many as there were.
+    Any,
+}
+
+/// What the server says of a column of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ServerColumn {
+    pub(super) name: String,
+    pub(super) oid: Oid,
+}
+
+/// One operation.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Its name in the plan.
+    pub(super) name: String,
+    /// Its name on the server; empty of a user's statement that is not prepared yet.
+    statement: String,
+    text: String,
+    parameters: Vec<Kind>,
+    answer: Vec<Kind>,
+    /// True if it answers rows to the client.
+    pub(super) answers: bool,
+    changes: Changes,
+    /// True if a user brought it: texts both ways.
+    users: bool,
+    /// Of a user's statement, as the server said last.
+    pub(super) columns: Vec<ServerColumn>,
+}
+
+impl Prepared {
+    fn of(plan: &Plan, id: OperationId, sql: Sql<'_>) -> Prepared {
+        let operation = plan.operation(id);
+        let action = &operation.action;
+        let kinds =
+            |columns: Vec<(Kind, bool)>| columns.into_iter().map(|(kind, _)| kind).collect();
+        let (changes, users) = match action {
+            Action::Insert { .. } | Action::Update { .. } | Action::Delete { .. } => {
+                (Changes::One, false)
+            }
+            Action::Statement { .. } => (Changes::Any, true),
+            _ => (Changes::Any, false),
+        };
+        Prepared {
+            name: operation.name.to_string(),
+            statement: format!("o{}", id.0),
+            text: sql.statement(plan, action).text,
+            parameters: kinds(plan.parameters(action)),
+            answer: kinds(plan.answer(action)),
+            answers: !action.writes(),
+            changes,
+            users,
+            columns: Vec::new(),
+        }
+    }
+
+    /// True if it goes as its text.
+    pub(super) fn is_late(&self) -> bool {
+        self.statement.is_empty()
+    }
+
+    fn write_parse(&self, out: &mut BytesMut) -> io::Result<()> {
+        let kinds = self.parameters.iter();
+        let oids = kinds.map(|kind| {
+            if self.users {
+                ANY
+            } else {
+                types::of_parameter(*kind)
+            }
+        });
+        frontend::parse(&self.statement, &self.text, oids, out)?;
+        frontend::describe(b'S', &self.statement, out)
+    }
+
+    /// Writes what executes it. What cannot be written leaves nothing behind.
+    #[inline]
+    pub(super) fn write(
+        &self,
+        id: OperationId,
+        values: &[Value<'_>],
+        out: &mut BytesMut,
+    ) -> Result<(), Stop> {
+        if self.has_other_scale(values) {
+            return Err(self.refused(id, "was given a decimal of another scale"));
+        }
+        let before = out.len();
+        let written = self.try_write(values, out);
+        written.map_err(|why| {
+            out.truncate(before);
+            self.refused(id, &format!("was given a value that cannot be sent: {why}"))
+        })
+    }
+
+    #[inline]
+    fn try_write(&self, values: &[Value<'_>], out: &mut BytesMut) -> Result<(), String> {
+        let said = |error: io::Error| error.to_string();
+        if self.is_late() {
+            frontend::parse("", &self.text, [], out).map_err(said)?;
+        }
+        let given = values.iter().copied();
+        let bound = if self.users {
+            frontend::bind("", &self.statement, [], given, text, [], out)
+        } else {
+            frontend::bind("", &self.statement, [1], given, binary, [1], out)
+        };
+        bound.map_err(|error| match error {
+            frontend::BindError::Conversion(error) => error.to_string(),
+            frontend::BindError::Serialization(error) => error.to_string(),
+        })?;
+        if self.is_late() {
+            frontend::describe(b'P', "", out).map_err(said)?;
+        }
+        frontend::execute("", 0, out).map_err(said)
+    }
+
+    #[inline]
+    fn has_other_scale(&self, values: &[Value<'_>]) -> bool {
+        !self.users
+            && values
+                .iter()
+                .zip(&self.parameters)
+                .any(|(value, kind)| match (value, kind) {
+                    (Value::Decimal(decimal), Kind::Decimal { scale }) => decimal.scale != *scale,
+                    _ => false,
+                })
+    }
+
+    /// The columns of an answer.
+    pub(super) fn width(&self) -> usize {
+        if self.users {
+            self.columns.len()
+        } else {
+            self.answer.len()
+        }
+    }
+
+    /// Adds a row of an answer; false if it is not what was prepared.
+    #[inline]
+    pub(super) fn push(&self, body: &[u8], rows: &mut Rows) -> bool {
+        let Some(mut cells) = cells(body) else {
+            return false;
+        };
+        let mut pushed = 0;
+        loop {
+            let cell = match cells.next() {
+                None => return pushed == self.width(),
+                Some(None) => None,
+                Some(Some(Some(bytes))) => Some(bytes),
+                Some(Some(None)) => return false,
+            };
+            if pushed == self.width() {
+                return false;
+            }
+            let fits = if self.users {
+                push_text(cell, self.columns[pushed].oid, rows)
+            } else {
+                push_binary(cell, self.answer[pushed], rows)
+            };
+            if !fits {
+                return false;
+            }
+            pushed += 1;
+        }
+    }
+
+    /// Holds the tag of a finished command (`UPDATE 1`) to what the operation promises.
+    #[inline]
+    pub(super) fn check(&self, id: OperationId, command: &[u8]) -> Result<(), Stop> {
+        if self.changes == Changes::Any || ends_in_one(command) {
+            return Ok(());
+        }
+        Err(self.refused(id, "changed no row where its key names one, or several"))
+    }
+
+    #[cold]
+    pub(super) fn refused(&self, id: OperationId, what: &str) -> Stop {
+        let what = format!("operation \"{}\" {what}", self.name);
+        Failure::new(FailureKind::Statement, what)
+            .in_operation(id)
+            .into()
+    }
+
+    /// Holds the columns that the server says to those of the plan.
+    fn accept(&mut self, columns: Vec<ServerColumn>) -> TargetResult<()> {
+        if self.users {
+            self.columns = columns;
+            return Ok(());
+        }
+        let fit = columns.len() == self.answer.len()
+            && columns
+                .iter()
+                .zip(&self.answer)
+                .all(|(column, kind)| types::fits(column.oid, *kind));
+        if fit || !self.answers {
+            return Ok(());
+        }
+        let what = format!(
+            "operation \"{}\" answers other types than the plan declares: {columns:?}",
+            self.name
+        );
+        Err(Failure::new(FailureKind::Statement, what))
+    }
+}
+
+/// True of `UPDATE 1` and `INSERT 0 1`, with the zero that ends them.
+#[inline]
+fn ends_in_one(command: &[u8]) -> bool {
+    command.ends_with(b" 1\0")
+}
+
+/// What begins and ends transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    Begin,
+    Commit,
+    Rollback,
+}
+
+impl Bound {
+    const ALL: [Bound; 3] = [Bound::Begin, Bound::Commit, Bound::Rollback];
+
+    /// As it is sent, and as the server says that it was done.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Bound::Begin => "BEGIN",
+            Bound::Commit => "COMMIT",
+            Bound::Rollback => "ROLLBACK",
+        }
+    }
+
+    /// Writes what executes it.
+    #[inline]
+    pub(super) fn write(self, out: &mut BytesMut) -> io::Result<()> {
+        let none: [Value<'_>; 0] = [];
+        let bound = frontend::bind("", self.word(), [], none, text, [], out);
+        bound.map_err(|error| match error {
+            frontend::BindError::Conversion(error) => io::Error::other(error),
+            frontend::BindError::Serialization(error) => error,
+        })?;
+        frontend::execute("", 0, out)
+    }
+}
+
+/// Prepares every operation of a plan, and what begins and ends transactions, in one round trip.
+pub(super) async fn prepare(
+    connection: &mut Connection,
+    plan: &Plan,
+    schema: &SchemaName,
+) -> TargetResult<Vec<Prepared>> {
+    let sql = Sql {
+        dialect: &POSTGRES,
+        schema: Some(schema.as_str()),
+    };
+    let ids = (0..plan.operations().len()).map(OperationId);
+    let mut all: Vec<Prepared> = ids.map(|id| Prepared::of(plan, id, sql)).collect();
+    let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
+    for bound in Bound::ALL {
+        frontend::parse(bound.word(), bound.word(), [], &mut connection.out).map_err(unwritten)?;
+    }
+    frontend::sync(&mut connection.out);
+    for one in &all {
+        one.write_parse(&mut connection.out).map_err(unwritten)?;
+        frontend::sync(&mut connection.out);
+    }
+    connection.flush().await?;
+    prepared(connection, None).await?;
+    for one in &mut all {
+        prepared(connection, Some(one)).await?;
+    }
+    Ok(all)
+}
+
+/// Prepares a user's statement that has gone as its text so far.
+pub(super) async fn prepare_late(
+    connection: &mut Connection,
+    id: OperationId,
+    one: &mut Prepared,
+) -> TargetResult<()> {
+    one.statement = format!("o{}", id.0);
+    let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
+    one.write_parse(&mut connection.out).map_err(unwritten)?;
+    frontend::sync(&mut connection.out);
+    connection.flush().await?;
+    prepared(connection, Some(one)).await
+}
+
+/// Takes the answers up to the next readiness.
+async fn prepared(connection: &mut Connection, mut one: Option<&mut Prepared>) -> TargetResult<()> {
+    let mut failed = Ok(());
+    loop {
+        match connection.next().await? {
+            tag::PARSE_COMPLETE | tag::PARAMETERS | tag::NO_DATA => {}
+            tag::ROWS => {
+                let Some(columns) = columns(connection.body()) else {
+                    return Err(connection.garbled("the columns of an answer"));
+                };
+                if let Some(one) = &mut one {
+                    failed = failed.and(one.accept(columns));
+                }
+            }
+            tag::ERROR => {
+                let error = connection.error();
+                match &mut one {
+                    Some(one) if one.users && error.code == NO_TABLE => one.statement.clear(),
+                    Some(one) => {
+                        let doing = format!("operation \"{}\": {}", one.name, one.text);
+                        failed = Err(error.outside(&doing));
+                    }
+                    None => failed = Err(error.outside("the start of a session")),
+                }
+                if connection.broken {
+                    return failed;
+                }
+            }
+            tag::READY => {
+                connection.note_status()?;
+                return failed;
+            }
+            _ => return Err(connection.garbled("the answer to a preparation")),
+        }
+    }
+}
+
+/// The columns that the server says of an answer.
+pub(super) fn columns(body: &[u8]) -> Option<Vec<ServerColumn>> {
+    /// Table, number in it; then the type; then length, modifier, format.
+    const BEFORE: usize = 6;
+    const AFTER: usize = 8;
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    let count = u16::from_be_bytes(*count);
+    let mut columns = Vec::with_capacity(count.into());
+    for _ in 0..count {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        let name = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let (oid, after) = rest.get(end + 1 + BEFORE..)?.split_first_chunk::<4>()?;
+        columns.push(ServerColumn {
+            name,
+            oid: Oid::from_be_bytes(*oid),
+        });
+        rest = after.get(AFTER..)?;
+    }
+    Some(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{columns, ends_in_one};
+
+    #[test]
+    fn the_columns_of_an_answer_are_read_and_broken_ones_are_none() {
+        let mut body = vec![0, 1];
+        body.extend(b"balance\0");
+        body.extend([
+            0, 0, 0, 9, 0, 2, 0, 0, 0, 20, 0, 8, 255, 255, 255, 255, 0, 0,
+        ]);
+        let found = columns(&body).unwrap();
+        assert_eq!((found[0].name.as_str(), found[0].oid), ("balance", 20));
+        for cut in 0..body.len() {
+            assert_eq!(columns(&body[..cut]), None, "{cut}");
+        }
+    }
+
+    #[test]
+    fn one_row_is_told_from_none_and_from_many() {
+        assert!(ends_in_one(b"UPDATE 1\0") && ends_in_one(b"INSERT 0 1\0"));
+        for other in [
+            &b"UPDATE 0\0"[..],
+            b"DELETE 11\0",
+            b"UPDATE 10\0",
+            b"",
+            b"1\0",
+        ] {
+            assert!(!ends_in_one(other));
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Our own schema: made and marked in one transaction, found again, removed, cleaned.
+//!
+//! The mark is a comment on the schema: the words of [`MARK`], then the statements that made its tables,
+//! by which a later run knows whether they are those that it needs.
+
+use super::control::Control;
+use super::settings::LISTING;
+use crate::server::{MARK, SchemaName};
+use crate::sql::{POSTGRES, Sql};
+use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
+
+/// How long a removal waits for sessions that are still being undone.
+const PATIENCE: &str = "SET lock_timeout = '60s'";
+
+/// The statements that make a plan's tables.
+pub(super) fn tables(plan: &Plan, schema: &SchemaName) -> Vec<String> {
+    let sql = Sql {
+        dialect: &POSTGRES,
+        schema: Some(schema.as_str()),
+    };
+    sql.schema(plan, |_| "")
+}
+
+/// Every statement that makes a schema.
+pub(super) fn makes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
+    let tables = tables(plan, schema);
+    let mark = format!("{MARK}\n{}", tables.join(";\n"));
+    let mut statements = vec![
+        format!("CREATE SCHEMA \"{schema}\""),
+        format!(
+            "COMMENT ON SCHEMA \"{schema}\" IS '{}'",
+            mark.replace('\'', "''")
+        ),
+    ];
+    statements.extend(tables);
+    statements
+}
+
+/// The statement that removes it.
+pub(super) fn removes(schema: &SchemaName) -> String {
+    format!("DROP SCHEMA IF EXISTS \"{schema}\" CASCADE")
+}
+
+/// Makes it; refuses one that is there.
+pub(super) async fn create(
+    control: &mut Control,
+    plan: &Plan,
+    schema: &SchemaName,
+) -> TargetResult<()> {
+    if mark(control, schema).await?.is_some() {
+        let what = format!(
+            "{}: schema {schema} is there already; name another by schema=, run with --reuse, or remove what \
+             is ours by syncline clean",
+            LISTING.name
+        );
+        return Err(Failure::new(FailureKind::Storage, what));
+    }
+    control.run("BEGIN").await?;
+    for statement in makes(plan, schema) {
+        control.run(&statement).await?;
+    }
+    control.run("COMMIT").await
+}
+
+/// True if it is there with that plan's tables; refuses one that is not ours or has others.
+pub(super) async fn reopen(
+    control: &mut Control,
+    plan: &Plan,
+    schema: &SchemaName,
+) -> TargetResult<bool> {
+    let Some(mark) = mark(control, schema).await? else {
+        return Ok(false);
+    };
+    let wanted = format!("{MARK}\n{}", tables(plan, schema).join(";\n"));
+    if mark == wanted {
+        return Ok(true);
+    }
+    let why = if mark.starts_with(MARK) {
+        "holds other tables than this workload's; name its own by schema="
+    } else {
+        "bears a name of ours and was not made by us; name another by schema="
+    };
+    let what = format!("{}: schema {schema} {why}", LISTING.name);
+    Err(Failure::new(FailureKind::Storage, what))
+}
+
+/// Removes it, if it is there and ours.
+pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
+    match mark(control, schema).await? {
+        Some(mark) if mark.starts_with(MARK) => {
+            control.run(PATIENCE).await?;
+            control.run(&removes(schema)).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes every schema of ours; says which.
+pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'syncline' AND pid <> \
+                  pg_backend_pid() AND datname = current_database()";
+    if control.number(others).await?.unwrap_or(0) > 0 {
+        let what = "a run of this laboratory is under way on that database; end it first";
+        return Err(Failure::new(FailureKind::Limit, what));
+    }
+    let names = control
+        .rows("SELECT nspname FROM pg_namespace ORDER BY nspname")
+        .await?;
+    let mut removed = Vec::new();
+    for name in names.into_iter().flatten().flatten() {
+        let Some(schema) = SchemaName::of(&name) else {
+            continue;
+        };
+        let ours = mark(control, &schema).await?;
+        if ours.is_some_and(|mark| mark.starts_with(MARK)) {
+            remove(control, &schema).await?;
+            removed.push(format!("schema {schema}"));
+        }
+    }
+    Ok(removed)
+}
+
+/// The comment on a schema, empty if it has none; none if there is no such schema.
+async fn mark(control: &mut Control, schema: &SchemaName) -> TargetResult<Option<String>> {
+    let statement = format!(
+        "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = \
+         '{schema}'"
+    );
+    let rows = control.rows(&statement).await?;
+    Ok(rows
+        .into_iter()
+        .next()
+        .map(|row| row.into_iter().flatten().next().unwrap_or_default()))
+}

@@ -1,0 +1,210 @@
+//! The options of a `postgres:` URL, and which hold together.
+
+use crate::error::Error;
+use crate::server::{CONNECT_TIMEOUT, PASSWORD_FILE, SCHEMA, SOCKET, SchemaName, connect_timeout};
+use crate::url::{Listing, Url};
+use crate::wire::TlsMode;
+use std::path::PathBuf;
+use std::time::Duration;
+use syncline_contract::{Durability, Isolation, OptionListing};
+
+/// As listings show it.
+pub const LISTING: &Listing = &Listing {
+    name: "postgres",
+    what: "PostgreSQL, CockroachDB or YugabyteDB, on this machine or another, by a session of our own",
+    form: "postgres://[user[:password]@]host[:port][/database][?options], or postgres:///database?socket=PATH",
+    options: &[
+        OptionListing {
+            name: "durability",
+            takes: "data, os or none",
+            default: "data",
+            meaning: "data: a commit waits for the sync of the log; os: the log is written and not synced, on a \
+                      server with fsync=off; none: synchronous_commit=off, so a crash of the server may lose \
+                      the last moments",
+        },
+        OptionListing {
+            name: "isolation",
+            takes: "read_committed, repeatable_read or serializable",
+            default: "the server's own",
+            meaning: "how far transactions are kept apart; repeatable_read is a snapshot",
+        },
+        SOCKET,
+        PASSWORD_FILE,
+        SCHEMA,
+        CONNECT_TIMEOUT,
+        OptionListing {
+            name: "password",
+            takes: "a text",
+            default: "none",
+            meaning: "the password, where it does not stand before the host",
+        },
+        OptionListing {
+            name: "tls",
+            takes: "disable, prefer, require, verify-ca or verify-full",
+            default: "prefer",
+            meaning: "whether the connection is encrypted, and whether the server's certificate is held to \
+                      trusted roots (verify-ca) and to the host's name (verify-full)",
+        },
+        OptionListing {
+            name: "root",
+            takes: "the path of a PEM file",
+            default: "the system's own",
+            meaning: "the roots that certificates are held to",
+        },
+        OptionListing {
+            name: "cleartext",
+            takes: "yes or no",
+            default: "no",
+            meaning: "sends the password in clear to a server of this machine that asks for it so; over TLS \
+                      it is sent anyhow",
+        },
+        OptionListing {
+            name: "lock_timeout_ms",
+            takes: "a whole number from 0 to 3600000",
+            default: "the server's own",
+            meaning: "a statement that waits longer for a lock gives up, and its transaction conflicts",
+        },
+        OptionListing {
+            name: "live",
+            takes: "yes or no",
+            default: "no",
+            meaning: "runs although others work on the server",
+        },
+    ],
+};
+
+/// What a URL asks for, beside the address.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) durability: Durability,
+    /// None leaves it to the server.
+    pub(super) isolation: Option<Isolation>,
+    pub(super) tls: TlsMode,
+    pub(super) roots: Option<PathBuf>,
+    pub(super) cleartext: bool,
+    pub(super) lock_timeout_ms: Option<u64>,
+    pub(super) live: bool,
+    /// A name that stays; none makes a fresh one.
+    pub(super) schema: Option<SchemaName>,
+    pub(super) connect_timeout: Duration,
+}
+
+/// The isolations there are, with their words in URLs and in SQL.
+const ISOLATIONS: [(Isolation, &str, &str); 3] = [
+    (Isolation::ReadCommitted, "read_committed", "read committed"),
+    (Isolation::Snapshot, "repeatable_read", "repeatable read"),
+    (Isolation::Serializable, "serializable", "serializable"),
+];
+
+/// An isolation in the server's words; snapshot is called repeatable read there.
+pub(super) fn isolation_words(isolation: Isolation) -> Option<&'static str> {
+    let found = ISOLATIONS.iter().find(|(of, _, _)| *of == isolation);
+    found.map(|(_, _, words)| *words)
+}
+
+/// The isolation of the server's words.
+pub(super) fn isolation_of(words: &str) -> Option<Isolation> {
+    let found = ISOLATIONS.iter().find(|(_, _, said)| *said == words);
+    found.map(|(of, _, _)| *of)
+}
+
+impl Settings {
+    pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
+        let given = url.given(LISTING)?;
+        let yes = |option| given.word(option, &[true, false], |yes| if yes { "yes" } else { "no" });
+        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        let durability = durability.unwrap_or(Durability::Data);
+        if durability == Durability::Full {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: "durability=full: PostgreSQL syncs the data of its log, whose files are made \
+                       beforehand, and has no word that makes it sync all metadata too; ask for data"
+                    .to_owned(),
+            });
+        }
+        let isolation = given.word("isolation", &ISOLATIONS, |(_, word, _)| word)?;
+        let schema = given.parsed("schema", |name| Some(name.to_owned()))?;
+        Ok(Settings {
+            durability,
+            isolation: isolation.map(|(isolation, _, _)| isolation),
+            tls: given
+                .word("tls", &TlsMode::ALL, TlsMode::word)?
+                .unwrap_or(TlsMode::Prefer),
+            roots: given.parsed("root", |path| Some(PathBuf::from(path)))?,
+            cleartext: yes("cleartext")?.unwrap_or(false),
+            lock_timeout_ms: given.number("lock_timeout_ms", 0..=3_600_000)?,
+            live: yes("live")?.unwrap_or(false),
+            schema: schema.map(|name| SchemaName::chosen(&name)).transpose()?,
+            connect_timeout: connect_timeout(&given)?,
+        })
+    }
+
+    /// What a session sets on itself, statement by statement. `synchronous_commit` that waits for more
+    /// than the server's own disk (for followers) is left as it is.
+    pub(super) fn session(&self, schema: &SchemaName) -> Vec<String> {
+        let mut statements = vec![format!("SET search_path = \"{schema}\"")];
+        match self.durability {
+            Durability::None => statements.push("SET synchronous_commit = off".to_owned()),
+            // A server whose default is weaker than a wait for its own disk is made to wait.
+            Durability::Os | Durability::Data | Durability::Full => {
+                statements.push(WAITS_FOR_OWN_DISK.to_owned());
+            }
+        }
+        if let Some(words) = self.isolation.and_then(isolation_words) {
+            statements.push(format!("SET default_transaction_isolation = '{words}'"));
+        }
+        if let Some(ms) = self.lock_timeout_ms {
+            statements.push(format!("SET lock_timeout = {ms}"));
+        }
+        statements
+    }
+}
+
+const WAITS_FOR_OWN_DISK: &str = "SELECT set_config('synchronous_commit', CASE \
+     current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE \
+     current_setting('synchronous_commit') END, false)";
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use crate::server::SchemaName;
+    use crate::url::Url;
+
+    fn parsed(options: &str) -> Result<Settings, String> {
+        let url = Url::parse(&format!("postgres://localhost/db{options}")).unwrap();
+        Settings::parse(&url).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_word_that_cannot_be_honoured_is_refused_with_its_reason() {
+        let said = parsed("?durability=full").unwrap_err();
+        assert!(
+            said.contains("durability=full") && said.contains("ask for data"),
+            "{said}"
+        );
+        assert!(
+            parsed("?isolation=chaos")
+                .unwrap_err()
+                .contains("read_committed")
+        );
+    }
+
+    #[test]
+    fn a_session_sets_what_the_url_asks_for_and_nothing_else() {
+        let schema = SchemaName::chosen("x").unwrap();
+        let set = |options| parsed(options).unwrap().session(&schema);
+        let none = set("?durability=none&isolation=repeatable_read&lock_timeout_ms=50");
+        assert_eq!(
+            none,
+            [
+                "SET search_path = \"syncline_x\"",
+                "SET synchronous_commit = off",
+                "SET default_transaction_isolation = 'repeatable read'",
+                "SET lock_timeout = 50",
+            ]
+        );
+        let data = set("");
+        assert_eq!((data.len(), &data), (2, &set("?durability=os")));
+        assert!(data[1].contains("WHEN 'off' THEN 'on'"), "{}", data[1]);
+    }
+}

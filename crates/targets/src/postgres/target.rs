@@ -1,0 +1,280 @@
+//! PostgreSQL as a target.
+
+use super::control::Control;
+use super::counters::counters;
+use super::evidence::evidence;
+use super::load::Loading;
+use super::meeting::{Met, meet};
+use super::observed::look;
+use super::prepared::{Bound, prepare};
+use super::protocol::{Connection, Place};
+use super::schema;
+use super::session::PostgresSession;
+use super::settings::{LISTING, Settings};
+use crate::any::AnyTarget;
+use crate::error::Error;
+use crate::server::{Address, AddressForm, Host, SchemaName};
+use crate::sql::{POSTGRES, Sql};
+use crate::url::Url;
+use crate::wire::{Endpoint, Poller, Tls};
+use postgres_protocol::message::frontend;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use syncline_contract::{
+    Capabilities, ClientModel, Counter, Evidence, Failure, FailureKind, IntendedOperation, Intent,
+    LogPlace, Observed, Plan, StoreProcess, Target, TargetResult,
+};
+use syncline_metering::{Nanos, clock};
+
+/// Empty requests of which the quickest tells the round trip.
+const ROUND_TRIPS: usize = 300;
+
+const ADDRESS: AddressForm = AddressForm {
+    form: LISTING.form,
+    port: 5432,
+    password_variable: "PGPASSWORD",
+    socket_file: |port| format!(".s.PGSQL.{port}"),
+};
+
+/// Opens what a `postgres:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
+    let address = Address::of(url, &ADDRESS)?;
+    let endpoint = match &address.host {
+        Host::Tcp(host, port) => Endpoint::Tcp {
+            host: host.clone(),
+            port: *port,
+        },
+        Host::Socket(path) => Endpoint::Unix(path.clone()),
+    };
+    let tls = Tls::new(settings.tls, settings.roots.as_deref());
+    let tls = tls.map_err(|failure| Error::NotHonoured {
+        target: LISTING.name,
+        what: format!("tls={}: {failure}", settings.tls.word()),
+    })?;
+    let stays = settings.schema.is_some();
+    let schema = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
+    Ok(AnyTarget::Postgres(Postgres {
+        place: Place {
+            address,
+            endpoint,
+            settings,
+            tls,
+        },
+        schema,
+        stays,
+        met: Mutex::default(),
+        made: AtomicBool::new(false),
+        loaded: Arc::default(),
+        observing: Mutex::default(),
+    }))
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Postgres {
+    place: Place,
+    schema: SchemaName,
+    /// The schema's name was chosen, so that a later run finds it.
+    stays: bool,
+    met: Mutex<Option<Met>>,
+    /// A schema is there that is to be removed.
+    made: AtomicBool,
+    loaded: Arc<AtomicBool>,
+    /// The session that looks.
+    observing: Mutex<Option<Control>>,
+}
+
+impl Postgres {
+    async fn control(&self) -> TargetResult<Control> {
+        Control::open(&self.place).await
+    }
+
+    /// What is known of the server; asks it if nobody has.
+    async fn known(&self) -> TargetResult<Met> {
+        if let Some(met) = lock(&self.met).clone() {
+            return Ok(met);
+        }
+        let met = meet(&self.place).await?;
+        *lock(&self.met) = Some(met.clone());
+        Ok(met)
+    }
+
+    /// Statistics of what was loaded since the last time.
+    async fn analyze(&self, plan: &Plan) -> TargetResult<()> {
+        let met = self.known().await?;
+        let mut control = self.control().await?;
+        for table in plan.tables() {
+            let sql = Sql {
+                dialect: &POSTGRES,
+                schema: Some(self.schema.as_str()),
+            };
+            let statement = format!("{} {}", met.product.analyze, sql.table_name(table));
+            control.run(&statement).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Target for Postgres {
+    type Session = PostgresSession;
+    type Worker = Poller;
+
+    fn name(&self) -> String {
+        LISTING.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        let met = meet(&self.place).await?;
+        *lock(&self.met) = Some(met);
+        Ok(())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            client_model: ClientModel::Futures,
+            workers_max: None,
+            clients_max: lock(&self.met)
+                .as_ref()
+                .and_then(|met| met.free_connections),
+            keeps_rows: true,
+            aborts: true,
+            scans: true,
+            indexes: true,
+            joins: true,
+            aggregates: true,
+            keys_by_server: true,
+            loads: true,
+            reopens: self.stays,
+            statements: Some(POSTGRES.name),
+        }
+    }
+
+    fn log_place(&self) -> LogPlace {
+        let unmet = || LogPlace::Nowhere("the server was not asked yet".to_owned());
+        lock(&self.met)
+            .as_ref()
+            .map_or_else(unmet, |met| met.log_place.clone())
+    }
+
+    fn process(&self) -> StoreProcess {
+        lock(&self.met)
+            .as_ref()
+            .map_or(StoreProcess::Unknown, |met| met.process)
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        let met = self.known().await?;
+        counters(&mut self.control().await?, met.product, met.version_number).await
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        let mut control = self.control().await?;
+        let mut least = None;
+        for _ in 0..ROUND_TRIPS {
+            let began = clock::now();
+            control.run("").await?;
+            let took = clock::now() - began;
+            least = Some(least.map_or(took, |least: Nanos| least.min(took)));
+        }
+        Ok(least)
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+        let sql = Sql {
+            dialect: &POSTGRES,
+            schema: Some(self.schema.as_str()),
+        };
+        let operations = plan.operations().iter();
+        Ok(Intent {
+            makes: schema::makes(plan, &self.schema),
+            operations: operations
+                .map(|operation| IntendedOperation {
+                    name: operation.name.clone(),
+                    statements: vec![sql.statement(plan, &operation.action).text],
+                })
+                .collect(),
+            transactions: [Bound::Begin, Bound::Commit, Bound::Rollback]
+                .map(|bound| bound.word().to_owned())
+                .into(),
+            settings: self.place.settings.session(&self.schema),
+            // One beside the clients', for what is asked before and after them.
+            connections: Some(clients + 1),
+            removes: vec![schema::removes(&self.schema)],
+        })
+    }
+
+    async fn observe(&self) -> TargetResult<Observed> {
+        let met = self.known().await?;
+        let kept = lock(&self.observing).take();
+        let mut control = match kept {
+            Some(control) => control,
+            None => self.control().await?,
+        };
+        let observed = look(&mut control, &met).await?;
+        *lock(&self.observing) = Some(control);
+        Ok(observed)
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        schema::clean(&mut self.control().await?).await
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        schema::create(&mut self.control().await?, plan, &self.schema).await?;
+        self.made.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        schema::reopen(&mut self.control().await?, plan, &self.schema).await
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.made.store(false, Ordering::Release);
+        Ok(())
+    }
+
+    async fn evidence(&self) -> TargetResult<Evidence> {
+        let met = self.known().await?;
+        evidence(&self.place, &met, &self.schema).await
+    }
+
+    fn worker(&self) -> TargetResult<Poller> {
+        Poller::new()
+    }
+
+    async fn connect(&self, plan: &Plan, worker: &Poller) -> TargetResult<PostgresSession> {
+        if self.loaded.swap(false, Ordering::AcqRel) {
+            self.analyze(plan).await?;
+        }
+        let mut connection = Connection::open(&self.place, Some(worker)).await?;
+        let settings = self.place.settings.session(&self.schema).join("; ");
+        let written = frontend::query(&settings, &mut connection.out);
+        written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
+        connection.flush().await?;
+        connection.done(&settings).await?;
+        let prepared = prepare(&mut connection, plan, &self.schema).await?;
+        let loads = Loading::of(plan, &self.schema);
+        let loaded = Arc::clone(&self.loaded);
+        Ok(PostgresSession::new(
+            connection,
+            prepared,
+            loads,
+            loaded,
+            plan.pipeline,
+        ))
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        if self.made.load(Ordering::Acquire) {
+            schema::remove(&mut self.control().await?, &self.schema).await?;
+            self.made.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
