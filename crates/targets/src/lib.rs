@@ -35,6 +35,7 @@ pub mod rocksdb;
 pub mod sqlite;
 mod stores;
 mod url;
+pub mod wire;
 
 pub use any::{AnySession, AnyTarget, AnyWorker};
 pub use error::Error;
