@@ -186,6 +186,7 @@ targets! {
     TransientEngine: crate::engine::TransientEngine,
     Sqlite: crate::sqlite::Sqlite,
     SqliteQueue: crate::sqlite::SqliteQueue,
+    Mysql: crate::mysql::Mysql,
     #[cfg(feature = "lmdb")]
     Lmdb: crate::lmdb::LmdbTarget,
     #[cfg(feature = "redb")]

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::fjall;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
+use crate::mysql;
 use crate::null::Null;
 #[cfg(feature = "redb")]
 use crate::redb;
@@ -43,6 +44,14 @@ const STORES: &[Store] = &[
     Store {
         listing: sqlite::LISTING,
         open: sqlite::open,
+    },
+    Store {
+        listing: mysql::LISTING,
+        open: mysql::open,
+    },
+    Store {
+        listing: mysql::MARIADB_LISTING,
+        open: mysql::open_mariadb,
     },
     #[cfg(feature = "lmdb")]
     Store {

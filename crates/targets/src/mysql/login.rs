@@ -28,8 +28,6 @@ const REPLICATION_PREFIX: &str = "5.5.5-";
 pub(super) struct Greeting {
     /// Its version, by its own word.
     pub(super) version: String,
-    /// Its name for this connection.
-    pub(super) connection: u32,
     /// What it can do.
     pub(super) abilities: u64,
     nonce: Vec<u8>,
@@ -49,7 +47,8 @@ impl Greeting {
         let version = version
             .strip_prefix(REPLICATION_PREFIX)
             .map_or(version.clone(), str::to_owned);
-        let connection = reader.u32()?;
+        // The server's number of the connection.
+        reader.u32()?;
         let mut nonce = reader.take(8)?.to_vec();
         reader.take(1)?;
         let low = u64::from(reader.u16()?);
@@ -73,16 +72,10 @@ impl Greeting {
         }
         Ok(Greeting {
             version,
-            connection,
             abilities,
             nonce,
             plugin,
         })
-    }
-
-    /// True for MariaDB, by its version.
-    pub(super) fn is_mariadb(&self) -> bool {
-        self.version.contains("MariaDB")
     }
 
     /// True if it offers TLS.
@@ -308,15 +301,20 @@ mod tests {
     fn a_greeting_comes_apart() {
         let mariadb = read("5.5.5-10.11.19-MariaDB", "mysql_native_password");
         assert_eq!(mariadb.version, "10.11.19-MariaDB");
-        assert_eq!(mariadb.connection, 7);
-        assert!(mariadb.is_mariadb() && mariadb.offers_tls());
-        let nonce = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
+        assert!(mariadb.offers_tls());
+        let nonce = [
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+        ];
         assert_eq!(mariadb.nonce, nonce);
         assert_ne!(mariadb.abilities & can::CACHED_COLUMNS, 0);
         let mysql = greeting("8.0.12", can::WANTED | can::MYSQL, "caching_sha2_password");
         let mysql = Greeting::read(&mysql).unwrap();
-        assert!(!mysql.is_mariadb());
-        assert_eq!(mysql.abilities & can::CACHED_COLUMNS, 0, "MySQL's bytes are reserved");
+        assert!(!mysql.offers_tls());
+        assert_eq!(
+            mysql.abilities & can::CACHED_COLUMNS,
+            0,
+            "MySQL's bytes are reserved"
+        );
     }
 
     #[test]
@@ -325,7 +323,10 @@ mod tests {
         let Refused::Server(error) = refused else {
             panic!("{refused:?}");
         };
-        assert_eq!((error.code, error.message.as_str()), (1040, "Too many connections"));
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (1040, "Too many connections")
+        );
         for cut in 1..40 {
             let whole = greeting("8.0.12", can::WANTED, "x");
             assert!(Greeting::read(&whole[..cut]).is_err(), "cut at {cut}");
@@ -377,7 +378,10 @@ mod tests {
             let Err(Refused::Plugin(words)) = open.take(asked) else {
                 panic!("it refuses");
             };
-            assert!(words.contains("TLS") && !words.contains("secret"), "{words}");
+            assert!(
+                words.contains("TLS") && !words.contains("secret"),
+                "{words}"
+            );
         }
         let mut secure = Login::new(&greeting, WHO, true, true);
         assert_eq!(secure.take(&[1, 4]), Ok(Next::Send(b"secret\0".to_vec())));

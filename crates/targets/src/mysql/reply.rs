@@ -445,7 +445,11 @@ mod tests {
     fn a_write_says_how_many_rows_it_found() {
         let mut rows = Rows::default();
         let mut answer = Answer::new(can::ONE_END, Form::Binary);
-        let end = end_of(&mut answer, &[vec![0, 0xFC, 44, 1, 0, 1, 0, 0, 0]], &mut rows);
+        let end = end_of(
+            &mut answer,
+            &[vec![0, 0xFC, 44, 1, 0, 1, 0, 0, 0]],
+            &mut rows,
+        );
         let found = End::Success {
             affected: 300,
             in_transaction: true,
@@ -463,10 +467,7 @@ mod tests {
         };
         let mut rows = Rows::default();
         let mut answer = Answer::new(can::ONE_END, Form::Binary);
-        for before in [
-            vec![],
-            vec![vec![1], described("a", LONGLONG), binary(1)],
-        ] {
+        for before in [vec![], vec![vec![1], described("a", LONGLONG), binary(1)]] {
             let packets = [before, vec![error.clone()]].concat();
             let end = end_of(&mut answer, &packets, &mut rows);
             assert_eq!(end, Some(End::Error(Box::new(said.clone()))));
@@ -519,7 +520,10 @@ mod tests {
             }
             let prepared = preparing.take(last).unwrap().unwrap().unwrap();
             assert_eq!((prepared.statement, prepared.parameters), (9, 2));
-            assert_eq!((prepared.columns.len(), &prepared.names[..]), (1, &["a".to_owned()][..]));
+            assert_eq!(
+                (prepared.columns.len(), &prepared.names[..]),
+                (1, &["a".to_owned()][..])
+            );
         }
         let nothing = [0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         assert!(Preparing::new(0).take(&nothing).unwrap().is_some());

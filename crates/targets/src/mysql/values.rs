@@ -375,7 +375,9 @@ fn push_cell(
         wire::NULL => rows.push(Value::Null),
         _ => {
             let bytes = reader.bytes()?;
-            let text = (!column.binary).then(|| str::from_utf8(bytes).ok()).flatten();
+            let text = (!column.binary)
+                .then(|| str::from_utf8(bytes).ok())
+                .flatten();
             rows.push(text.map_or(Value::Bytes(bytes), Value::Text));
         }
     }
@@ -428,7 +430,17 @@ fn push_time(bytes: &[u8], rows: &mut Rows) -> Result<(), Malformed> {
     there
         .ok_or(Malformed("a time that is too long"))?
         .copy_from_slice(bytes);
-    let [negative, d0, d1, d2, d3, hours, minutes, seconds, micros @ ..] = whole;
+    let [
+        negative,
+        d0,
+        d1,
+        d2,
+        d3,
+        hours,
+        minutes,
+        seconds,
+        micros @ ..,
+    ] = whole;
     let hours = u64::from(u32::from_le_bytes([d0, d1, d2, d3])) * 24 + u64::from(hours);
     let sign = if negative == 0 { "" } else { "-" };
     let mut text = format!("{sign}{hours:02}:{minutes:02}:{seconds:02}");
@@ -460,7 +472,9 @@ pub(super) fn push_text_row(
 
 #[cfg(test)]
 mod tests {
-    use super::{Column, DECIMAL_MAX, Moment, decimal_text, push_row, put, units_of, wire, wire_type};
+    use super::{
+        Column, DECIMAL_MAX, Moment, decimal_text, push_row, put, units_of, wire, wire_type,
+    };
     use syncline_contract::{Decimal, Kind, Rows, Value};
 
     fn column(wire: u8) -> Column {

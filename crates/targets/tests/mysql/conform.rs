@@ -1,0 +1,50 @@
+//! MariaDB passes the contract's suite through a socket, by TCP and at every isolation.
+//!
+//! By hand, on a MySQL server: `SYNCLINE_MYSQL='mysql://root@127.0.0.1:3306?durability=data' cargo test
+//! -p syncline-targets --test mysql a_server_of_the_environment`.
+
+use crate::server::Server;
+use syncline_contract::conformance::conforms;
+use syncline_targets::AnyTarget;
+
+/// Cases that a target which claims everything runs.
+const CASES: usize = 31;
+
+fn conforms_at(url: &str) {
+    let outcome = conforms(|| AnyTarget::open(url).expect("a good URL"));
+    assert!(outcome.findings.is_empty(), "{url}: {outcome}");
+    assert_eq!(
+        (outcome.tested.len(), outcome.skipped.len()),
+        (CASES, 0),
+        "{outcome:?}"
+    );
+}
+
+fn nothing_is_left(server: &Server) {
+    let left = server.says("SHOW DATABASES LIKE 'syncline%'");
+    assert_eq!(left, "", "databases are left");
+}
+
+#[test]
+fn through_a_socket() {
+    let server = Server::start(&[]);
+    for isolation in ["read-committed", "repeatable-read", "snapshot"] {
+        conforms_at(&server.by_socket(&format!("isolation={isolation}")));
+    }
+    conforms_at(&server.by_socket("isolation=serializable&lock_wait_s=1"));
+    nothing_is_left(&server);
+}
+
+#[test]
+fn by_tcp() {
+    let server = Server::start(&[]);
+    conforms_at(&server.by_tcp("tls=disable"));
+    nothing_is_left(&server);
+}
+
+#[test]
+fn a_server_of_the_environment() {
+    if let Ok(url) = std::env::var("SYNCLINE_MYSQL") {
+        conforms_at(&url);
+    }
+}
