@@ -197,7 +197,7 @@ impl Own {
 async fn marked(connection: &mut Connection) -> TargetResult<Vec<SchemaName>> {
     let text = format!(
         "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = '{TABLE}' \
-         AND TABLE_COMMENT = '{MARK}'"
+         AND TABLE_COMMENT = '{MARK}' ORDER BY TABLE_SCHEMA"
     );
     let rows = connection
         .query(&text, "look for databases of ours")

@@ -5,13 +5,20 @@ use super::durability::{Variables, Verdict, judge};
 use super::evidence::{cell, pairs};
 use super::settings::Settings;
 use crate::server::{Address, Host, LogWord, listener, log_place, process_of_peer};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, LogPlace, StoreProcess, TargetResult};
 
 /// Connections that are left to the server's own users and to our own looks at it.
 const SPARED: usize = 3;
+
+/// A session of others' counts if it is there at each of so many looks.
+const LOOKS: usize = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(60);
 
 /// Variables that bear on the speed and safety of commits, or that this target needs.
 const ASKED: [&str; 38] = [
@@ -173,23 +180,35 @@ async fn collation(connection: &mut Connection) -> TargetResult<&'static str> {
 }
 
 /// Who else has a session here, our own runs and the server's own threads apart; one of them, and how
-/// many.
+/// many. A session that is ending, such as one of ours a moment ago, is gone at a later look.
 async fn others(connection: &mut Connection) -> TargetResult<Option<String>> {
-    let text = "SELECT USER, COALESCE(DB, '-') FROM information_schema.PROCESSLIST \
+    let mut stay = look_for_others(connection).await?;
+    for _ in 1..LOOKS {
+        if stay.is_empty() {
+            return Ok(None);
+        }
+        thread::sleep(BETWEEN_LOOKS);
+        let there = look_for_others(connection).await?;
+        stay.retain(|id, _| there.contains_key(id));
+    }
+    let count = stay.len();
+    let sessions = if count == 1 { "session" } else { "sessions" };
+    Ok(stay
+        .into_values()
+        .next()
+        .map(|one| format!("{count} {sessions}, one of {one}")))
+}
+
+/// The sessions of others, by number; whose, and in which database. Users without the right to see
+/// others' sessions see those of their own name alone.
+async fn look_for_others(connection: &mut Connection) -> TargetResult<BTreeMap<String, String>> {
+    let text = "SELECT ID, CONCAT('user ', USER, ' in database ', COALESCE(DB, '-')) \
+                FROM information_schema.PROCESSLIST \
                 WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler') \
                 AND COMMAND NOT IN ('Daemon', 'Binlog Dump', 'Binlog Dump GTID') \
                 AND COALESCE(DB, '') NOT LIKE 'syncline\\_%'";
     let rows = connection.query(text, "say who else is there").await?;
-    // Users without the right to see others' sessions see their own alone.
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let (user, database) = (cell(&rows, 0, 0), cell(&rows, 0, 1));
-    let count = rows.len();
-    let sessions = if count == 1 { "session" } else { "sessions" };
-    Ok(Some(format!(
-        "{count} {sessions}, one of user {user} in database {database}"
-    )))
+    Ok(pairs(&rows))
 }
 
 /// The server's process, if it is one of this machine.

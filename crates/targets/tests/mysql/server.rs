@@ -33,6 +33,8 @@ impl Server {
         let mut install = unprivileged("mariadb-install-db");
         install.args(["--no-defaults", "--auth-root-authentication-method=normal"]);
         install.arg("--skip-test-db").arg(option("datadir", &data));
+        // Two that install at once disturb one another in a common directory.
+        install.env("TMPDIR", directory.path());
         let installed = install
             .output()
             .expect("mariadb-install-db, of Debian's package mariadb-server");
@@ -45,6 +47,7 @@ impl Server {
             .arg(option("datadir", &data))
             .arg(option("socket", &socket_in(directory.path())))
             .arg(option("pid-file", &directory.path().join("pid")))
+            .arg(option("tmpdir", directory.path()))
             .arg(option("log-error", &directory.path().join("log")))
             .args(["--bind-address=127.0.0.1", "--innodb-log-file-size=16M"])
             .arg(format!("--port={port}"))
@@ -65,11 +68,7 @@ impl Server {
     pub(crate) fn shared() -> &'static Server {
         static SHARED: OnceLock<Server> = OnceLock::new();
         SHARED.get_or_init(|| {
-            Server::start(&[
-                "--max-connections=100",
-                "--innodb-monitor-enable=trx_rw_commits",
-                "--plugin-load-add=auth_ed25519",
-            ])
+            Server::start(&["--max-connections=100", "--plugin-load-add=auth_ed25519"])
         })
     }
 
@@ -101,10 +100,14 @@ impl Server {
 
     /// The URL through its socket, with options.
     pub(crate) fn by_socket(&self, options: &str) -> String {
-        format!(
-            "mariadb://root@?socket={}&{options}",
-            self.socket().display()
-        )
+        {
+            let url = format!("mariadb://root@?socket={}", self.socket().display());
+            if options.is_empty() {
+                url
+            } else {
+                format!("{url}&{options}")
+            }
+        }
     }
 
     /// The URL through TCP, with options.
