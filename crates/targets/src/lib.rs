@@ -25,6 +25,8 @@ pub mod fjall;
 mod home;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
+#[cfg(feature = "jdbc")]
+pub mod jdbc;
 pub mod null;
 mod path;
 #[cfg(feature = "redb")]

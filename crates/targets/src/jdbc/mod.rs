@@ -1,0 +1,3 @@
+//! Any store with a JDBC driver, through a JVM in this process.
+
+mod jvm;
