@@ -5,9 +5,10 @@
 
 use crate::exit::CannotRun;
 use syncline_contract::{
-    Capabilities, Evidence, Internal, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop,
-    StoreProcess, TableId, Target, TargetResult, Value, Worker,
+    Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
+    Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
+use syncline_metering::Nanos;
 use syncline_targets::AnyTarget;
 
 /// Where a verb takes its targets from.
@@ -15,8 +16,15 @@ pub(crate) trait Shelf: Sync {
     /// The type of all of them.
     type Target: Target;
 
-    /// Opens a target by URL or name.
+    /// Opens a target by URL or name; touches nothing.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
+
+    /// Opens a target and asks it what it is, so that what it refuses shows before anything runs.
+    fn meet(&self, url: &str) -> Result<Self::Target, CannotRun> {
+        let target = self.open(url)?;
+        syncline_runner::ask(target.meet())?;
+        Ok(target)
+    }
 
     /// The name of the stranger's own store, if there is one.
     fn own(&self) -> Option<&str>;
@@ -87,6 +95,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         }
     }
 
+    async fn meet(&self) -> TargetResult<()> {
+        match self {
+            OneOf::Own(target) => target.meet().await,
+            OneOf::BuiltIn(target) => target.meet().await,
+        }
+    }
+
     fn capabilities(&self) -> Capabilities {
         match self {
             OneOf::Own(target) => target.capabilities(),
@@ -119,6 +134,41 @@ impl<T: Target> Target for OneOf<'_, T> {
         match self {
             OneOf::Own(target) => target.internals(),
             OneOf::BuiltIn(target) => target.internals(),
+        }
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        match self {
+            OneOf::Own(target) => target.counters().await,
+            OneOf::BuiltIn(target) => target.counters().await,
+        }
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        match self {
+            OneOf::Own(target) => target.round_trip_ns().await,
+            OneOf::BuiltIn(target) => target.round_trip_ns().await,
+        }
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+        match self {
+            OneOf::Own(target) => target.intent(plan, clients),
+            OneOf::BuiltIn(target) => target.intent(plan, clients),
+        }
+    }
+
+    async fn observe(&self) -> TargetResult<Observed> {
+        match self {
+            OneOf::Own(target) => target.observe().await,
+            OneOf::BuiltIn(target) => target.observe().await,
+        }
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        match self {
+            OneOf::Own(target) => target.clean().await,
+            OneOf::BuiltIn(target) => target.clean().await,
         }
     }
 

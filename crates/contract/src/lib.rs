@@ -20,9 +20,12 @@
 
 mod capabilities;
 pub mod conformance;
+mod counter;
 mod fields;
+mod intent;
 mod internal;
 pub mod key_value;
+mod observed;
 mod operation;
 mod options;
 mod outcome;
@@ -37,11 +40,14 @@ mod value;
 mod workload;
 
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
+pub use counter::{Counter, CounterUnit, Meaning};
 pub use fields::{
     Any, Bytes, Exact, Field, Fields, Float, Int, Many, Nullable, Several, Text, Timestamp,
 };
+pub use intent::{IntendedOperation, Intent};
 pub use internal::{Internal, TIME_CLASSES};
 pub use key_value::{KeyValue, KeyValueTarget};
+pub use observed::Observed;
 pub use operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,
 };

@@ -1,11 +1,15 @@
 //! A target: a store under test, from which the runner makes sessions.
 
 use crate::capabilities::{Capabilities, Durability, Isolation};
+use crate::counter::Counter;
+use crate::intent::Intent;
 use crate::internal::Internal;
+use crate::observed::Observed;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::session::Session;
 use std::path::PathBuf;
+use syncline_metering::Nanos;
 
 /// The result of what a target does outside transactions.
 pub type TargetResult<T> = Result<T, Failure>;
@@ -81,7 +85,15 @@ pub trait Target: Sync {
     /// The name in tables and records: "sqlite", "engine".
     fn name(&self) -> String;
 
-    /// What it can do as opened.
+    /// Asked once, before anything is made or measured. A server is asked for its version, its log
+    /// directory, its process, its free connections and whoever else works there; refused is what the
+    /// run could harm and what the settings cannot honour. Only reads. Of a store in another process,
+    /// [`Target::capabilities`], [`Target::log_place`] and [`Target::process`] hold after it.
+    async fn meet(&self) -> TargetResult<()> {
+        Ok(())
+    }
+
+    /// What it can do as opened, and met.
     fn capabilities(&self) -> Capabilities;
 
     /// Where its log goes.
@@ -102,6 +114,44 @@ pub trait Target: Sync {
     /// What it counts and times inside itself, since it was opened; nothing if it does not.
     fn internals(&self) -> Vec<Internal> {
         Vec::new()
+    }
+
+    /// The store's own running counters, by its own account; nothing if it keeps none. Asked when no
+    /// session of a run is open: before the clients connect, and after the last has gone, so that a
+    /// store whose sessions report late has heard of all of them when it answers.
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        Ok(Vec::new())
+    }
+
+    /// How long an empty request takes there and back, where the store is another process: the least
+    /// of a few hundred, on a session of its own; none for a store in this process.
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        Ok(None)
+    }
+
+    /// What it would do for that plan and so many clients. Touches nothing, so it also holds before
+    /// [`Target::meet`].
+    fn intent(&self, _plan: &Plan, _clients: usize) -> TargetResult<Intent> {
+        Ok(Intent::default())
+    }
+
+    /// Looks at the store as it runs, read-only, on a session that stays open for the next look.
+    async fn observe(&self) -> TargetResult<Observed> {
+        let what = format!(
+            "{} cannot be observed: it is no server with counters of its own",
+            self.name()
+        );
+        Err(Failure::new(FailureKind::Limit, what))
+    }
+
+    /// Removes what earlier runs of this laboratory have left in the store, and nothing else; says what
+    /// it removed, a line each.
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        let what = format!(
+            "{} is no server, so nothing of ours stays in it: remove the files that the run named",
+            self.name()
+        );
+        Err(Failure::new(FailureKind::Limit, what))
     }
 
     /// Makes the plan's tables, empty; refuses what is there and is not ours.

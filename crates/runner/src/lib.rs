@@ -39,6 +39,7 @@ mod worker;
 
 pub use calibrate::{Calibration, calibrate};
 pub use error::Error;
+pub use executor::ask;
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
 pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat};

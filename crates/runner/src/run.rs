@@ -1,6 +1,6 @@
 //! One run: the whole life of a store, from its tables to their removal.
 //!
-//! Phases: refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
+//! Phases: meet, refuse, create, evidence, load, connect, warm up, measure, drain, check, remove. Whatever
 //! happens after `create` was called, `remove` is called too; but rows that are to stay are kept when
 //! they are loaded to the end, and what was reopened is never removed.
 
@@ -38,6 +38,12 @@ pub fn run<T: Target, W: Workload>(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<RunResult, Error> {
+    let met = block_on(target.meet(), &());
+    met.map_err(|source| Error::Target {
+        target: target.name(),
+        doing: "it was asked what it is",
+        source,
+    })?;
     let workers = admit(target, workload, plan)?;
     let ground = Ground::of(workload, plan.reuse);
     let life = Life {

@@ -77,6 +77,15 @@ fn what_a_store_cannot_do_is_refused_before_it_is_touched() {
 }
 
 #[test]
+fn a_store_that_refuses_when_it_is_met_is_not_touched() {
+    let store = Store::broken("meet");
+    let error = go(&store, &counted(1, 10)).unwrap_err();
+    assert!(error.to_string().contains("asked what it is"), "{error}");
+    let created = store.book.created.load(Ordering::Relaxed);
+    assert_eq!((created, store.removed()), (0, 0));
+}
+
+#[test]
 fn a_store_that_blocks_gets_a_thread_a_client() {
     let store = Store::always(Answer::Busy(1_000)).blocking();
     let mut plan = counted(6, 600);

@@ -4,9 +4,10 @@
 //! A new target is one line in the table at the foot of this file.
 
 use syncline_contract::{
-    Capabilities, Evidence, Internal, LogPlace, OperationId, Plan, Rows, Session, Shape, Stop,
-    StoreProcess, TableId, Target, TargetResult, Value, Worker,
+    Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
+    Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
+use syncline_metering::Nanos;
 
 macro_rules! targets {
     ($($(#[$when:meta])* $name:ident: $target:ty),* $(,)?) => {
@@ -54,6 +55,10 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.name(),)* }
             }
 
+            async fn meet(&self) -> TargetResult<()> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.meet().await,)* }
+            }
+
             fn capabilities(&self) -> Capabilities {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.capabilities(),)* }
             }
@@ -72,6 +77,26 @@ macro_rules! targets {
 
             fn internals(&self) -> Vec<Internal> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.internals(),)* }
+            }
+
+            async fn counters(&self) -> TargetResult<Vec<Counter>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.counters().await,)* }
+            }
+
+            async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.round_trip_ns().await,)* }
+            }
+
+            fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.intent(plan, clients),)* }
+            }
+
+            async fn observe(&self) -> TargetResult<Observed> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.observe().await,)* }
+            }
+
+            async fn clean(&self) -> TargetResult<Vec<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.clean().await,)* }
             }
 
             async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {

@@ -103,7 +103,7 @@ fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {
 /// Opens each target once, so that whatever is wrong shows before anything runs.
 fn places<S: Shelf>(shelf: &S, urls: &[String]) -> Result<Vec<LogPlace>, CannotRun> {
     urls.iter()
-        .map(|url| shelf.open(url).map(|target| target.log_place()))
+        .map(|url| shelf.meet(url).map(|target| target.log_place()))
         .collect()
 }
 

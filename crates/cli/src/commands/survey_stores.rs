@@ -83,7 +83,7 @@ fn encoded(path: &str) -> String {
 }
 
 fn entry<S: Shelf>(args: &SurveyArgs, shelf: &S, url: &str) -> Result<Entry, CannotRun> {
-    let target = shelf.open(url)?;
+    let target = shelf.meet(url)?;
     let can = target.capabilities();
     let model = can.client_model;
     let (mut rungs, mut not_run) = (Vec::new(), Vec::new());

@@ -44,7 +44,7 @@ pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
     let url = url.ok_or_else(|| {
         CannotRun::because("no target was named: say --on TARGET, such as --on sqlite")
     })?;
-    let target = shelf.open(url)?;
+    let target = shelf.meet(url)?;
     if args.initialize {
         initialize(args, url, &target)
     } else {

@@ -42,7 +42,7 @@ pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
 
 fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
     let workload = AnyWorkload::parse("ycsb", &meant.options)?;
-    let stays = has_path(url) && shelf.open(url)?.capabilities().reopens;
+    let stays = has_path(url) && shelf.meet(url)?.capabilities().reopens;
     if stays && meant.changes_rows {
         terminal::note("the mix inserts, so it starts from rows of its own and leaves none");
     }
@@ -130,7 +130,7 @@ fn load<S: Shelf>(meant: &Meant, url: &str, shelf: &S) -> Outcome {
     let mut options: Vec<_> = options.cloned().collect();
     options.push(("workload".to_owned(), "c".to_owned()));
     let workload = AnyWorkload::parse("ycsb", &options)?;
-    let target = shelf.open(url)?;
+    let target = shelf.meet(url)?;
     let plan = RunPlan {
         transactions: Some(1),
         duration: None,

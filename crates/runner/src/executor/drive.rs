@@ -114,6 +114,11 @@ impl<'t, F: Future<Output = ()>> Executor<'t, F> {
     }
 }
 
+/// Runs what is asked of a target outside its workers to its end, on the calling thread.
+pub fn ask<T>(asked: impl Future<Output = T>) -> T {
+    block_on(asked, &())
+}
+
 /// Runs one future to its end on the calling thread, with the worker's own part told of each pass.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>, part: &impl Worker) -> T {
     let mut output = None;

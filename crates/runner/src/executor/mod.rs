@@ -20,6 +20,7 @@ mod timers;
 mod wake;
 mod yielding;
 
+pub use drive::ask;
 pub(crate) use drive::{Executor, block_on};
 pub(crate) use signal::{Phase, Signal};
 pub(crate) use timers::Timers;

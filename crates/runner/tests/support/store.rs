@@ -91,7 +91,7 @@ pub(crate) struct Store {
     pub(crate) can: Capabilities,
     pub(crate) book: Arc<Book>,
     pub(crate) script: Arc<Script>,
-    /// What fails: "create", "evidence", "worker", "connect", "load", "remove".
+    /// What fails: "meet", "create", "evidence", "worker", "connect", "load", "remove".
     pub(crate) broken: Option<&'static str>,
     /// Whose system calls it says are its own.
     pub(crate) process: StoreProcess,
@@ -323,6 +323,10 @@ impl Target for Store {
 
     fn name(&self) -> String {
         self.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        self.step("meet")
     }
 
     fn capabilities(&self) -> Capabilities {
