@@ -6,8 +6,9 @@ use jni::{InitArgsBuilder, JNIEnv, JNIVersion, JavaVM};
 use std::sync::OnceLock;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
-/// `-Xrs` leaves Ctrl-C and the other signals to the program; the JVM has nothing to end by itself.
-const OPTIONS: [&str; 2] = ["-Xrs", "-Djava.awt.headless=true"];
+/// `-Xrs` leaves Ctrl-C and the other signals to the program; the JVM has nothing to end by itself. In
+/// UTC every time of day stands once, so that a timestamp comes back as it was written.
+const OPTIONS: [&str; 3] = ["-Xrs", "-Djava.awt.headless=true", "-Duser.timezone=UTC"];
 
 /// This thread's door to the JVM, which is started if it was not. The thread stays attached until it
 /// ends.

@@ -136,6 +136,11 @@ methods! {
     decimal_units: method "java/math/BigDecimal" "unscaledValue" "()Ljava/math/BigInteger;";
     integer_long: method "java/math/BigInteger" "longValueExact" "()J";
 
+    timestamp_new: method "java/sql/Timestamp" "<init>" "(J)V";
+    timestamp_set_nanos: method "java/sql/Timestamp" "setNanos" "(I)V";
+    timestamp_millis: method "java/sql/Timestamp" "getTime" "()J";
+    timestamp_nanos: method "java/sql/Timestamp" "getNanos" "()I";
+
     driver_accepts: method "java/sql/Driver" "acceptsURL" "(Ljava/lang/String;)Z";
     driver_connect: method "java/sql/Driver" "connect" "(Ljava/lang/String;Ljava/util/Properties;)Ljava/sql/Connection;";
     connection_prepare: method "java/sql/Connection" "prepareStatement" "(Ljava/lang/String;)Ljava/sql/PreparedStatement;";
@@ -149,6 +154,10 @@ methods! {
     connection_rollback: method "java/sql/Connection" "rollback" "()V";
     connection_close: method "java/sql/Connection" "close" "()V";
     connection_about: method "java/sql/Connection" "getMetaData" "()Ljava/sql/DatabaseMetaData;";
+    connection_valid: method "java/sql/Connection" "isValid" "(I)Z";
+    about_schemas: method "java/sql/DatabaseMetaData" "getSchemas" "()Ljava/sql/ResultSet;";
+    about_catalogs: method "java/sql/DatabaseMetaData" "getCatalogs" "()Ljava/sql/ResultSet;";
+    about_tables: method "java/sql/DatabaseMetaData" "getTables" "(Ljava/lang/String;Ljava/lang/String;Ljava/lang/String;[Ljava/lang/String;)Ljava/sql/ResultSet;";
     about_product: method "java/sql/DatabaseMetaData" "getDatabaseProductName" "()Ljava/lang/String;";
     about_version: method "java/sql/DatabaseMetaData" "getDatabaseProductVersion" "()Ljava/lang/String;";
     about_driver: method "java/sql/DatabaseMetaData" "getDriverName" "()Ljava/lang/String;";
@@ -164,6 +173,7 @@ methods! {
     prepared_set_string: method "java/sql/PreparedStatement" "setString" "(ILjava/lang/String;)V";
     prepared_set_bytes: method "java/sql/PreparedStatement" "setBytes" "(I[B)V";
     prepared_set_decimal: method "java/sql/PreparedStatement" "setBigDecimal" "(ILjava/math/BigDecimal;)V";
+    prepared_set_timestamp: method "java/sql/PreparedStatement" "setTimestamp" "(ILjava/sql/Timestamp;)V";
     prepared_add_batch: method "java/sql/PreparedStatement" "addBatch" "()V";
     prepared_run_batch: method "java/sql/Statement" "executeBatch" "()[I";
     result_next: method "java/sql/ResultSet" "next" "()Z";
@@ -173,6 +183,7 @@ methods! {
     result_string: method "java/sql/ResultSet" "getString" "(I)Ljava/lang/String;";
     result_bytes: method "java/sql/ResultSet" "getBytes" "(I)[B";
     result_decimal: method "java/sql/ResultSet" "getBigDecimal" "(I)Ljava/math/BigDecimal;";
+    result_timestamp: method "java/sql/ResultSet" "getTimestamp" "(I)Ljava/sql/Timestamp;";
     result_was_null: method "java/sql/ResultSet" "wasNull" "()Z";
 }
 

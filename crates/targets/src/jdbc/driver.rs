@@ -1,0 +1,117 @@
+//! A driver: its jar files on a class loader of their own, its object made directly.
+//!
+//! `DriverManager` finds no driver from a thread that Java did not start, so that the driver is asked
+//! itself. A class loader a target keeps what a driver holds in static fields apart: an embedded Derby
+//! is one engine a class loader.
+
+use super::jvm::{Java, Local, Method, Shared, Thrown, given, methods};
+use std::fmt::Display;
+use std::path::PathBuf;
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// A driver that was loaded. Any thread may connect by it.
+#[derive(Debug)]
+pub(super) struct Driver {
+    loader: Shared,
+    driver: Shared,
+}
+
+impl Driver {
+    /// Loads the driver of a URL from jar files: the class of that name, or the first that the jars
+    /// themselves name as a driver and that takes the URL.
+    pub(super) fn load(jars: &[PathBuf], class: Option<&str>, url: &str) -> TargetResult<Driver> {
+        if let Some(absent) = jars.iter().find(|jar| !jar.is_file()) {
+            let what = format!(
+                "there is no driver jar {}: name the file in driver=JAR:JAR; this program fetches none",
+                absent.display()
+            );
+            return Err(Failure::new(FailureKind::Limit, what));
+        }
+        let mut java = Java::attach()?;
+        let loader = loader(&mut java, jars).map_err(|thrown| not_loaded(&thrown))?;
+        let driver = match class {
+            Some(class) => by_name(&mut java, &loader, class)
+                .map_err(|thrown| not_loaded(&format!("class {class}: {thrown}")))?,
+            None => by_service(&mut java, &loader, url)
+                .map_err(|thrown| not_loaded(&thrown))?
+                .ok_or_else(|| {
+                    not_loaded(&"no driver in those jars takes this URL; name its class in class=")
+                })?,
+        };
+        let kept = java
+            .share(&loader)
+            .and_then(|loader| Ok((loader, java.share(&driver)?)));
+        let (loader, driver) = kept.map_err(|thrown| not_loaded(&thrown))?;
+        Ok(Driver { loader, driver })
+    }
+
+    /// Connects; null where the driver does not take that URL.
+    pub(super) fn connect(
+        &self,
+        java: &mut Java,
+        url: &str,
+        properties: &[(String, String)],
+    ) -> Result<Local, Thrown> {
+        let methods = methods(java)?;
+        let url = java.text(url)?;
+        let named = java.make(&methods.properties_new, &[])?;
+        for (name, value) in properties {
+            let (name, value) = (java.text(name)?, java.text(value)?);
+            let pair = [given(&name), given(&value)];
+            java.object(&named, &methods.properties_set, &pair)?;
+        }
+        let connect = &methods.driver_connect;
+        java.object(&self.driver, connect, &[given(&url), given(&named)])
+    }
+
+    /// Lets go of the jar files; whatever was loaded from them stays usable.
+    pub(super) fn close(&self, java: &mut Java) -> Result<(), Thrown> {
+        let methods = methods(java)?;
+        java.run(&self.loader, &methods.loader_close, &[])
+    }
+}
+
+fn not_loaded(why: &impl Display) -> Failure {
+    let what = format!("the JDBC driver could not be loaded: {why}");
+    Failure::new(FailureKind::Limit, what)
+}
+
+fn loader(java: &mut Java, jars: &[PathBuf]) -> Result<Local, Thrown> {
+    let methods = methods(java)?;
+    let mut urls = Vec::with_capacity(jars.len());
+    for jar in jars {
+        let path = java.text(&jar.to_string_lossy())?;
+        let file = java.make(&methods.file_new, &[given(&path)])?;
+        let uri = java.object(&file, &methods.file_to_uri, &[])?;
+        urls.push(java.object(&uri, &methods.uri_to_url, &[])?);
+    }
+    let url = java.class("java/net/URL")?;
+    let urls = java.array(&url, &urls)?;
+    java.make(&methods.loader_new, &[given(&urls)])
+}
+
+fn by_name(java: &mut Java, loader: &Local, class: &str) -> Result<Local, Thrown> {
+    let methods = methods(java)?;
+    let name = java.text(class)?;
+    let class = java.object(loader, &methods.loader_class, &[given(&name)])?;
+    java.object(&class, &methods.class_new, &[])
+}
+
+/// The driver that the jars name in `META-INF/services/java.sql.Driver`.
+fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
+    let methods = methods(java)?;
+    let url = java.text(url)?;
+    let role = Method::class(&methods.driver_connect);
+    let arguments = [given(role), given(loader)];
+    let services = java.of_class(&methods.services_load, &arguments)?;
+    let drivers = java.object(&services, &methods.services_iterator, &[])?;
+    while java.truth(&drivers, &methods.iterator_has_next, &[])? {
+        let driver = java.object(&drivers, &methods.iterator_next, &[])?;
+        // Java's own drivers are services too; who refuses a URL by an exception does not take it.
+        let takes = java.truth(&driver, &methods.driver_accepts, &[given(&url)]);
+        if takes.unwrap_or(false) {
+            return Ok(Some(driver));
+        }
+    }
+    Ok(None)
+}
