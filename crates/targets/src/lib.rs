@@ -9,7 +9,8 @@ mod any;
     feature = "lmdb",
     feature = "redb",
     feature = "fjall",
-    feature = "rocksdb"
+    feature = "rocksdb",
+    feature = "jdbc"
 ))]
 mod directory;
 pub mod engine;

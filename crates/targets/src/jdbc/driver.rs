@@ -4,7 +4,7 @@
 //! itself. A class loader a target keeps what a driver holds in static fields apart: an embedded Derby
 //! is one engine a class loader.
 
-use super::jvm::{Java, Local, Method, Shared, Thrown, given, methods};
+use super::jvm::{Java, Local, Shared, Thrown, given, methods};
 use std::fmt::Display;
 use std::path::PathBuf;
 use syncline_contract::{Failure, FailureKind, TargetResult};
@@ -97,20 +97,32 @@ fn by_name(java: &mut Java, loader: &Local, class: &str) -> Result<Local, Thrown
     java.object(&class, &methods.class_new, &[])
 }
 
-/// The driver that the jars name in `META-INF/services/java.sql.Driver`.
+/// Where a jar names the drivers that it holds, a class a line.
+const SERVICES: &str = "META-INF/services/java.sql.Driver";
+
+/// The first driver that the jars name and that takes the URL. Java's own loader of services cannot be
+/// called from here: it wants a caller that is a Java class.
 fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
     let methods = methods(java)?;
-    let url = java.text(url)?;
-    let role = Method::class(&methods.driver_connect);
-    let arguments = [given(role), given(loader)];
-    let services = java.of_class(&methods.services_load, &arguments)?;
-    let drivers = java.object(&services, &methods.services_iterator, &[])?;
-    while java.truth(&drivers, &methods.iterator_has_next, &[])? {
-        let driver = java.object(&drivers, &methods.iterator_next, &[])?;
-        // Java's own drivers are services too; who refuses a URL by an exception does not take it.
-        let takes = java.truth(&driver, &methods.driver_accepts, &[given(&url)]);
-        if takes.unwrap_or(false) {
-            return Ok(Some(driver));
+    let (url, name) = (java.text(url)?, java.text(SERVICES)?);
+    let lists = java.object(loader, &methods.loader_resources, &[given(&name)])?;
+    let mut bytes = Vec::new();
+    while java.truth(&lists, &methods.enumeration_more, &[])? {
+        let list = java.object(&lists, &methods.enumeration_next, &[])?;
+        let stream = java.object(&list, &methods.url_open, &[])?;
+        let read = java.object(&stream, &methods.stream_bytes, &[])?;
+        java.read_bytes(&read, &mut bytes)?;
+        java.run(&stream, &methods.stream_close, &[])?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| line.split('#').next());
+        let classes = lines.flatten().map(str::trim);
+        for class in classes.filter(|class| !class.is_empty()) {
+            let driver = by_name(java, loader, class)?;
+            // Who refuses a URL by an exception does not take it.
+            let takes = java.truth(&driver, &methods.driver_accepts, &[given(&url)]);
+            if takes.unwrap_or(false) {
+                return Ok(Some(driver));
+            }
         }
     }
     Ok(None)

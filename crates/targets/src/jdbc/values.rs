@@ -149,7 +149,7 @@ pub(super) fn take(
     into: &mut Rows,
 ) -> Result<(), Thrown> {
     let place = [jvalue { i: place }];
-    let mut was_null = |java: &mut Java| -> Result<bool, Thrown> {
+    let was_null = |java: &mut Java| -> Result<bool, Thrown> {
         Ok(nullable && java.truth(result, &methods.result_was_null, &[])?)
     };
     let value = match kind {

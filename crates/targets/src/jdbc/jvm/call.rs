@@ -110,16 +110,6 @@ impl Java {
         })
     }
 
-    /// Another door of the same thread.
-    pub(in crate::jdbc) fn again(&self) -> Java {
-        Java {
-            // SAFETY: the thread's one frame of references lasts as long as the thread, and by
-            // invariant 1 what is made through either door is freed on it.
-            env: unsafe { self.env.unsafe_clone() },
-            characters: Vec::new(),
-        }
-    }
-
     /// A class by its name with slashes.
     pub(in crate::jdbc) fn class(&mut self, name: &str) -> Result<Shared, Thrown> {
         let class = self.env.find_class(name);

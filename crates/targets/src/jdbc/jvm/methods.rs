@@ -117,7 +117,6 @@ methods! {
 
     system_set_property: static_method "java/lang/System" "setProperty" "(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/String;";
     system_clear_property: static_method "java/lang/System" "clearProperty" "(Ljava/lang/String;)Ljava/lang/String;";
-    system_get_property: static_method "java/lang/System" "getProperty" "(Ljava/lang/String;)Ljava/lang/String;";
     file_new: method "java/io/File" "<init>" "(Ljava/lang/String;)V";
     file_to_uri: method "java/io/File" "toURI" "()Ljava/net/URI;";
     uri_to_url: method "java/net/URI" "toURL" "()Ljava/net/URL;";
@@ -125,10 +124,12 @@ methods! {
     loader_class: method "java/lang/ClassLoader" "loadClass" "(Ljava/lang/String;)Ljava/lang/Class;";
     loader_close: method "java/net/URLClassLoader" "close" "()V";
     class_new: method "java/lang/Class" "newInstance" "()Ljava/lang/Object;";
-    services_load: static_method "java/util/ServiceLoader" "load" "(Ljava/lang/Class;Ljava/lang/ClassLoader;)Ljava/util/ServiceLoader;";
-    services_iterator: method "java/util/ServiceLoader" "iterator" "()Ljava/util/Iterator;";
-    iterator_has_next: method "java/util/Iterator" "hasNext" "()Z";
-    iterator_next: method "java/util/Iterator" "next" "()Ljava/lang/Object;";
+    loader_resources: method "java/net/URLClassLoader" "findResources" "(Ljava/lang/String;)Ljava/util/Enumeration;";
+    enumeration_more: method "java/util/Enumeration" "hasMoreElements" "()Z";
+    enumeration_next: method "java/util/Enumeration" "nextElement" "()Ljava/lang/Object;";
+    url_open: method "java/net/URL" "openStream" "()Ljava/io/InputStream;";
+    stream_bytes: method "java/io/InputStream" "readAllBytes" "()[B";
+    stream_close: method "java/io/InputStream" "close" "()V";
     properties_new: method "java/util/Properties" "<init>" "()V";
     properties_set: method "java/util/Properties" "setProperty" "(Ljava/lang/String;Ljava/lang/String;)Ljava/lang/Object;";
     decimal_of: static_method "java/math/BigDecimal" "valueOf" "(JI)Ljava/math/BigDecimal;";

@@ -17,4 +17,4 @@ mod machine;
 mod methods;
 
 pub(super) use call::{Java, Local, Shared, Thrown, given};
-pub(super) use methods::{Method, Methods, methods};
+pub(super) use methods::{Methods, methods};
