@@ -48,4 +48,29 @@ pub enum Error {
         /// The operating system's words.
         why: String,
     },
+    /// A password was to come from an environment variable that is not there.
+    #[error("the environment has no {name}, from which {url} takes its password")]
+    NoVariable {
+        /// The variable.
+        name: String,
+        /// The URL, without its password.
+        url: String,
+    },
+    /// The file of a password cannot be read.
+    #[error("the password's file {path} cannot be read: {why}")]
+    PasswordFile {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's words.
+        why: String,
+    },
+    /// A schema's name that may not be ours.
+    #[error(
+        "schema {name} cannot be used: a schema of ours is named syncline_ and lower case letters, \
+         digits and underscores, up to 63 in all"
+    )]
+    SchemaName {
+        /// What was asked for.
+        name: String,
+    },
 }

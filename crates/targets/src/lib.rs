@@ -34,6 +34,8 @@ mod path;
 pub mod redb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
+pub mod server;
+pub mod sql;
 pub mod sqlite;
 mod stores;
 mod url;

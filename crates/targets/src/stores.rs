@@ -16,6 +16,7 @@ use crate::null::Null;
 use crate::redb;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
+use crate::server::expanded;
 use crate::sqlite;
 use crate::url::{Listing, Url};
 
@@ -80,7 +81,8 @@ pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
 impl AnyTarget {
     /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
-        let url = Url::parse(url)?;
+        let url = expanded(url, |name| std::env::var(name).ok())?;
+        let url = Url::parse(&url)?;
         let store = STORES.iter().find(|store| store.listing.name == url.name);
         let store = store.ok_or_else(|| {
             let known: Vec<_> = listings().map(|listing| listing.name).collect();

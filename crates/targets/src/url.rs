@@ -4,6 +4,7 @@
 //! In paths and values `%3F`, `%26`, `%25` and the like stand for the character of that code.
 
 use crate::error::Error;
+use crate::server::shown;
 use syncline_contract::{Given, OptionListing};
 
 /// A target as a listing shows it.
@@ -22,12 +23,14 @@ pub struct Listing {
 /// A URL taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// As it was given.
+    /// As it was given, but for passwords: for messages.
     pub(crate) text: String,
     /// The target.
     pub(crate) name: String,
     /// What stands between colon and question mark; none without a colon.
     pub(crate) path: Option<String>,
+    /// The same with its codes, for whoever takes it apart first.
+    pub(crate) raw_path: Option<String>,
     /// The options in order.
     pub(crate) pairs: Vec<(String, String)>,
 }
@@ -38,7 +41,7 @@ impl Url {
     /// Takes a text apart.
     pub(crate) fn parse(text: &str) -> Result<Url, Error> {
         let malformed = |why| Error::Malformed {
-            url: text.to_owned(),
+            url: shown(text),
             why,
             form: FORM,
         };
@@ -61,6 +64,7 @@ impl Url {
             let value = decoded(value).ok_or_else(|| malformed("a % is not followed by a code"))?;
             pairs.push((key.to_owned(), value));
         }
+        let raw_path = path.map(str::to_owned);
         let path = match path {
             Some(path) => {
                 Some(decoded(path).ok_or_else(|| malformed("a % is not followed by a code"))?)
@@ -68,11 +72,18 @@ impl Url {
             None => None,
         };
         Ok(Url {
-            text: text.to_owned(),
+            text: shown(text),
             name: name.to_owned(),
             path,
+            raw_path,
             pairs,
         })
+    }
+
+    /// The value of an option.
+    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+        let pair = self.pairs.iter().find(|(given, _)| given == name);
+        pair.map(|(_, value)| value.as_str())
     }
 
     /// Its options, of those that the target lists.
@@ -86,7 +97,7 @@ impl Url {
 }
 
 /// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
-fn decoded(text: &str) -> Option<String> {
+pub(crate) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -6,7 +6,7 @@
 //! | `settings.rs` | the options of the URL and what SQLite is told for them |
 //! | `place.rs` | the files: claimed, refused if not ours, removed |
 //! | `connection.rs` | opening a connection, setting it and reading back that it is set |
-//! | `sql.rs` | the plan as SQL text |
+//! | `sql.rs` | the plan as SQL text, by the common generator |
 //! | `raw.rs` | a connection together with its prepared statements (the one `unsafe`) |
 //! | `execute.rs` | an operation's values in, its rows out |
 //! | `failure.rs` | SQLite's result codes as stops |

@@ -1,0 +1,23 @@
+//! What every target that is a server shares: how it is named, what of it is ours, where it stands.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `secret.rs` | passwords: where they stand in a URL, how a URL is shown without them |
+//! | `address.rs` | a server's address, user, password and database, taken out of a URL |
+//! | `schema_name.rs` | the names of our own schemas, and the mark by which they are known |
+//! | `places.rs` | whether a server is on this machine, its process and its log directory |
+//!
+//! 1. No password is ever printed: it is a [`Password`], and a URL is shown through [`shown`].
+//! 2. Nothing is dropped in a server but what bears a name of ours *and* our mark.
+
+mod address;
+mod places;
+mod schema_name;
+mod secret;
+
+pub use address::{
+    Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, SCHEMA, SOCKET, connect_timeout,
+};
+pub use places::{LogWord, listener, log_place, process_of_peer};
+pub use schema_name::{MARK, SchemaName};
+pub use secret::{Password, expanded, shown, without_secrets};

@@ -1,0 +1,64 @@
+//! A statement that a user brought: as written, but for its placeholders.
+//!
+//! They are written `$1`, `$2` and on, and may repeat. A dialect of question marks gets one for each,
+//! and the order in which they stand; inside strings, quoted names and comments nothing is touched.
+
+use super::Sql;
+use super::dialect::Placeholder;
+use super::text::Statement;
+
+impl Sql<'_> {
+    pub(super) fn users(self, given: &str) -> Statement {
+        let mut text = String::with_capacity(given.len());
+        let mut order = Vec::new();
+        let mut rest = given;
+        while !rest.is_empty() {
+            let kept = untouched(rest);
+            let (before, after) = rest.split_at(kept);
+            text.push_str(before);
+            rest = after;
+            if let Some((number, length)) = parameter(rest) {
+                match self.dialect.placeholder {
+                    Placeholder::Positional => text.push('?'),
+                    Placeholder::Numbered(_) => text.push_str(&rest[..length]),
+                }
+                order.push(number - 1);
+                rest = &rest[length..];
+            } else if let Some(first) = rest.chars().next().filter(|_| kept == 0) {
+                text.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+        Statement { text, order }
+    }
+}
+
+/// The length of a string, quoted name or comment at the start of a text; 0 if none stands there. One
+/// that does not end takes the rest: the store will say what is wrong with it.
+fn untouched(text: &str) -> usize {
+    let through = |start: usize, end: &str| {
+        let found = text[start..].find(end);
+        found.map_or(text.len(), |at| start + at + end.len())
+    };
+    if text.starts_with("--") {
+        return through(2, "\n");
+    }
+    if text.starts_with("/*") {
+        return through(2, "*/");
+    }
+    match text.chars().next() {
+        // A doubled quote ends one string and begins the next, which comes to the same.
+        Some('\'') => through(1, "'"),
+        Some('"') => through(1, "\""),
+        Some('`') => through(1, "`"),
+        _ => 0,
+    }
+}
+
+/// The number of a placeholder at the start of a text, from 1, and its length.
+fn parameter(text: &str) -> Option<(usize, usize)> {
+    let digits = text.strip_prefix('$')?;
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let number = digits[..length].parse().ok().filter(|number| *number > 0)?;
+    Some((number, length + 1))
+}
