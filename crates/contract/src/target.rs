@@ -9,22 +9,59 @@ use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::session::Session;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
 use syncline_metering::Nanos;
 
 /// The result of what a target does outside transactions.
 pub type TargetResult<T> = Result<T, Failure>;
 
 /// A worker's own part of a target: told when a pass of the executor over its ready clients starts
-/// and when it ends. The engine holds its log back between the two, a queue commits its group.
+/// and when it ends, and asked to wait when no client is ready. The engine holds its log back between
+/// the two ends of a pass, a queue commits its group, a network store waits for its sockets.
 pub trait Worker {
     /// Some clients are ready and will now run.
     fn pass_started(&self) {}
 
     /// Every ready client has run as far as it could.
     fn pass_ended(&self) {}
+
+    /// Waits on the worker's own thread until something may have woken a client, until [`waker`] is
+    /// woken, or for at most that long; may also end early for no reason. A wake of the waker since the
+    /// last wait ends the next one at once. A length of zero only looks what has happened: clients that
+    /// are always ready must not starve those who wait.
+    ///
+    /// [`waker`]: Worker::waker
+    fn wait(&self, longest: Option<Duration>) {
+        match longest {
+            Some(Duration::ZERO) => {}
+            Some(longest) => thread::park_timeout(longest),
+            None => thread::park(),
+        }
+    }
+
+    /// What ends [`Worker::wait`] from any thread; asked for on the worker's own thread.
+    fn waker(&self) -> Waker {
+        Waker::from(Arc::new(Unpark(thread::current())))
+    }
 }
 
 impl Worker for () {}
+
+/// Ends a thread's park.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// One setting in force, and who says so.
 #[derive(Clone, Debug, PartialEq, Eq)]

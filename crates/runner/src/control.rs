@@ -5,6 +5,7 @@ use crate::arrival::{Schedule, Times};
 use crate::executor::{Phase, Signal};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
 use std::thread::Thread;
 use syncline_contract::Failure;
 use syncline_metering::Nanos;
@@ -21,7 +22,8 @@ pub(crate) struct Start {
 #[derive(Debug, Default)]
 struct Crew {
     connected: usize,
-    threads: Vec<Thread>,
+    /// What ends the wait of each worker.
+    waits: Vec<Waker>,
     failure: Option<Failure>,
 }
 
@@ -100,8 +102,8 @@ impl Control {
     /// Goes to a phase and wakes everyone who may be waiting.
     pub(crate) fn advance(&self, phase: Phase) {
         self.signal.advance(phase);
-        for thread in &self.crew().threads {
-            thread.unpark();
+        for wait in &self.crew().waits {
+            wait.wake_by_ref();
         }
         self.changed.notify_all();
         self.coordinator.unpark();
@@ -152,8 +154,13 @@ impl Control {
 
     /// Registers the calling worker until what is returned is dropped, by a panic too.
     pub(crate) fn enter(&self) -> Presence<'_> {
-        self.crew().threads.push(std::thread::current());
         Presence { control: self }
+    }
+
+    /// Registers what ends a worker's wait. A phase that was reached before is seen by who registers,
+    /// since it was set before this lock was taken.
+    pub(crate) fn waits_by(&self, waker: Waker) {
+        self.crew().waits.push(waker);
     }
 
     /// Waits up to that long for something to happen.

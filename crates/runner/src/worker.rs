@@ -11,7 +11,7 @@ use crate::pin::{pin, precise_timers};
 use crate::plan::RunPlan;
 use std::cell::RefCell;
 use std::rc::Rc;
-use syncline_contract::{Client, Failure, Target, TargetResult, Workload};
+use syncline_contract::{Client, Failure, Target, TargetResult, Worker, Workload};
 use syncline_metering::{Nanos, clock};
 
 /// What a worker needs.
@@ -93,8 +93,8 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             .iter_mut()
             .zip(sessions)
             .map(|(slot, session)| client_loop(slot, session, desk));
-        let mut executor = Executor::new(loops, &desk.timers);
-        executor.drive(desk.part, self.control.signal());
+        let mut executor = Executor::new(loops, &desk.timers, desk.part);
+        executor.drive(self.control.signal());
         let spun_ns = executor.spun_ns();
         // Sessions go first: what they leave open is undone before anyone looks at the store.
         drop(executor);
@@ -126,6 +126,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
     /// The worker's own part and a session a client; none if that failed or the run ended meanwhile.
     fn connect(&self) -> Option<(T::Worker, Vec<T::Session>)> {
         let part = self.or_fail(self.target.worker())?;
+        self.control.waits_by(part.waker());
         let mut sessions: Vec<Option<TargetResult<T::Session>>> =
             self.numbers().map(|_| None).collect();
         let timers = Timers::default();
@@ -138,7 +139,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
                 }
             }
         });
-        Executor::new(connecting, &timers).drive(&part, self.control.signal());
+        Executor::new(connecting, &timers, &part).drive(self.control.signal());
         let sessions: TargetResult<Option<Vec<T::Session>>> =
             sessions.into_iter().map(Option::transpose).collect();
         let sessions = self.or_fail(sessions)??;

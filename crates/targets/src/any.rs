@@ -3,6 +3,8 @@
 //!
 //! A new target is one line in the table at the foot of this file.
 
+use std::task::Waker;
+use std::time::Duration;
 use syncline_contract::{
     Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
     Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
@@ -44,6 +46,14 @@ macro_rules! targets {
             #[inline]
             fn pass_ended(&self) {
                 match self { $($(#[$when])* AnyWorker::$name(worker) => worker.pass_ended(),)* }
+            }
+
+            fn wait(&self, longest: Option<Duration>) {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.wait(longest),)* }
+            }
+
+            fn waker(&self) -> Waker {
+                match self { $($(#[$when])* AnyWorker::$name(worker) => worker.waker(),)* }
             }
         }
 

@@ -39,6 +39,7 @@ pub mod sql;
 pub mod sqlite;
 mod stores;
 mod url;
+pub mod wire;
 
 pub use any::{AnySession, AnyTarget, AnyWorker};
 pub use error::Error;

@@ -6,14 +6,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Runs a future to its end on this thread, each poll between [`Worker::pass_started`] and
 /// [`Worker::pass_ended`], so that stores whose commits wait for the end of a pass answer.
 pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
     let mut future = pin!(future);
     let alarm = Arc::new(Alarm {
-        thread: thread::current(),
+        owner: thread::current().id(),
+        wait: worker.waker(),
         rung: AtomicBool::new(false),
     });
     let waker = Waker::from(Arc::clone(&alarm));
@@ -24,7 +26,11 @@ pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
         worker.pass_ended();
         match polled {
             Poll::Ready(output) => return output,
-            Poll::Pending => alarm.wait(),
+            Poll::Pending => {
+                // A future that stays ready for ever may wait for a socket's word.
+                worker.wait(Some(Duration::ZERO));
+                alarm.wait(worker);
+            }
         }
     }
 }
@@ -32,14 +38,16 @@ pub fn block_on<F: Future>(worker: &impl Worker, future: F) -> F::Output {
 /// Remembers a wake-up that comes before the thread waits for it.
 #[derive(Debug)]
 struct Alarm {
-    thread: Thread,
+    owner: ThreadId,
+    /// Ends the owner's wait.
+    wait: Waker,
     rung: AtomicBool,
 }
 
 impl Alarm {
-    fn wait(&self) {
+    fn wait(&self, worker: &impl Worker) {
         while !self.rung.swap(false, Ordering::Acquire) {
-            thread::park();
+            worker.wait(None);
         }
     }
 }
@@ -51,7 +59,10 @@ impl Wake for Alarm {
 
     fn wake_by_ref(self: &Arc<Self>) {
         self.rung.store(true, Ordering::Release);
-        self.thread.unpark();
+        // The owner itself looks at the flag before it waits.
+        if thread::current().id() != self.owner {
+            self.wait.wake_by_ref();
+        }
     }
 }
 

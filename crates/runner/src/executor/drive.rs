@@ -10,25 +10,33 @@ use std::time::Duration;
 use syncline_contract::Worker;
 use syncline_metering::{Nanos, clock};
 
-/// A parked thread wakes this much before a sleeper is due and spins from there: what a wake from a
-/// park may cost on a virtual machine.
+/// A waiting thread wakes this much before a sleeper is due and spins from there: what a wake from a
+/// wait may cost on a virtual machine.
 const SPIN_NS: Nanos = 60_000;
+/// As long as clients stay ready, the worker's part looks what has happened (which sockets have an
+/// answer) once in so many passes, so that those who wait are not starved.
+const PASSES_A_LOOK: u32 = 16;
 
 /// Futures and what drives them. Futures that are not finished are dropped with it.
-pub(crate) struct Executor<'t, F> {
+pub(crate) struct Executor<'t, F, P> {
     futures: Pinned<F>,
     tasks: Vec<(Arc<Task>, Waker)>,
     shared: Arc<Shared>,
     timers: &'t Timers,
+    part: &'t P,
     unfinished: usize,
     spun_ns: Nanos,
 }
 
-impl<'t, F: Future<Output = ()>> Executor<'t, F> {
-    /// For futures that sleep by `timers`; to be driven on the calling thread.
-    pub(crate) fn new(futures: impl IntoIterator<Item = F>, timers: &'t Timers) -> Self {
+impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
+    /// For futures that sleep by `timers` and wait in `part`; to be driven on the calling thread.
+    pub(crate) fn new(
+        futures: impl IntoIterator<Item = F>,
+        timers: &'t Timers,
+        part: &'t P,
+    ) -> Self {
         let futures = Pinned::new(futures);
-        let shared = Shared::new(futures.len());
+        let shared = Shared::new(futures.len(), part.waker());
         let tasks = (0..futures.len())
             .map(|index| {
                 let task = Task::new(index, shared.clone());
@@ -42,17 +50,19 @@ impl<'t, F: Future<Output = ()>> Executor<'t, F> {
             tasks,
             shared,
             timers,
+            part,
             spun_ns: 0,
         }
     }
 
     /// Drives until every future has finished or the signal says to leave.
-    pub(crate) fn drive(&mut self, part: &impl Worker, signal: &Signal) {
+    pub(crate) fn drive(&mut self, signal: &Signal) {
         let _driving = Driving::start(&self.shared, self.futures.len());
         for (_, waker) in &self.tasks {
             waker.wake_by_ref();
         }
         let mut running = Vec::with_capacity(self.futures.len());
+        let mut passes: u32 = 0;
         while self.unfinished > 0 {
             let phase = signal.phase();
             if phase == Phase::Cut {
@@ -63,9 +73,13 @@ impl<'t, F: Future<Output = ()>> Executor<'t, F> {
             if running.is_empty() {
                 self.wait(signal);
             } else {
-                part.pass_started();
+                self.part.pass_started();
                 self.pass(&mut running);
-                part.pass_ended();
+                self.part.pass_ended();
+                passes = passes.wrapping_add(1);
+                if passes.is_multiple_of(PASSES_A_LOOK) {
+                    self.part.wait(Some(Duration::ZERO));
+                }
             }
         }
     }
@@ -92,21 +106,23 @@ impl<'t, F: Future<Output = ()>> Executor<'t, F> {
         }
     }
 
-    /// Parks until a wake or until shortly before the next sleeper is due; spins from there. A wake
-    /// that came after the queues were looked at has left the thread a token, so the park returns.
+    /// Waits in the worker's part until a wake or until shortly before the next sleeper is due; spins
+    /// from there. A wake that came after the queues were looked at ends the wait at once.
     fn wait(&mut self, signal: &Signal) {
         let Some(due) = self.timers.next_due() else {
-            std::thread::park();
+            self.part.wait(None);
             return;
         };
         let now = clock::now();
         let left = due.saturating_sub(now);
         if left > SPIN_NS {
-            std::thread::park_timeout(Duration::from_nanos(left - SPIN_NS));
+            let longest = Duration::from_nanos(left - SPIN_NS);
+            self.part.wait(Some(longest));
             return;
         }
         let mut until = now;
-        while until < due && !self.shared.any() && signal.phase() == Phase::Running {
+        while until < due && !Driving::any_ready(&self.shared) && signal.phase() == Phase::Running {
+            self.part.wait(Some(Duration::ZERO));
             std::hint::spin_loop();
             until = clock::now();
         }
@@ -124,6 +140,6 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>, part: &impl Worker) -
     let mut output = None;
     let timers = Timers::default();
     let keep = async { output = Some(future.await) };
-    Executor::new([keep], &timers).drive(part, &Signal::default());
+    Executor::new([keep], &timers, part).drive(&Signal::default());
     output.expect("a drive that nobody cuts ends when its future has finished")
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 use syncline_contract::Worker;
 use syncline_metering::clock;
 
@@ -68,7 +69,7 @@ fn who_sleeps_in_a_transaction_sleeps_on_while_the_run_ends() {
         timers.sleep_until(u64::MAX).await;
         woken.push(clock::now());
     };
-    Executor::new([client], &timers).drive(&(), &signal);
+    Executor::new([client], &timers, &()).drive(&signal);
     assert_eq!(woken.len(), 1);
     assert!(woken[0] >= began + 50_000_000, "it slept to its end");
 }
@@ -86,7 +87,7 @@ fn ready_clients_take_turns() {
             }
         }
     });
-    Executor::new(clients, &timers).drive(&(), &Signal::default());
+    Executor::new(clients, &timers, &()).drive(&Signal::default());
     let all: Vec<_> = (0..3)
         .flat_map(|turn| (0..3).map(move |client| (turn, client)))
         .collect();
@@ -130,7 +131,7 @@ fn a_wake_at_the_end_of_a_pass_is_seen() {
             done.set(done.get() + 1);
         }
     });
-    Executor::new(clients, &timers).drive(&part, &Signal::default());
+    Executor::new(clients, &timers, &part).drive(&Signal::default());
     assert_eq!(done.get(), 800);
     let (started, ended) = part.passes.get();
     assert_eq!(
@@ -179,7 +180,7 @@ fn no_wake_from_another_thread_is_lost() {
                 }
             }
         });
-        Executor::new(clients, &timers).drive(&(), &Signal::default());
+        Executor::new(clients, &timers, &()).drive(&Signal::default());
         assert_eq!(done.get(), 20_000);
         drop((first, second));
         first_thread.join().unwrap();
@@ -201,7 +202,7 @@ fn sleepers_wake_in_the_order_of_their_times_and_never_early() {
             woken.borrow_mut().push(number);
         }
     });
-    Executor::new(clients, &timers).drive(&(), &Signal::default());
+    Executor::new(clients, &timers, &()).drive(&Signal::default());
     assert_eq!(*woken.borrow(), [1, 2, 3]);
 }
 
@@ -219,7 +220,7 @@ fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
             drop(held);
         }
     });
-    let mut executor = Executor::new(clients, &timers);
+    let mut executor = Executor::new(clients, &timers, &());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             signal.advance(Phase::Ending);
@@ -227,7 +228,7 @@ fn ending_wakes_sleepers_at_once_and_a_cut_drops_what_is_under_way() {
             signal.advance(Phase::Cut);
             owner.unpark();
         });
-        executor.drive(&(), &signal);
+        executor.drive(&signal);
     });
     assert_eq!(Rc::strong_count(&dropped), 5);
     drop(executor);
@@ -248,4 +249,155 @@ fn block_on_answers() {
         ),
         7
     );
+}
+
+/// A part that has news only when it is asked to wait, as a poller of sockets has.
+#[derive(Default)]
+struct News {
+    tickets: RefCell<Vec<Rc<Ticket>>>,
+    waits: Cell<usize>,
+    looks: Cell<usize>,
+}
+
+impl News {
+    async fn next(&self) {
+        let ticket = Rc::new(Ticket::default());
+        self.tickets.borrow_mut().push(ticket.clone());
+        ticket.wait().await;
+    }
+}
+
+impl Worker for News {
+    fn wait(&self, longest: Option<Duration>) {
+        let kind = match longest {
+            Some(Duration::ZERO) => &self.looks,
+            _ => &self.waits,
+        };
+        kind.set(kind.get() + 1);
+        for ticket in self.tickets.borrow_mut().drain(..) {
+            ticket.complete();
+        }
+    }
+}
+
+#[test]
+fn a_wake_on_the_same_thread_outside_of_polls_and_passes_is_seen() {
+    let part = News::default();
+    let timers = Timers::default();
+    let done = Cell::new(0);
+    let clients = (0..8).map(|_| async {
+        for _ in 0..100 {
+            part.next().await;
+            done.set(done.get() + 1);
+        }
+    });
+    Executor::new(clients, &timers, &part).drive(&Signal::default());
+    assert_eq!(done.get(), 800);
+    let waits = part.waits.get() + part.looks.get();
+    assert!(
+        (100..200).contains(&waits),
+        "a wait serves all eight clients: {waits}"
+    );
+}
+
+#[test]
+fn clients_that_stay_ready_do_not_starve_those_who_wait_for_a_socket() {
+    let part = News::default();
+    let timers = Timers::default();
+    let (part_ref, over) = (&part, &Cell::new(false));
+    let clients = (0..2).map(|client| async move {
+        if client == 0 {
+            while !over.get() {
+                yield_now().await;
+            }
+        } else {
+            for _ in 0..10 {
+                part_ref.next().await;
+            }
+            over.set(true);
+        }
+    });
+    Executor::new(clients, &timers, &part).drive(&Signal::default());
+    assert_eq!(part.waits.get(), 0, "nobody let the thread rest");
+    assert!(part.looks.get() >= 10);
+}
+
+#[test]
+fn sockets_are_looked_at_while_the_thread_spins_for_a_sleeper() {
+    let part = News::default();
+    let timers = Timers::default();
+    let due = clock::now() + 50_000_000;
+    let (part_ref, timers_ref, heard) = (&part, &timers, &Cell::new(0));
+    let clients = (0..2).map(|client| async move {
+        if client == 0 {
+            timers_ref.sleep_until(due).await;
+        } else {
+            while clock::now() < due {
+                part_ref.next().await;
+                heard.set(heard.get() + 1);
+            }
+        }
+    });
+    Executor::new(clients, &timers, &part).drive(&Signal::default());
+    assert!(part.looks.get() > 1, "{}", part.looks.get());
+    assert!(heard.get() > part.waits.get());
+}
+
+/// A part that waits in a way of its own, out of which only its waker calls it.
+struct OwnWait {
+    bell: Arc<Bell>,
+}
+
+struct Bell {
+    rung: Mutex<bool>,
+    changed: std::sync::Condvar,
+}
+
+impl std::task::Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        *self.rung.lock().unwrap() = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Worker for OwnWait {
+    fn wait(&self, longest: Option<Duration>) {
+        if longest.is_none() {
+            let rung = self.bell.rung.lock().unwrap();
+            let mut rung = self.bell.changed.wait_while(rung, |rung| !*rung).unwrap();
+            *rung = false;
+        }
+    }
+
+    fn waker(&self) -> Waker {
+        Waker::from(self.bell.clone())
+    }
+}
+
+#[test]
+fn another_thread_ends_the_wait_by_the_parts_own_waker() {
+    let part = OwnWait {
+        bell: Arc::new(Bell {
+            rung: Mutex::new(false),
+            changed: std::sync::Condvar::new(),
+        }),
+    };
+    let (to, thread) = completer(3);
+    let timers = Timers::default();
+    let done = Cell::new(0);
+    let clients = (0..20).map(|_| {
+        let (done, to) = (&done, &to);
+        async move {
+            for _ in 0..200 {
+                let ticket = Arc::new(Ticket::default());
+                to.send(ticket.clone()).unwrap();
+                ticket.wait().await;
+                done.set(done.get() + 1);
+            }
+        }
+    });
+    Executor::new(clients, &timers, &part).drive(&Signal::default());
+    assert_eq!(done.get(), 4_000);
+    drop(to);
+    thread.join().unwrap();
 }

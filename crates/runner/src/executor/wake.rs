@@ -1,13 +1,13 @@
 //! Wakers: a queue of the owner thread's own, and a locked one for every other thread.
 //!
 //! A wake on the owner's thread goes into the owner's own queue wherever it comes from: a poll, the end
-//! of a pass, or anything else that runs there; the owner looks into it before it parks.
+//! of a pass, the wait for sockets, or anything else that runs there; the owner looks into it before it
+//! waits.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Wake;
-use std::thread::Thread;
+use std::task::{Wake, Waker};
 
 /// Which executor, of all that ever were in this process.
 type ExecutorId = u64;
@@ -36,17 +36,18 @@ pub(super) struct Shared {
     id: ExecutorId,
     woken: Mutex<Vec<usize>>,
     any: AtomicBool,
-    owner: Thread,
+    /// Ends the owner's wait.
+    owner: Waker,
 }
 
 impl Shared {
-    /// For an executor of the calling thread.
-    pub(super) fn new(clients: usize) -> Arc<Shared> {
+    /// For an executor whose thread waits until `owner` is woken.
+    pub(super) fn new(clients: usize, owner: Waker) -> Arc<Shared> {
         Arc::new(Shared {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             woken: Mutex::new(Vec::with_capacity(clients)),
             any: AtomicBool::new(false),
-            owner: std::thread::current(),
+            owner,
         })
     }
 
@@ -70,7 +71,7 @@ impl Shared {
             .push(index);
         // After the push: whoever clears the flag then finds what was pushed.
         if !self.any.swap(true, Ordering::SeqCst) {
-            self.owner.unpark();
+            self.owner.wake_by_ref();
         }
     }
 }
@@ -139,6 +140,11 @@ impl Driving {
             ready.reserve(clients);
         });
         Driving
+    }
+
+    /// True if a task is ready, whoever woke it.
+    pub(super) fn any_ready(shared: &Shared) -> bool {
+        shared.any() || LOCAL.with(|local| !local.ready.borrow().is_empty())
     }
 
     /// Exchanges the empty `running` for everything that is ready.

@@ -1,0 +1,242 @@
+//! The worker's part of a network store: one wait for the sockets of all its sessions.
+//!
+//! 1. A socket's readiness is kept in its own place until it was used up, so that what was told between
+//!    two polls of a session is not lost.
+//! 2. Places are found by their number. A word about a socket that is gone may reach the next one of that
+//!    number; it then tries in vain, once.
+//! 3. The poll's own time-outs are whole milliseconds, which would be felt in an open loop. So a bounded
+//!    wait ends by a timer of the kernel's that stands among the sockets.
+
+use super::readiness::Readiness;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind, TargetResult, Worker};
+use syncline_metering::{Nanos, clock};
+
+/// The most that one look takes in; what is left is told by the next.
+const EVENTS: usize = 256;
+const ALARM: Token = Token(usize::MAX);
+const TIMER: Token = Token(usize::MAX - 1);
+
+/// Waits for sockets; clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Poller {
+    inner: Rc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    poll: RefCell<(Poll, Events)>,
+    timer: OwnedFd,
+    alarm: Arc<Alarm>,
+    sockets: RefCell<Sockets>,
+    /// Who fails if nothing comes in time.
+    deadlines: RefCell<Vec<(Nanos, Rc<Readiness>)>>,
+}
+
+#[derive(Debug, Default)]
+struct Sockets {
+    places: Vec<Option<Rc<Readiness>>>,
+    free: Vec<usize>,
+}
+
+/// Ends the wait from another thread.
+#[derive(Debug)]
+struct Alarm(mio::Waker);
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let rung = self.0.wake();
+        rung.expect("a poll that is open can be woken");
+    }
+}
+
+impl Poller {
+    /// A poll of its own, for the calling thread.
+    pub fn new() -> TargetResult<Poller> {
+        let made = || -> io::Result<Inner> {
+            let poll = Poll::new()?;
+            let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+            let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+            let mut source = SourceFd(&timer.as_raw_fd());
+            poll.registry()
+                .register(&mut source, TIMER, Interest::READABLE)?;
+            let alarm = mio::Waker::new(poll.registry(), ALARM)?;
+            Ok(Inner {
+                poll: RefCell::new((poll, Events::with_capacity(EVENTS))),
+                timer,
+                alarm: Arc::new(Alarm(alarm)),
+                sockets: RefCell::default(),
+                deadlines: RefCell::default(),
+            })
+        };
+        let inner = Rc::new(made().map_err(|error| no_poll(&error))?);
+        Ok(Poller { inner })
+    }
+
+    /// Watches a socket until the returned is dropped.
+    pub(super) fn watch(&self, socket: RawFd) -> io::Result<Watched> {
+        let mut sockets = self.inner.sockets.borrow_mut();
+        let place = sockets.free.pop().unwrap_or(sockets.places.len());
+        let mut source = SourceFd(&socket);
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let poll = self.inner.poll.borrow();
+        let registered = poll
+            .0
+            .registry()
+            .register(&mut source, Token(place), interest);
+        if let Err(error) = registered {
+            if place < sockets.places.len() {
+                sockets.free.push(place);
+            }
+            return Err(error);
+        }
+        let readiness = Rc::new(Readiness::new());
+        if place == sockets.places.len() {
+            sockets.places.push(None);
+        }
+        sockets.places[place] = Some(Rc::clone(&readiness));
+        Ok(Watched {
+            poller: self.clone(),
+            place,
+            readiness,
+        })
+    }
+
+    /// Looks what has happened, after at most that long.
+    fn look(&self, longest: Option<Duration>) {
+        let mut poll = self.inner.poll.borrow_mut();
+        let (poll, events) = &mut *poll;
+        let longest = match longest {
+            Some(longest) if !longest.is_zero() => {
+                self.set_timer(longest);
+                None
+            }
+            other => other,
+        };
+        match poll.poll(events, longest) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
+            Err(error) => panic!("the wait for sockets failed: {error}"),
+        }
+        let sockets = self.inner.sockets.borrow();
+        for event in &*events {
+            let Token(place) = event.token();
+            if let Some(Some(readiness)) = sockets.places.get(place) {
+                let over = event.is_error() || event.is_read_closed() || event.is_write_closed();
+                readiness.told(event.is_readable() || over, event.is_writable() || over);
+            }
+        }
+    }
+
+    fn set_timer(&self, length: Duration) {
+        let at = Itimerspec {
+            it_interval: Timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            },
+            it_value: Timespec {
+                tv_sec: length.as_secs() as i64,
+                tv_nsec: length.subsec_nanos().into(),
+            },
+        };
+        let set = timerfd_settime(&self.inner.timer, TimerfdTimerFlags::empty(), &at);
+        set.expect("a timer takes every length of time above zero");
+    }
+
+    /// The time until the first deadline, if that comes sooner; forgets those that were taken off.
+    fn until_deadline(&self, longest: Option<Duration>) -> Option<Duration> {
+        let mut deadlines = self.inner.deadlines.borrow_mut();
+        if deadlines.is_empty() {
+            return longest;
+        }
+        deadlines.retain(|(due, readiness)| readiness.due() == Some(*due));
+        let first = deadlines.iter().map(|(due, _)| *due).min();
+        let now = clock::now();
+        let left = first.map(|due| Duration::from_nanos(due.saturating_sub(now)));
+        match (longest, left) {
+            (Some(longest), Some(left)) => Some(longest.min(left)),
+            (longest, left) => longest.or(left),
+        }
+    }
+
+    fn wake_late(&self) {
+        let mut deadlines = self.inner.deadlines.borrow_mut();
+        if deadlines.is_empty() {
+            return;
+        }
+        let now = clock::now();
+        deadlines.retain(|(due, readiness)| {
+            if *due <= now {
+                readiness.wake();
+            }
+            *due > now
+        });
+    }
+}
+
+impl Worker for Poller {
+    fn wait(&self, longest: Option<Duration>) {
+        self.look(self.until_deadline(longest));
+        self.wake_late();
+    }
+
+    fn waker(&self) -> Waker {
+        Waker::from(Arc::clone(&self.inner.alarm))
+    }
+}
+
+/// A socket under watch.
+#[derive(Debug)]
+pub(super) struct Watched {
+    poller: Poller,
+    place: usize,
+    readiness: Rc<Readiness>,
+}
+
+impl Watched {
+    /// What is known of it.
+    pub(super) fn readiness(&self) -> &Readiness {
+        &self.readiness
+    }
+
+    /// From now on waiting fails after that long; with none it may take as long as it likes.
+    pub(super) fn limit(&self, length: Option<Duration>) {
+        let due = length.map(|length| clock::now() + length.as_nanos() as Nanos);
+        self.readiness.set_due(due);
+        if let Some(due) = due {
+            let mut deadlines = self.poller.inner.deadlines.borrow_mut();
+            deadlines.push((due, Rc::clone(&self.readiness)));
+        }
+    }
+}
+
+impl Drop for Watched {
+    /// The kernel itself forgets a socket that is closed.
+    fn drop(&mut self) {
+        let mut sockets = self.poller.inner.sockets.borrow_mut();
+        sockets.places[self.place] = None;
+        sockets.free.push(self.place);
+        self.readiness.set_due(None);
+    }
+}
+
+fn no_poll(error: &io::Error) -> Failure {
+    let what = format!("this process cannot wait for sockets: {error}; look at its limit of files");
+    Failure::new(FailureKind::Limit, what)
+}

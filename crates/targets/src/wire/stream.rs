@@ -1,0 +1,328 @@
+//! One connection: bytes out, bytes in, in reused memory.
+//!
+//! A protocol appends to [`Stream::queue`], flushes, and takes what has come from [`Stream::received`],
+//! saying by [`Stream::consume`] how much of it was used. While a flush waits for room it also reads, so
+//! that a server that waits for its answers to be taken and a client that waits for its questions to be
+//! taken do not wait for one another for ever.
+
+use super::endpoint::Endpoint;
+use super::poller::Poller;
+use super::socket::Socket;
+use super::tls::{Encrypted, Tls};
+use std::io;
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// The memory for what comes in, at first; it grows with the largest answer.
+const ROOM: usize = 8 * 1024;
+/// A read with less room than this moves what is left to the front, or grows.
+const ROOM_LEAST: usize = 2 * 1024;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Stream {
+    socket: Socket,
+    encrypted: Option<Box<Encrypted>>,
+    incoming: Incoming,
+    outgoing: Vec<u8>,
+    /// How much of `outgoing` is gone.
+    sent: usize,
+    peer: String,
+}
+
+impl Stream {
+    /// Connects within that time: polled by `poller`, or blocking the calling thread without one. The
+    /// limit stays in force until [`Stream::limit`] changes it, so that it spans a hand-shake.
+    pub async fn connect(
+        endpoint: &Endpoint,
+        poller: Option<&Poller>,
+        limit: Duration,
+    ) -> TargetResult<Stream> {
+        let stream = Stream {
+            socket: endpoint.open(poller, limit).await?,
+            encrypted: None,
+            incoming: Incoming::default(),
+            outgoing: Vec::with_capacity(1024),
+            sent: 0,
+            peer: endpoint.to_string(),
+        };
+        stream.limit(Some(limit))?;
+        Ok(stream)
+    }
+
+    /// From now on a wait that lasts longer fails the connection; with none it may last.
+    pub fn limit(&self, length: Option<Duration>) -> TargetResult<()> {
+        let limited = self.socket.limit(length);
+        limited.map_err(|error| lost(&self.peer, &error))
+    }
+
+    /// Encrypts everything from here on. Nothing may be queued or received.
+    pub async fn start_tls(&mut self, tls: &Tls, host: &str) -> TargetResult<()> {
+        if self.incoming.received().is_empty() && self.outgoing.is_empty() {
+            self.encrypted = Some(Box::new(tls.client(host, &self.peer)?));
+            return self.handshake().await;
+        }
+        // Bytes that came before the encryption could be anybody's.
+        let what = format!("{} spoke before its encryption began", self.peer);
+        Err(Failure::new(FailureKind::Connection, what))
+    }
+
+    async fn handshake(&mut self) -> TargetResult<()> {
+        loop {
+            let Some(encrypted) = &mut self.encrypted else {
+                return Ok(());
+            };
+            if let Err(error) = encrypted.write_out(&self.socket) {
+                return Err(lost(&self.peer, &error));
+            }
+            if encrypted.wants_write() {
+                self.ready_to_write().await?;
+            } else if encrypted.is_handshaking() {
+                self.ready_to_read().await?;
+                let encrypted = self.encrypted.as_mut().expect("it was made above");
+                let read = encrypted.read_in(&self.socket);
+                read.map_err(|error| lost(&self.peer, &error))?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The server's certificate in DER, of an encrypted stream.
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.encrypted
+            .as_ref()
+            .and_then(|encrypted| encrypted.certificate())
+    }
+
+    /// Where bytes to be sent are appended.
+    #[inline]
+    pub fn queue(&mut self) -> &mut Vec<u8> {
+        &mut self.outgoing
+    }
+
+    /// What has come and was not consumed.
+    #[inline]
+    pub fn received(&self) -> &[u8] {
+        self.incoming.received()
+    }
+
+    /// Gives up the first bytes of what has come.
+    #[inline]
+    pub fn consume(&mut self, length: usize) {
+        self.incoming.consume(length);
+    }
+
+    /// Sends all that is queued.
+    #[inline]
+    pub async fn flush(&mut self) -> TargetResult<()> {
+        loop {
+            match self.write_some() {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.make_room().await?,
+                Err(error) => return Err(lost(&self.peer, &error)),
+            }
+        }
+    }
+
+    /// Waits until more has come than there is.
+    #[inline]
+    pub async fn fill(&mut self) -> TargetResult<()> {
+        loop {
+            if self.is_worth_a_read() {
+                match self.read_some() {
+                    Ok(true) => return Ok(()),
+                    Ok(false) => {}
+                    Err(error) => return Err(lost(&self.peer, &error)),
+                }
+            }
+            self.ready_to_read().await?;
+        }
+    }
+
+    /// Sends what can be sent without waiting, whatever becomes of it: a last word before the end.
+    pub fn part(&mut self) {
+        // Who parts does not care any more.
+        if self.write_some().is_err() {}
+    }
+
+    /// True if a read could find something: without the kernel's word it would be a wasted call.
+    fn is_worth_a_read(&self) -> bool {
+        self.encrypted.is_some()
+            || self
+                .socket
+                .readiness()
+                .is_none_or(super::readiness::Readiness::may_read)
+    }
+
+    /// True if all is sent.
+    fn write_some(&mut self) -> io::Result<bool> {
+        while self.sent < self.outgoing.len() {
+            let rest = &self.outgoing[self.sent..];
+            let written = match &mut self.encrypted {
+                None => self.socket.write(rest)?,
+                Some(encrypted) => encrypted.write(rest, &self.socket)?,
+            };
+            match written {
+                Some(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Some(length) => self.sent += length,
+                None => return Ok(false),
+            }
+        }
+        self.outgoing.clear();
+        self.sent = 0;
+        match &mut self.encrypted {
+            None => Ok(true),
+            Some(encrypted) => {
+                encrypted.write_out(&self.socket)?;
+                Ok(!encrypted.wants_write())
+            }
+        }
+    }
+
+    /// True if something came.
+    fn read_some(&mut self) -> io::Result<bool> {
+        let room = self.incoming.room();
+        let read = match &mut self.encrypted {
+            None => self.socket.read(room)?,
+            Some(encrypted) => encrypted.read(room, &self.socket)?,
+        };
+        match read {
+            Some(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(length) => {
+                self.incoming.came(length);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Waits for room to write, reading meanwhile.
+    async fn make_room(&mut self) -> TargetResult<()> {
+        if let Some(readiness) = self.socket.readiness() {
+            let waited = readiness.either().await;
+            waited.map_err(|error| lost(&self.peer, &error))?;
+            if readiness.may_read() {
+                let read = self.read_some();
+                read.map_err(|error| lost(&self.peer, &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ready_to_read(&self) -> TargetResult<()> {
+        match self.socket.readiness() {
+            Some(readiness) => {
+                let waited = readiness.readable().await;
+                waited.map_err(|error| lost(&self.peer, &error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    async fn ready_to_write(&self) -> TargetResult<()> {
+        match self.socket.readiness() {
+            Some(readiness) => {
+                let waited = readiness.writable().await;
+                waited.map_err(|error| lost(&self.peer, &error))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn lost(peer: &str, error: &io::Error) -> Failure {
+    let why = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "it closed it".to_owned(),
+        io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+        _ => error.to_string(),
+    };
+    let what = format!("the connection to {peer} was lost: {why}");
+    Failure::new(FailureKind::Connection, what)
+}
+
+/// What has come: `bytes[start..end]`.
+#[derive(Debug, Default)]
+struct Incoming {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Incoming {
+    #[inline]
+    fn received(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    #[inline]
+    fn consume(&mut self, length: usize) {
+        assert!(
+            length <= self.end - self.start,
+            "only what has come is consumed"
+        );
+        self.start += length;
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+    }
+
+    fn came(&mut self, length: usize) {
+        self.end += length;
+    }
+
+    /// Room for a read, behind what has come.
+    #[inline]
+    fn room(&mut self) -> &mut [u8] {
+        if self.bytes.len() - self.end < ROOM_LEAST {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            if self.bytes.len() - self.end < ROOM_LEAST {
+                let length = (self.bytes.len() * 2).max(ROOM);
+                self.bytes.resize(length, 0);
+            }
+        }
+        &mut self.bytes[self.end..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Incoming, ROOM, ROOM_LEAST};
+
+    #[test]
+    fn what_has_come_stays_in_order_however_it_is_consumed() {
+        let mut incoming = Incoming::default();
+        let (mut given, mut taken) = (0_u32, 0_u32);
+        let mut random = fastrand::Rng::with_seed(7);
+        for _ in 0..5_000 {
+            let room = incoming.room();
+            assert!(room.len() >= ROOM_LEAST);
+            let length = random.usize(1..=room.len());
+            for place in &mut room[..length] {
+                *place = given as u8;
+                given = given.wrapping_add(1);
+            }
+            incoming.came(length);
+            let used = random.usize(0..=incoming.received().len());
+            for byte in &incoming.received()[..used] {
+                assert_eq!(*byte, taken as u8);
+                taken = taken.wrapping_add(1);
+            }
+            incoming.consume(used);
+        }
+    }
+
+    #[test]
+    fn memory_that_was_used_is_used_again() {
+        let mut incoming = Incoming::default();
+        for _ in 0..1_000 {
+            let length = incoming.room().len().min(700);
+            incoming.came(length);
+            incoming.consume(length);
+        }
+        assert_eq!(incoming.bytes.len(), ROOM);
+    }
+}

@@ -1,0 +1,298 @@
+//! How a stream is encrypted, and whose word for the server's name is taken.
+//!
+//! | mode | encrypted | the server's certificate |
+//! |---|---|---|
+//! | `disable` | no | - |
+//! | `prefer` | if the server can | any |
+//! | `require` | or no connection | any |
+//! | `verify-ca` | or no connection | signed by a root that is trusted here |
+//! | `verify-full` | or no connection | the same, and for the host that was asked for |
+
+use super::socket::Socket;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_cert_signed_by_trust_anchor;
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// See the module's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsMode {
+    /// Never.
+    Disable,
+    /// Where the server can.
+    Prefer,
+    /// Always.
+    Require,
+    /// Always, with a certificate that a trusted root has signed.
+    VerifyCa,
+    /// The same, and the certificate names the host.
+    VerifyFull,
+}
+
+impl TlsMode {
+    /// Every mode, weakest first.
+    pub const ALL: [TlsMode; 5] = [
+        TlsMode::Disable,
+        TlsMode::Prefer,
+        TlsMode::Require,
+        TlsMode::VerifyCa,
+        TlsMode::VerifyFull,
+    ];
+
+    /// The word in URLs.
+    pub fn word(self) -> &'static str {
+        match self {
+            TlsMode::Disable => "disable",
+            TlsMode::Prefer => "prefer",
+            TlsMode::Require => "require",
+            TlsMode::VerifyCa => "verify-ca",
+            TlsMode::VerifyFull => "verify-full",
+        }
+    }
+}
+
+/// How streams are encrypted; made once a target, shared by its sessions.
+#[derive(Clone, Debug)]
+pub struct Tls {
+    mode: TlsMode,
+    config: Option<Arc<ClientConfig>>,
+}
+
+impl Tls {
+    /// By that mode; certificates are held against the roots of a PEM file, or of the system.
+    pub fn new(mode: TlsMode, roots: Option<&Path>) -> TargetResult<Tls> {
+        let config = match mode {
+            TlsMode::Disable => None,
+            _ => Some(Arc::new(config(mode, roots)?)),
+        };
+        Ok(Tls { mode, config })
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> TlsMode {
+        self.mode
+    }
+
+    /// One client's encryption, before its hand-shake.
+    pub(super) fn client(&self, host: &str, peer: &str) -> TargetResult<Encrypted> {
+        let refused = |why: &dyn std::fmt::Display| {
+            let what = format!("the connection to {peer} cannot be encrypted: {why}");
+            Failure::new(FailureKind::Connection, what)
+        };
+        let config = self
+            .config
+            .clone()
+            .ok_or_else(|| refused(&"tls=disable forbids it"))?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| refused(&error))?;
+        let connection = ClientConnection::new(config, name).map_err(|error| refused(&error))?;
+        Ok(Encrypted { connection })
+    }
+}
+
+fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Failure::new(FailureKind::Limit, format!("TLS: {error}")))?;
+    if mode == TlsMode::VerifyFull {
+        let roots = trusted(roots)?;
+        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
+    }
+    let roots = match mode {
+        TlsMode::VerifyCa => Some(trusted(roots)?),
+        _ => None,
+    };
+    let lenient = Arc::new(Lenient { provider, roots });
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(lenient)
+        .with_no_client_auth())
+}
+
+/// The roots of a file, or of the system; none of them is refused, since nothing could be verified.
+fn trusted(file: Option<&Path>) -> TargetResult<RootCertStore> {
+    let mut store = RootCertStore::empty();
+    let place = if let Some(file) = file {
+        let unread = |error: &dyn std::fmt::Display| {
+            let what = format!("root certificates of {}: {error}", file.display());
+            Failure::new(FailureKind::Limit, what)
+        };
+        let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
+        for certificate in read {
+            let certificate = certificate.map_err(|error| unread(&error))?;
+            store.add(certificate).map_err(|error| unread(&error))?;
+        }
+        file.display().to_string()
+    } else {
+        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        "this system".to_owned()
+    };
+    if store.is_empty() {
+        let what = format!("there are no root certificates in {place}; name a file by root=");
+        return Err(Failure::new(FailureKind::Limit, what));
+    }
+    Ok(store)
+}
+
+/// Takes any certificate, or any that a root has signed, whatever host it names.
+#[derive(Debug)]
+struct Lenient {
+    provider: Arc<CryptoProvider>,
+    roots: Option<RootCertStore>,
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(roots) = &self.roots {
+            verify_server_cert_signed_by_trust_anchor(
+                &ParsedCertificate::try_from(certificate)?,
+                roots,
+                intermediates,
+                now,
+                self.provider.signature_verification_algorithms.all,
+            )?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+/// One stream's encryption.
+#[derive(Debug)]
+pub(super) struct Encrypted {
+    connection: ClientConnection,
+}
+
+impl Encrypted {
+    pub(super) fn is_handshaking(&self) -> bool {
+        self.connection.is_handshaking()
+    }
+
+    pub(super) fn wants_write(&self) -> bool {
+        self.connection.wants_write()
+    }
+
+    pub(super) fn certificate(&self) -> Option<&[u8]> {
+        let certificates = self.connection.peer_certificates()?;
+        certificates.first().map(AsRef::as_ref)
+    }
+
+    /// Takes plain bytes, as many as there is room for, and sends what it can. None if it has no room.
+    pub(super) fn write(&mut self, bytes: &[u8], socket: &Socket) -> io::Result<Option<usize>> {
+        self.write_out(socket)?;
+        if self.connection.wants_write() {
+            return Ok(None);
+        }
+        let taken = self.connection.writer().write(bytes)?;
+        self.write_out(socket)?;
+        Ok(Some(taken))
+    }
+
+    /// Sends what is encrypted, as far as the socket takes it.
+    pub(super) fn write_out(&mut self, socket: &Socket) -> io::Result<()> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut Plain(socket)) {
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads plain bytes; none if there are none without waiting.
+    pub(super) fn read(&mut self, room: &mut [u8], socket: &Socket) -> io::Result<Option<usize>> {
+        loop {
+            match self.connection.reader().read(room) {
+                Ok(length) => return Ok(Some(length)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+            let may_read = socket
+                .readiness()
+                .is_none_or(super::readiness::Readiness::may_read);
+            if !may_read || !self.read_in(socket)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Takes in what has come, encrypted; false if nothing has.
+    pub(super) fn read_in(&mut self, socket: &Socket) -> io::Result<bool> {
+        match self.connection.read_tls(&mut Plain(socket)) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let processed = self.connection.process_new_packets();
+        // An alert that says why goes out before the failure does.
+        let alerted = self.write_out(socket);
+        processed.map_err(io::Error::other)?;
+        alerted.map(|()| true)
+    }
+}
+
+/// The socket as the encryption reads and writes it.
+struct Plain<'s>(&'s Socket);
+
+impl Read for Plain<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        self.0
+            .read(room)?
+            .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Write for Plain<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0
+            .write(bytes)?
+            .ok_or_else(|| io::ErrorKind::WouldBlock.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

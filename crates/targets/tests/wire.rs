@@ -1,0 +1,333 @@
+//! Connections of network stores against servers that echo: polled and blocking, plain and encrypted,
+//! lost, silent and absent.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+use syncline_contract::conformance::block_on;
+use syncline_contract::{Failure, FailureKind};
+use syncline_targets::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
+
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What a server does with a connection.
+type Serve = fn(&mut dyn ReadWrite);
+
+trait ReadWrite: Read + Write {}
+impl<T: Read + Write> ReadWrite for T {}
+
+/// Sends back whatever comes.
+fn echo(socket: &mut dyn ReadWrite) {
+    let mut bytes = vec![0; 32 * 1024];
+    while let Ok(length @ 1..) = socket.read(&mut bytes) {
+        if socket.write_all(&bytes[..length]).is_err() {
+            break;
+        }
+    }
+}
+
+/// A server on a free port; its threads end with their connections.
+fn tcp_server(serve: Serve) -> Endpoint {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket: TcpStream = socket.unwrap();
+            thread::spawn(move || serve(&mut socket));
+        }
+    });
+    Endpoint::Tcp {
+        host: "127.0.0.1".to_owned(),
+        port,
+    }
+}
+
+fn unix_server(path: &Path, serve: Serve) -> Endpoint {
+    let listener = UnixListener::bind(path).unwrap();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket: UnixStream = socket.unwrap();
+            thread::spawn(move || serve(&mut socket));
+        }
+    });
+    Endpoint::Unix(path.to_owned())
+}
+
+/// Sends that many bytes in questions of that length and reads them back.
+async fn converse(stream: &mut Stream, questions: usize, length: usize) -> Result<(), Failure> {
+    for number in 0..questions {
+        let byte = number as u8;
+        stream.queue().extend(std::iter::repeat_n(byte, length));
+        stream.flush().await?;
+        let mut left = length;
+        while left > 0 {
+            if stream.received().is_empty() {
+                stream.fill().await?;
+            }
+            let got = stream.received().len();
+            assert!(stream.received().iter().all(|other| *other == byte));
+            assert!(got <= left, "an answer is as long as its question");
+            stream.consume(got);
+            left -= got;
+        }
+    }
+    Ok(())
+}
+
+async fn talks(endpoint: &Endpoint, poller: Option<&Poller>) {
+    let mut stream = Stream::connect(endpoint, poller, LIMIT).await.unwrap();
+    stream.limit(None).unwrap();
+    converse(&mut stream, 50, 1).await.unwrap();
+    converse(&mut stream, 20, 20_000).await.unwrap();
+    // More than any socket holds: the answers must be taken while the question is still going out.
+    converse(&mut stream, 2, 8 << 20).await.unwrap();
+}
+
+#[test]
+fn what_is_sent_comes_back_by_tcp_and_unix_polled_and_blocking() {
+    let folder = tempfile::tempdir().unwrap();
+    let poller = Poller::new().unwrap();
+    let endpoints = [
+        tcp_server(echo),
+        unix_server(&folder.path().join("socket"), echo),
+    ];
+    for endpoint in &endpoints {
+        block_on(&poller, talks(endpoint, Some(&poller)));
+        // Without a poller no future is ever pending, so that nobody need drive it. What is larger than
+        // the sockets hold is then the server's to take.
+        let mut stream = blocking(Stream::connect(endpoint, None, LIMIT)).unwrap();
+        blocking(converse(&mut stream, 50, 20_000)).unwrap();
+    }
+}
+
+/// The answer of a future that must not be pending.
+fn blocking<F: Future>(future: F) -> F::Output {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("a stream without a poller is pending"),
+    }
+}
+
+#[test]
+fn many_streams_share_one_thread() {
+    let endpoint = tcp_server(echo);
+    let poller = Poller::new().unwrap();
+    block_on(&poller, async {
+        let mut streams = Vec::new();
+        for _ in 0..64 {
+            let stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await;
+            streams.push(stream.unwrap());
+        }
+        let mut under_way: Vec<_> = streams
+            .iter_mut()
+            .map(|stream| Box::pin(converse(stream, 20, 3_000)))
+            .collect();
+        std::future::poll_fn(|context| {
+            under_way.retain_mut(|one| match one.as_mut().poll(context) {
+                Poll::Ready(done) => {
+                    done.unwrap();
+                    false
+                }
+                Poll::Pending => true,
+            });
+            if under_way.is_empty() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    });
+}
+
+#[test]
+fn a_wake_from_another_thread_ends_the_wait_for_sockets() {
+    use syncline_contract::Worker;
+    let poller = Poller::new().unwrap();
+    let waker = poller.waker();
+    let other = thread::spawn(move || waker.wake());
+    poller.wait(None);
+    other.join().unwrap();
+    // The wake was used up; a bounded wait ends by its time, to far less than a millisecond.
+    let began = syncline_metering::clock::now();
+    for _ in 0..20 {
+        poller.wait(Some(Duration::from_micros(200)));
+    }
+    let each = (syncline_metering::clock::now() - began) / 20;
+    assert!((150_000..5_000_000).contains(&each), "{each} ns a wait");
+}
+
+#[test]
+fn a_connection_that_the_server_ends_is_lost_and_says_whose() {
+    let endpoint = tcp_server(|socket| {
+        let mut byte = [0];
+        assert!(socket.read(&mut byte).is_ok());
+    });
+    let poller = Poller::new().unwrap();
+    for poller in [None, Some(&poller)] {
+        let worker = Poller::new().unwrap();
+        let failure = block_on(poller.unwrap_or(&worker), async {
+            let mut stream = Stream::connect(&endpoint, poller, LIMIT).await.unwrap();
+            stream.queue().push(1);
+            stream.flush().await.unwrap();
+            stream.fill().await.unwrap_err()
+        });
+        assert_eq!(failure.kind, FailureKind::Connection);
+        let said = format!("the connection to {endpoint} was lost: it closed it");
+        assert_eq!(failure.what, said);
+    }
+}
+
+#[test]
+fn who_does_not_answer_in_time_is_lost() {
+    let endpoint = tcp_server(|socket| {
+        // Answers nothing, as long as the other side holds on.
+        assert!(socket.read(&mut [0; 8]).is_ok());
+    });
+    let poller = Poller::new().unwrap();
+    for poller in [None, Some(&poller)] {
+        let worker = Poller::new().unwrap();
+        let failure = block_on(poller.unwrap_or(&worker), async {
+            let limit = Duration::from_millis(50);
+            let mut stream = Stream::connect(&endpoint, poller, limit).await.unwrap();
+            stream.fill().await.unwrap_err()
+        });
+        assert_eq!(failure.kind, FailureKind::Connection);
+        assert!(failure.what.contains("in time"), "{}", failure.what);
+    }
+}
+
+#[test]
+fn where_nobody_listens_the_sentence_says_so() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let host = "127.0.0.1".to_owned();
+    let endpoints = [
+        Endpoint::Tcp { host, port },
+        Endpoint::Unix(PathBuf::from("/nonexistent/socket")),
+    ];
+    let poller = Poller::new().unwrap();
+    for endpoint in &endpoints {
+        for polled in [None, Some(&poller)] {
+            let connecting = Stream::connect(endpoint, polled, LIMIT);
+            let failure = block_on(&poller, connecting).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Connection);
+            let place = format!("{endpoint} cannot be reached: ");
+            assert!(failure.what.starts_with(&place), "{}", failure.what);
+        }
+    }
+}
+
+/// A certificate of a root of its own, for "localhost", and a file with that root.
+struct Certified {
+    server: Arc<rustls::ServerConfig>,
+    roots: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+fn certified() -> Certified {
+    let folder = tempfile::tempdir().unwrap();
+    let root_key = rcgen::KeyPair::generate().unwrap();
+    let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    root.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let root_certificate = root.self_signed(&root_key).unwrap();
+    let issuer = rcgen::Issuer::new(root, root_key);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = rcgen::CertificateParams::new(vec!["localhost".to_owned()])
+        .unwrap()
+        .signed_by(&key, &issuer)
+        .unwrap();
+    let roots = folder.path().join("root.pem");
+    std::fs::write(&roots, root_certificate.pem()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let private = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let server = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)
+        .unwrap();
+    Certified {
+        server: Arc::new(server),
+        roots,
+        _folder: folder,
+    }
+}
+
+/// An echo behind TLS, for one connection after another.
+fn tls_server(config: Arc<rustls::ServerConfig>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, socket.unwrap());
+            echo(&mut stream);
+        }
+    });
+    port
+}
+
+#[test]
+fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
+    let own = certified();
+    let port = tls_server(Arc::clone(&own.server));
+    let endpoint = Endpoint::Tcp {
+        host: "127.0.0.1".to_owned(),
+        port,
+    };
+    let poller = Poller::new().unwrap();
+    let roots = Some(own.roots.as_path());
+    for (mode, roots, host, good) in [
+        (TlsMode::Prefer, None, "other.example", true),
+        (TlsMode::Require, None, "other.example", true),
+        (TlsMode::VerifyCa, roots, "other.example", true),
+        (TlsMode::VerifyFull, roots, "localhost", true),
+        (TlsMode::VerifyFull, roots, "other.example", false),
+    ] {
+        let tls = Tls::new(mode, roots).unwrap();
+        for poller in [None, Some(&poller)] {
+            let worker = Poller::new().unwrap();
+            let talked = block_on(poller.unwrap_or(&worker), async {
+                let mut stream = Stream::connect(&endpoint, poller, LIMIT).await?;
+                stream.start_tls(&tls, host).await?;
+                assert!(stream.certificate().is_some_and(|der| !der.is_empty()));
+                converse(&mut stream, 30, 1).await?;
+                converse(&mut stream, 3, 10_000).await
+            });
+            assert_eq!(talked.is_ok(), good, "{mode:?} {host}: {talked:?}");
+        }
+    }
+    // A root that has signed nothing here.
+    let foreign = certified();
+    let tls = Tls::new(TlsMode::VerifyCa, Some(&foreign.roots)).unwrap();
+    let refused = block_on(&poller, async {
+        let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT).await?;
+        stream.start_tls(&tls, "localhost").await
+    });
+    assert_eq!(refused.unwrap_err().kind, FailureKind::Connection);
+}
+
+#[test]
+fn modes_that_verify_need_roots_that_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let empty = folder.path().join("empty.pem");
+    std::fs::write(&empty, "").unwrap();
+    for (file, why) in [
+        (empty, "no root certificates"),
+        (folder.path().join("absent.pem"), "root certificates of"),
+    ] {
+        let refused = Tls::new(TlsMode::VerifyFull, Some(&file)).unwrap_err();
+        assert!(refused.what.contains(why), "{}", refused.what);
+    }
+}
