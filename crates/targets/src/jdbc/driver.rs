@@ -1,25 +1,49 @@
 //! A driver: its jar files on a class loader of their own, its object made directly.
 //!
 //! `DriverManager` finds no driver from a thread that Java did not start, so that the driver is asked
-//! itself. A class loader a target keeps what a driver holds in static fields apart: an embedded Derby
-//! is one engine a class loader.
+//! itself. A driver is loaded once in a process and stays, so that a second run finds its code compiled;
+//! other jar files, say of another version, get a class loader of their own.
 
 use super::jvm::{Java, Local, Shared, Thrown, given, methods};
+use jni::objects::JObject;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// A driver that was loaded. Any thread may connect by it.
 #[derive(Debug)]
 pub(super) struct Driver {
-    loader: Shared,
+    jars: Vec<PathBuf>,
+    class: Option<String>,
     driver: Shared,
 }
 
+/// The drivers that were loaded in this process.
+static LOADED: Mutex<Vec<Arc<Driver>>> = Mutex::new(Vec::new());
+
 impl Driver {
-    /// Loads the driver of a URL from jar files: the class of that name, or the first that the jars
-    /// themselves name as a driver and that takes the URL.
-    pub(super) fn load(jars: &[PathBuf], class: Option<&str>, url: &str) -> TargetResult<Driver> {
+    /// The driver of a URL from jar files: the class of that name, or the first that the jars themselves
+    /// name as a driver and that takes the URL.
+    pub(super) fn of(
+        jars: &[PathBuf],
+        class: Option<&str>,
+        url: &str,
+    ) -> TargetResult<Arc<Driver>> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = loaded.iter().find(|driver| {
+            // Jars without a class may hold a driver of another URL.
+            driver.jars == jars && driver.class.as_deref() == class && driver.accepts(url)
+        });
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let driver = Arc::new(Driver::load(jars, class, url)?);
+        loaded.push(Arc::clone(&driver));
+        Ok(driver)
+    }
+
+    fn load(jars: &[PathBuf], class: Option<&str>, url: &str) -> TargetResult<Driver> {
         if let Some(absent) = jars.iter().find(|jar| !jar.is_file()) {
             let what = format!(
                 "there is no driver jar {}: name the file in driver=JAR:JAR; this program fetches none",
@@ -38,11 +62,17 @@ impl Driver {
                     not_loaded(&"no driver in those jars takes this URL; name its class in class=")
                 })?,
         };
-        let kept = java
-            .share(&loader)
-            .and_then(|loader| Ok((loader, java.share(&driver)?)));
-        let (loader, driver) = kept.map_err(|thrown| not_loaded(&thrown))?;
-        Ok(Driver { loader, driver })
+        let driver = java.share(&driver);
+        Ok(Driver {
+            jars: jars.to_vec(),
+            class: class.map(str::to_owned),
+            driver: driver.map_err(|thrown| not_loaded(&thrown))?,
+        })
+    }
+
+    /// True if it takes that URL; who refuses one by an exception does not.
+    fn accepts(&self, url: &str) -> bool {
+        Java::attach().is_ok_and(|mut java| takes(&mut java, &self.driver, url).unwrap_or(false))
     }
 
     /// Connects; null where the driver does not take that URL.
@@ -62,12 +92,6 @@ impl Driver {
         }
         let connect = &methods.driver_connect;
         java.object(&self.driver, connect, &[given(&url), given(&named)])
-    }
-
-    /// Lets go of the jar files; whatever was loaded from them stays usable.
-    pub(super) fn close(&self, java: &mut Java) -> Result<(), Thrown> {
-        let methods = methods(java)?;
-        java.run(&self.loader, &methods.loader_close, &[])
     }
 }
 
@@ -104,7 +128,7 @@ const SERVICES: &str = "META-INF/services/java.sql.Driver";
 /// called from here: it wants a caller that is a Java class.
 fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
     let methods = methods(java)?;
-    let (url, name) = (java.text(url)?, java.text(SERVICES)?);
+    let name = java.text(SERVICES)?;
     let lists = java.object(loader, &methods.loader_resources, &[given(&name)])?;
     let mut bytes = Vec::new();
     while java.truth(&lists, &methods.enumeration_more, &[])? {
@@ -118,12 +142,16 @@ fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local
         let classes = lines.flatten().map(str::trim);
         for class in classes.filter(|class| !class.is_empty()) {
             let driver = by_name(java, loader, class)?;
-            // Who refuses a URL by an exception does not take it.
-            let takes = java.truth(&driver, &methods.driver_accepts, &[given(&url)]);
-            if takes.unwrap_or(false) {
+            if takes(java, &driver, url).unwrap_or(false) {
                 return Ok(Some(driver));
             }
         }
     }
     Ok(None)
+}
+
+fn takes(java: &mut Java, driver: &JObject<'_>, url: &str) -> Result<bool, Thrown> {
+    let methods = methods(java)?;
+    let url = java.text(url)?;
+    java.truth(driver, &methods.driver_accepts, &[given(&url)])
 }

@@ -38,7 +38,6 @@ pub struct Jdbc {
 /// What is known of the database by now.
 #[derive(Debug, Default)]
 struct State {
-    driver: Option<Arc<Driver>>,
     /// True from a `create` that began to the `remove` that ended it.
     made: bool,
     /// Of a server, since it was met.
@@ -93,14 +92,8 @@ impl Jdbc {
     }
 
     fn driver(&self) -> TargetResult<Arc<Driver>> {
-        let mut state = self.state();
-        if let Some(driver) = &state.driver {
-            return Ok(Arc::clone(driver));
-        }
         let (jars, class) = (&self.settings.jars, self.settings.class.as_deref());
-        let driver = Arc::new(Driver::load(jars, class, self.place.url())?);
-        state.driver = Some(Arc::clone(&driver));
-        Ok(driver)
+        Driver::of(jars, class, self.place.url())
     }
 
     fn properties(&self) -> Vec<(String, String)> {
@@ -185,7 +178,7 @@ impl Jdbc {
                     let what = format!("{} could not be made: {error}", self.product.name);
                     Failure::new(FailureKind::Storage, what)
                 })?;
-                self.start(embedded, directory.path(), *durability)?;
+                self.start(embedded, *durability)?;
             }
             Place::Memory { .. } => drop(self.bare()?),
             Place::Server { schema, .. } => {
@@ -226,15 +219,14 @@ impl Jdbc {
     fn start(
         &self,
         embedded: &Embedded,
-        directory: &Path,
         durability: Durability,
     ) -> TargetResult<()> {
         let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let properties = (embedded.properties)(directory, durability);
+        let properties = (embedded.properties)(durability);
         let mut java = Java::attach()?;
         let set = |thrown: Thrown| self.failure(&thrown, "set properties of the JVM");
         for (name, value) in &properties {
-            system_property(&mut java, name, value.as_deref()).map_err(set)?;
+            system_property(&mut java, name, *value).map_err(set)?;
         }
         let started = self.bare().and_then(|mut connection| {
             let mut made = (embedded.made)(durability).into_iter();
@@ -249,32 +241,20 @@ impl Jdbc {
         started
     }
 
-    /// Closes an embedded database and lets its driver go.
+    /// Closes an embedded database.
     fn stop(&self, embedded: &Embedded, directory: &Path) -> TargetResult<()> {
-        let Some(driver) = self.state().driver.take() else {
-            return Ok(());
-        };
-        let mut java = Java::attach()?;
         match embedded.close {
             Close::Statement(text) => {
-                let opened = Connection::open(
-                    Java::attach()?,
-                    &driver,
-                    self.place.url(),
-                    &self.properties(),
-                );
-                let closed = opened.and_then(|mut connection| connection.execute(text));
-                closed.map_err(|thrown| self.failure(&thrown, "be closed"))?;
+                let closed = self.bare()?.execute(text);
+                closed.map_err(|thrown| self.failure(&thrown, "be closed"))
             }
-            Close::Connecting(urls) => {
-                for url in urls(directory) {
-                    // That it is closed is said by throwing.
-                    drop(driver.connect(&mut java, &url, &[]));
-                }
+            Close::Connecting(url) => {
+                // That it is closed is said by throwing.
+                let driver = self.driver()?;
+                drop(driver.connect(&mut Java::attach()?, &url(directory), &[]));
+                Ok(())
             }
         }
-        let let_go = driver.close(&mut java);
-        let_go.map_err(|thrown| self.failure(&thrown, "let its driver go"))
     }
 
     fn removed(&self) -> TargetResult<()> {

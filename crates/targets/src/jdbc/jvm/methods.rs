@@ -122,7 +122,6 @@ methods! {
     uri_to_url: method "java/net/URI" "toURL" "()Ljava/net/URL;";
     loader_new: method "java/net/URLClassLoader" "<init>" "([Ljava/net/URL;)V";
     loader_class: method "java/lang/ClassLoader" "loadClass" "(Ljava/lang/String;)Ljava/lang/Class;";
-    loader_close: method "java/net/URLClassLoader" "close" "()V";
     class_new: method "java/lang/Class" "newInstance" "()Ljava/lang/Object;";
     loader_resources: method "java/net/URLClassLoader" "findResources" "(Ljava/lang/String;)Ljava/util/Enumeration;";
     enumeration_more: method "java/util/Enumeration" "hasMoreElements" "()Z";

@@ -48,7 +48,7 @@ pub(in crate::jdbc) const DERBY: Product = Product {
     },
     embedded: Some(Embedded {
         elsewhere: &["memory:", "classpath:", "jar:", "directory:"],
-        files: &["database", "derby.log"],
+        files: &["database"],
         words: &[Durability::None, Durability::Data],
         default: Durability::Data,
         url: |directory, _| format!("jdbc:derby:{};create=true", database(directory).display()),
@@ -58,11 +58,7 @@ pub(in crate::jdbc) const DERBY: Product = Product {
         made: |_| Vec::new(),
         after_commit: |_| None,
         close: Close::Connecting(|directory| {
-            let database = database(directory).display().to_string();
-            vec![
-                format!("jdbc:derby:{database};shutdown=true"),
-                "jdbc:derby:;shutdown=true;deregister=false".to_owned(),
-            ]
+            format!("jdbc:derby:{};shutdown=true", database(directory).display())
         }),
     }),
     others: Some(
@@ -86,16 +82,13 @@ fn database(directory: &Path) -> PathBuf {
     directory.join("database")
 }
 
-fn properties(
-    directory: &Path,
-    durability: Durability,
-) -> Vec<(&'static str, Option<String>)> {
-    let log = directory.join("derby.log").display().to_string();
-    let test = (durability == Durability::None).then(|| "test".to_owned());
+fn properties(durability: Durability) -> Vec<(&'static str, Option<&'static str>)> {
+    let test = (durability == Durability::None).then_some("test");
     vec![
         (DURABILITY, test),
-        // Else it writes into whatever directory is the current one.
-        ("derby.stream.error.file", Some(log)),
+        // Else it writes a derby.log into whatever directory is the current one; what it could tell
+        // there comes as exceptions too.
+        ("derby.stream.error.file", Some("/dev/null")),
     ]
 }
 

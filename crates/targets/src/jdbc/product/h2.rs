@@ -56,7 +56,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         },
         log: "",
         login: &[("user", "sa"), ("password", "")],
-        properties: |_, _| Vec::new(),
+        properties: |_| Vec::new(),
         made: |durability| match durability {
             Durability::None => Vec::new(),
             _ => vec!["SET WRITE_DELAY 0".to_owned()],

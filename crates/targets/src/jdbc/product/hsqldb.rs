@@ -23,7 +23,8 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         integer_key: None,
         // Locks are on tables and held by the isolation, not by a clause.
         row_lock: "",
-        limit: (" LIMIT ", ""),
+        // LIMIT 0 is no limit there.
+        limit: (" FETCH FIRST ", " ROWS ONLY"),
         insert_nothing: "DEFAULT VALUES",
         upsert: Upsert::OnConflict,
         // A sum of BIGINT is DECIMAL there.
@@ -66,7 +67,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         },
         log: "",
         login: &[("user", "SA"), ("password", "")],
-        properties: |_, _| Vec::new(),
+        properties: |_| Vec::new(),
         made: |_| Vec::new(),
         after_commit: |_| None,
         close: Close::Statement("SHUTDOWN"),

@@ -133,7 +133,7 @@ pub(super) struct Embedded {
     pub(super) login: &'static [(&'static str, &'static str)],
     /// Properties of the JVM that must stand while the database starts; one without a value is taken
     /// away.
-    pub(super) properties: fn(&Path, Durability) -> Vec<(&'static str, Option<String>)>,
+    pub(super) properties: fn(Durability) -> Vec<(&'static str, Option<&'static str>)>,
     /// What is executed once, when the database was made.
     pub(super) made: fn(Durability) -> Vec<String>,
     /// What is executed after each commit, before it is acknowledged.
@@ -147,8 +147,8 @@ pub(super) struct Embedded {
 pub(super) enum Close {
     /// By a statement.
     Statement(&'static str),
-    /// By connecting to these, which always throws.
-    Connecting(fn(&Path) -> Vec<String>),
+    /// By connecting to this URL, which always throws.
+    Connecting(fn(&Path) -> String),
 }
 
 impl Product {
