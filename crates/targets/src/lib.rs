@@ -30,6 +30,7 @@ pub mod lmdb;
 pub mod jdbc;
 pub mod null;
 mod path;
+pub mod private;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "rocksdb")]
