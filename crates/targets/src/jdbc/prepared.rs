@@ -7,7 +7,7 @@ use super::product::{Product, Put};
 use super::values::{self, Scratch, Texts};
 use crate::sql::{Dialect, Sql, Statement};
 use syncline_contract::{
-    Action, Cause, ColumnId, Failure, FailureKind, Kind, Lock, Operation, OperationId, Plan, Replies,
+    Action, Cause, ColumnId, Failure, FailureKind, Kind, Limit, Lock, Operation, OperationId, Plan, Replies,
     Rows, Set, Stop, Table, TableId, TargetResult, Value,
 };
 
@@ -87,8 +87,13 @@ impl Prepared {
 /// What one operation executes.
 #[derive(Debug)]
 enum Steps {
-    /// A read, with the kinds of its answer.
-    Read(Prepared, Vec<(Kind, bool)>),
+    /// A read, with the kinds of its answer. If its last parameter is a limit, none is asked for zero
+    /// rows: SQL's standard makes that an error, and some products take it for no limit.
+    Read {
+        prepared: Prepared,
+        answer: Vec<(Kind, bool)>,
+        limited: bool,
+    },
     /// A write; true if it must change a row.
     Write(Prepared, bool),
     /// A write that finds its row or does not, and an insert for when it did not. Of a table of nothing
@@ -137,7 +142,7 @@ impl Operations {
     /// True if an operation writes.
     #[inline]
     pub(super) fn writes(&self, id: OperationId) -> bool {
-        !matches!(self.all[id.0].1, Steps::Read(..))
+        !matches!(self.all[id.0].1, Steps::Read { .. })
     }
 
     /// Executes an operation; a read's answer goes to the end of the replies. `whole` says that the
@@ -156,8 +161,15 @@ impl Operations {
         }
         let (operation, steps) = &mut self.all[id.0];
         let done = match steps {
-            Steps::Read(prepared, answer) => {
+            Steps::Read {
+                prepared,
+                answer,
+                limited,
+            } => {
                 let rows = replies.push(answer.len());
+                if *limited && matches!(values.last(), Some(Value::Int(..=0))) {
+                    return Ok(());
+                }
                 read(prepared, connection, values, answer, &mut self.scratch, rows).map(|()| true)
             }
             Steps::Write(prepared, changes_one) => {
@@ -302,7 +314,12 @@ fn steps(
         let changes_one = matches!(action, Action::Update { .. } | Action::Delete { .. });
         Steps::Write(first, changes_one)
     } else {
-        Steps::Read(first, plan.answer(action))
+        let asked = |limit: &Limit| *limit == Limit::Asked;
+        Steps::Read {
+            prepared: first,
+            answer: plan.answer(action),
+            limited: matches!(action, Action::Scan { limit, .. } if asked(limit)),
+        }
     })
 }
 

@@ -23,7 +23,6 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         integer_key: None,
         // Locks are on tables and held by the isolation, not by a clause.
         row_lock: "",
-        // LIMIT 0 is no limit there.
         limit: (" FETCH FIRST ", " ROWS ONLY"),
         insert_nothing: "DEFAULT VALUES",
         upsert: Upsert::OnConflict,
