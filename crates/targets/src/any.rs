@@ -196,4 +196,6 @@ targets! {
     Fjall: crate::fjall::FjallTarget,
     #[cfg(feature = "rocksdb")]
     Rocksdb: crate::rocksdb::RocksdbTarget,
+    #[cfg(feature = "jdbc")]
+    Jdbc: crate::jdbc::Jdbc,
 }

@@ -9,7 +9,8 @@ mod any;
     feature = "lmdb",
     feature = "redb",
     feature = "fjall",
-    feature = "rocksdb"
+    feature = "rocksdb",
+    feature = "jdbc"
 ))]
 mod directory;
 pub mod engine;
@@ -23,6 +24,8 @@ pub mod fjall;
     feature = "rocksdb"
 ))]
 mod home;
+#[cfg(feature = "jdbc")]
+pub mod jdbc;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
 pub mod mysql;

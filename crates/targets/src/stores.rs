@@ -7,6 +7,8 @@ use crate::engine;
 use crate::error::Error;
 #[cfg(feature = "fjall")]
 use crate::fjall;
+#[cfg(feature = "jdbc")]
+use crate::jdbc;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::mysql;
@@ -77,6 +79,11 @@ const STORES: &[Store] = &[
     Store {
         listing: rocksdb::LISTING,
         open: rocksdb::open,
+    },
+    #[cfg(feature = "jdbc")]
+    Store {
+        listing: jdbc::LISTING,
+        open: jdbc::open,
     },
 ];
 
