@@ -77,7 +77,9 @@ pub(super) fn statement(plan: &Plan, action: &Action) -> String {
         }
         Action::Insert { table: id } => insert(table(id), &table(id).inserted()),
         Action::Put { table: id } => put(table(id)),
-        Action::Update { table: id, sets } => update(table(id), sets),
+        Action::Update { table: id, sets } | Action::Change { table: id, sets } => {
+            update(table(id), sets)
+        }
         Action::Delete { table: id } | Action::Remove { table: id } => {
             let of = quoted(&table(id).name);
             format!(
