@@ -45,6 +45,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),
         Verb::Ycsb(args) => doors::ycsb(&args, shelf),
+        Verb::Sysbench(args) => doors::sysbench(&args, shelf),
         Verb::Pgbench(args) => doors::pgbench(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual => commands::manual(),

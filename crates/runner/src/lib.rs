@@ -18,6 +18,7 @@ mod control;
 mod error;
 mod executor;
 mod fairness;
+mod follower;
 mod kept;
 mod live;
 mod load;
@@ -39,6 +40,7 @@ mod worker;
 
 pub use calibrate::{Calibration, calibrate};
 pub use error::Error;
+pub use follower::{Fate, Followed, Follower};
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
 pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat};
@@ -47,7 +49,7 @@ pub use result::{
     OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
     TransactionResult, WorkloadFacts,
 };
-pub use run::run;
+pub use run::{run, run_followed};
 pub use saturation::{
     BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, READS, ROUND_TRIP, Saturation,
     SaturationFigures, THRESHOLDS, Threshold, saturation,

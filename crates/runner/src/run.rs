@@ -8,6 +8,7 @@ use crate::admit::admit;
 use crate::assemble::assemble;
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::load::load;
 use crate::measure::{Crew, Measured};
@@ -38,6 +39,18 @@ pub fn run<T: Target, W: Workload>(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<RunResult, Error> {
+    run_followed(target, workload, plan, stop, observer, None)
+}
+
+/// The same, with somebody who is told of every transaction.
+pub fn run_followed<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+    follower: Option<&dyn Follower>,
+) -> Result<RunResult, Error> {
     let workers = admit(target, workload, plan)?;
     let ground = Ground::of(workload, plan.reuse);
     let life = Life {
@@ -48,6 +61,7 @@ pub fn run<T: Target, W: Workload>(
         workers,
         stop,
         observer,
+        follower,
     };
     let mut removal = Removal {
         target: Some(target),
@@ -105,6 +119,7 @@ struct Life<'r, T, W> {
     workers: usize,
     stop: &'r AtomicBool,
     observer: &'r dyn Observer,
+    follower: Option<&'r dyn Follower>,
 }
 
 impl<T: Target, W: Workload> Life<'_, T, W> {
@@ -144,6 +159,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             sampler: &sampler,
             stop: self.stop,
             observer: self.observer,
+            follower: self.follower,
         };
         let mut measured = crew.measure()?;
         self.observer.event(Event::Checking);

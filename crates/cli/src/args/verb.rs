@@ -2,7 +2,7 @@
 
 use super::{
     CompareArgs, LikeArgs, ListArgs, ModelArgs, PgbenchArgs, ProbeArgs, RunArgs, ShowArgs,
-    SurveyArgs, YcsbArgs,
+    SurveyArgs, SysbenchArgs, YcsbArgs,
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -33,6 +33,7 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     List(ListArgs),
     Ycsb(YcsbArgs),
+    Sysbench(SysbenchArgs),
     Pgbench(Box<PgbenchArgs>),
     Completions(ShellArgs),
     Manual,
@@ -65,6 +66,7 @@ pub(crate) fn command() -> Command {
         .subcommand(PgbenchArgs::augment_args(
             Command::new("pgbench").disable_help_flag(true),
         ))
+        .subcommand(SysbenchArgs::augment_args(Command::new("sysbench")))
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(
             Command::new("manual")
@@ -112,6 +114,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
         "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
+        "sysbench" => Verb::Sysbench(SysbenchArgs::from_arg_matches(matches)?),
         "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::from_arg_matches(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual,
