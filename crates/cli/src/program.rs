@@ -53,6 +53,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Clean(args) => commands::clean(&args, shelf),
         Verb::Private(args) => commands::private(&args),
         Verb::Ycsb(args) => doors::ycsb(&args, shelf),
+        Verb::Sysbench(args) => doors::sysbench(&args, shelf),
         Verb::Pgbench(args) => doors::pgbench(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),
         Verb::Manual => commands::manual(),

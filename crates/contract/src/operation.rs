@@ -11,11 +11,11 @@
 //! | sorted | as a scan without limit | the named column, in its own order |
 //! | aggregate | as a scan without limit | one row of one column |
 //! | insert, put | all columns but a key given by the server | none |
-//! | update | key columns, then one value per set | none |
+//! | update, change | key columns, then one value per set | none |
 //! | delete, remove | key columns | none |
 //! | statement | as many as it says, of any kind | whatever the store answers, if it answers |
 //!
-//! Insert, update and delete name a row that must be absent or there; put and remove take either.
+//! Insert, update and delete name a row that must be absent or there; put, change and remove take either.
 
 use crate::schema::{ColumnId, IndexId, Name, TableId};
 
@@ -187,6 +187,13 @@ pub enum Action {
         /// The changed columns.
         sets: Vec<(ColumnId, Set)>,
     },
+    /// A change of the row of that key, if there is one.
+    Change {
+        /// The table.
+        table: TableId,
+        /// The changed columns.
+        sets: Vec<(ColumnId, Set)>,
+    },
     /// The end of the row of that key, which must exist.
     Delete {
         /// The table.
@@ -220,6 +227,7 @@ impl Action {
             Action::Insert { .. }
             | Action::Put { .. }
             | Action::Update { .. }
+            | Action::Change { .. }
             | Action::Delete { .. }
             | Action::Remove { .. } => true,
             Action::Statement { answers, .. } => !answers,

@@ -229,11 +229,19 @@ impl Plan {
         table: TableId,
         sets: &[(&str, Set)],
     ) -> Write<K> {
-        let sets = sets
-            .iter()
-            .map(|(column, set)| (self.tables[table.0].id(column), *set))
-            .collect();
+        let sets = self.sets(table, sets);
         self.write(name, Action::Update { table, sets })
+    }
+
+    /// Declares a change by primary key: an update of a row that may be absent.
+    pub fn change<K: Fields>(
+        &mut self,
+        name: impl Into<Name>,
+        table: TableId,
+        sets: &[(&str, Set)],
+    ) -> Write<K> {
+        let sets = self.sets(table, sets);
+        self.write(name, Action::Change { table, sets })
     }
 
     /// Declares a delete by primary key.
@@ -345,6 +353,12 @@ impl Plan {
         }
     }
 
+    fn sets(&self, table: TableId, sets: &[(&str, Set)]) -> Vec<(ColumnId, Set)> {
+        let of = &self.tables[table.0];
+        let sets = sets.iter().map(|(column, set)| (of.id(column), *set));
+        sets.collect()
+    }
+
     fn add(&mut self, name: Name, action: Action) -> OperationId {
         self.operations.push(Operation { name, action });
         OperationId(self.operations.len() - 1)
@@ -371,7 +385,7 @@ impl Plan {
                     .map(|column| self.of_column(*table, *column))
                     .collect()
             }
-            Action::Update { table, sets } => {
+            Action::Update { table, sets } | Action::Change { table, sets } => {
                 let mut parameters = self.of_key(*table);
                 parameters.extend(
                     sets.iter()
@@ -418,6 +432,7 @@ impl Plan {
             Action::Insert { .. }
             | Action::Put { .. }
             | Action::Update { .. }
+            | Action::Change { .. }
             | Action::Delete { .. }
             | Action::Remove { .. }
             | Action::Statement { .. } => Vec::new(),

@@ -1,10 +1,11 @@
-//! The schedule of an open loop: absolute times, none of which is ever skipped.
+//! The schedule of an open loop: absolute times, none of which is skipped unless the plan says so.
 //!
 //! A client that is free takes the next arrival and sleeps until it is due, or starts at once if it is
-//! overdue; so a backlog needs no queue. At the start of the measured span the schedule begins anew:
-//! what the warm-up left behind is nobody's.
+//! overdue; so a backlog needs no queue. A plan may say how late an arrival may start; a later one is
+//! skipped. At the start of the measured span the schedule begins anew: what the warm-up left behind is
+//! nobody's.
 //!
-//! `offered = started + abandoned` over the arrivals that were due in the measured span: what was taken
+//! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span: what was taken
 //! and not started is given back.
 
 use crate::plan::Arrival;
@@ -50,6 +51,7 @@ pub(crate) struct Schedule {
     rebased: bool,
     started: u64,
     late: u64,
+    skipped: u64,
     given_back: u64,
 }
 
@@ -85,6 +87,7 @@ impl Schedule {
             rebased: times.measure == times.start,
             started: 0,
             late: 0,
+            skipped: 0,
             given_back: 0,
         };
         schedule.begin(times.start);
@@ -116,6 +119,11 @@ impl Schedule {
         }
     }
 
+    /// A taken arrival is later than the plan allows.
+    pub(crate) fn skip(&mut self, taken: Taken) {
+        self.skipped += u64::from(taken.due >= self.times.measure);
+    }
+
     /// A taken arrival will not start.
     pub(crate) fn give_back(&mut self, taken: Taken, until: Nanos) {
         let offered = taken.due >= self.times.measure && taken.due < until;
@@ -135,9 +143,10 @@ impl Schedule {
         }
         let abandoned = untaken + self.given_back;
         Arrivals {
-            offered: self.started + abandoned,
+            offered: self.started + self.skipped + abandoned,
             started: self.started,
             late: self.late,
+            skipped: self.skipped,
             abandoned,
         }
     }
@@ -242,6 +251,24 @@ mod tests {
         let arrivals = schedule.finish(2_500_000);
         assert_eq!((arrivals.offered, arrivals.started), (5, 3));
         assert_eq!((arrivals.late, arrivals.abandoned), (1, 2));
+    }
+
+    #[test]
+    fn what_is_skipped_was_offered_and_not_started() {
+        let mut schedule = fixed(0, 1);
+        let warm_up = schedule.take(1_100_000).unwrap();
+        schedule.skip(warm_up);
+        for number in 0..4 {
+            let taken = schedule.take(2_350_000).unwrap();
+            if number < 3 {
+                schedule.skip(taken);
+            } else {
+                schedule.started(taken);
+            }
+        }
+        let arrivals = schedule.finish(2_450_000);
+        assert_eq!((arrivals.offered, arrivals.skipped), (5, 3));
+        assert_eq!((arrivals.started, arrivals.abandoned), (1, 1));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 use crate::arrival::{Schedule, Taken, Times};
 use crate::control::Control;
 use crate::executor::{Timers, yield_now};
+use crate::follower::{Fate, Followed, Follower};
 use crate::live::Live;
 use crate::meter::{End, Meter, Span};
 use std::cell::RefCell;
@@ -37,6 +38,9 @@ pub(crate) struct Desk<'r, T: Target> {
     pub part: &'r T::Worker,
     pub plan: &'r Plan,
     pub retries: u32,
+    /// How late an arrival may start; none starts all.
+    pub skip_after_ns: Option<Nanos>,
+    pub follower: Option<&'r dyn Follower>,
     pub operations: bool,
     pub times: Times,
     pub control: &'r Control,
@@ -67,13 +71,21 @@ pub(crate) struct Open {
 
 impl<C: Client> Slot<C> {
     /// Ends what was under way when the future was dropped: its outcome is not known.
-    pub(crate) fn close(&mut self, meter: &mut Meter, live: &Live) {
+    pub(crate) fn close(
+        &mut self,
+        meter: &mut Meter,
+        live: &Live,
+        follower: Option<&dyn Follower>,
+    ) {
         if let Some(open) = self.open.take() {
             let span = Span {
                 ended: clock::now(),
                 ..open.span
             };
             meter.ended(open.kind, open.measured, End::Unknown, 1, span, live);
+            if let Some(follower) = follower.filter(|_| open.measured) {
+                follower.ended(&followed(self.number, open.kind, End::Unknown, 1, span));
+            }
             self.client.ended(open.kind, Ending::Unknown);
         }
     }
@@ -101,7 +113,7 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             None if now >= desk.times.deadline => break,
             None => now,
             Some(schedule) => {
-                let Some(taken) = next_arrival(schedule, now, desk).await else {
+                let Some(taken) = next_arrival(slot.number, schedule, now, desk).await else {
                     break;
                 };
                 now = now.max(clock::now());
@@ -133,7 +145,8 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
         if measured {
             desk.meter.borrow_mut().started(kind);
         }
-        let attempt = attempt(&mut slot.client, kind, &mut session, &mut asked, desk).await;
+        let drawn = (kind, measured);
+        let attempt = attempt(&mut slot.client, drawn, &mut session, &mut asked, desk).await;
         now = clock::now();
         span.ended = now;
         finish(slot, kind, measured, &attempt, span, desk);
@@ -185,6 +198,9 @@ fn finish<T: Target, C: Client>(
     desk: &Desk<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
+    if let Some(follower) = desk.follower.filter(|_| measured) {
+        follower.ended(&followed(slot.number, kind, end, tries, span));
+    }
     let mut meter = desk.meter.borrow_mut();
     meter.ended(kind, measured, end, tries, span, desk.live);
     slot.commits += u64::from(measured && end == End::Committed);
@@ -192,7 +208,31 @@ fn finish<T: Target, C: Client>(
     slot.client.ended(kind, end.told());
 }
 
+#[cold]
+fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Followed {
+    Followed {
+        client,
+        kind: Some(kind),
+        due: span.due,
+        started: span.started,
+        ended: span.ended,
+        fate: end.fate(),
+        tries,
+    }
+}
+
 impl End {
+    /// What a follower is told.
+    fn fate(self) -> Fate {
+        match self {
+            End::Committed => Fate::Committed,
+            End::Aborted => Fate::Aborted,
+            End::Conflicted(cause) => Fate::Conflicted(cause),
+            End::Failed(kind) => Fate::Failed(kind),
+            End::Unknown => Fate::Unknown,
+        }
+    }
+
     /// What the client is told.
     fn told(self) -> Ending {
         match self {
@@ -203,11 +243,11 @@ impl End {
     }
 }
 
-/// Tries a drawn transaction as often as the plan allows.
+/// Tries a drawn transaction, of that kind and measured or not, as often as the plan allows.
 #[inline]
 async fn attempt<T: Target, C: Client>(
     client: &mut C,
-    kind: usize,
+    (kind, measured): (usize, bool),
     session: &mut T::Session,
     asked: &mut Asked,
     desk: &Desk<'_, T>,
@@ -230,6 +270,7 @@ async fn attempt<T: Target, C: Client>(
                 desk.meter.borrow_mut().conflicts += 1;
                 if tries <= desk.retries {
                     tries += 1;
+                    desk.meter.borrow_mut().retried(kind, measured, cause);
                     // Whoever was in the way may be a client of this very worker.
                     yield_now().await;
                     continue;
@@ -268,13 +309,27 @@ async fn once<T: Target, C: Client>(
     ended
 }
 
-/// Waits for the next arrival; none if the run ends first.
+/// Waits for the next arrival that is not too late; none if the run ends first.
 async fn next_arrival<T: Target>(
+    client: usize,
     schedule: &Mutex<Schedule>,
-    now: Nanos,
+    mut now: Nanos,
     desk: &Desk<'_, T>,
 ) -> Option<Taken> {
-    let taken = lock(schedule).take(now)?;
+    let mut taken = lock(schedule).take(now)?;
+    while desk
+        .skip_after_ns
+        .is_some_and(|most| now > taken.due.saturating_add(most))
+    {
+        skip(client, schedule, taken, now, desk);
+        // A skipped one is one of as many as are asked for, or a plan of a count might never end.
+        let counted = taken.due >= desk.times.measure;
+        if desk.control.ending() || (counted && !desk.control.take_one()) {
+            return None;
+        }
+        now = clock::now();
+        taken = lock(schedule).take(now)?;
+    }
     if taken.due > now {
         desk.timers.sleep_until(taken.due).await;
     }
@@ -284,6 +339,28 @@ async fn next_arrival<T: Target>(
     }
     lock(schedule).started(taken);
     Some(taken)
+}
+
+#[cold]
+fn skip<T: Target>(
+    client: usize,
+    schedule: &Mutex<Schedule>,
+    taken: Taken,
+    now: Nanos,
+    desk: &Desk<'_, T>,
+) {
+    lock(schedule).skip(taken);
+    if let Some(follower) = desk.follower.filter(|_| taken.due >= desk.times.measure) {
+        follower.ended(&Followed {
+            client,
+            kind: None,
+            due: taken.due,
+            started: now,
+            ended: now,
+            fate: Fate::Skipped,
+            tries: 0,
+        });
+    }
 }
 
 fn lock(schedule: &Mutex<Schedule>) -> MutexGuard<'_, Schedule> {

@@ -19,6 +19,7 @@ mod counters;
 mod error;
 mod executor;
 mod fairness;
+mod follower;
 mod kept;
 mod live;
 mod load;
@@ -43,6 +44,7 @@ pub use calibrate::{Calibration, calibrate};
 pub use counters::{StoreCounter, commits_per_sync};
 pub use error::Error;
 pub use executor::ask;
+pub use follower::{Fate, Followed, Follower};
 pub use observe::{Observation, ObservePlan, ObservedInterval, observe};
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
@@ -52,7 +54,7 @@ pub use result::{
     OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
     TransactionResult, WorkloadFacts,
 };
-pub use run::run;
+pub use run::{run, run_followed};
 pub use saturation::{
     BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS, ROUND_TRIP, Saturation,
     SaturationFigures, THRESHOLDS, Threshold, saturation,

@@ -117,7 +117,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
     fn batches(&self, load: &Load, next: &AtomicU64) -> Result<(), Failure> {
         let part = self.target.worker()?;
         let plan = &*self.ground.plan;
-        let width = plan.tables()[load.table.0].inserted().len();
+        let width = plan.tables()[load.table.0].columns.len();
         let mut batch = Rows::new(width);
         let mut session = block_on(self.target.connect(plan, &part), &part)?;
         while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {

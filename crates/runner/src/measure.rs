@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::Error;
 use crate::executor::Phase;
+use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::live::{Ended, Live, Tally};
 use crate::observer::Observer;
@@ -58,6 +59,7 @@ pub(crate) struct Crew<'r, T, W> {
     pub sampler: &'r Sampler,
     pub stop: &'r AtomicBool,
     pub observer: &'r dyn Observer,
+    pub follower: Option<&'r dyn Follower>,
 }
 
 type Handle<'s, W> = ScopedJoinHandle<'s, Result<Option<Report<W>>, Error>>;
@@ -117,6 +119,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             plan: self.plan,
             control,
             live,
+            follower: self.follower,
         }
     }
 
@@ -213,6 +216,7 @@ fn arrivals(control: Control, ended: Nanos) -> Option<Arrivals> {
         offered: sum.offered + one.offered,
         started: sum.started + one.started,
         late: sum.late + one.late,
+        skipped: sum.skipped + one.skipped,
         abandoned: sum.abandoned + one.abandoned,
     })
 }

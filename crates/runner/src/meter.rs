@@ -111,15 +111,20 @@ impl Meter {
         if measured {
             self.last_ended = span.ended;
             let meter = &mut self.kinds[kind];
-            let retries = u64::from(tries.saturating_sub(1));
-            meter.outcomes.retries += retries;
             meter.outcomes.count(end);
             if end == End::Committed {
-                meter.outcomes.committed_after_retry += u64::from(retries > 0);
+                meter.outcomes.committed_after_retry += u64::from(tries > 1);
                 record(&mut meter.service, service_ns);
                 let response_ns = span.ended.saturating_sub(span.due);
                 record(&mut meter.response, response_ns);
             }
+        }
+    }
+
+    /// A try conflicted, and the transaction is tried again.
+    pub(crate) fn retried(&mut self, kind: usize, measured: bool, cause: Cause) {
+        if measured {
+            self.kinds[kind].outcomes.retried[cause as usize] += 1;
         }
     }
 
@@ -171,13 +176,20 @@ impl Outcomes {
             *mine += theirs;
         }
         self.unfinished += other.unfinished;
-        self.retries += other.retries;
+        for (mine, theirs) in self.retried.iter_mut().zip(other.retried) {
+            *mine += theirs;
+        }
         self.committed_after_retry += other.committed_after_retry;
     }
 
     /// Transactions that conflicted, of every cause.
     pub fn conflicted_all(&self) -> u64 {
         self.conflicted.iter().sum()
+    }
+
+    /// Tries beyond the first, of every cause.
+    pub fn retries(&self) -> u64 {
+        self.retried.iter().sum()
     }
 
     /// Transactions that failed, of every kind.

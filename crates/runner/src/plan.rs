@@ -58,6 +58,9 @@ pub struct RunPlan {
     pub drain: Duration,
     /// How transactions arrive.
     pub arrival: Arrival,
+    /// In an open loop: how late a transaction may start; one that would be later is skipped and counted.
+    /// None starts all, however late.
+    pub skip_after: Option<Duration>,
     /// How often a conflicted transaction is tried again, with the same input.
     pub retries: u32,
     /// Equal seeds give equal clients and equal arrivals.
@@ -89,6 +92,7 @@ impl Default for RunPlan {
             warm_up: Duration::from_secs(5),
             drain: Duration::from_secs(10),
             arrival: Arrival::Closed,
+            skip_after: None,
             retries: 0,
             seed: 1,
             pin: Vec::new(),

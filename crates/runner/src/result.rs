@@ -159,21 +159,24 @@ pub struct Outcomes {
     pub failed: [u64; 5],
     /// Under way when the run ended, or of unknown outcome.
     pub unfinished: u64,
-    /// Further tries of conflicted transactions; not attempts.
-    pub retries: u64,
+    /// Tries that conflicted and were tried again, by [`syncline_contract::Cause::ALL`]; not attempts.
+    pub retried: [u64; 3],
     /// Committed transactions that needed more than one try.
     pub committed_after_retry: u64,
 }
 
-/// The arrivals of an open loop that were due in the measured span.
+/// The arrivals of an open loop that were due in the measured span: `offered` is the sum of `started`,
+/// `skipped` and `abandoned`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
-    /// Due: started plus abandoned.
+    /// Due.
     pub offered: u64,
     /// Started.
     pub started: u64,
     /// Started after they were due, since no client was free.
     pub late: u64,
+    /// Not started, since they would have been later than the plan allows.
+    pub skipped: u64,
     /// Due, but no client was free until the span ended.
     pub abandoned: u64,
 }

@@ -9,6 +9,7 @@ use crate::assemble::{Around, assemble};
 use crate::counters::Asked;
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::load::load;
 use crate::measure::{Crew, Measured};
@@ -40,6 +41,18 @@ pub fn run<T: Target, W: Workload>(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<RunResult, Error> {
+    run_followed(target, workload, plan, stop, observer, None)
+}
+
+/// The same, with somebody who is told of every transaction.
+pub fn run_followed<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+    plan: &RunPlan,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+    follower: Option<&dyn Follower>,
+) -> Result<RunResult, Error> {
     let met = block_on(target.meet(), &());
     met.map_err(|source| Error::Target {
         target: target.name(),
@@ -56,6 +69,7 @@ pub fn run<T: Target, W: Workload>(
         workers,
         stop,
         observer,
+        follower,
     };
     let mut removal = Removal {
         target: Some(target),
@@ -113,6 +127,7 @@ struct Life<'r, T, W> {
     workers: usize,
     stop: &'r AtomicBool,
     observer: &'r dyn Observer,
+    follower: Option<&'r dyn Follower>,
 }
 
 impl<T: Target, W: Workload> Life<'_, T, W> {
@@ -155,6 +170,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             sampler: &sampler,
             stop: self.stop,
             observer: self.observer,
+            follower: self.follower,
         };
         let mut measured = crew.measure()?;
         let counters = asked.after(self.target);

@@ -4,6 +4,7 @@ use crate::client_loop::{Desk, Slot, client_loop};
 use crate::control::Control;
 use crate::error::Error;
 use crate::executor::{Executor, Timers};
+use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::live::Live;
 use crate::meter::Meter;
@@ -24,6 +25,7 @@ pub(crate) struct Post<'r, T, W> {
     pub plan: &'r RunPlan,
     pub control: &'r Control,
     pub live: &'r Live,
+    pub follower: Option<&'r dyn Follower>,
 }
 
 /// What a worker leaves behind.
@@ -74,6 +76,8 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             part: &part,
             plan: &self.ground.plan,
             retries: self.plan.retries,
+            skip_after_ns: self.plan.skip_after.map(clock::nanos),
+            follower: self.follower,
             operations: self.plan.operations,
             times: start.times,
             control: self.control,
@@ -102,7 +106,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         let wall_ns = clock::now() - wall;
         let mut meter = desk.meter.replace(Meter::new(0, 0));
         for slot in &mut slots {
-            slot.close(&mut meter, self.live);
+            slot.close(&mut meter, self.live, self.follower);
         }
         Report {
             meter,

@@ -84,7 +84,7 @@ fn conflicts_are_counted_by_cause_when_nobody_retries() {
     let result = go(&store, &counted(1, 400)).unwrap();
     assert_eq!(result.outcomes.committed, 200);
     assert_eq!(result.outcomes.conflicted, [100, 100, 0]);
-    assert_eq!((result.outcomes.retries, sum(&result)), (0, 400));
+    assert_eq!((result.outcomes.retries(), sum(&result)), (0, 400));
     assert_eq!(store.book.aborts.load(Ordering::SeqCst), 200);
     assert!(held(&result));
 }
@@ -100,10 +100,11 @@ fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
     plan.retries = 2;
     let result = go(&store, &plan).unwrap();
     assert_eq!(
-        (result.outcomes.committed, result.outcomes.retries),
+        (result.outcomes.committed, result.outcomes.retries()),
         (20, 40)
     );
     assert_eq!(result.outcomes.committed_after_retry, 20);
+    assert_eq!(result.outcomes.retried, [0, 0, 40], "by cause");
     let mut tried = store.book.tried.lock().unwrap().clone();
     tried.sort_unstable();
     let thrice = tried.chunks(3).all(|tries| tries[0] == tries[2]);
@@ -117,7 +118,7 @@ fn a_retry_repeats_the_drawn_input_and_latency_spans_it() {
     plan.retries = 1;
     let result = go(&store, &plan).unwrap();
     assert_eq!(
-        (result.outcomes.committed, result.outcomes.retries),
+        (result.outcomes.committed, result.outcomes.retries()),
         (0, 20)
     );
     assert_eq!(result.outcomes.conflicted, [0, 0, 20]);

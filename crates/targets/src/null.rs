@@ -207,6 +207,7 @@ fn bytes_max(plan: &Plan, action: &Action) -> Vec<usize> {
         Action::Insert { .. }
         | Action::Put { .. }
         | Action::Update { .. }
+        | Action::Change { .. }
         | Action::Delete { .. }
         | Action::Remove { .. } => Vec::new(),
     }

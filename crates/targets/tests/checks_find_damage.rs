@@ -101,7 +101,7 @@ fn harm(file: &std::path::Path, sql: &str) {
 
 async fn load(workload: &AnyWorkload, session: &mut AnySession) {
     for load in workload.loads() {
-        let width = workload.plan().tables()[load.table.0].inserted().len();
+        let width = workload.plan().tables()[load.table.0].columns.len();
         let mut batch = Rows::new(width);
         for unit in 0..load.units {
             workload.load_unit(load.table, unit, &mut batch);

@@ -5,7 +5,7 @@ use syncline_contract::conformance::conforms;
 use syncline_targets::AnyTarget;
 
 /// Cases that a target which claims everything runs.
-const CASES: usize = 31;
+const CASES: usize = 32;
 
 fn conforms_with(options: &str) {
     let folder = tempfile::tempdir().expect("a folder for the test");

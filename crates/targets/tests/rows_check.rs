@@ -52,7 +52,7 @@ impl Run {
         block_on(&self.worker, async {
             let mut session = self.connect().await;
             for load in self.workload.loads() {
-                let width = self.workload.plan().tables()[load.table.0].inserted().len();
+                let width = self.workload.plan().tables()[load.table.0].columns.len();
                 let mut batch = Rows::new(width);
                 for number in 0..load.units {
                     self.workload.load_unit(load.table, number, &mut batch);

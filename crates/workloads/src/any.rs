@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::{
-    concurrent_tx, debit_credit, group_commit, insert, join, mrmw, mrow, script, short,
+    concurrent_tx, debit_credit, group_commit, insert, join, mrmw, mrow, oltp, script, short,
     single_record, smallbank, tatp, tpcc, ycsb,
 };
 use syncline_contract::{
@@ -238,6 +238,8 @@ workloads! {
         "many readers, one writer of random records, every byte verified (bigdata, 2007)";
     Ycsb: ycsb::Ycsb, ycsb::Options,
         "YCSB's core workloads A to F, and K2's profile of them: reads, updates, inserts, scans by key";
+    Oltp: oltp::Oltp, oltp::Options,
+        "sysbench's nine OLTP tests, from point selects to read-write transactions";
     Script: script::Scripts, script::Options,
         "scripts of pgbench, a user's or built in, on stores that take a user's statements";
 }

@@ -9,7 +9,7 @@
 //!
 //! Beside them stand `draw`, the random streams and distributions that all draw from, `rows`, the
 //! numbering and the sets of rows that are verified, `records`, which `mrow` and `mrmw` share, and
-//! `look`, the reads that checks share.
+//! `look` and `wrong`, how checks read and count what is wrong.
 //!
 //! [`AnyWorkload::parse`] makes one of a name and options, [`LISTINGS`] says which there are.
 
@@ -24,6 +24,7 @@ pub mod join;
 mod look;
 pub mod mrmw;
 pub mod mrow;
+pub mod oltp;
 mod records;
 mod rows;
 pub mod script;
@@ -32,6 +33,7 @@ pub mod single_record;
 pub mod smallbank;
 pub mod tatp;
 pub mod tpcc;
+mod wrong;
 pub mod ycsb;
 
 pub use any::{AnyClient, AnyTally, AnyWorkload, LISTINGS, Listing};

@@ -1,8 +1,6 @@
-//! What checks share: reads in transactions of their own, and the count of what was found wrong.
+//! How checks read: each read in a transaction of its own.
 
-use syncline_contract::{
-    Asked, Check, CheckOutcome, Fields, Read, Session, Shape, Stop, Transaction,
-};
+use syncline_contract::{Asked, Fields, Read, Session, Shape, Stop, Transaction};
 
 /// Reads a store after the run, each read in a transaction of its own.
 #[derive(Debug)]
@@ -51,62 +49,5 @@ impl<'s, S: Session> Look<'s, S> {
         }
         self.session.commit().await?;
         Ok(rows)
-    }
-}
-
-/// How much was found wrong, with the first instance in words.
-#[derive(Debug, Default)]
-pub(crate) struct Wrong {
-    count: u64,
-    first: Option<String>,
-}
-
-impl Wrong {
-    /// Adds an instance.
-    pub(crate) fn add(&mut self, what: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.first.is_none() {
-            self.first = Some(what());
-        }
-    }
-
-    /// Adds an instance unless that is true.
-    pub(crate) fn unless(&mut self, is_right: bool, what: impl FnOnce() -> String) {
-        if !is_right {
-            self.add(what);
-        }
-    }
-
-    /// The verdict.
-    pub(crate) fn check(self, name: &str) -> Check {
-        let outcome = match self.first {
-            None => CheckOutcome::Held,
-            Some(first) if self.count == 1 => CheckOutcome::Violated(first),
-            Some(first) => CheckOutcome::Violated(format!("{} times; first: {first}", self.count)),
-        };
-        Check {
-            name: name.to_owned(),
-            outcome,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Wrong;
-    use syncline_contract::CheckOutcome;
-
-    #[test]
-    fn the_first_of_several_is_told_with_their_count() {
-        let outcome = |wrong: Wrong| wrong.check("name").outcome;
-        assert_eq!(outcome(Wrong::default()), CheckOutcome::Held);
-        let mut wrong = Wrong::default();
-        wrong.unless(true, || unreachable!("nothing is wrong"));
-        wrong.unless(false, || "one".to_owned());
-        wrong.add(|| "two".to_owned());
-        assert_eq!(
-            outcome(wrong),
-            CheckOutcome::Violated("2 times; first: one".to_owned())
-        );
     }
 }

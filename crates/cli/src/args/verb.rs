@@ -2,7 +2,7 @@
 
 use super::{
     CleanArgs, CompareArgs, LikeArgs, ListArgs, ModelArgs, ObserveArgs, PgbenchArgs, PrivateArgs,
-    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, YcsbArgs,
+    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, YcsbArgs,
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -36,6 +36,7 @@ pub(crate) enum Verb {
     Private(PrivateArgs),
     Clean(CleanArgs),
     Ycsb(YcsbArgs),
+    Sysbench(SysbenchArgs),
     Pgbench(Box<PgbenchArgs>),
     Completions(ShellArgs),
     Manual,
@@ -71,6 +72,7 @@ pub(crate) fn command() -> Command {
         .subcommand(PgbenchArgs::augment_args(
             Command::new("pgbench").disable_help_flag(true),
         ))
+        .subcommand(SysbenchArgs::augment_args(Command::new("sysbench")))
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
         .subcommand(
             Command::new("manual")
@@ -121,6 +123,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "clean" => Verb::Clean(CleanArgs::from_arg_matches(matches)?),
         "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
         "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
+        "sysbench" => Verb::Sysbench(SysbenchArgs::from_arg_matches(matches)?),
         "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::from_arg_matches(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual,

@@ -10,7 +10,7 @@ use std::path::Path;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{LogPlace, Plan, Target, Workload};
 use syncline_report::record::{self, Record, RunGiven, RunRecord, SyncLine, Writer};
-use syncline_runner::{self as runner, Event, Observer, RunPlan, RunResult};
+use syncline_runner::{self as runner, Event, Follower, Observer, RunPlan, RunResult};
 
 /// What came of a run.
 #[derive(Debug)]
@@ -19,7 +19,8 @@ pub(crate) struct Front {
     pub(crate) record: RunRecord,
 }
 
-/// Runs and writes the record into a folder; `also` is told everything too.
+/// Runs and writes the record into a folder; `also` is told everything too, and the follower of every
+/// transaction.
 pub(crate) fn run<T: Target, W: Workload>(
     url: &str,
     target: &T,
@@ -27,6 +28,7 @@ pub(crate) fn run<T: Target, W: Workload>(
     plan: &RunPlan,
     runs: &Path,
     also: &dyn Observer,
+    follower: Option<&dyn Follower>,
 ) -> Result<Front, CannotRun> {
     let directory = match target.log_place() {
         LogPlace::Directory(directory) => Some(directory.display().to_string()),
@@ -47,7 +49,9 @@ pub(crate) fn run<T: Target, W: Workload>(
         also,
         written: RefCell::default(),
     };
-    let result = only_run(target, workload, plan, &scribe);
+    let stop = interrupt::stop_flag();
+    let result = runner::run_followed(target, workload, plan, stop, &scribe, follower);
+    let result = result.map_err(CannotRun::from);
     let Written { writer, broken } = scribe.written.into_inner();
     let result = match result {
         Ok(result) => result,

@@ -10,14 +10,33 @@
 //! | `ycsb_properties.rs` | what each property means here |
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
+//! | `sysbench.rs` | the commands of `syncline sysbench` |
+//! | `sysbench_flags.rs` | what each option of sysbench means here |
+//! | `sysbench_url.rs` | the store that its driver options name |
+//! | `sysbench_watch.rs` | what is counted of every event, and the lines while it runs |
+//! | `sysbench_report.rs` | sysbench's lines at the end |
 
 mod java_properties;
 mod pgbench;
 mod pgbench_report;
+mod sysbench;
+mod sysbench_flags;
+mod sysbench_report;
+mod sysbench_url;
+mod sysbench_watch;
 mod ycsb;
 mod ycsb_flags;
 mod ycsb_lines;
 mod ycsb_properties;
 
 pub(crate) use pgbench::pgbench;
+pub(crate) use sysbench::sysbench;
 pub(crate) use ycsb::ycsb;
+
+/// True if the URL names a place, so that what is there can stay.
+fn has_path(url: &str) -> bool {
+    let place = url.split('?').next().unwrap_or_default();
+    place
+        .split_once(':')
+        .is_some_and(|(_, path)| !path.is_empty())
+}

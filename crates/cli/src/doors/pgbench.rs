@@ -93,7 +93,7 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let plan = plan(args, can.client_model, reuse)?;
     let following = Following::new(args);
     let Front { result, record } =
-        front::run(url, target, &workload, &plan, &args.runs, &following)?;
+        front::run(url, target, &workload, &plan, &args.runs, &following, None)?;
     let AnyWorkload::Script(scripts) = &workload else {
         unreachable!("it was parsed as one")
     };

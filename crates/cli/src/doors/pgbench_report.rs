@@ -126,7 +126,7 @@ fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut Stri
     }
     if args.max_tries != 1 {
         count("transactions retried", outcomes.committed_after_retry);
-        let retries = outcomes.retries;
+        let retries = outcomes.retries();
         line(text, &format!("{prefix}total number of retries: {retries}"));
     }
 }

@@ -5,6 +5,7 @@
 //! inserts would leave other rows than were loaded, so it starts from rows of its own, which are removed
 //! afterwards; so does a run on a target without a path.
 
+use super::has_path;
 use super::ycsb_flags::Flags;
 use super::ycsb_lines::{self, KEPT};
 use super::ycsb_properties::Meant;
@@ -161,14 +162,6 @@ fn load<S: Shelf>(meant: &Meant, url: &str, shelf: &S) -> Outcome {
         }
     }
     Ok(verdict)
-}
-
-/// True if the URL names a place, so that what is there can stay.
-fn has_path(url: &str) -> bool {
-    let place = url.split('?').next().unwrap_or_default();
-    place
-        .split_once(':')
-        .is_some_and(|(_, path)| !path.is_empty())
 }
 
 /// How far a load is, and how long it took.

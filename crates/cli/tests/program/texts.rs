@@ -18,6 +18,7 @@ fn every_help_opens_with_two_examples() {
         "list",
         "ycsb",
         "pgbench",
+        "sysbench",
         "completions",
         "manual",
     ] {

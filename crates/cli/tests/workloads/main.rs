@@ -7,6 +7,7 @@ mod group_commit;
 mod harness;
 mod insert;
 mod join;
+mod oltp;
 mod records;
 mod reuse;
 mod script;

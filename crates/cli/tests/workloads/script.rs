@@ -259,7 +259,7 @@ SELECT (SELECT sum(delta) FROM pgbench_history) - abalance AS differ
     };
     let result = run_on(SQLITE, &load, &many);
     assert_eq!(result.outcomes.committed, 400, "{:?}", result.stopped_by);
-    assert!(result.outcomes.retries > 0, "{:?}", result.outcomes);
+    assert!(result.outcomes.retries() > 0, "{:?}", result.outcomes);
 }
 
 #[test]

@@ -202,6 +202,45 @@ pub(super) fn put_and_remove_take_either<T: Target>(ground: &Ground<'_, T>) -> V
     })
 }
 
+/// A change changes its row, or finds nothing to do; also over the transaction's own writes.
+pub(super) fn change_takes_either<T: Target>(ground: &Ground<'_, T>) -> Verdict {
+    let scene = ground.scene;
+    ground.run(async {
+        let mut seat = ground.client().await?;
+        for shape in [Shape::Single, Shape::Several] {
+            seat.commits(shape, async |tx| {
+                tx.write(&scene.change_part, (7, 1, "blue", 2))
+            })
+            .await?;
+            let mut tx = seat.begin(Shape::ReadOnly);
+            let absent = tx.read_if_any(&scene.get_part, (7, 1)).await?;
+            same(absent, None, "a row that only a change has named")?;
+            seat.session.commit().await?;
+        }
+        seat.commits(Shape::Single, async |tx| {
+            tx.write(&scene.put_part, (7, 1, "red", 1, cents(1), 1))
+        })
+        .await?;
+        seat.commits(Shape::Single, async |tx| {
+            tx.write(&scene.change_part, (7, 1, "blue", 2))
+        })
+        .await?;
+        seat.commits(Shape::Several, async |tx| {
+            tx.write(&scene.change_part, (7, 1, "green", 4))?;
+            tx.write(&scene.remove_part, (7, 2))?;
+            tx.write(&scene.change_part, (7, 2, "green", 4))
+        })
+        .await?;
+        let mut tx = seat.begin(Shape::ReadOnly);
+        let found = tx.read(&scene.get_part, (7, 1)).await?;
+        same(found, ("green", 7, cents(1), 1), "a row changed twice")?;
+        let absent = tx.read_if_any(&scene.get_part, (7, 2)).await?;
+        same(absent, None, "a row changed where there was none")?;
+        seat.session.commit().await?;
+        Ok(())
+    })
+}
+
 /// A deleted row is gone, and its key is free.
 pub(super) fn delete_frees_the_key<T: Target>(ground: &Ground<'_, T>) -> Verdict {
     let scene = ground.scene;

@@ -59,6 +59,11 @@ impl<T: Target, M: Fn() -> T> Suite<M> {
             points::put_and_remove_take_either,
         );
         self.case(
+            "a change takes either",
+            &[rows],
+            points::change_takes_either,
+        );
+        self.case(
             "delete frees the key",
             &[rows],
             points::delete_frees_the_key,

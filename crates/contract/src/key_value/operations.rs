@@ -73,6 +73,7 @@ impl<K: KeyValue> Work<K> {
             Action::Insert { table } => self.insert(table.0, values),
             Action::Put { table } => self.put(table.0, values),
             Action::Update { table, sets } => self.update(table.0, sets, values),
+            Action::Change { table, sets } => self.change(table.0, sets, values).map(drop),
             Action::Delete { table } => self.delete(table.0, values),
             Action::Remove { table } => self.remove(table.0, values),
             Action::Join { .. } => Err(statement("a key-value store cannot join").into()),
@@ -194,18 +195,32 @@ impl<K: KeyValue> Work<K> {
         sets: &[(ColumnId, Set)],
         values: &[Value<'_>],
     ) -> Result<(), Stop> {
+        if self.change(table, sets, values)? {
+            Ok(())
+        } else {
+            Err(refused(&self.layouts[table], "has no row of that key"))
+        }
+    }
+
+    /// True if there was a row to change.
+    fn change(
+        &mut self,
+        table: usize,
+        sets: &[(ColumnId, Set)],
+        values: &[Value<'_>],
+    ) -> Result<bool, Stop> {
         let layout = &self.layouts[table];
         let (key, given) = values.split_at(layout.key.len());
         layout.key_of(key.iter().copied(), &mut self.key)?;
         let mut changed = self.pending.buffer();
         let Some(row) = kept(&mut self.held, &self.pending, &self.shared, &self.key)? else {
-            return Err(refused(layout, "has no row of that key"));
+            return Ok(false);
         };
         found(&mut self.places, layout, &self.shared, &row)?;
         change(layout, &self.places, sets, given, &row, &mut changed)?;
         drop(row);
         self.pending.put(&self.key, Some(changed));
-        Ok(())
+        Ok(true)
     }
 
     fn delete(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {

@@ -251,7 +251,7 @@ fn refuse_plan(plan: &Plan) -> TargetResult<()> {
         return Err(refusal(format!("a plan has at most {TABLES_MAX} tables")));
     }
     for operation in plan.operations() {
-        if let Action::Update { table, sets } = &operation.action {
+        if let Action::Update { table, sets } | Action::Change { table, sets } = &operation.action {
             let key = &plan.tables()[table.0].key;
             if sets.iter().any(|(column, _)| key.contains(column)) {
                 let what = "changes a row's key, which a key-value store cannot";

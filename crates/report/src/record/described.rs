@@ -1,8 +1,9 @@
 //! Types that can say what their JSON looks like, so that the schema cannot drift from the record.
 //!
 //! `described!` declares a struct, its (de)serialization and its part of the JSON schema from one
-//! text: field names, kinds and doc comments all come from the declaration. Every field is required;
-//! what may be unknown is an `Option` and its JSON may be null.
+//! text: field names, kinds and doc comments all come from the declaration. Every field is written; what
+//! may be unknown is an `Option` and its JSON may be null. A field that older records lack is marked
+//! `#[serde(default)]`, so that they stay readable.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -18,13 +19,17 @@ macro_rules! described {
     ($(
         $(#[doc = $about:expr])*
         pub struct $name:ident {
-            $($(#[doc = $field_about:expr])* pub $field:ident: $kind:ty,)*
+            $(
+                $(#[doc = $field_about:expr])*
+                $(#[serde($how:ident)])?
+                pub $field:ident: $kind:ty,
+            )*
         }
     )*) => {$(
         $(#[doc = $about])*
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
         pub struct $name {
-            $($(#[doc = $field_about])* pub $field: $kind,)*
+            $($(#[doc = $field_about])* $(#[serde($how)])? pub $field: $kind,)*
         }
 
         impl $crate::record::described::Described for $name {

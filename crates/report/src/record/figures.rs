@@ -29,6 +29,9 @@ described! {
         pub failure_causes: BTreeMap<String, u64>,
         /// Tries beyond the first, whatever came of them; not attempts.
         pub retries: u64,
+        /// Of these retries, how many followed a conflict of which cause: as `conflict_causes`.
+        #[serde(default)]
+        pub retry_causes: BTreeMap<String, u64>,
         /// Committed transactions that needed more than one try.
         pub committed_after_retry: u64,
     }
@@ -41,6 +44,9 @@ described! {
         pub started: u64,
         /// Of these, started later than due because every client was busy.
         pub late: u64,
+        /// Not started, since they would have been later than the plan allows.
+        #[serde(default)]
+        pub skipped: u64,
         /// Due, but never started: the run was over first.
         pub abandoned: u64,
     }
@@ -210,6 +216,7 @@ impl Outcomes {
             conflict_causes: BTreeMap::new(),
             failure_causes: BTreeMap::new(),
             retries: 0,
+            retry_causes: BTreeMap::new(),
             committed_after_retry: 0,
         }
     }
@@ -238,11 +245,15 @@ impl Outcomes {
         self.unfinished += other.unfinished;
         self.retries += other.retries;
         self.committed_after_retry += other.committed_after_retry;
-        for (cause, count) in &other.conflict_causes {
-            *self.conflict_causes.entry(cause.clone()).or_default() += count;
-        }
-        for (cause, count) in &other.failure_causes {
-            *self.failure_causes.entry(cause.clone()).or_default() += count;
+        let causes = [
+            (&mut self.conflict_causes, &other.conflict_causes),
+            (&mut self.retry_causes, &other.retry_causes),
+            (&mut self.failure_causes, &other.failure_causes),
+        ];
+        for (mine, theirs) in causes {
+            for (cause, count) in theirs {
+                *mine.entry(cause.clone()).or_default() += count;
+            }
         }
     }
 }

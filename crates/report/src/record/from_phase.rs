@@ -29,7 +29,11 @@ pub(super) fn outcomes(found: &runner::Outcomes) -> Outcomes {
             &found.failed,
             FailureKind::ALL.iter().map(|kind| kind.name()).collect(),
         ),
-        retries: found.retries,
+        retries: found.retries(),
+        retry_causes: causes(
+            &found.retried,
+            Cause::ALL.iter().map(|cause| cause.name()).collect(),
+        ),
         committed_after_retry: found.committed_after_retry,
     }
 }

@@ -201,12 +201,14 @@ fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
                 offered: 0,
                 started: 0,
                 late: 0,
+                skipped: 0,
                 abandoned: 0,
             });
             Some(Arrivals {
                 offered: sum.offered + one.offered,
                 started: sum.started + one.started,
                 late: sum.late + one.late,
+                skipped: sum.skipped + one.skipped,
                 abandoned: sum.abandoned + one.abandoned,
             })
         })

@@ -42,17 +42,21 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
             .for_each(|one| row(&one.name, &one.outcomes));
     }
     let mut text = format!("\n{}", grid.render());
+    let all = &run.end.outcomes;
     let causes = [
-        &run.end.outcomes.conflict_causes,
-        &run.end.outcomes.failure_causes,
+        ("conflicted", &all.conflict_causes),
+        ("tried again", &all.retry_causes),
+        ("failed", &all.failure_causes),
     ];
-    for (cause, count) in causes.into_iter().flatten() {
-        text += &format!("  {count} by cause {cause}\n");
+    for (what, causes) in causes {
+        for (cause, count) in causes {
+            text += &format!("  {count} {what} by cause {cause}\n");
+        }
     }
     if let Some(arrivals) = &run.end.arrivals {
         text += &format!(
-            "  arrivals: {} offered, {} started, {} of them late, {} abandoned\n",
-            arrivals.offered, arrivals.started, arrivals.late, arrivals.abandoned
+            "  arrivals: {} offered, {} started, {} of them late, {} skipped, {} abandoned\n",
+            arrivals.offered, arrivals.started, arrivals.late, arrivals.skipped, arrivals.abandoned
         );
     }
     text

@@ -115,9 +115,10 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         outcomes,
         throughput_per_s: committed as f64 / 2.0,
         arrivals: Some(syncline_runner::Arrivals {
-            offered: committed + 10,
+            offered: committed + 12,
             started: committed + 3,
             late: 5,
+            skipped: 2,
             abandoned: 7,
         }),
         transactions: vec![TransactionResult {

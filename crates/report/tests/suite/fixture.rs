@@ -197,6 +197,7 @@ pub(crate) fn overloaded() -> RunRecord {
         offered: 108_000,
         started: 54_600,
         late: 54_200,
+        skipped: 0,
         abandoned: 53_400,
     });
     for one in &mut run.end.transactions {

@@ -20,6 +20,7 @@ pub(super) enum Operation {
     Insert { table: usize },
     Put { table: usize },
     Update(Update),
+    Change(Update),
     Delete { table: usize },
     Remove { table: usize },
 }
@@ -109,6 +110,7 @@ impl Operation {
             Operation::Insert { .. }
                 | Operation::Put { .. }
                 | Operation::Update(_)
+                | Operation::Change(_)
                 | Operation::Delete { .. }
                 | Operation::Remove { .. }
         )
@@ -130,7 +132,7 @@ impl Operation {
                 },
             ) => is(*table, name),
             (
-                Operation::Update(update),
+                Operation::Update(update) | Operation::Change(update),
                 engine::Error::NoRow { table: name }
                 | engine::Error::Unfit { table: name, .. }
                 | engine::Error::DuplicateKey {
@@ -220,17 +222,22 @@ impl Prepare<'_> {
             }),
             Action::Insert { table } => Operation::Insert { table: table.0 },
             Action::Put { table } => Operation::Put { table: table.0 },
-            Action::Update { table, sets } => Operation::Update(Update {
-                table: table.0,
-                key_columns: self.table(*table).key.len(),
-                sets: sets
-                    .iter()
-                    .map(|(column, set)| (self.column(*table, *column), *set))
-                    .collect(),
-            }),
+            Action::Update { table, sets } => Operation::Update(self.update(*table, sets)),
+            Action::Change { table, sets } => Operation::Change(self.update(*table, sets)),
             Action::Delete { table } => Operation::Delete { table: table.0 },
             Action::Remove { table } => Operation::Remove { table: table.0 },
             Action::Statement { .. } => unreachable!("a plan of statements was refused"),
+        }
+    }
+
+    fn update(&self, table: TableId, sets: &[(ColumnId, Set)]) -> Update {
+        let sets = sets.iter();
+        Update {
+            table: table.0,
+            key_columns: self.table(table).key.len(),
+            sets: sets
+                .map(|(column, set)| (self.column(table, *column), *set))
+                .collect(),
         }
     }
 

@@ -157,6 +157,7 @@ impl<D: Disk> Session for EngineSession<D> {
             Operation::Insert { table } => client.insert(*table, values),
             Operation::Get { table, columns } => client.get(*table, columns, values),
             Operation::Update(update) => client.update(update, values),
+            Operation::Change(change) => client.change(change, values),
             Operation::Put { table } => client.put(*table, values),
             Operation::Delete { table } => client.delete(*table, values),
             Operation::Remove { table } => client.remove(*table, values),

@@ -53,6 +53,20 @@ impl<D: Disk> Client<D> {
         updated
     }
 
+    /// Changes columns of the row of a key, if there is one; that there was none is part of what was
+    /// read.
+    pub(super) fn change(&mut self, change: &Update, values: &[Value<'_>]) -> Result<()> {
+        let mut key = recycled(mem::take(&mut self.values));
+        key.extend(values[..change.key_columns].iter().copied().map(given));
+        let found = self.session.get(&self.tables[change.table].handle, &key);
+        let found = found.map(|row| row.is_some());
+        self.values = recycled(key);
+        if found? {
+            self.update(change, values)?;
+        }
+        Ok(())
+    }
+
     /// Deletes the row of a key.
     pub(super) fn delete(&mut self, table: usize, key: &[Value<'_>]) -> Result<()> {
         let mut values = recycled(mem::take(&mut self.values));

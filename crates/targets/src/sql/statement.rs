@@ -61,7 +61,9 @@ impl Sql<'_> {
             }
             Action::Insert { table: id } => text.insert(table(id), &table(id).inserted()),
             Action::Put { table: id } => text.put(table(id)),
-            Action::Update { table: id, sets } => text.update(table(id), sets),
+            Action::Update { table: id, sets } | Action::Change { table: id, sets } => {
+                text.update(table(id), sets);
+            }
             Action::Delete { table: id } | Action::Remove { table: id } => {
                 text.say("DELETE FROM ");
                 text.table(table(id));

@@ -5,7 +5,8 @@ use super::operations::{KEY_BYTES_MAX, Key, Operations, Origin, Shape};
 use super::schema::{ConcurrentTx, PAGE_ROWS};
 use super::transactions::Tally;
 use crate::draw::mixed;
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use std::collections::{BTreeMap, HashMap};
 use syncline_contract::{Check, Ending, Session, Stop};
 

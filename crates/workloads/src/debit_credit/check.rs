@@ -8,7 +8,8 @@ use super::profile::{Rules, Steps};
 use super::schema::DebitCredit;
 use super::tables::{SumBetween, TELLERS};
 use super::transactions::{Moved, Tally};
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use std::ops::RangeInclusive;
 use syncline_contract::{Check, Session, Stop};
 

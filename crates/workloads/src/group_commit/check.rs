@@ -3,7 +3,8 @@
 
 use super::schema::GroupCommit;
 use super::transactions::{Tally, value};
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use syncline_contract::{Check, Session, Stop};
 
 const WHOLE: &str = "every acknowledged task is there, and every task that is there is whole";

@@ -7,6 +7,7 @@ use super::body::Body;
 use super::keys::{Keys, number_of, random_key};
 use super::schema::{CheckBy, Insert, Options, PAGE_ROWS, ReadBack};
 use super::transactions::Tally;
+use crate::wrong::Wrong;
 use syncline_contract::{
     Asked, Check, CheckOutcome, Int, Read, Session, Shape, Stop, Text, Transaction,
 };
@@ -104,36 +105,6 @@ impl OfClient<'_> {
         let fresh = !self.is_seen(row);
         self.seen[(row / 64) as usize] |= 1 << (row % 64);
         fresh
-    }
-}
-
-/// A count of something wrong, with the first instance in words.
-#[derive(Debug, Default)]
-struct Wrong {
-    count: u64,
-    first: Option<String>,
-}
-
-impl Wrong {
-    fn add(&mut self, what: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.first.is_none() {
-            self.first = Some(what());
-        }
-    }
-
-    fn check(self, name: &str) -> Check {
-        let outcome = match self.first {
-            None => CheckOutcome::Held,
-            Some(first) if self.count == 1 => CheckOutcome::Violated(first),
-            Some(first) => {
-                CheckOutcome::Violated(format!("{} rows; the first: {first}", self.count))
-            }
-        };
-        Check {
-            name: name.to_owned(),
-            outcome,
-        }
     }
 }
 

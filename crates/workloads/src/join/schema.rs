@@ -3,7 +3,7 @@
 use super::rows::{COLUMNS, INTEGERS, TEXT_BYTES, TEXTS, permuted, push};
 use super::transactions::{JoinClient, Tally};
 use crate::error::Error;
-use crate::look::Wrong;
+use crate::wrong::Wrong;
 use syncline_contract::{
     Any, By as Walk, Check, Given, Kind, Load, Many, OptionListing, Path, Plan, Range, Read, Rows,
     Session, Side, Stop, Table, TableId, Workload,

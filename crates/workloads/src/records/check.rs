@@ -3,7 +3,8 @@
 
 use super::table::{PAGE_ROWS, Table};
 use super::tasks::Tally;
-use crate::rows::{Expected, RowSet, Wrong};
+use crate::rows::{Expected, RowSet};
+use crate::wrong::Wrong;
 use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
 
 const BYTES: &str = "every record holds the bytes that were written";
@@ -58,7 +59,7 @@ pub(crate) async fn check<S: Session>(
     }
     Ok(vec![
         expected.check(found),
-        damaged.check(BYTES, "records"),
-        reads.check(READS, "reads"),
+        damaged.check(BYTES),
+        reads.check(READS),
     ])
 }

@@ -7,7 +7,8 @@
 use super::bytes::RecordBytes;
 use super::table::Table;
 use crate::draw::Stream;
-use crate::rows::{NewRows, RowSet, Wrong};
+use crate::rows::{NewRows, RowSet};
+use crate::wrong::Wrong;
 use std::sync::Arc;
 use syncline_contract::{Bytes, Ending, Int, Read, Session, Stop, Transaction, Write};
 

@@ -2,7 +2,8 @@
 
 use super::schema::{PAGE_ROWS, Short};
 use super::transactions::Tally;
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use syncline_contract::{Check, Session, Stop};
 
 const READ: &str = "every row that was read had the key that was asked for";

@@ -7,7 +7,8 @@ use super::options::{Access, By, Options};
 use super::schema::{PAGE_ROWS, SingleRecord};
 use super::transactions::Tally;
 use super::written::{Words, may_hold};
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use syncline_contract::{Check, Session, Stop};
 
 const READ: &str = "every row that was read had its key and a text that was loaded or written";

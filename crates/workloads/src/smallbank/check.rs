@@ -2,7 +2,8 @@
 
 use super::schema::SmallBank;
 use super::transactions::Tally;
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use syncline_contract::{Check, Session, Stop};
 
 const HELD: &str = "the bank holds what it opened with and what committed transactions brought";

@@ -3,7 +3,8 @@
 use super::population::{access_types, facility_types, forwardings, sub_nbr, text};
 use super::schema::Tatp;
 use super::transactions::Tally;
-use crate::look::{Look, Wrong};
+use crate::look::Look;
+use crate::wrong::Wrong;
 use syncline_contract::{Check, Session, Stop};
 
 const BELONGS: &str = "every call forwarding belongs to a special facility of its subscriber";

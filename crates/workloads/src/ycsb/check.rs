@@ -4,7 +4,8 @@
 use super::schema::{PAGE_ROWS, Ycsb};
 use super::transactions::{Eyes, Tally};
 use super::words::Verify;
-use crate::rows::{Expected, RowSet, Wrong};
+use crate::rows::{Expected, RowSet};
+use crate::wrong::Wrong;
 use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
 
 const CONTENT: &str = "every value is one that was written for its key and field";
@@ -28,8 +29,8 @@ pub(super) async fn check<S: Session>(
     }
     Ok(vec![
         expected.check(found.rows),
-        found.damaged.check(CONTENT, "values"),
-        reads.check(READS, "reads"),
+        found.damaged.check(CONTENT),
+        reads.check(READS),
     ])
 }
 

@@ -6,7 +6,8 @@ use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDA
 use super::schema::{Get, Operations, ScanRows, Ycsb};
 use super::words::Verify;
 use crate::draw::{KeyChooser, Stream};
-use crate::rows::{NewRows, RowSet, Wrong};
+use crate::rows::{NewRows, RowSet};
+use crate::wrong::Wrong;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syncline_contract::{

@@ -26,7 +26,7 @@ pub(super) fn engine(directory: &Path, options: &str) -> Engine {
 }
 
 /// Cases that a target which claims everything runs.
-const CASES: usize = 31;
+const CASES: usize = 32;
 
 #[test]
 fn it_conforms_in_everything_at_every_durability_client_model_and_isolation() {

@@ -5,8 +5,9 @@ use super::super::tally::{Ordered, Tally, Told};
 use super::district::{District, OfOrders};
 use super::look::Look;
 use super::payments::{self, Payments};
-use super::verdicts::{Wrong, amount, not_applicable};
+use super::verdicts::{amount, not_applicable};
 use super::walk::{Piece, walk};
+use crate::wrong::Wrong;
 use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
 
 const CONDITIONS: [&str; 12] = [
@@ -298,7 +299,7 @@ impl<'t> Found<'t> {
         let mut wrong = self.wrong;
         let of = self.of_orders;
         (wrong[4], wrong[5], wrong[6]) = (of.five, of.six, of.seven);
-        wrong[9].append(of.ten);
+        wrong[9].merge(&of.ten);
         if let Ok(payments) = payments {
             let strangers = || payments.stranger.clone();
             wrong[9].unless(payments.strangers == 0, strangers);

@@ -1,8 +1,8 @@
 //! What a district was found to hold, and the conditions on it that one order at a time decides.
 
 use super::super::scale::Scale;
-use super::verdicts::Wrong;
 use super::walk::{Order, Piece};
+use crate::wrong::Wrong;
 
 /// Numbers of a table, seen in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,25 @@
+//! `syncline sysbench`: sysbench's own command line, whose options, test and command stand in any order.
+
+use clap::Args;
+
+/// Run sysbench's OLTP tests with its own options and result lines.
+///
+/// Options are --name=value, where - and _ are the same: --threads --events --time --rate
+/// --report-interval --percentile --rand-type --tables --table-size and all others of the OLTP tests.
+/// --on=TARGET names the store, or --db-driver with --mysql-* or --pgsql-* do; --runs=DIR is where the
+/// record goes, --json prints it. `prepare` makes and fills the tables and keeps them at the target's
+/// place; `run` starts from what is there, and makes and fills the tables if nothing is; `cleanup`
+/// removes them. A test that changes which rows there are starts from rows of its own.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 --table-size=10000 prepare\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 --table-size=10000 --threads=8 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 --report-interval=1 run"
+)]
+pub(crate) struct SysbenchArgs {
+    /// sysbench's options, a test (`oltp_read_write`) and a command: prepare, run, cleanup or help
+    #[arg(
+        value_name = "OPTIONS TEST COMMAND",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub(crate) words: Vec<String>,
+}

@@ -1,0 +1,249 @@
+//! `syncline sysbench`: sysbench's OLTP tests on the laboratory's targets.
+//!
+//! `prepare` makes and fills the tables and keeps them at the target's place; a later `run` starts from
+//! what it finds there, and makes and fills the tables if nothing is; `cleanup` removes them. A test that
+//! changes which rows there are would leave others than its `prepare` made: it starts from rows of its
+//! own, which are removed afterwards, and so does a run on a target without a place.
+
+use super::has_path;
+use super::sysbench_flags::{Command, Flags};
+use super::sysbench_report as report;
+use super::sysbench_watch::Watch;
+use crate::args::SysbenchArgs;
+use crate::commands::front::{self, Front};
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
+use crate::{interrupt, terminal};
+use std::cell::Cell;
+use std::time::Duration;
+use syncline_contract::{Target, Workload};
+use syncline_metering::clock;
+use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan, StopReason};
+use syncline_workloads::AnyWorkload;
+use syncline_workloads::oltp::{Oltp, Options};
+
+/// Does what sysbench's command line says.
+pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
+    let read = |path: &str| {
+        std::fs::read_to_string(path)
+            .map_err(|error| CannotRun(format!("cannot read the options {path}: {error}")))
+    };
+    let flags = Flags::parse(&args.words, read)?;
+    for warning in &flags.warnings {
+        terminal::warn(warning);
+    }
+    if flags.command == Command::Help {
+        terminal::print(&help(&flags))?;
+        return Ok(Verdict::Holds);
+    }
+    // Before a store is opened, so that bad options do no harm.
+    workload(&flags, false)?;
+    let url = flags.url.as_deref().or(shelf.own());
+    let url = url.ok_or_else(|| {
+        CannotRun::because(
+            "no store was named: say --on=TARGET, such as --on=engine:./store, or --db-driver=mysql or \
+             pgsql with that driver's options",
+        )
+    })?;
+    let target = shelf.open(url)?;
+    match flags.command {
+        Command::Prepare => prepare(&flags, url, &target),
+        Command::Cleanup => cleanup(&flags, &target),
+        Command::Run | Command::Help => run(&flags, url, &target),
+    }
+}
+
+/// The options of a test, as sysbench lists them.
+fn help(flags: &Flags) -> String {
+    let listed = Options::LISTING.iter();
+    let listed = listed.filter(|option| !matches!(option.name, "test" | "kept"));
+    let lines = listed.map(|option| {
+        let (name, takes) = (option.name, option.takes);
+        format!(
+            "  --{name}={takes} [{}]\n      {}\n",
+            option.default, option.meaning
+        )
+    });
+    format!(
+        "{} options:\n{}",
+        flags.test.script(),
+        lines.collect::<String>()
+    )
+}
+
+/// The workload; `kept` says that its tables may come from an earlier run.
+fn workload(flags: &Flags, kept: bool) -> Result<AnyWorkload, CannotRun> {
+    let mut options = flags.options.clone();
+    options.push(("test".to_owned(), flags.test.word().to_owned()));
+    let kept = if kept { "on" } else { "off" };
+    options.push(("kept".to_owned(), kept.to_owned()));
+    Ok(AnyWorkload::parse(Oltp::NAME, &options)?)
+}
+
+fn oltp(workload: &AnyWorkload) -> &Oltp {
+    match workload {
+        AnyWorkload::Oltp(oltp) => oltp,
+        _ => unreachable!("it was parsed as one"),
+    }
+}
+
+/// Makes the tables and fills them, unless they are there, and keeps them; a plan has at least one
+/// transaction, so one is performed.
+fn prepare<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
+    let workload = workload(flags, true)?;
+    if workload.loaded_as().is_none() {
+        terminal::note(&format!(
+            "there is nothing to prepare: {} changes which rows there are, so that its run starts from \
+             rows of its own",
+            flags.test.script()
+        ));
+        return Ok(Verdict::Holds);
+    }
+    if !has_path(url) || !target.capabilities().reopens {
+        return Err(CannotRun(format!(
+            "what {url} holds goes with the program, so that nothing can be prepared there: name a place \
+             that stays, such as --on=engine:./store"
+        )));
+    }
+    let plan = RunPlan {
+        transactions: Some(1),
+        duration: None,
+        warm_up: Duration::ZERO,
+        retries: u32::MAX,
+        reuse: true,
+        ..RunPlan::default()
+    };
+    let filling = Filling::new(oltp(&workload).chosen());
+    let result = runner::run(target, &workload, &plan, interrupt::stop_flag(), &filling)?;
+    if let StopReason::Failure { what, .. } = result.stopped_by {
+        return Err(CannotRun(what));
+    }
+    if result.head.workload.rows_kept {
+        terminal::note("the tables were there already, so none was made");
+    }
+    Ok(Verdict::Holds)
+}
+
+fn cleanup<T: Target>(flags: &Flags, target: &T) -> Outcome {
+    let workload = workload(flags, true)?;
+    front::make_empty(target)?;
+    for number in 1..=oltp(&workload).chosen().tables {
+        terminal::print(&format!("Dropping table 'sbtest{number}'...\n"))?;
+    }
+    Ok(Verdict::Holds)
+}
+
+fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
+    let can = target.capabilities();
+    let kept = workload(flags, true)?;
+    let stays = can.reopens && has_path(url);
+    let reuse = stays && kept.loaded_as().is_some();
+    if stays && !reuse {
+        terminal::note(&format!(
+            "{} changes which rows there are, so it starts from rows of its own and leaves none",
+            flags.test.script()
+        ));
+    }
+    let workload = if reuse { kept } else { workload(flags, false)? };
+    let oltp = oltp(&workload);
+    let plan = plan(flags, oltp, reuse);
+    if !flags.json {
+        terminal::print(&report::head(flags, &target.name()))?;
+    }
+    let watch = Watch::new(flags, oltp);
+    let Front { result, record } = front::run(
+        url,
+        target,
+        &workload,
+        &plan,
+        &flags.runs,
+        &watch,
+        Some(&watch),
+    )?;
+    if flags.json {
+        terminal::print(&front::json(&record))?;
+    } else {
+        let seconds = result.measured_ns as f64 / clock::SECOND as f64;
+        let events = oltp.events_of_transaction();
+        let (all, clients) = (watch.all(), watch.clients());
+        terminal::print(&report::cumulative(flags, &all, &clients, events, seconds))?;
+        if events < 1.0 {
+            terminal::note("latencies are of single statements, each of which is a transaction");
+        }
+    }
+    let verdict = front::judge(&record);
+    if let StopReason::Failure { .. } = result.stopped_by {
+        terminal::error("the run was broken off; the results above are incomplete");
+        return Ok(Verdict::Broken);
+    }
+    Ok(verdict)
+}
+
+fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
+    let seconds = Duration::from_secs;
+    let per_event = 1.0 / oltp.events_of_transaction();
+    let transactions = (flags.events as f64 * per_event).ceil() as u64;
+    let rate_per_s = flags.rate_per_s * per_event;
+    RunPlan {
+        clients: flags.threads,
+        duration: (flags.time_s > 0).then(|| seconds(flags.time_s)),
+        transactions: (flags.events > 0).then_some(transactions.max(1)),
+        warm_up: seconds(flags.warm_up_s),
+        drain: seconds(flags.forced_shutdown_s.unwrap_or(3_600)),
+        arrival: if flags.rate_per_s > 0.0 {
+            Arrival::Poisson { rate_per_s }
+        } else {
+            Arrival::Closed
+        },
+        // sysbench begins an event anew as often as others are in its way.
+        retries: u32::MAX,
+        seed: match flags.seed {
+            0 => clock::wall(),
+            seed => seed,
+        },
+        reuse,
+        interval: seconds(flags.report_interval_s.max(1)),
+        ..RunPlan::default()
+    }
+}
+
+/// sysbench's lines while tables are made and filled.
+struct Filling<'o> {
+    options: &'o Options,
+    /// Tables that were said to be filled.
+    said: Cell<u64>,
+}
+
+impl<'o> Filling<'o> {
+    fn new(options: &'o Options) -> Filling<'o> {
+        Filling {
+            options,
+            said: Cell::new(0),
+        }
+    }
+}
+
+impl Observer for Filling<'_> {
+    fn event(&self, event: Event<'_>) {
+        let Event::Loading { units, of } = event else {
+            return;
+        };
+        let Options {
+            tables, table_size, ..
+        } = *self.options;
+        let mut text = String::new();
+        if self.said.get() == 0 && of > 0 {
+            for number in 1..=tables {
+                text += &format!("Creating table 'sbtest{number}'...\n");
+            }
+        }
+        // Tables are filled one after another.
+        let begun = tables.min(units / table_size + 1);
+        for number in self.said.replace(begun) + 1..=begun {
+            text += &format!("Inserting {table_size} records into 'sbtest{number}'\n");
+        }
+        if let Err(error) = terminal::print(&text) {
+            terminal::warn(&format!("a line could not be printed: {error}"));
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! sysbench's options: `--name=value`, in which `-` and `_` are the same; the test and the command are
+//! the words without dashes. A file named by `--config-file` holds a `name=value` a line.
+//!
+//! Every option is one of four kinds: an option of the test, one of the run, one that says where a server
+//! is, or one that means nothing here, which is warned of or refused by its name.
+
+use super::sysbench_url::{self, Said};
+use crate::exit::CannotRun;
+use std::path::PathBuf;
+use syncline_workloads::oltp::{self, Test};
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    Prepare,
+    Run,
+    Cleanup,
+    Help,
+}
+
+/// What was typed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Flags {
+    pub(super) test: Test,
+    pub(super) command: Command,
+    /// The store.
+    pub(super) url: Option<String>,
+    pub(super) runs: PathBuf,
+    pub(super) json: bool,
+    pub(super) threads: usize,
+    /// Events to perform; 0 sets no limit.
+    pub(super) events: u64,
+    /// Seconds to run; 0 sets no limit.
+    pub(super) time_s: u64,
+    pub(super) warm_up_s: u64,
+    /// Events a second; 0 is a closed loop.
+    pub(super) rate_per_s: f64,
+    /// Seconds; 0 reports nothing meanwhile.
+    pub(super) report_interval_s: u64,
+    /// 0 tells none.
+    pub(super) percentile: u8,
+    /// Seconds that events under way are given at the end; none gives all that they need.
+    pub(super) forced_shutdown_s: Option<u64>,
+    /// 0 takes the time.
+    pub(super) seed: u64,
+    /// Options of the test.
+    pub(super) options: Vec<(String, String)>,
+    /// What was typed and has no meaning here, in sentences.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Options that change nothing here, and why that is so; said once if they are given.
+const WITHOUT_MEANING: [(&str, &str); 8] = [
+    ("thread_stack_size", "threads have the stack that they need"),
+    (
+        "thread_init_timeout",
+        "clients have as long to connect as they need",
+    ),
+    ("luajit_cmd", "there is no Lua here"),
+    (
+        "mysql_ignore_errors",
+        "conflicts are tried again, and any other error ends the run",
+    ),
+    ("debug", "the record tells all there is"),
+    ("db_debug", "the record tells all there is"),
+    ("mysql_debug", "the record tells all there is"),
+    ("verbosity", "the lines are those of level 3"),
+];
+
+/// Options of sysbench that are refused unless they say what is done anyway.
+const REFUSED: [(&str, &[&str], &str); 13] = [
+    (
+        "histogram",
+        &["off"],
+        "the record has the distribution: 50, 90, 99 and 99.9 %",
+    ),
+    ("report_checkpoints", &[""], "the record has intervals"),
+    (
+        "create_table_options",
+        &[""],
+        "how tables are made is the target's affair",
+    ),
+    (
+        "mysql_table_options",
+        &[""],
+        "how tables are made is the target's affair",
+    ),
+    (
+        "mysql_storage_engine",
+        &["innodb"],
+        "how tables are made is the target's affair",
+    ),
+    (
+        "pgsql_variant",
+        &[""],
+        "there is one kind of PostgreSQL here",
+    ),
+    (
+        "reconnect",
+        &["0"],
+        "clients keep their connections until the run ends",
+    ),
+    ("mysql_dry_run", &["off"], "--on=null performs nothing"),
+    (
+        "mysql_compression",
+        &["off"],
+        "connections are not compressed",
+    ),
+    ("mysql_ssl", &["off"], "say it in the URL of --on"),
+    ("mysql_ssl_cipher", &[""], "say it in the URL of --on"),
+    ("db_ps_mode", &["auto"], "statements are always prepared"),
+    ("validate", &["on", "off"], "rows are always checked"),
+];
+
+impl Flags {
+    /// Of the words; `read` reads a file.
+    pub(super) fn parse(
+        words: &[String],
+        read: impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<Flags, CannotRun> {
+        let mut parser = Parser::new();
+        for word in words {
+            match word.strip_prefix("--") {
+                Some(option) => parser.option(option, &read)?,
+                None if word.starts_with('-') => {
+                    return Err(CannotRun(format!(
+                        "{word}: sysbench's options begin with two dashes"
+                    )));
+                }
+                None => parser.names.push(word.clone()),
+            }
+        }
+        parser.finish()
+    }
+}
+
+struct Parser {
+    names: Vec<String>,
+    place: Said,
+    on: Option<String>,
+    flags: Flags,
+}
+
+impl Parser {
+    fn new() -> Parser {
+        Parser {
+            names: Vec::new(),
+            place: Said::new(),
+            on: None,
+            flags: Flags {
+                test: Test::ReadWrite,
+                command: Command::Help,
+                url: None,
+                runs: "syncline-runs".into(),
+                json: false,
+                threads: 1,
+                events: 0,
+                time_s: 10,
+                warm_up_s: 0,
+                rate_per_s: 0.0,
+                report_interval_s: 0,
+                percentile: 95,
+                forced_shutdown_s: None,
+                seed: 0,
+                options: Vec::new(),
+                warnings: Vec::new(),
+            },
+        }
+    }
+
+    /// Takes `name=value`, or a name that is switched on.
+    fn option(
+        &mut self,
+        text: &str,
+        read: &impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        let (typed, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let name = typed.replace('-', "_");
+        if let Some(why) = deprecated(&name) {
+            self.warn(format!("--{typed} is deprecated, use --{why} instead"));
+        }
+        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} wants =VALUE behind it")));
+        let number = |least: u64| -> Result<u64, CannotRun> {
+            let value = wanted()?;
+            let number = value.parse().ok().filter(|number| *number >= least);
+            number.ok_or_else(|| {
+                CannotRun(format!(
+                    "--{typed}={value}: it takes a whole number from {least}"
+                ))
+            })
+        };
+        match name.as_str() {
+            "on" => self.on = Some(wanted()?.to_owned()),
+            "runs" => self.flags.runs = wanted()?.into(),
+            "json" => self.flags.json = true,
+            "help" => self.names.push("help".to_owned()),
+            "config_file" => self.config(&read(wanted()?)?, read)?,
+            "threads" | "num_threads" => {
+                self.flags.threads = usize::try_from(number(1)?).unwrap_or(usize::MAX);
+            }
+            "events" | "max_requests" => self.flags.events = number(0)?,
+            "time" | "max_time" => self.flags.time_s = number(0)?,
+            "warmup_time" => self.flags.warm_up_s = number(0)?,
+            "rate" | "tx_rate" => self.flags.rate_per_s = number(0)? as f64,
+            "report_interval" => self.flags.report_interval_s = number(0)?,
+            "rand_seed" => self.flags.seed = number(0)?,
+            "percentile" => self.flags.percentile = percentile(wanted()?)?,
+            "forced_shutdown" => {
+                self.flags.forced_shutdown_s = match value {
+                    Some("off") => None,
+                    _ => Some(number(0)?),
+                }
+            }
+            place if sysbench_url::is_place(place) => {
+                self.place.insert(name, wanted()?.to_owned());
+            }
+            option if is_of_test(option) => {
+                let value = switched(&name, value)
+                    .ok_or_else(|| CannotRun(format!("--{typed} wants =VALUE behind it")))?;
+                // As with any option, the last one typed holds.
+                self.flags.options.retain(|(other, _)| *other != name);
+                self.flags.options.push((name, value));
+            }
+            _ => self.without_effect(typed, &name, value)?,
+        }
+        Ok(())
+    }
+
+    fn config(
+        &mut self,
+        text: &str,
+        read: &impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        for line in text.lines().map(str::trim) {
+            if !line.is_empty() && !line.starts_with('#') {
+                self.option(line.trim_start_matches("--"), read)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns of what means nothing here, and refuses what asks for something else than is done.
+    fn without_effect(
+        &mut self,
+        typed: &str,
+        name: &str,
+        value: Option<&str>,
+    ) -> Result<(), CannotRun> {
+        if let Some((_, why)) = WITHOUT_MEANING.iter().find(|(option, _)| *option == name) {
+            self.warn(format!("--{typed} means nothing here: {why}"));
+            return Ok(());
+        }
+        let Some((_, done, why)) = REFUSED.iter().find(|(option, ..)| *option == name) else {
+            return Err(CannotRun(format!(
+                "syncline sysbench has no option --{typed}; `syncline sysbench TEST help` lists those of \
+                 a test"
+            )));
+        };
+        let value = value.unwrap_or("on");
+        if done.contains(&value) {
+            return Ok(());
+        }
+        Err(CannotRun(format!(
+            "--{typed}={value} does not apply: {why}"
+        )))
+    }
+
+    fn warn(&mut self, what: String) {
+        if !self.flags.warnings.contains(&what) {
+            self.flags.warnings.push(what);
+        }
+    }
+
+    fn finish(self) -> Result<Flags, CannotRun> {
+        let mut flags = self.flags;
+        flags.url = match (self.on, sysbench_url::url(&self.place)?) {
+            (Some(_), Some(_)) => {
+                return Err(CannotRun::because(
+                    "--on and the options of a driver both name the store: say one of them",
+                ));
+            }
+            (on, by_driver) => on.or(by_driver),
+        };
+        let (test, command) = match &self.names[..] {
+            [] => {
+                return Err(CannotRun::because(
+                    "no test was named: say oltp_read_write run",
+                ));
+            }
+            [only] if only == "help" => ("oltp_read_write", "help"),
+            [test] => {
+                return Err(CannotRun(format!(
+                    "no command was named: say {test} prepare, run, cleanup or help"
+                )));
+            }
+            [test, command] => (test.as_str(), command.as_str()),
+            [_, _, more, ..] => {
+                return Err(CannotRun(format!(
+                    "\"{more}\" is one word too many: values of options stand behind a ="
+                )));
+            }
+        };
+        flags.test = test_of(test)?;
+        flags.command = command_of(command)?;
+        if flags.time_s == 0 && flags.events == 0 {
+            return Err(CannotRun::because(
+                "--time=0 and --events=0 would never end: give one of them",
+            ));
+        }
+        if flags.test == Test::BulkInsert {
+            // A table a thread, as in sysbench.
+            flags.options.retain(|(option, _)| option != "tables");
+            let tables = flags.threads.to_string();
+            flags.options.push(("tables".to_owned(), tables));
+        }
+        Ok(flags)
+    }
+}
+
+/// The test of that script.
+fn test_of(typed: &str) -> Result<Test, CannotRun> {
+    let file = typed.rsplit('/').next().unwrap_or(typed);
+    let script = file.strip_suffix(".lua").unwrap_or(file);
+    let found = Test::ALL.into_iter().find(|test| test.script() == script);
+    found.ok_or_else(|| {
+        let known: Vec<_> = Test::ALL.iter().map(|test| test.script()).collect();
+        CannotRun(format!(
+            "syncline sysbench has no test \"{typed}\"; it has: {}",
+            known.join(", ")
+        ))
+    })
+}
+
+fn command_of(typed: &str) -> Result<Command, CannotRun> {
+    match typed {
+        "prepare" => Ok(Command::Prepare),
+        "run" => Ok(Command::Run),
+        "cleanup" => Ok(Command::Cleanup),
+        "help" => Ok(Command::Help),
+        "prewarm" | "warmup" => Err(CannotRun(format!(
+            "{typed} does not apply: --warmup-time runs the test before it is measured"
+        ))),
+        other => Err(CannotRun(format!(
+            "there is no command \"{other}\"; there are prepare, run, cleanup and help"
+        ))),
+    }
+}
+
+fn percentile(typed: &str) -> Result<u8, CannotRun> {
+    let percentile = typed.parse().ok().filter(|percent: &u8| *percent <= 100);
+    percentile.ok_or_else(|| {
+        CannotRun(format!(
+            "--percentile={typed}: it takes a whole number from 1 to 100, or 0 for none"
+        ))
+    })
+}
+
+/// What replaces a deprecated option.
+fn deprecated(name: &str) -> Option<&'static str> {
+    match name {
+        "num_threads" => Some("threads"),
+        "max_requests" => Some("events"),
+        "max_time" => Some("time"),
+        "tx_rate" => Some("rate"),
+        _ => None,
+    }
+}
+
+/// True if it is an option of the tests, which this door does not choose itself.
+fn is_of_test(option: &str) -> bool {
+    let chosen_here = matches!(option, "test" | "kept");
+    !chosen_here && listed(option).is_some()
+}
+
+fn listed(option: &str) -> Option<&'static syncline_contract::OptionListing> {
+    oltp::Options::LISTING
+        .iter()
+        .find(|listed| listed.name == option)
+}
+
+/// The value of an option of the tests, switches in the words of ours; none if it is missing.
+fn switched(option: &str, value: Option<&str>) -> Option<String> {
+    let is_switch = listed(option).is_some_and(|listed| listed.takes == "on or off");
+    let word = match (is_switch, value) {
+        (true, None | Some("on" | "true" | "yes" | "y" | "t" | "1")) => "on",
+        (true, Some("off" | "false" | "no" | "n" | "f" | "0")) => "off",
+        (_, Some(other)) => other,
+        (false, None) => return None,
+    };
+    Some(word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CannotRun, Command, Flags};
+    use syncline_workloads::oltp::Test;
+
+    fn parse(line: &str) -> Result<Flags, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let parsed = Flags::parse(&words, |path| match path {
+            "file" => Ok("# comment\nthreads=3\n--table-size=70\n\n".to_owned()),
+            other => Err(CannotRun(format!("no file {other}"))),
+        });
+        parsed.map_err(|why| why.0)
+    }
+
+    #[test]
+    fn options_stand_anywhere_with_dashes_or_underscores() {
+        let line = "oltp_read_write --tables=10 --table_size=500 --threads=8 --time=60 --skip-trx \
+                    --range-selects=false --rand-type=uniform --on=engine:x run --rate=50";
+        let flags = parse(line).unwrap();
+        assert_eq!((flags.test, flags.command), (Test::ReadWrite, Command::Run));
+        assert_eq!((flags.threads, flags.time_s, flags.percentile), (8, 60, 95));
+        assert!((flags.rate_per_s - 50.0).abs() < 1e-9);
+        let pairs: Vec<_> = flags
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                "tables=10",
+                "table_size=500",
+                "skip_trx=on",
+                "range_selects=off",
+                "rand_type=uniform"
+            ]
+        );
+        assert_eq!(flags.url.as_deref(), Some("engine:x"));
+        assert!(flags.warnings.is_empty());
+    }
+
+    #[test]
+    fn sysbench_s_defaults_hold() {
+        let flags = parse("oltp_insert run --on=null").unwrap();
+        assert_eq!((flags.threads, flags.events, flags.time_s), (1, 0, 10));
+        assert_eq!((flags.report_interval_s, flags.percentile), (0, 95));
+        assert_eq!(flags.forced_shutdown_s, None);
+    }
+
+    #[test]
+    fn files_hold_options_and_the_last_one_holds() {
+        let flags = parse("--config-file=file --table-size=9 /x/oltp_delete.lua prepare").unwrap();
+        assert_eq!((flags.threads, flags.test), (3, Test::Delete));
+        assert_eq!(flags.options, [("table_size".to_owned(), "9".to_owned())]);
+    }
+
+    #[test]
+    fn a_table_a_thread_is_filled_in_bulk() {
+        let flags = parse("bulk_insert --threads=4 run").unwrap();
+        assert_eq!(flags.options, [("tables".to_owned(), "4".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_deprecated_or_means_nothing_is_warned_of() {
+        let flags = parse("oltp_insert run --num-threads=2 --max-time=3 --verbosity=5").unwrap();
+        assert_eq!((flags.threads, flags.time_s), (2, 3));
+        assert_eq!(flags.warnings.len(), 3, "{:?}", flags.warnings);
+    }
+
+    #[test]
+    fn what_is_wrong_is_one_sentence() {
+        for (line, said) in [
+            ("", "no test was named"),
+            ("oltp_insert", "no command was named"),
+            ("cpu run", "has no test \"cpu\""),
+            ("oltp_insert go", "there is no command \"go\""),
+            ("oltp_insert prewarm", "--warmup-time"),
+            ("oltp_insert run --threads 8", "one word too many"),
+            ("oltp_insert run --threads", "wants =VALUE"),
+            ("oltp_insert run --threads=0", "a whole number from 1"),
+            ("oltp_insert run --tables", "wants =VALUE"),
+            ("oltp_insert run --percentile=101", "from 1 to 100"),
+            ("oltp_insert run --histogram", "does not apply"),
+            ("oltp_insert run --reconnect=5", "does not apply"),
+            ("oltp_insert run --fancy=1", "has no option --fancy"),
+            ("oltp_insert run --kept=on", "has no option --kept"),
+            ("oltp_insert run -t", "two dashes"),
+            ("oltp_insert run --time=0", "would never end"),
+            ("oltp_insert run --config-file=none", "no file none"),
+            (
+                "oltp_insert run --on=a --db-driver=mysql",
+                "say one of them",
+            ),
+        ] {
+            let why = parse(line).err().unwrap_or_default();
+            assert!(why.contains(said), "{line}: {why}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Loading: each row made from its table and id alone.
+
+use super::content::{C_BYTES, GROUP, Owner, PAD_BYTES};
+use super::schema::Oltp;
+use crate::draw::Stream;
+use syncline_contract::{Load, Rows, TableId, Value};
+
+impl Oltp {
+    pub(super) fn load_all(&self) -> Vec<Load> {
+        let units = self.options.loaded_rows();
+        let tables = self.statements.tables.iter().filter(|_| units > 0);
+        tables
+            .map(|table| Load {
+                table: *table,
+                units,
+            })
+            .collect()
+    }
+
+    /// Appends the row of that number, whose id is one more.
+    pub(super) fn load_row(&self, of: TableId, number: u64, batch: &mut Rows) {
+        let tables = &self.statements.tables;
+        let table = tables.iter().position(|table| *table == of);
+        let table = table.expect("only tables of this plan are loaded");
+        let owner = Owner {
+            table,
+            id: number + 1,
+        };
+        let mut stream = Stream::of_load("oltp", number << 16 | table as u64);
+        let k = self.ids.draw(&mut stream);
+        let (mut c, mut pad) = ([0; C_BYTES], [0; PAD_BYTES]);
+        owner.c(stream.below(GROUP), &mut c);
+        owner.pad(stream.below(GROUP), k, &mut pad);
+        let id = Value::Int(owner.id as i64);
+        if self.options.secondary {
+            batch.push(id);
+        }
+        batch.push(id);
+        batch.push(Value::Int(k as i64));
+        batch.push(Value::Text(text(&c)));
+        batch.push(Value::Text(text(&pad)));
+    }
+
+    /// What the loaded rows are made from, in words. By which distribution `k` was drawn makes no
+    /// difference to a later run: `pad` says with which one a row began.
+    pub(super) fn loaded_rows(&self) -> String {
+        let options = &self.options;
+        let with = |on: bool, what: &'static str| if on { what } else { "" };
+        format!(
+            "{} tables of {} rows{}{}",
+            options.tables,
+            options.table_size,
+            with(options.create_secondary, ", an index on k"),
+            with(options.secondary, ", found by an index on id"),
+        )
+    }
+}
+
+/// Digits and dashes as text.
+pub(super) fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).expect("digits and dashes are text")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::oltp::content::Owner;
+    use crate::oltp::{Oltp, Options, Test};
+    use syncline_contract::{Rows, Value, Workload};
+
+    #[test]
+    fn each_table_has_its_own_rows_and_every_text_verifies() {
+        let oltp = Oltp::new(Options {
+            tables: 3,
+            table_size: 40,
+            ..Options::default()
+        });
+        let loads = oltp.loads();
+        assert_eq!(loads.len(), 3);
+        for (table, load) in loads.iter().enumerate() {
+            assert_eq!(load.units, 40);
+            for number in 0..40 {
+                let mut rows = Rows::new(4);
+                oltp.load_unit(load.table, number, &mut rows);
+                let row = rows.row(0);
+                let (Value::Int(id), Value::Int(k)) = (row.value(0), row.value(1)) else {
+                    panic!("id and k are numbers")
+                };
+                assert_eq!(id, number as i64 + 1);
+                assert!((1..=40).contains(&k));
+                let owner = Owner {
+                    table,
+                    id: id as u64,
+                };
+                let (Value::Text(c), Value::Text(pad)) = (row.value(2), row.value(3)) else {
+                    panic!("c and pad are texts")
+                };
+                assert!(owner.version_of_c(c).is_some());
+                assert_eq!(owner.of_pad(pad).map(|(_, base)| base as i64), Some(k));
+            }
+        }
+    }
+
+    #[test]
+    fn tests_that_begin_with_empty_tables_load_nothing() {
+        for (test, auto_inc, loads) in [
+            (Test::BulkInsert, true, 0),
+            (Test::Insert, false, 0),
+            (Test::Insert, true, 1),
+            (Test::Delete, true, 1),
+        ] {
+            let oltp = Oltp::new(Options {
+                test,
+                auto_inc,
+                ..Options::default()
+            });
+            assert_eq!(oltp.loads().len(), loads, "{test:?}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The workload itself: what it is known by.
+
+use super::check;
+use super::event::{Event, Queries, Statement};
+use super::options::{Ids, Options};
+use super::statements::Statements;
+use super::test::Test;
+use super::transactions::{OltpClient, Tally};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_contract::{
+    Check, Counts, Load, OwnFigure, Plan, Rows, Session, Stop, TableId, Unit, Workload,
+};
+
+/// sysbench's OLTP workload.
+#[derive(Debug)]
+pub struct Oltp {
+    pub(super) options: Options,
+    plan: Plan,
+    pub(super) statements: Arc<Statements>,
+    pub(super) event: Event,
+    pub(super) ids: Ids,
+    /// What versions of written texts are drawn from beside the seed, so that no later run writes what
+    /// is there already, which a store may skip.
+    salt: AtomicU64,
+}
+
+impl Oltp {
+    /// Its name.
+    pub const NAME: &'static str = "oltp";
+
+    /// With those options.
+    pub fn new(options: Options) -> Oltp {
+        let mut plan = Plan::new();
+        plan.pipeline = options.test == Test::BulkInsert;
+        Oltp {
+            statements: Arc::new(Statements::declare(&options, &mut plan)),
+            event: Event::of(&options),
+            ids: options.ids(),
+            salt: AtomicU64::new(unrepeated()),
+            options,
+            plan,
+        }
+    }
+
+    /// What was chosen.
+    pub fn chosen(&self) -> &Options {
+        &self.options
+    }
+
+    /// The queries of an event, as sysbench counts them.
+    pub fn queries(&self) -> Queries {
+        self.event.queries(self.options.test)
+    }
+
+    /// The queries of a committed transaction of that kind, by position.
+    pub fn queries_of(&self, kind: usize) -> Queries {
+        if self.options.test == Test::BulkInsert {
+            let writes = self.options.bulk_rows;
+            return Queries {
+                writes,
+                ..Queries::default()
+            };
+        }
+        if !self.by_statement() {
+            return self.queries();
+        }
+        let writes = u64::from(Statement::ALL[kind].writes());
+        Queries {
+            reads: 1 - writes,
+            writes,
+            other: 0,
+        }
+    }
+
+    /// How many of sysbench's events a committed transaction is: a row of `bulk_insert` is one, and a
+    /// statement that is a transaction a part of one.
+    pub fn events_of_transaction(&self) -> f64 {
+        if self.options.test == Test::BulkInsert {
+            self.options.bulk_rows as f64
+        } else if self.by_statement() {
+            1.0 / self.queries().all() as f64
+        } else {
+            1.0
+        }
+    }
+
+    pub(super) fn salt(&self) -> u64 {
+        self.salt.load(Ordering::Relaxed)
+    }
+
+    fn by_statement(&self) -> bool {
+        self.options.test != Test::BulkInsert && !self.options.has_transactions()
+    }
+}
+
+/// A number that differs from call to call and from process to process.
+fn unrepeated() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+impl Workload for Oltp {
+    type Client = OltpClient;
+
+    fn name(&self) -> &'static str {
+        Oltp::NAME
+    }
+
+    fn options(&self) -> Vec<(&'static str, String)> {
+        self.options.pairs()
+    }
+
+    fn transactions(&self) -> &'static [&'static str] {
+        match self.options.test {
+            Test::BulkInsert => &["bulk insert"],
+            _ if self.by_statement() => &Statement::NAMES,
+            Test::ReadOnly => &["read only"],
+            Test::WriteOnly => &["write only"],
+            _ => &["read write"],
+        }
+    }
+
+    fn always_writes(&self, transaction: usize) -> bool {
+        if self.options.test == Test::BulkInsert {
+            return true;
+        }
+        if !self.by_statement() {
+            return self.event.groups.iter().any(|(of, _)| of.writes());
+        }
+        match Statement::ALL[transaction] {
+            Statement::Insert => true,
+            Statement::IndexUpdate | Statement::NonIndexUpdate => !self.options.rows_may_be_away(),
+            _ => false,
+        }
+    }
+
+    fn unit(&self) -> Unit {
+        let (name, per_transaction) = match self.options.test {
+            Test::BulkInsert => ("inserts", self.options.bulk_rows),
+            _ if self.by_statement() => ("statements", 1),
+            _ => ("events", 1),
+        };
+        Unit {
+            name,
+            per_transaction,
+        }
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn loads(&self) -> Vec<Load> {
+        self.load_all()
+    }
+
+    fn load_unit(&self, table: TableId, number: u64, batch: &mut Rows) {
+        self.load_row(table, number, batch);
+    }
+
+    fn loaded_as(&self) -> Option<String> {
+        let stays = !self.options.test.changes_rows() && !self.options.rows_may_be_away();
+        // Without `kept` the additions of an earlier run would be found wrong.
+        let adds = self.event.has(Statement::IndexUpdate) && !self.options.kept;
+        (stays && !adds).then(|| self.loaded_rows())
+    }
+
+    fn run_begins(&self) {
+        self.salt.store(unrepeated(), Ordering::Relaxed);
+    }
+
+    fn client(&self, number: usize, clients: usize, seed: u64) -> OltpClient {
+        OltpClient::new(self, number, clients, seed)
+    }
+
+    fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
+        let committed: u64 = counts.committed.iter().sum();
+        if counts.seconds <= 0.0 || self.options.test == Test::BulkInsert {
+            return Vec::new();
+        }
+        let of_event = self.queries().all();
+        let figure = |name, count: f64| OwnFigure {
+            name,
+            value: count / counts.seconds,
+        };
+        if self.by_statement() {
+            let events = committed as f64 / of_event as f64;
+            let several = (of_event > 1).then(|| figure("events a second", events));
+            several.into_iter().collect()
+        } else {
+            vec![figure("queries a second", (committed * of_event) as f64)]
+        }
+    }
+
+    async fn check<S: Session>(
+        &self,
+        tallies: Vec<Tally>,
+        session: &mut S,
+    ) -> Result<Vec<Check>, Stop> {
+        check::check(self, &tallies, session).await
+    }
+
+    fn check_names(&self) -> Vec<&'static str> {
+        check::names(&self.options)
+    }
+}
