@@ -97,6 +97,7 @@ mod table;
 mod txn;
 
 pub use access::key::KeyRange;
+pub use access::row::{TextRun, Texts};
 pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };

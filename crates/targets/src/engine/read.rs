@@ -1,6 +1,6 @@
 //! Rows by key, along a path, and joined.
 
-use super::prepared::{Answered, Join, Path, Scan, Sorted};
+use super::prepared::{Answered, Columns, Join, Path, Scan, Sorted};
 use super::session::Client;
 use super::store::PlanTable;
 use super::values::{answer, found, given, recycled};
@@ -13,10 +13,10 @@ use syncline_engine::{Direction, KeyRange, Result, Row, TypedSession};
 
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
-    pub(super) fn get(&mut self, table: usize, columns: &[usize], key: &[Value<'_>]) -> Result<()> {
+    pub(super) fn get(&mut self, table: usize, columns: &Columns, key: &[Value<'_>]) -> Result<()> {
         let mut values = recycled(mem::take(&mut self.values));
         values.extend(key.iter().copied().map(given));
-        let rows = self.replies.push(columns.len());
+        let rows = self.replies.push(columns.list.len());
         let found = self.session.get(&self.tables[table].handle, &values);
         let answered = match found {
             Ok(Some(row)) => answer(rows, row, columns),
@@ -34,7 +34,7 @@ impl<D: Disk> Client<D> {
         rows_max: usize,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let rows = self.replies.push(scan.columns.len());
+        let rows = self.replies.push(scan.columns.list.len());
         let walk = Walk {
             path: &scan.path,
             direction: scan.direction,
@@ -64,7 +64,7 @@ impl<D: Disk> Client<D> {
             replies,
             ..
         } = self;
-        left.reset(join.left_columns.len());
+        left.reset(join.left_columns.list.len());
         Walk::all(&join.left).run(
             session,
             (tables, &mut self.values),
