@@ -245,6 +245,12 @@ impl Replies {
         self.waiting.back_mut().expect("an answer was added")
     }
 
+    /// True if no answer waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Lends the oldest answer until the next call; none if every answer was received.
     pub fn receive(&mut self) -> Option<&Rows> {
         let oldest = self.waiting.pop_front()?;

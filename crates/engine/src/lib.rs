@@ -106,5 +106,5 @@ pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
-pub use table::{Change, Mark, Path, Row, Table, Transaction, TypedSession};
+pub use table::{Change, Mark, Path, Row, Scout, Sought, Table, Transaction, TypedSession};
 pub use txn::{Begin, Conflict, Counts, Direction, Latencies, PatchFailure, SAMPLED_ONE_IN};

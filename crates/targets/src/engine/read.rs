@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use syncline_contract::{Range, Value};
 use syncline_disk::Disk;
 use syncline_engine as engine;
-use syncline_engine::{Direction, KeyRange, Result, Row, TypedSession};
+use syncline_engine::{Direction, KeyRange, Result, Row, Sought, TypedSession};
 
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
@@ -25,6 +25,39 @@ impl<D: Disk> Client<D> {
         };
         self.values = recycled(values);
         answered
+    }
+
+    /// Prepares to read the row of a primary key.
+    #[inline]
+    pub(super) fn seek(
+        &mut self,
+        table: usize,
+        key: &[Value<'_>],
+        sought: &mut Sought,
+    ) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(key.iter().copied().map(given));
+        let made = self
+            .session
+            .seek(&self.tables[table].handle, &values, sought);
+        self.values = recycled(values);
+        made
+    }
+
+    /// The row that was sought.
+    #[inline]
+    pub(super) fn get_sought(
+        &mut self,
+        table: usize,
+        columns: &Columns,
+        sought: &Sought,
+    ) -> Result<()> {
+        let rows = self.replies.push(columns.list.len());
+        let table = &self.tables[table].handle;
+        match self.session.get_sought(table, sought)? {
+            Some(row) => answer(rows, row, columns),
+            None => Ok(()),
+        }
     }
 
     /// Rows along a path; `rows_max` is how many at most.
