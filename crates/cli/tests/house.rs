@@ -40,6 +40,7 @@ const DOORS: &[(&str, &[&str])] = &[
 const UNSAFE: &[&str] = &[
     "crates/disk/src/real/range.rs",
     "crates/disk/src/real/uring.rs",
+    "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
     "crates/meters/src/perf_event.rs",
     "crates/runner/src/executor/pinned.rs",

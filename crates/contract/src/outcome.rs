@@ -4,7 +4,12 @@ use crate::operation::OperationId;
 use std::fmt;
 
 /// Why a transaction stopped before its commit was acknowledged.
+///
+/// Its tag is a whole word. Every answer on the hot path is a result with this error: with a tag of one
+/// byte, moving it copied the rest of the word in pieces that were never written as such, and each move
+/// waited for the store before it.
 #[derive(Debug)]
+#[repr(u64)]
 pub enum Stop {
     /// The workload's own rule asked for it (TPC-C's 1 %): expected, not an error.
     Abort,

@@ -100,6 +100,27 @@ impl Rows {
         self.cells.push(cell);
     }
 
+    /// Adds text cells that lie back to back: their text, and where in it each ends, ascending and
+    /// between characters; looking at a cell that is not so panics (a bug in a target).
+    #[inline]
+    pub fn push_texts(&mut self, text: &str, ends: impl Iterator<Item = usize>) {
+        let base = self.text.len();
+        self.text.push_str(text);
+        let mut start = 0;
+        for end in ends {
+            debug_assert!(
+                start <= end && text.is_char_boundary(end),
+                "a text cell lies between characters"
+            );
+            let (from, to) = range(base + start, base + end);
+            self.cells.push(Cell::Text {
+                start: from,
+                end: to,
+            });
+            start = end;
+        }
+    }
+
     /// Adds a whole row; panics if its width differs (a bug in a target or a loader).
     pub fn push_row(&mut self, row: &[Value<'_>]) {
         assert_eq!(
@@ -224,6 +245,12 @@ impl Replies {
         self.waiting.back_mut().expect("an answer was added")
     }
 
+    /// True if no answer waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Lends the oldest answer until the next call; none if every answer was received.
     pub fn receive(&mut self) -> Option<&Rows> {
         let oldest = self.waiting.pop_front()?;
@@ -262,6 +289,24 @@ mod tests {
         rows.push_row(&row);
         assert_eq!(rows.len(), 2);
         assert!(rows.iter().all(|got| got.values().eq(row)));
+    }
+
+    #[test]
+    fn texts_that_lie_back_to_back_are_cells_of_their_own() {
+        let mut rows = Rows::new(4);
+        rows.push(Value::Int(1));
+        rows.push_texts("søkpear", [4, 4, 8].into_iter());
+        let row: Vec<Value<'_>> = rows.row(0).values().collect();
+        let expected = ["søk", "", "pear"].map(Value::Text);
+        assert_eq!((row[0], &row[1..]), (Value::Int(1), &expected[..]));
+    }
+
+    #[test]
+    #[should_panic]
+    fn a_text_that_ends_within_a_character_is_never_lent() {
+        let mut rows = Rows::new(1);
+        rows.push_texts("søk", [2].into_iter());
+        let _lent = rows.row(0).value(0);
     }
 
     #[test]

@@ -97,6 +97,7 @@ mod table;
 mod txn;
 
 pub use access::key::KeyRange;
+pub use access::row::{TextRun, Texts};
 pub use access::schema::{
     Builder, Collation, Column, Decimal, Index, KeyColumn, KeyPart, Kind, Schema, Value, asc, desc,
 };
@@ -105,5 +106,5 @@ pub use distribution::{CLASSES, Distribution};
 pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
-pub use table::{Change, Mark, Path, Row, Table, Transaction, TypedSession};
+pub use table::{Change, Mark, Path, Row, Scout, Sought, Table, Transaction, TypedSession};
 pub use txn::{Begin, Conflict, Counts, Direction, Latencies, PatchFailure, SAMPLED_ONE_IN};

@@ -21,6 +21,7 @@
 
 use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
+use super::prefetch::prefetch;
 use crate::ids::{PageId, TreeId};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -94,6 +95,14 @@ impl Inner {
         );
         let children = self.heads_at() + HEAD_BYTES * self.count();
         PageId(u64_at(&self.bytes, children + CHILD_BYTES * index))
+    }
+
+    /// Asks the processor for what says the child at that place.
+    #[inline]
+    pub(crate) fn ask_for_child(&self, index: usize) {
+        let children = self.heads_at() + HEAD_BYTES * self.count();
+        let at = self.bytes.as_ptr().addr() + children + CHILD_BYTES * index;
+        prefetch(at, CHILD_BYTES);
     }
 
     /// Which child holds the key: how many separators are not above it.

@@ -30,6 +30,7 @@ mod numbers;
 mod options;
 pub(crate) mod page;
 mod pages;
+mod prefetch;
 #[cfg(test)]
 mod tests;
 mod translation;

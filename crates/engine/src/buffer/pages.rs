@@ -7,6 +7,7 @@ use super::leaf::Leaf;
 use super::miss::{Forced, Miss, Stop};
 use super::numbers::Numbers;
 use super::options::BufferOptions;
+use super::prefetch::prefetch;
 use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
@@ -234,6 +235,30 @@ impl Buffer {
             return Err(Miss(page));
         }
         Ok(self.translation.get_with_image(page, guard))
+    }
+
+    /// Asks the processor for what leads to a page, which is likely a leaf. The page need not be there.
+    #[inline]
+    pub(crate) fn ask_for_entry(&self, page: PageId) {
+        self.translation.ask_for_entry(page);
+    }
+
+    /// Asks the processor for a page's frame, and answers it, not looked at yet. None if there is no such
+    /// page.
+    #[inline]
+    pub(crate) fn ask_for_frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        let frame = self.translation.get(page, guard)?;
+        prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
+        Some(frame)
+    }
+
+    /// Asks the processor for a page that is likely a leaf, and answers its frame, not looked at yet.
+    /// None if there is no such page.
+    #[inline]
+    pub(crate) fn ask_for_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
+        let frame = self.translation.get_with_image(page, guard)?;
+        prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
+        Some(frame)
     }
 
     /// The page's frame, without forced misses.

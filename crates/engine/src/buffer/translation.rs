@@ -18,6 +18,7 @@
 
 use super::frame::{Account, Frame};
 use super::numbers::PAGE_ID_END;
+use super::prefetch::prefetch;
 use crate::ids::PageId;
 use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -35,9 +36,8 @@ struct Entry {
     image: AtomicUsize,
 }
 
-/// A cache line, and how many of a page are asked for: header, fences and heads of most leaves.
-const LINE_BYTES: usize = 64;
-const HINTED_LINES: usize = 6;
+/// How much of a page is asked for: header, fences and heads of most leaves.
+const HINTED_BYTES: usize = 6 * 64;
 
 /// See the module.
 pub(super) struct Translation {
@@ -73,8 +73,16 @@ impl Translation {
     /// The same for a page whose bytes will be read at once.
     #[inline]
     pub(super) fn get_with_image<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        prefetch(self.find(page)?.image.load(Ordering::Relaxed));
+        prefetch(self.find(page)?.image.load(Ordering::Relaxed), HINTED_BYTES);
         self.get(page, guard)
+    }
+
+    /// Asks for the page's entry.
+    #[inline]
+    pub(super) fn ask_for_entry(&self, page: PageId) {
+        if let Some(entry) = self.find(page) {
+            prefetch(std::ptr::from_ref(entry).addr(), size_of::<Entry>());
+        }
     }
 
     #[inline]
@@ -144,20 +152,6 @@ impl Drop for Translation {
         }
         guard.flush();
     }
-}
-
-/// Asks for the first lines at that address, whatever is there now.
-#[inline]
-fn prefetch(address: usize) {
-    #[cfg(target_arch = "x86_64")]
-    for line in 0..HINTED_LINES {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let line = std::ptr::without_provenance(address.wrapping_add(line * LINE_BYTES));
-        // SAFETY: a prefetch reads nothing and never faults, at any address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    std::hint::black_box(address);
 }
 
 /// Chunk and index of a page's entry.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::ids::Csn;
 use crate::log::{self, Threads, Worker};
 use crate::options::Options;
-use crate::table::{Table, Transaction, TypedSession};
+use crate::table::{Scout, Table, Transaction, TypedSession};
 use crate::txn::Begin;
 use std::fmt;
 use std::io::ErrorKind;
@@ -231,6 +231,11 @@ impl<D: Disk> Database<D> {
     /// A worker's part, which corks the log while an executor makes a pass over its clients.
     pub fn worker(&self) -> Worker<D> {
         self.engine.core.log.worker()
+    }
+
+    /// A scout, which goes ahead of many reads at once.
+    pub fn scout(&self) -> Scout<D> {
+        Scout::new(&self.engine.core)
     }
 
     /// What is in force, read back from the log's files.

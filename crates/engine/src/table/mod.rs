@@ -18,6 +18,7 @@ mod handle;
 mod memory;
 mod read;
 mod row;
+mod scout;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -26,4 +27,5 @@ mod write;
 pub use change::Change;
 pub use handle::{Path, Table};
 pub use row::Row;
+pub use scout::{Scout, Sought};
 pub use transaction::{Mark, Transaction, TypedSession};

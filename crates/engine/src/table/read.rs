@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::table::handle::{Path, Table};
 use crate::table::memory::Memory;
 use crate::table::row::Row;
+use crate::table::scout::Sought;
 use crate::txn::{Direction, Scan, Session};
 use std::ops::{Bound, ControlFlow};
 use syncline_disk::Disk;
@@ -37,6 +38,21 @@ pub(super) fn get<'a, D: Disk>(
 ) -> Result<Option<Row<'a>>> {
     encode_key(memory, table, values)?;
     get_encoded(session, memory, table)
+}
+
+/// The row that was sought.
+#[inline]
+pub(super) fn get_sought<'a, D: Disk>(
+    session: &'a mut Session<D>,
+    memory: &'a mut Memory,
+    table: &'a Table,
+    sought: &'a Sought,
+) -> Result<Option<Row<'a>>> {
+    memory.touch(table)?;
+    match session.get_at(table.tree(), sought.leaf, &sought.key) {
+        Err(error) => Err(memory.named(error)),
+        Ok(value) => opened(table, &sought.key, value, &mut memory.plain),
+    }
 }
 
 /// The row that has these values in a unique index.
@@ -232,9 +248,14 @@ fn visit_entries<D: Disk>(
 /// Writes a whole primary key into `memory.key`.
 pub(super) fn encode_key(memory: &mut Memory, table: &Table, values: &[Value<'_>]) -> Result<()> {
     memory.touch(table)?;
+    make_key(table, values, &mut memory.key)
+}
+
+/// Makes a whole primary key.
+pub(super) fn make_key(table: &Table, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
     let (schema, shape) = (table.schema(), table.schema().key_shape());
-    memory.key.clear();
-    let count = key::encode(schema, shape, values.iter().copied(), &mut memory.key)?;
+    out.clear();
+    let count = key::encode(schema, shape, values.iter().copied(), out)?;
     if count < shape.parts.len() {
         return Err(schema.wrong_count(shape.parts.len(), count));
     }
@@ -248,13 +269,24 @@ fn get_encoded<'a, D: Disk>(
     table: &'a Table,
 ) -> Result<Option<Row<'a>>> {
     match session.get(table.tree(), &memory.key) {
-        Ok(None) => Ok(None),
         Err(error) => Err(memory.named(error)),
-        Ok(Some(value)) => {
-            let schema = table.schema();
-            let view = RowView::open(schema, &memory.key, value, &mut memory.plain);
-            let view = view.map_err(|what| schema.damaged(what))?;
-            Ok(Some(Row { view }))
-        }
+        Ok(value) => opened(table, &memory.key, value, &mut memory.plain),
     }
+}
+
+/// The row that was found, if one was.
+#[inline]
+fn opened<'a>(
+    table: &'a Table,
+    key: &'a [u8],
+    value: Option<&'a [u8]>,
+    plain: &'a mut Vec<u8>,
+) -> Result<Option<Row<'a>>> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    let schema = table.schema();
+    let view = RowView::open(schema, key, value, plain);
+    let view = view.map_err(|what| schema.damaged(what))?;
+    Ok(Some(Row { view }))
 }

@@ -1,6 +1,6 @@
 //! A row as it is handed out: any column of it, read where it lies.
 
-use crate::access::row::RowView;
+use crate::access::row::{RowView, TextRun, Texts};
 use crate::access::schema::{Column, Schema, Value};
 use crate::error::Result;
 use std::fmt;
@@ -22,6 +22,18 @@ impl<'a> Row<'a> {
     pub fn value(&self, column: usize) -> Result<Value<'a>> {
         let value = self.view.value(column);
         value.map_err(|what| self.view.schema().damaged(what))
+    }
+
+    /// The texts of a run of columns, decoded at once; none if the row is older than one of them, whose
+    /// values are then to be asked for one by one. The run is of this table's definition.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DamagedRow`](crate::Error::DamagedRow).
+    #[inline]
+    pub fn texts(&self, run: TextRun) -> Result<Option<Texts<'a>>> {
+        let texts = self.view.texts(run);
+        texts.map_err(|what| self.view.schema().damaged(what))
     }
 
     /// All values, in the order of the columns.

@@ -13,6 +13,7 @@ use crate::table::handle::{Path, Table};
 use crate::table::memory::Memory;
 use crate::table::read::{self, Walk};
 use crate::table::row::Row;
+use crate::table::scout::Sought;
 use crate::table::write;
 use crate::txn::{Begin, Core, Direction, Savepoint, Session};
 use std::fmt;
@@ -57,6 +58,21 @@ macro_rules! calls {
         ) -> Result<Option<Row<'a>>> {
             let (session, memory) = self.parts();
             read::get(session, memory, table, key)
+        }
+
+        /// The row that was sought, as `get` would answer it. The table is the one that it was sought in.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Conflict`](crate::Error::Conflict).
+        #[inline]
+        pub fn get_sought<'a>(
+            &'a mut self,
+            table: &'a Table,
+            sought: &'a Sought,
+        ) -> Result<Option<Row<'a>>> {
+            let (session, memory) = self.parts();
+            read::get_sought(session, memory, table, sought)
         }
 
         /// The row that has these values in a unique index (`table.by("name")?`), given for all of its
@@ -201,6 +217,17 @@ impl<D: Disk> TypedSession<D> {
     pub fn begin_exclusive(&mut self) -> Result<()> {
         self.memory.begin();
         self.session.begin_exclusive()
+    }
+
+    /// Prepares to read the row of a primary key: makes its key, here or before the transaction begins.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount).
+    #[inline]
+    pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut Sought) -> Result<()> {
+        sought.leaf = None;
+        read::make_key(table, key, &mut sought.key)
     }
 
     /// True while a transaction is open.

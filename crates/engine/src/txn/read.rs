@@ -49,17 +49,17 @@ struct Found {
 }
 
 /// Reads a row of the store, not of the transaction's own writes: true if it is there, with its value
-/// in `txn.value`.
+/// in `txn.value`. The hint names the leaf that likely covers the key.
 pub(super) fn read<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
-    tree: u32,
+    (tree, hint): (u32, Option<PageId>),
     key: &[u8],
 ) -> Result<bool> {
     loop {
         step(Step::Read);
         let place = &txn.trees[tree as usize];
-        let Some(found) = look(&core.buffer, place, key, &mut txn.value) else {
+        let Some(found) = look(&core.buffer, (place, hint), key, &mut txn.value) else {
             return Err(txn.conflict(Conflict::Dropped));
         };
         txn.seen = txn.seen.max(found.word.csn());
@@ -149,9 +149,14 @@ pub(super) fn resident<R>(
 
 /// What lies under a key, its value (or stub) into `value`; none if the tree is dropped.
 #[inline]
-fn look(buffer: &Buffer, tree: &Tree, key: &[u8], value: &mut Vec<u8>) -> Option<Found> {
+fn look(
+    buffer: &Buffer,
+    (tree, hint): (&Tree, Option<PageId>),
+    key: &[u8],
+    value: &mut Vec<u8>,
+) -> Option<Found> {
     resident(buffer, tree, || {
-        tree.view(buffer, key, |leaf, page| {
+        tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
             let Ok(slot) = leaf.search(key) else {
                 return Found {

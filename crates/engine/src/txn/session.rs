@@ -6,7 +6,7 @@
 
 use crate::access::btree::Tree;
 use crate::error::{Error, Result};
-use crate::ids::Csn;
+use crate::ids::{Csn, PageId};
 use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
@@ -130,6 +130,17 @@ impl<D: Disk> Session<D> {
     /// The value of a row; none if it is not there.
     #[inline]
     pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.get_at(tree, None, key)
+    }
+
+    /// The same; the hint names the leaf that likely covers the key.
+    #[inline]
+    pub(crate) fn get_at(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<Option<&[u8]>> {
         let (core, txn) = (&*self.core, &mut self.txn);
         txn.check()?;
         let place = place(core, txn, tree)?;
@@ -137,7 +148,7 @@ impl<D: Disk> Session<D> {
             return get_own(core, txn, (place, key), at);
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
-        let is_there = read(core, txn, place, key)?;
+        let is_there = read(core, txn, (place, hint), key)?;
         Ok(is_there.then_some(&txn.value))
     }
 
@@ -385,7 +396,7 @@ fn get_own<'t, D: Disk>(
     let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
         Some(folded) => folded,
         // Patches over what the store has, which counts as read.
-        None if !read(core, txn, place, key)? => return Ok(None),
+        None if !read(core, txn, (place, None), key)? => return Ok(None),
         None => {
             let (writes, arena) = (&txn.writes, &txn.arena);
             writes.fold(arena, at, Some(&txn.value), &mut txn.folder)

@@ -2,8 +2,10 @@
 //!
 //! A table of the plan is a table of the database, an index is an index. Where the plan leaves the key
 //! to the store, or has none, the target counts rows up: the count is the key, or a first column that
-//! the plan does not see. Each client is a session of the engine on the thread of its worker; what it
-//! reads it reads at once, and its commit waits for a ticket, as a future or by blocking.
+//! the plan does not see. Each client is a session of the engine on the thread of its worker, and its
+//! commit waits for a ticket, as a future or by blocking. What it reads it reads at once; but where
+//! transactions only read and many clients share a worker, reads by key wait until the pass ends and are
+//! gone ahead of together.
 //!
 //! | file | what stands in it |
 //! |---|---|
@@ -17,6 +19,7 @@
 //! | `write.rs` | rows added, changed and deleted |
 //! | `failure.rs` | how an error of the engine ends a transaction |
 //! | `session.rs` | a client |
+//! | `worker.rs` | what clients of a worker share: the cork of the log, and going ahead of reads |
 //! | `target.rs` | the target, and what it says of itself |
 //!
 //! What it does not do: under `isolation=snapshot` a locking read does not lock; a transaction that
@@ -32,6 +35,7 @@ mod settings;
 mod store;
 mod target;
 mod values;
+mod worker;
 mod write;
 
 #[cfg(test)]
@@ -40,4 +44,5 @@ mod tests;
 pub use session::EngineSession;
 pub(crate) use settings::LISTING;
 pub(crate) use target::open;
-pub use target::{Engine, EngineTarget, EngineWorker, TransientEngine};
+pub use target::{Engine, EngineTarget, TransientEngine};
+pub use worker::EngineWorker;

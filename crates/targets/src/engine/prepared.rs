@@ -7,12 +7,12 @@ use syncline_contract::{
     Action, Aggregate, By, ColumnId, Limit, Order, Plan, Range, Set, Side, TableId, Value,
 };
 use syncline_engine as engine;
-use syncline_engine::Direction;
+use syncline_engine::{Direction, TextRun};
 
 /// An operation. Tables are positions in the plan, columns positions in the database's table.
 #[derive(Debug)]
 pub(super) enum Operation {
-    Get { table: usize, columns: Vec<usize> },
+    Get { table: usize, columns: Columns },
     Scan(Scan),
     Sorted(Sorted),
     Join(Join),
@@ -41,7 +41,14 @@ pub(super) struct Scan {
     pub(super) path: Path,
     pub(super) direction: Direction,
     limit: Limit,
-    pub(super) columns: Vec<usize>,
+    pub(super) columns: Columns,
+}
+
+/// Columns that are answered, and how they are read at once if they can be.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) list: Vec<usize>,
+    pub(super) run: Option<TextRun>,
 }
 
 /// See [`Action::Sorted`].
@@ -55,7 +62,7 @@ pub(super) struct Sorted {
 #[derive(Debug)]
 pub(super) struct Join {
     pub(super) left: Path,
-    pub(super) left_columns: Vec<usize>,
+    pub(super) left_columns: Columns,
     /// How many of the kept columns must match.
     pub(super) matching: usize,
     /// The right rows: the path's leading columns are equal to those kept columns.
@@ -249,11 +256,14 @@ impl Prepare<'_> {
         self.tables[table.0].column(column)
     }
 
-    fn columns(&self, table: TableId, columns: &[ColumnId]) -> Vec<usize> {
-        columns
-            .iter()
-            .map(|column| self.column(table, *column))
-            .collect()
+    fn columns(&self, table: TableId, columns: &[ColumnId]) -> Columns {
+        let list = columns.iter().map(|column| self.column(table, *column));
+        self.answered(table, list.collect())
+    }
+
+    fn answered(&self, table: TableId, list: Vec<usize>) -> Columns {
+        let run = self.tables[table.0].handle.schema().text_run(&list);
+        Columns { list, run }
     }
 
     fn path(&self, path: &contract::Path) -> Path {
@@ -294,7 +304,7 @@ impl Prepare<'_> {
             .filter(|(place, _)| !prefix.contains(place));
         Join {
             left: self.path(left),
-            left_columns,
+            left_columns: self.answered(left.table, left_columns),
             matching: on.len(),
             rest: beyond
                 .map(|(place, (_, of))| (place, self.column(right, *of)))

@@ -1,6 +1,6 @@
 //! Rows by key, along a path, and joined.
 
-use super::prepared::{Answered, Join, Path, Scan, Sorted};
+use super::prepared::{Answered, Columns, Join, Path, Scan, Sorted};
 use super::session::Client;
 use super::store::PlanTable;
 use super::values::{answer, found, given, recycled};
@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 use syncline_contract::{Range, Value};
 use syncline_disk::Disk;
 use syncline_engine as engine;
-use syncline_engine::{Direction, KeyRange, Result, Row, TypedSession};
+use syncline_engine::{Direction, KeyRange, Result, Row, Sought, TypedSession};
 
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
-    pub(super) fn get(&mut self, table: usize, columns: &[usize], key: &[Value<'_>]) -> Result<()> {
+    pub(super) fn get(&mut self, table: usize, columns: &Columns, key: &[Value<'_>]) -> Result<()> {
         let mut values = recycled(mem::take(&mut self.values));
         values.extend(key.iter().copied().map(given));
-        let rows = self.replies.push(columns.len());
+        let rows = self.replies.push(columns.list.len());
         let found = self.session.get(&self.tables[table].handle, &values);
         let answered = match found {
             Ok(Some(row)) => answer(rows, row, columns),
@@ -27,6 +27,39 @@ impl<D: Disk> Client<D> {
         answered
     }
 
+    /// Prepares to read the row of a primary key.
+    #[inline]
+    pub(super) fn seek(
+        &mut self,
+        table: usize,
+        key: &[Value<'_>],
+        sought: &mut Sought,
+    ) -> Result<()> {
+        let mut values = recycled(mem::take(&mut self.values));
+        values.extend(key.iter().copied().map(given));
+        let made = self
+            .session
+            .seek(&self.tables[table].handle, &values, sought);
+        self.values = recycled(values);
+        made
+    }
+
+    /// The row that was sought.
+    #[inline]
+    pub(super) fn get_sought(
+        &mut self,
+        table: usize,
+        columns: &Columns,
+        sought: &Sought,
+    ) -> Result<()> {
+        let rows = self.replies.push(columns.list.len());
+        let table = &self.tables[table].handle;
+        match self.session.get_sought(table, sought)? {
+            Some(row) => answer(rows, row, columns),
+            None => Ok(()),
+        }
+    }
+
     /// Rows along a path; `rows_max` is how many at most.
     pub(super) fn scan(
         &mut self,
@@ -34,7 +67,7 @@ impl<D: Disk> Client<D> {
         rows_max: usize,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let rows = self.replies.push(scan.columns.len());
+        let rows = self.replies.push(scan.columns.list.len());
         let walk = Walk {
             path: &scan.path,
             direction: scan.direction,
@@ -64,7 +97,7 @@ impl<D: Disk> Client<D> {
             replies,
             ..
         } = self;
-        left.reset(join.left_columns.len());
+        left.reset(join.left_columns.list.len());
         Walk::all(&join.left).run(
             session,
             (tables, &mut self.values),

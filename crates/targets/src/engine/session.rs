@@ -8,12 +8,13 @@ use super::failure::{statement, stop};
 use super::prepared::Operation;
 use super::read::Memory;
 use super::store::PlanTable;
+use super::worker::{Part, next_pass};
 use std::rc::Rc;
 use std::sync::Arc;
 use syncline_contract::{OperationId, Replies, Rows, Session, Shape, Stop, TableId, Value};
 use syncline_disk::Disk;
-use syncline_engine::log::{Ticket, Worker};
-use syncline_engine::{Begin, Change, Error, TypedSession};
+use syncline_engine::log::Ticket;
+use syncline_engine::{Begin, Change, Error, Sought, TypedSession};
 
 /// Rows that a load commits at once.
 const LOAD_ROWS: usize = 500;
@@ -27,8 +28,20 @@ pub struct EngineSession<D: Disk> {
     shape: Shape,
     /// The operations of the transaction that write, in order.
     writes: Vec<OperationId>,
+    /// Reads that wait for the worker to go ahead of them: the first so many, the others are memory.
+    questions: Vec<Question>,
+    waiting: usize,
     /// The worker whose uncork completes the tickets; none where clients block their threads.
-    worker: Option<Rc<Worker<D>>>,
+    worker: Option<Rc<Part<D>>>,
+}
+
+/// A read by primary key that was asked and not yet made.
+#[derive(Debug)]
+struct Question {
+    operation: OperationId,
+    sought: Sought,
+    /// Its place among what the worker goes ahead of.
+    place: usize,
 }
 
 /// How transactions begin.
@@ -57,7 +70,7 @@ impl<D: Disk> EngineSession<D> {
         tables: Arc<[PlanTable]>,
         operations: Arc<[Operation]>,
         begins: Begins,
-        worker: Option<Rc<Worker<D>>>,
+        worker: Option<Rc<Part<D>>>,
     ) -> EngineSession<D> {
         EngineSession {
             operations,
@@ -72,6 +85,8 @@ impl<D: Disk> EngineSession<D> {
             begins,
             shape: Shape::Several,
             writes: Vec::new(),
+            questions: Vec::new(),
+            waiting: 0,
             worker,
         }
     }
@@ -94,7 +109,7 @@ impl<D: Disk> EngineSession<D> {
     #[inline]
     async fn complete(&self, ticket: Ticket) -> Result<(), Stop> {
         let completed = match &self.worker {
-            Some(worker) => worker.completion(ticket).await,
+            Some(worker) => worker.log.completion(ticket).await,
             None => self.client.session.wait(ticket),
         };
         completed.map_err(|error| stop(&error))
@@ -104,8 +119,60 @@ impl<D: Disk> EngineSession<D> {
     #[inline]
     fn staged(&self) {
         if let Some(worker) = &self.worker {
-            worker.staged(self.client.session.record_bytes_max());
+            worker.log.staged(self.client.session.record_bytes_max());
         }
+    }
+
+    /// Keeps a read until the worker has gone ahead of it, if that pays: where its transaction does
+    /// nothing but read, and other clients have reads to go ahead of with it. True if it is kept.
+    #[inline]
+    fn keep(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<bool, Stop> {
+        let Some(worker) = &self.worker else {
+            return Ok(false);
+        };
+        let Operation::Get { table, .. } = &self.operations[operation.0] else {
+            return Ok(false);
+        };
+        if !matches!(self.shape, Shape::Single | Shape::ReadOnly) || !worker.is_crowd() {
+            return Ok(false);
+        }
+        if self.waiting == self.questions.len() {
+            self.questions.push(Question {
+                operation,
+                sought: Sought::default(),
+                place: 0,
+            });
+        }
+        let question = &mut self.questions[self.waiting];
+        let sought = self.client.seek(*table, values, &mut question.sought);
+        if let Err(error) = sought {
+            return Err(self.stopped(&error, Some(operation)));
+        }
+        question.operation = operation;
+        let table = &self.client.tables[*table].handle;
+        question.place = worker.add(table, &question.sought);
+        self.waiting += 1;
+        Ok(true)
+    }
+
+    /// Makes the reads that were kept.
+    #[inline]
+    fn answer_kept(&mut self) -> Result<(), Stop> {
+        let waiting = std::mem::take(&mut self.waiting);
+        for place in 0..waiting {
+            self.open(false)?;
+            let question = &mut self.questions[place];
+            let operation = question.operation;
+            if let Some(worker) = &self.worker {
+                worker.tell(question.place, &mut question.sought);
+            }
+            let Operation::Get { table, columns } = &self.operations[operation.0] else {
+                unreachable!("only reads by key are kept");
+            };
+            let answered = self.client.get_sought(*table, columns, &question.sought);
+            answered.map_err(|error| self.stopped(&error, Some(operation)))?;
+        }
+        Ok(())
     }
 
     /// The end that an error makes, in the operation that met it: the one under way, or if the data
@@ -138,12 +205,19 @@ impl<D: Disk> Session for EngineSession<D> {
             self.client.session.abort();
         }
         self.client.replies.clear();
+        self.waiting = 0;
         self.writes.clear();
         self.shape = shape;
     }
 
     #[inline]
     fn send(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        if self.keep(operation, values)? {
+            return Ok(());
+        }
+        if self.waiting > 0 {
+            self.answer_kept()?;
+        }
         let writes = self.operations[operation.0].writes();
         self.open(writes)?;
         if writes {
@@ -174,11 +248,18 @@ impl<D: Disk> Session for EngineSession<D> {
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
+        if self.waiting > 0 && self.client.replies.is_empty() {
+            next_pass().await;
+            self.answer_kept()?;
+        }
         self.client.replies.receive().ok_or_else(misused)
     }
 
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
+        if self.waiting > 0 {
+            self.answer_kept()?;
+        }
         if !self.client.session.is_open() {
             return Ok(());
         }
@@ -193,6 +274,7 @@ impl<D: Disk> Session for EngineSession<D> {
     async fn abort(&mut self) {
         self.client.session.abort();
         self.client.replies.clear();
+        self.waiting = 0;
     }
 
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {

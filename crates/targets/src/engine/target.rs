@@ -5,13 +5,12 @@ use super::place::Place;
 use super::session::{Begins, EngineSession};
 use super::settings::{LISTING, Settings, word_of};
 use super::store::{Ground, Store};
+use super::worker::EngineWorker;
 use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::path;
 use crate::url::Url;
-use std::cell::OnceCell;
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Capabilities, ClientModel, Evidence, Failure, FailureKind, Internal, Isolation, LogPlace, Plan,
@@ -121,29 +120,6 @@ impl<D: Ground> EngineTarget<D> {
     }
 }
 
-/// A worker's part: corks the log while its executor makes a pass. Where clients block their threads
-/// it does nothing.
-#[derive(Debug)]
-pub struct EngineWorker<D: Ground> {
-    cork: OnceCell<Rc<log::Worker<D>>>,
-}
-
-impl<D: Ground> syncline_contract::Worker for EngineWorker<D> {
-    #[inline]
-    fn pass_started(&self) {
-        if let Some(cork) = self.cork.get() {
-            cork.cork();
-        }
-    }
-
-    #[inline]
-    fn pass_ended(&self) {
-        if let Some(cork) = self.cork.get() {
-            cork.uncork();
-        }
-    }
-}
-
 impl<D: Ground> Target for EngineTarget<D> {
     type Session = EngineSession<D>;
     type Worker = EngineWorker<D>;
@@ -236,8 +212,7 @@ impl<D: Ground> Target for EngineTarget<D> {
     }
 
     fn worker(&self) -> TargetResult<EngineWorker<D>> {
-        let cork = OnceCell::new();
-        Ok(EngineWorker { cork })
+        Ok(EngineWorker::new())
     }
 
     async fn connect(
@@ -249,10 +224,8 @@ impl<D: Ground> Target for EngineTarget<D> {
             return Err(Failure::new(FailureKind::Limit, why));
         }
         self.with(|store| {
-            let cork = (self.settings.client == ClientModel::Futures).then(|| {
-                let cork = worker.cork.get_or_init(|| Rc::new(store.database.worker()));
-                Rc::clone(cork)
-            });
+            let is_future = self.settings.client == ClientModel::Futures;
+            let part = is_future.then(|| worker.part(&store.database));
             let operations = store.operations(plan);
             let (session, tables) = (store.database.session()?, Arc::clone(&store.tables));
             Ok(EngineSession::new(
@@ -260,7 +233,7 @@ impl<D: Ground> Target for EngineTarget<D> {
                 tables,
                 operations,
                 self.begins(),
-                cork,
+                part,
             ))
         })
     }

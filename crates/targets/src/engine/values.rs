@@ -1,5 +1,6 @@
 //! Values from the contract to the engine and back. They are the same, but each room has its own type.
 
+use super::prepared::Columns;
 use syncline_contract::{Decimal, Kind, Rows, Value};
 use syncline_engine as engine;
 use syncline_engine::Row;
@@ -50,8 +51,14 @@ pub(super) fn found(value: engine::Value<'_>) -> Value<'_> {
 
 /// Adds the columns of a row to an answer.
 #[inline]
-pub(super) fn answer(rows: &mut Rows, row: Row<'_>, columns: &[usize]) -> engine::Result<()> {
-    for column in columns {
+pub(super) fn answer(rows: &mut Rows, row: Row<'_>, columns: &Columns) -> engine::Result<()> {
+    if let Some(run) = columns.run
+        && let Some(texts) = row.texts(run)?
+    {
+        rows.push_texts(texts.text(), texts.ends());
+        return Ok(());
+    }
+    for column in &columns.list {
         rows.push(found(row.value(*column)?));
     }
     Ok(())

@@ -25,6 +25,31 @@ impl Tree {
         self.view_by(buffer, choose, |leaf| leaf.covers(key), look)
     }
 
+    /// The same, at first at the page that a hint names (see `scout`), right or not.
+    #[inline]
+    pub(crate) fn view_at<R>(
+        &self,
+        buffer: &Buffer,
+        hint: Option<PageId>,
+        key: &[u8],
+        look: impl FnOnce(&Leaf, PageId) -> R,
+    ) -> Result<R, Miss> {
+        if let Some(page) = hint
+            && !self.is_dropped()
+        {
+            let guard = crossbeam_epoch::pin();
+            if let Some(frame) = buffer.find(page, &guard)?
+                && let Some(latch) = frame.leaf()
+            {
+                let leaf = latch.read();
+                if !leaf.is_gone() && leaf.tree() == self.id && leaf.covers(key) {
+                    return Ok(look(&leaf, page));
+                }
+            }
+        }
+        self.view(buffer, key, look)
+    }
+
     /// Looks at the leaf that holds the greatest keys below `key`; without a key at the last leaf.
     /// The leaf may have no such key: then go on with its lower fence, which is empty at the end.
     #[inline]

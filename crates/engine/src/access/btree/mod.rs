@@ -28,6 +28,7 @@ mod descend;
 mod drop;
 pub(crate) mod overflow;
 mod renew;
+pub(crate) mod scout;
 mod split;
 #[cfg(test)]
 mod tests;

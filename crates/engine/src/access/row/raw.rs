@@ -103,6 +103,18 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// Where in the row the bytes of neighbouring variable columns lie, as a whole.
+    #[inline]
+    pub(crate) fn run(&self, first: u16, count: u16) -> Result<Range<usize>, Malformed> {
+        let start = self.variable(first)?.start;
+        let end = self.variable(first + count - 1)?.end;
+        if start <= end {
+            Ok(start..end)
+        } else {
+            Err(Malformed("a column of a row ends outside of it"))
+        }
+    }
+
     /// The stored end of a variable column that is not the last.
     #[inline]
     pub(crate) fn end(&self, ordinal: u16) -> usize {

@@ -9,7 +9,7 @@ use crate::access::schema::{Place, Schema, Value};
 pub(crate) struct RowView<'a> {
     schema: &'a Schema,
     key: KeyView<'a>,
-    raw: Raw<'a>,
+    pub(super) raw: Raw<'a>,
 }
 
 impl<'a> RowView<'a> {

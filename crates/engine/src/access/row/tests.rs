@@ -43,9 +43,76 @@ fn rows_of_any_version_are_read_by_the_newest() {
                 let expected = expected(&schema, &cells, column);
                 assert!(same(found, expected), "{column}: {found:?} {expected:?}");
             }
+            texts_are_the_values(&schema, &view);
             schema = random::grown(&mut rng, &schema);
         }
     }
+}
+
+/// Every run of neighbouring texts says what the columns say one by one.
+fn texts_are_the_values(schema: &Schema, view: &RowView<'_>) {
+    let count = schema.columns().len();
+    for (first, end) in
+        (0..count).flat_map(|first| (first + 1..=count).map(move |end| (first, end)))
+    {
+        let columns: Vec<usize> = (first..end).collect();
+        let Some(run) = schema.text_run(&columns) else {
+            continue;
+        };
+        let Some(texts) = view.texts(run).expect("the row is whole") else {
+            let is_younger = |column: &usize| schema.columns()[*column].since > view.raw.version;
+            assert!(columns.iter().any(is_younger), "the row has them all");
+            continue;
+        };
+        let mut start = 0;
+        for (column, end) in columns.iter().zip(texts.ends()) {
+            let text = Value::Text(&texts.text()[start..end]);
+            assert!(same(
+                text,
+                view.value(*column).expect("the column is whole")
+            ));
+            start = end;
+        }
+        assert_eq!(start, texts.text().len());
+    }
+}
+
+#[test]
+fn neighbouring_texts_are_a_run_and_others_are_not() {
+    let schema = Schema::table("t").column("id", Kind::Int).key(["id"]);
+    let schema = schema
+        .column("a", Kind::Text)
+        .column("n", Kind::Int)
+        .column("b", Kind::Text)
+        .column("c", Kind::Bytes)
+        .nullable("d", Kind::Text)
+        .build()
+        .unwrap();
+    let is_run = |columns: &[usize]| schema.text_run(columns).is_some();
+    assert!(is_run(&[1, 3]), "what lies between has eight bytes");
+    assert!(!is_run(&[]) && !is_run(&[1]) && !is_run(&[3, 1]));
+    assert!(!is_run(&[3, 4]) && !is_run(&[0, 1]) && !is_run(&[3, 5]));
+    let values = [
+        Value::Int(1),
+        Value::Text("søk"),
+        Value::Int(2),
+        Value::Text(""),
+        Value::Bytes(&[]),
+        Value::Null,
+    ];
+    let (mut key, mut row, mut plain) = (Vec::new(), Vec::new(), Vec::new());
+    encode(&schema, &values, &mut key, &mut row).unwrap();
+    let run = schema.text_run(&[1, 3]).unwrap();
+    let texts = |row: &[u8], plain: &mut Vec<u8>| {
+        let view = RowView::open(&schema, &key, row, plain).unwrap();
+        let texts = view.texts(run);
+        texts.map(|texts| texts.map(|texts| texts.ends().collect::<Vec<_>>()))
+    };
+    assert_eq!(texts(&row, &mut plain), Ok(Some(vec![4, 4])));
+    // The first text's end, moved into its second character.
+    let at = row.len() - "søk".len() - 6;
+    row[at] = 2;
+    assert!(texts(&row, &mut plain).is_err());
 }
 
 #[test]
@@ -128,6 +195,9 @@ fn no_bytes_make_reading_a_row_panic() {
             continue;
         };
         let read = (0..schema.columns().len()).all(|column| view.value(column).is_ok());
+        if read {
+            texts_are_the_values(&schema, &view);
+        }
         match view.check() {
             Ok(()) => whole += 1,
             Err(_) => refused += 1,

@@ -3,6 +3,7 @@
 use super::counter;
 use crate::buffer::Word;
 use crate::buffer::page::{self, HEADER_BYTES, u16_at, u32_at, u64_at};
+use crate::buffer::prefetch::prefetch;
 use crate::ids::{PageId, TreeId};
 use crate::plant::{Plant, planted};
 use std::cmp::Ordering;
@@ -136,6 +137,24 @@ impl Leaf {
         let end = end.min(HEADER_BYTES + WARM_BYTES);
         let lines = self.bytes[..end].iter().step_by(LINE_BYTES);
         std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
+    }
+
+    /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
+    /// as rows of this leaf are on the average. Looks at no row.
+    #[inline]
+    pub(crate) fn ask_for_row(&self, key: &[u8]) {
+        let Some(suffix) = key.strip_prefix(self.prefix()) else {
+            return;
+        };
+        let head = head_of(suffix);
+        let slot = (self.heads()).partition_point(|other| u32::from_le_bytes(*other) < head);
+        if slot == self.count() {
+            return;
+        }
+        let lowest = usize::from(u16_at(&self.bytes, HEAP_AT));
+        let rows = self.bytes.len().saturating_sub(lowest);
+        let row = self.bytes.as_ptr().addr() + self.row(slot);
+        prefetch(row, ROW_BYTES + rows / self.count());
     }
 
     /// True if the key lies between the fences.

@@ -1,0 +1,112 @@
+//! Neighbouring text columns read at once: one look at their bytes in place of one for each.
+//!
+//! Invariant: the ends of [`Texts`] ascend and lie between characters of its text, whatever bytes the
+//! row held; else there is no [`Texts`].
+
+use super::raw::Raw;
+use super::read::RowView;
+use crate::access::key::Malformed;
+use crate::access::schema::{Kind, Place, Schema};
+
+/// Text columns that are never null and follow one another in every row that has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextRun {
+    first: u16,
+    count: u16,
+    /// Rows of an older version lack some of them.
+    since: u16,
+}
+
+/// The texts of a row's [`TextRun`], back to back.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    text: &'a str,
+    raw: Raw<'a>,
+    run: TextRun,
+    /// Where the ends of columns count from, and where the text begins.
+    start: usize,
+}
+
+impl Schema {
+    /// These columns as a run, if they are one: two or more texts that are never null, and neighbours
+    /// in this order among the columns of changing length.
+    pub fn text_run(&self, columns: &[usize]) -> Option<TextRun> {
+        let first = self.text_ordinal(*columns.first()?)?;
+        let is_next = |(place, column): (usize, &usize)| {
+            self.text_ordinal(*column) == Some(first + place as u16)
+        };
+        let is_run = columns.len() > 1 && columns.iter().enumerate().all(is_next);
+        let since = columns.iter().map(|column| self.columns()[*column].since);
+        is_run.then(|| TextRun {
+            first,
+            count: columns.len() as u16,
+            since: since.max().unwrap_or(1),
+        })
+    }
+
+    /// The column's place among those of changing length, if it is a text that is never null.
+    fn text_ordinal(&self, column: usize) -> Option<u16> {
+        match self.place(column) {
+            Place::Variable {
+                ordinal,
+                null_bit: None,
+            } if self.columns()[column].kind == Kind::Text => Some(ordinal),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> RowView<'a> {
+    /// The texts of a run; none if the row is older than one of the columns.
+    #[inline]
+    pub(crate) fn texts(&self, run: TextRun) -> Result<Option<Texts<'a>>, Malformed> {
+        if self.raw.version < run.since {
+            return Ok(None);
+        }
+        let bytes = self.raw.run(run.first, run.count)?;
+        let text = str::from_utf8(&self.raw.bytes[bytes.clone()]);
+        let texts = Texts {
+            text: text.map_err(|_| Malformed("text in a row is not UTF-8"))?,
+            raw: self.raw,
+            run,
+            start: bytes.start,
+        };
+        texts.check()?;
+        Ok(Some(texts))
+    }
+}
+
+impl<'a> Texts<'a> {
+    /// All of them, back to back.
+    #[inline]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Where in it each of them ends.
+    #[inline]
+    pub fn ends(&self) -> impl ExactSizeIterator<Item = usize> {
+        let base = self.raw.layout.bytes_start(self.raw.wide);
+        let (raw, run, start, whole) = (self.raw, self.run, self.start, self.text.len());
+        (1..=run.count).map(move |place| {
+            if place == run.count {
+                whole
+            } else {
+                // Below the start if the row is damaged: that wraps, and `check` refuses it.
+                (base + raw.end(run.first + place - 1)).wrapping_sub(start)
+            }
+        })
+    }
+
+    #[inline]
+    fn check(&self) -> Result<(), Malformed> {
+        let mut before = 0;
+        for end in self.ends() {
+            if end < before || !self.text.is_char_boundary(end) {
+                return Err(Malformed("a text of a row ends where no character does"));
+            }
+            before = end;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,24 @@
+//! Asking the processor for memory that will be read soon, so that several waits become one.
+//!
+//! What stands at the address is not looked at: it may have been freed, or never have been memory.
+
+#![allow(
+    unsafe_code,
+    reason = "the instruction takes any address and reads nothing that the program could see"
+)]
+
+const LINE_BYTES: usize = 64;
+
+/// Asks for the lines of so many bytes from that address on.
+#[inline]
+pub(super) fn prefetch(address: usize, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..bytes).step_by(LINE_BYTES) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let line = std::ptr::without_provenance(address.wrapping_add(offset));
+        // SAFETY: a prefetch reads nothing and never faults, at any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::hint::black_box((address, bytes, LINE_BYTES));
+}

@@ -1,0 +1,104 @@
+//! A worker's part of the engine: corks the log while its executor makes a pass, and goes ahead of the
+//! reads that its clients have asked for when the pass ends, so that they wait for memory together.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+use syncline_disk::Disk;
+use syncline_engine::log;
+use syncline_engine::{Database, Scout, Sought, Table};
+
+/// So many clients of a worker must there be for their reads to wait for one another: fewer gain less
+/// from going ahead together than the turn costs that they give away for it.
+const CROWD: usize = 4;
+
+/// A worker's part. Where clients block their threads it does nothing.
+#[derive(Debug)]
+pub struct EngineWorker<D: Disk> {
+    part: OnceCell<Rc<Part<D>>>,
+}
+
+/// What the clients of a worker share.
+#[derive(Debug)]
+pub(super) struct Part<D: Disk> {
+    pub(super) log: log::Worker<D>,
+    scout: RefCell<Scout<D>>,
+    /// Rows are sought in this pass.
+    has_sought: Cell<bool>,
+}
+
+impl<D: Disk> EngineWorker<D> {
+    pub(super) fn new() -> EngineWorker<D> {
+        EngineWorker {
+            part: OnceCell::new(),
+        }
+    }
+
+    /// The part of a worker whose clients are futures.
+    pub(super) fn part(&self, database: &Database<D>) -> Rc<Part<D>> {
+        let part = self.part.get_or_init(|| {
+            Rc::new(Part {
+                log: database.worker(),
+                scout: RefCell::new(database.scout()),
+                has_sought: Cell::new(false),
+            })
+        });
+        Rc::clone(part)
+    }
+}
+
+impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
+    #[inline]
+    fn pass_started(&self) {
+        if let Some(part) = self.part.get() {
+            part.log.cork();
+        }
+    }
+
+    #[inline]
+    fn pass_ended(&self) {
+        if let Some(part) = self.part.get() {
+            part.log.uncork();
+            if part.has_sought.replace(false) {
+                part.scout.borrow_mut().go();
+            }
+        }
+    }
+}
+
+impl<D: Disk> Part<D> {
+    /// True if there are clients enough on the worker for reads to go ahead together.
+    #[inline]
+    pub(super) fn is_crowd(self: &Rc<Part<D>>) -> bool {
+        Rc::strong_count(self) > CROWD
+    }
+
+    /// Makes a sought row known; answers its place, for [`Part::tell`] in the next pass.
+    #[inline]
+    pub(super) fn add(&self, table: &Table, sought: &Sought) -> usize {
+        self.has_sought.set(true);
+        self.scout.borrow_mut().add(table, sought)
+    }
+
+    /// Hands over what was learned of the row when the pass ended.
+    #[inline]
+    pub(super) fn tell(&self, place: usize, sought: &mut Sought) {
+        self.scout.borrow().tell(place, sought);
+    }
+}
+
+/// Gives the turn away until the executor's next pass.
+#[inline]
+pub(super) async fn next_pass() {
+    let mut given = false;
+    poll_fn(|context| {
+        if given {
+            return Poll::Ready(());
+        }
+        given = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
