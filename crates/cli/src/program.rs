@@ -11,7 +11,7 @@ use syncline_contract::Target;
 
 /// The program `syncline` with its built-in targets.
 pub fn main() -> ExitCode {
-    end(perform(args::parse(), &BuiltIn))
+    story(&BuiltIn)
 }
 
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
@@ -21,13 +21,18 @@ pub fn main() -> ExitCode {
     reason = "the store ends with the program"
 )]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
-    end(perform(
-        args::parse(),
-        &WithOwn {
-            name,
-            store: &store,
-        },
-    ))
+    story(&WithOwn {
+        name,
+        store: &store,
+    })
+}
+
+/// A child of a verification speaks to its parent only, and ends as that wants it.
+fn story<S: Shelf>(shelf: &S) -> ExitCode {
+    match args::parse() {
+        Verb::VerifyChild => syncline_verify::durability::child(),
+        verb => end(perform(verb, shelf)),
+    }
 }
 
 fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
@@ -41,6 +46,8 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
             args,
         } => commands::run(&workload, &options, &args, shelf),
         Verb::RunAgain(args) => commands::run_again(&args, shelf),
+        Verb::Verify(args) => commands::verify(&args),
+        Verb::VerifyChild => unreachable!("a child has its own end"),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),

@@ -10,6 +10,7 @@ mod survey;
 mod sweep;
 mod value;
 mod verb;
+mod verify;
 mod ycsb;
 
 pub(crate) use compare::CompareArgs;
@@ -21,4 +22,5 @@ pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
+pub(crate) use verify::{DurabilityArgs, VerifyArgs, VerifyVerb};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

@@ -15,6 +15,7 @@ mod series;
 mod show;
 mod survey;
 mod survey_stores;
+mod verify;
 
 pub(crate) use compare::compare;
 pub(crate) use like::run_again;
@@ -25,3 +26,4 @@ pub(crate) use probe::probe;
 pub(crate) use run::{run, run_with};
 pub(crate) use show::show;
 pub(crate) use survey::survey;
+pub(crate) use verify::{CHILD, verify};

@@ -79,14 +79,13 @@ impl Machine {
                 node,
                 offset,
                 bytes,
-                synced,
             } => {
                 let (offset, bytes) = (*offset, bytes.clone());
                 self.change(*node, Change::Write { offset, bytes });
-                if *synced {
-                    self.file(*node).sync_newest()?;
-                    self.names.sync_file(*node);
-                }
+            }
+            Step::SyncWritten(node) => {
+                self.file(*node).sync_newest()?;
+                self.names.sync_file(*node);
             }
             Step::Zeros { node, offset, len } => {
                 let (offset, len) = (*offset, *len);

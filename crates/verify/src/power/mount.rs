@@ -103,6 +103,11 @@ impl Mount {
         self.pass.switch().steps()
     }
 
+    /// How many acknowledgements were recorded so far.
+    pub fn acknowledgements(&self) -> u64 {
+        self.pass.switch().acknowledgements()
+    }
+
     /// True once the power is off, by [`Mount::cut`] or because the recording is full.
     pub fn is_off(&self) -> bool {
         self.pass.switch().is_off()

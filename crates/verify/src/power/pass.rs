@@ -232,8 +232,10 @@ impl Pass {
             node,
             offset,
             bytes: bytes.into(),
-            synced: synced && !failed,
         });
+        if synced && !failed {
+            switch.record(Step::SyncWritten(node));
+        }
         if failed {
             switch.record(Step::SyncFailed(node));
             return Err(Errno::IO.into());

@@ -79,9 +79,9 @@ pub enum Step {
         offset: u64,
         /// The bytes.
         bytes: Arc<[u8]>,
-        /// True if the write was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`).
-        synced: bool,
     },
+    /// The write before was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`), and has answered.
+    SyncWritten(Node),
     /// Zeros over a range that stays within the file.
     Zeros {
         /// The file.

@@ -24,6 +24,7 @@ pub(super) struct Switch {
     steps: Vec<Step>,
     bytes: u64,
     bytes_max: u64,
+    acknowledgements: u64,
     open: BTreeMap<u64, Open>,
     next: u64,
 }
@@ -53,6 +54,7 @@ impl Switch {
             steps: Vec::new(),
             bytes: 0,
             bytes_max,
+            acknowledgements: 0,
             open: BTreeMap::new(),
             next: 1,
         }
@@ -70,6 +72,7 @@ impl Switch {
         if let Step::Write { bytes, .. } = &step {
             self.bytes += bytes.len() as u64;
         }
+        self.acknowledgements += u64::from(matches!(step, Step::Acknowledged(_)));
         self.steps.push(step);
         if self.bytes > self.bytes_max {
             self.is_off = true;
@@ -86,6 +89,10 @@ impl Switch {
 
     pub(super) fn steps(&self) -> usize {
         self.steps.len()
+    }
+
+    pub(super) fn acknowledgements(&self) -> u64 {
+        self.acknowledgements
     }
 
     /// The steps, which are taken out.

@@ -92,7 +92,6 @@ impl Both {
                     node,
                     offset: offset as u64,
                     bytes: bytes.into(),
-                    synced: false,
                 });
             }
             6 | 7 => {
@@ -218,7 +217,6 @@ impl OneFile {
                     node: FILE,
                     offset: offset as u64,
                     bytes: bytes.into(),
-                    synced: false,
                 };
                 self.machine.step(&write).unwrap();
             }
@@ -306,7 +304,6 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
         node: FILE,
         offset,
         bytes: vec![byte; 1000].into(),
-        synced: false,
     };
     for step in [
         write(0, 1),
@@ -333,19 +330,19 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
 #[test]
 fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
     let mut file = OneFile::new(MODELS[0]);
-    let write = |offset, byte: u8, synced| Step::Write {
+    let write = |offset, byte: u8| Step::Write {
         node: FILE,
         offset,
         bytes: vec![byte; 4096].into(),
-        synced,
     };
     for step in [
-        write(0, 1, false),
-        write(8192, 1, false),
+        write(0, 1),
+        write(8192, 1),
         Step::Sync(FILE),
-        write(0, 2, false),
-        write(8192, 2, true),
-        write(8192, 3, false),
+        write(0, 2),
+        write(8192, 2),
+        Step::SyncWritten(FILE),
+        write(8192, 3),
     ] {
         file.machine.step(&step).unwrap();
     }
@@ -364,7 +361,6 @@ fn a_new_length_may_come_without_its_bytes_only_under_the_strict_model() {
                 node: FILE,
                 offset: 0,
                 bytes: vec![7; 16_384].into(),
-                synced: false,
             };
             file.machine.step(&write).unwrap();
             let image = file.image(Loss::Torn {
@@ -393,7 +389,6 @@ fn an_image_is_written_with_its_names_modes_and_bytes() {
             node: old,
             offset: 4090,
             bytes: vec![6; 20].into(),
-            synced: false,
         },
         Step::SetLen(old, 9000),
         Step::Link(old, (Node::ROOT, "second".into())),
