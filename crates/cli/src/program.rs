@@ -14,7 +14,7 @@ use syncline_contract::Target;
 /// The program `syncline` with its built-in targets.
 pub fn main() -> ExitCode {
     secrets::hide();
-    end(perform(args::parse(), &BuiltIn::default()))
+    story(&BuiltIn::default())
 }
 
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
@@ -25,14 +25,19 @@ pub fn main() -> ExitCode {
 )]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
     secrets::hide();
-    end(perform(
-        args::parse(),
-        &WithOwn {
-            name,
-            store: &store,
-            privates: Privates::default(),
-        },
-    ))
+    story(&WithOwn {
+        name,
+        store: &store,
+        privates: Privates::default(),
+    })
+}
+
+/// A child of a verification speaks to its parent only, and ends as that wants it.
+fn story<S: Shelf>(shelf: &S) -> ExitCode {
+    match args::parse() {
+        Verb::VerifyChild => syncline_verify::durability::child(),
+        verb => end(perform(verb, shelf)),
+    }
 }
 
 fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
@@ -46,6 +51,8 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
             args,
         } => commands::run(&workload, &options, &args, shelf),
         Verb::RunAgain(args) => commands::run_again(&args, shelf),
+        Verb::Verify(args) => commands::verify(&args),
+        Verb::VerifyChild => unreachable!("a child has its own end"),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),

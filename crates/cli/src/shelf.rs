@@ -197,6 +197,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         }
     }
 
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        match self {
+            OneOf::Own(target) => target.self_check().await,
+            OneOf::BuiltIn(target) => target.self_check().await,
+        }
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         match self {
             OneOf::Own(target) => target.evidence().await,

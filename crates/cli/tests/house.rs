@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which room may import which. `verify` and `server` are not built yet; their rows come with them.
+/// Which room may import which. `server` is not built yet; its row comes with it.
 const DOORS: &[(&str, &[&str])] = &[
     ("metering", &[]),
     ("disk", &[]),
@@ -18,6 +18,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ("workloads", &["contract"]),
     ("probe", &["disk", "metering", "meters"]),
     ("runner", &["contract", "metering", "meters"]),
+    (
+        "verify",
+        &["contract", "disk", "metering", "runner", "targets"],
+    ),
     ("report", &["metering", "probe", "runner"]),
     (
         "cli",
@@ -31,6 +35,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "report",
             "runner",
             "targets",
+            "verify",
             "workloads",
         ],
     ),

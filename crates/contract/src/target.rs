@@ -208,6 +208,12 @@ pub trait Target: Sync {
         Err(Failure::new(FailureKind::Limit, what))
     }
 
+    /// What the store's own check of its files finds wrong, a sentence each; nothing if they are whole.
+    /// None where it offers no such check. Asked of an open store in which nothing runs.
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        Ok(None)
+    }
+
     /// What it says of itself, after [`Target::create`].
     async fn evidence(&self) -> TargetResult<Evidence>;
 

@@ -1,7 +1,9 @@
 //! Planted bugs: mistakes that the simulation must find, each within its seed budget.
 //!
-//! They exist in the crate's own tests only. Elsewhere [`planted`] is the constant `false`, and the
-//! compiler removes what hangs on it.
+//! They exist in the crate's own tests, where each is planted for one thread, and under the feature
+//! `plants`, where the environment variable `SYNCLINE_PLANT` names one for the whole process, so that
+//! `syncline-verify` can be tested on it. Elsewhere [`planted`] is the constant `false`, and the compiler
+//! removes what hangs on it.
 
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +133,16 @@ pub(crate) enum Plant {
 pub(crate) use switch::{planted, with};
 
 /// True if that bug is planted.
-#[cfg(not(test))]
+#[cfg(all(not(test), feature = "plants"))]
+pub(crate) fn planted(plant: Plant) -> bool {
+    static NAME: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    let name = NAME.get_or_init(|| std::env::var("SYNCLINE_PLANT").ok());
+    name.as_ref()
+        .is_some_and(|name| *name == format!("{plant:?}"))
+}
+
+/// True if that bug is planted.
+#[cfg(all(not(test), not(feature = "plants")))]
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "it is the constant false")]
 pub(crate) fn planted(_plant: Plant) -> bool {

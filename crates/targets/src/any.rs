@@ -117,6 +117,10 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.keep().await,)* }
             }
 
+            async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.self_check().await,)* }
+            }
+
             async fn create(&self, plan: &Plan) -> TargetResult<()> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.create(plan).await,)* }
             }

@@ -81,6 +81,22 @@ impl Directory {
         self.delete_store()
     }
 
+    /// Takes the directory with what stands in it; `false` if it is not there.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn adopt(&self) -> io::Result<bool> {
+        let mut claimed = self.claimed();
+        if claimed.is_none() && self.path.exists() {
+            *claimed = Some(self.take()?);
+        }
+        Ok(claimed.is_some())
+    }
+
+    /// Leaves the directory, with its mark, to whoever opens it next.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn let_go(&self) {
+        *self.claimed() = None;
+    }
+
     /// Syncs the names of what was made, so that a store that syncs its files only is found again.
     pub(crate) fn sync_names(&self) -> io::Result<()> {
         for directory in [&self.path, self.parent()] {

@@ -43,6 +43,27 @@ impl<T> Home<T> {
         }
     }
 
+    /// Takes the directory as it is and opens what `open` finds in it; `false` if there is nothing.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn reopen(&self, open: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<bool> {
+        let mut opened = self.opening();
+        *opened = None;
+        if self.directory.adopt()? {
+            *opened = open().inspect_err(|_| self.directory.let_go())?;
+        }
+        if opened.is_none() {
+            self.directory.let_go();
+        }
+        Ok(opened.is_some())
+    }
+
+    /// Closes the store and leaves its directory as it is.
+    #[cfg(feature = "rocksdb")]
+    pub(crate) fn keep(&self) {
+        *self.opening() = None;
+        self.directory.let_go();
+    }
+
     /// Closes the store and removes what stands in its directory.
     pub(crate) fn remove(&self) -> io::Result<()> {
         *self.opening() = None;

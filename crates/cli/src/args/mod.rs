@@ -13,6 +13,7 @@ mod sweep;
 mod sysbench;
 mod value;
 mod verb;
+mod verify;
 mod ycsb;
 
 pub(crate) use compare::CompareArgs;
@@ -27,4 +28,5 @@ pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use sysbench::SysbenchArgs;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
+pub(crate) use verify::{DurabilityArgs, VerifyArgs, VerifyVerb};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

@@ -2,7 +2,7 @@
 
 use super::{
     CleanArgs, CompareArgs, LikeArgs, ListArgs, ModelArgs, ObserveArgs, PgbenchArgs, PrivateArgs,
-    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, YcsbArgs,
+    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, VerifyArgs, YcsbArgs,
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -29,6 +29,8 @@ pub(crate) enum Verb {
         args: RunArgs,
     },
     RunAgain(LikeArgs),
+    Verify(VerifyArgs),
+    VerifyChild,
     Show(ShowArgs),
     Compare(CompareArgs),
     List(ListArgs),
@@ -62,6 +64,8 @@ pub(crate) fn command() -> Command {
         .subcommand(ProbeArgs::augment_args(Command::new("probe")))
         .subcommand(ModelArgs::augment_args(Command::new("model")))
         .subcommand(run())
+        .subcommand(VerifyArgs::augment_args(Command::new("verify")))
+        .subcommand(Command::new(crate::commands::CHILD).hide(true))
         .subcommand(ShowArgs::augment_args(Command::new("show")))
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
@@ -116,6 +120,8 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "probe" => Verb::Probe(ProbeArgs::from_arg_matches(matches)?),
         "model" => Verb::Model(ModelArgs::from_arg_matches(matches)?),
         "run" => run_of(matches)?,
+        "verify" => Verb::Verify(VerifyArgs::from_arg_matches(matches)?),
+        crate::commands::CHILD => Verb::VerifyChild,
         "show" => Verb::Show(ShowArgs::from_arg_matches(matches)?),
         "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),

@@ -20,6 +20,7 @@ mod series;
 mod show;
 mod survey;
 mod survey_stores;
+mod verify;
 
 pub(crate) use clean::clean;
 pub(crate) use compare::compare;
@@ -33,3 +34,4 @@ pub(crate) use probe::probe;
 pub(crate) use run::{run, run_with};
 pub(crate) use show::show;
 pub(crate) use survey::survey;
+pub(crate) use verify::{CHILD, verify};

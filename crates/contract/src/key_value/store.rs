@@ -62,6 +62,22 @@ pub trait KeyValue: Send + Sync {
     /// Makes an empty store; refuses what is there already. If it fails it leaves nothing behind.
     fn create(&self) -> io::Result<()>;
 
+    /// True if [`KeyValue::reopen`] works.
+    fn reopens(&self) -> bool {
+        false
+    }
+
+    /// Opens the store as an earlier process has left it, recovered as it recovers itself; `false` if
+    /// there is none.
+    fn reopen(&self) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Closes the store and leaves it where it is.
+    fn keep(&self) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Removes what [`KeyValue::create`] made; called once for each `create` that succeeded.
     fn remove(&self) -> io::Result<()>;
 

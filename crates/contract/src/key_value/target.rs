@@ -16,6 +16,7 @@ use crate::operation::Action;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::rows::Replies;
+use crate::schema::{KeyGivenBy, Table};
 use crate::target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult};
 use std::path;
 use std::sync::atomic::AtomicI64;
@@ -98,6 +99,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
             aggregates: scans,
             keys_by_server: true,
             loads: true,
+            reopens: self.shared.store.reopens(),
             ..Capabilities::least()
         }
     }
@@ -162,6 +164,30 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         created.map_err(|error| self.failure(&error, "make its store"))?;
         let ones = plan.tables().iter().map(|_| AtomicI64::new(1));
         *numbers = Some(ones.collect());
+        Ok(())
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        let mut numbers = self.numbers();
+        if plan.tables().iter().any(is_numbered) {
+            let what = "cannot be opened again with tables whose rows it has numbered";
+            return Err(refusal(format!("{} {what}", self.shared.name)));
+        }
+        let reopened = self.shared.store.reopen();
+        let there = reopened.map_err(|error| self.failure(&error, "open its store"))?;
+        if there {
+            let ones = plan.tables().iter().map(|_| AtomicI64::new(1));
+            *numbers = Some(ones.collect());
+        }
+        Ok(there)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        let mut numbers = self.numbers();
+        if numbers.take().is_some() {
+            let kept = self.shared.store.keep();
+            kept.map_err(|error| self.failure(&error, "close its store"))?;
+        }
         Ok(())
     }
 
@@ -243,6 +269,11 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         }
         Ok(())
     }
+}
+
+/// True if rows of the table are told apart by a number of ours, which no store keeps.
+fn is_numbered(table: &Table) -> bool {
+    table.key.is_empty() || table.key_given_by == KeyGivenBy::Server
 }
 
 /// What [`Plan::refusal`] cannot know: keys that change, and more tables than have numbers.

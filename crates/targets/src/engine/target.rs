@@ -200,6 +200,10 @@ impl<D: Ground> Target for EngineTarget<D> {
         Ok(())
     }
 
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        self.with(|store| store.database.verify().map(Some))
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         let in_force = |store: &Store<D>| match self.place {
             Some(_) => of_files(&store.database),

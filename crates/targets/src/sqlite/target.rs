@@ -143,6 +143,20 @@ impl Store {
         Err(Failure::new(FailureKind::Storage, what))
     }
 
+    fn self_check(&self) -> TargetResult<Vec<String>> {
+        let path = self.place.database();
+        let said = self.connection().and_then(|connection| {
+            let found = connection
+                .prepare("PRAGMA integrity_check")
+                .and_then(|mut statement| {
+                    let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+                    rows.collect::<rusqlite::Result<Vec<_>>>()
+                });
+            found.map_err(|error| outside(&error, "check", path))
+        })?;
+        Ok(said.into_iter().filter(|line| line != "ok").collect())
+    }
+
     fn evidence(&self) -> TargetResult<Evidence> {
         let path = self.place.database();
         let connection = self.connection()?;
@@ -298,6 +312,10 @@ impl Target for Sqlite {
         self.store.place.let_go()
     }
 
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        self.store.self_check().map(Some)
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         self.store.evidence()
     }
@@ -342,6 +360,10 @@ impl Target for SqliteQueue {
 
     async fn keep(&self) -> TargetResult<()> {
         self.store.place.let_go()
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        self.store.self_check().map(Some)
     }
 
     async fn evidence(&self) -> TargetResult<Evidence> {

@@ -1,0 +1,84 @@
+//! `syncline verify`: does a store keep its promises?
+
+use super::value;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Test whether what was acknowledged is still there.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'engine?durability=full' --images 1000",
+    disable_help_subcommand = true
+)]
+pub(crate) struct VerifyArgs {
+    #[command(subcommand)]
+    pub(crate) verb: VerifyVerb,
+}
+
+/// What is verified.
+#[derive(Subcommand, Debug)]
+pub(crate) enum VerifyVerb {
+    /// Kill a private store, take its power away, let faults strike; then look what is left
+    Durability(DurabilityArgs),
+}
+
+/// Options of `verify durability`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability --again syncline-kept/image-1",
+    after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
+)]
+pub(crate) struct DurabilityArgs {
+    /// A store with its options, as sqlite or 'engine?durability=full'; a private one is made
+    #[arg(value_name = "TARGET", required_unless_present = "again")]
+    pub(crate) target: Option<String>,
+
+    /// Crash images of the setting, built from one recording
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "200")]
+    pub(crate) images: usize,
+
+    /// Crash images of each control: a setting that must lose, and others whose behaviour is known
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "40")]
+    pub(crate) control_images: usize,
+
+    /// Processes killed in mid-load
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) kills: u64,
+
+    /// How long each load runs before the power goes
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "1s")]
+    pub(crate) load: Duration,
+
+    /// Judge the setting as one that must hold, whatever it promises: failing images are kept
+    #[arg(long)]
+    pub(crate) must_hold: bool,
+
+    /// Leave the live faults out: I/O errors, a full disk, failed and slow syncs, flipped bits
+    #[arg(long)]
+    pub(crate) no_faults: bool,
+
+    /// Where cuts and losses are drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Where stores and images stand meanwhile; a directory in memory is quickest
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// Where failing images are kept
+    #[arg(long, value_name = "DIR", default_value = "syncline-kept")]
+    pub(crate) keep: PathBuf,
+
+    /// Look at a kept image again, in place of anything else
+    #[arg(long, value_name = "IMAGE", conflicts_with = "target")]
+    pub(crate) again: Option<PathBuf>,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,122 @@
+//! `syncline verify`: a finding, its record, and its sentences.
+
+use super::facts;
+use crate::args::{DurabilityArgs, VerifyArgs, VerifyVerb};
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::{interrupt, terminal};
+use std::fs;
+use std::path::{Path, PathBuf};
+use syncline_verify::durability::{self, Class, Finding, Program, Request};
+
+/// The argument that tells this program to be a child of a verification.
+pub(crate) const CHILD: &str = "verify-child";
+
+/// Does what the verb says.
+pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
+    match &args.verb {
+        VerifyVerb::Durability(args) => durability(args),
+    }
+}
+
+fn durability(args: &DurabilityArgs) -> Outcome {
+    facts::must_be_directory(&args.dir)?;
+    let scratch = Scratch::new(&args.dir)?;
+    let program = Program::this(CHILD)?;
+    if let Some(image) = &args.again {
+        return again(image, &program, &scratch);
+    }
+    let (store, options) = durability::parse(args.target.as_deref().unwrap_or_default())?;
+    let request = Request {
+        store,
+        options,
+        images: args.images as u64,
+        control_images: args.control_images as u64,
+        kills: args.kills,
+        load: args.load,
+        must_hold: args.must_hold,
+        faults: !args.no_faults,
+        seed: args.seed,
+        scratch: scratch.0.clone(),
+        keep: args.keep.clone(),
+    };
+    let bar = terminal::Progress::new(args.images as u64);
+    let progress = |what: &str| bar.at(0, what);
+    let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
+    drop(bar);
+    let text = serde_json::to_string_pretty(&finding)? + "\n";
+    let file = write_record(&args.runs, "durability", &text)?;
+    if args.json {
+        terminal::print(&text)?;
+    } else {
+        terminal::print(&(finding.sentences().join("\n") + "\n"))?;
+    }
+    terminal::note(&format!("record: {}", file.display()));
+    Ok(verdict(&finding))
+}
+
+/// What a finding means for the exit code; the reason of anything but 0 is said on standard error.
+fn verdict(finding: &Finding) -> Verdict {
+    match &finding.verdict {
+        durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_) => {
+            Verdict::Holds
+        }
+        durability::Verdict::NotDurable(evidence) => {
+            terminal::error(&format!("not durable: {evidence}"));
+            Verdict::Broken
+        }
+        durability::Verdict::Unknown(reason) => {
+            terminal::error(&format!("unknown: {reason}"));
+            Verdict::Partial
+        }
+    }
+}
+
+fn again(image: &Path, program: &Program, scratch: &Scratch) -> Outcome {
+    let (case, now) = durability::look_again(image, program, &scratch.0)?;
+    terminal::print(&format!(
+        "{}?{}, {} acknowledged, power cut behind step {} with loss \"{}\".\nThen: {}: {}\nNow: {}: {}\n",
+        case.store,
+        case.options,
+        case.outcome.acknowledged,
+        case.cut.step,
+        case.cut.loss.word(),
+        case.outcome.class.words(),
+        case.outcome.what,
+        now.class.words(),
+        now.what,
+    ))?;
+    if now.class == Class::Ok {
+        return Ok(Verdict::Holds);
+    }
+    terminal::error(&format!("{}: {}", now.class.words(), now.what));
+    Ok(Verdict::Broken)
+}
+
+fn write_record(runs: &Path, kind: &str, text: &str) -> Result<PathBuf, CannotRun> {
+    fs::create_dir_all(runs)?;
+    let file = runs.join(format!("{}.json", facts::identity(kind, 0).id));
+    fs::write(&file, text)?;
+    Ok(file)
+}
+
+/// A folder that is removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(directory: &Path) -> Result<Scratch, CannotRun> {
+        let path = directory.join(format!("syncline-verify-{}", std::process::id()));
+        fs::create_dir(&path)?;
+        Ok(Scratch(path.canonicalize()?))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            let path = self.0.display();
+            terminal::warn(&format!(
+                "{path} could not be removed ({error}); remove it yourself"
+            ));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What differs between stores, as far as their durability is tested.
+//!
+//! An acknowledgement is the success of COMMIT itself, for every store.
+
+use crate::error::Result;
+use crate::power::Classify;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+/// What a setting is expected to do when the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expected {
+    /// Lose nothing that was acknowledged.
+    Hold,
+    /// Lose: a control. If it does not, the test was too weak to see a loss.
+    Lose,
+    /// Lose the latest, and keep whole transactions.
+    LoseLatest,
+}
+
+/// A setting of a store with what is expected of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The store's own words: "WAL, synchronous=NORMAL".
+    pub name: &'static str,
+    /// The options of its URL: "durability=os&synchronous=normal".
+    pub options: &'static str,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// A store that is running, or needs not be.
+pub trait Running: Debug + Send {
+    /// The URL by which it is reached.
+    fn url(&self) -> String;
+
+    /// Kills every process of the store at once.
+    fn kill(&mut self) -> Result<()>;
+}
+
+/// What verification must know of a store. A store is a directory, and may be a process beside.
+pub trait Adapter: Debug + Sync {
+    /// The name in URLs: "sqlite".
+    fn name(&self) -> &'static str;
+
+    /// The settings that are tested: one that must hold first, one that must lose, then others.
+    fn settings(&self) -> &'static [Setting];
+
+    /// Options that every URL gets, so that files are small and written often.
+    fn small(&self) -> &'static str;
+
+    /// What a file is, by its path below the store's directory.
+    fn classify(&self) -> Classify;
+
+    /// Starts the store in a directory that is empty, holds what [`Task::Prepare`](super::task::Task) or
+    /// an earlier process has left, or is a crash image. A store in the child's own process starts there.
+    fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>>;
+
+    /// Removes what a machine that boots again would not have: sockets, lock files with process numbers.
+    fn reboot(&self, _directory: &Path) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A store that runs in the process of whoever opens it.
+#[derive(Debug)]
+pub(super) struct Embedded(String);
+
+impl Embedded {
+    /// At a path below the store's directory; options are joined.
+    pub(super) fn at(name: &str, path: &Path, options: [&str; 2]) -> Box<dyn Running> {
+        let options: Vec<_> = options
+            .into_iter()
+            .filter(|text| !text.is_empty())
+            .collect();
+        let path = encoded(path);
+        Box::new(Embedded(format!("{name}:{path}?{}", options.join("&"))))
+    }
+}
+
+impl Running for Embedded {
+    fn url(&self) -> String {
+        self.0.clone()
+    }
+
+    fn kill(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A path as it stands in a URL.
+fn encoded(path: &Path) -> String {
+    let path: PathBuf = path.into();
+    let text = path.to_string_lossy();
+    text.replace('%', "%25")
+        .replace('?', "%3F")
+        .replace('&', "%26")
+}

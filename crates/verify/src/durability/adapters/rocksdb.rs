@@ -1,0 +1,55 @@
+//! RocksDB: logs, sorted tables, and a manifest that says which of them count.
+
+use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
+use crate::error::Result;
+use crate::power::{Class, Classify};
+use std::path::Path;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Rocksdb;
+
+impl Adapter for Rocksdb {
+    fn name(&self) -> &'static str {
+        "rocksdb"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[
+            Setting {
+                name: "sync=true",
+                options: "durability=data",
+                expected: Expected::Hold,
+            },
+            Setting {
+                name: "sync=false",
+                options: "durability=os",
+                expected: Expected::Lose,
+            },
+        ]
+    }
+
+    fn small(&self) -> &'static str {
+        "write_buffer_mib=1"
+    }
+
+    fn classify(&self) -> Classify {
+        |path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(".log") {
+                Class::Log
+            } else if name.ends_with(".sst") {
+                Class::Data
+            } else if name.starts_with("MANIFEST-") || name == "CURRENT" {
+                Class::Control
+            } else {
+                Class::Other
+            }
+        }
+    }
+
+    fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
+        let path = directory.join("store");
+        Ok(Embedded::at(self.name(), &path, [options, self.small()]))
+    }
+}

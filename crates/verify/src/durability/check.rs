@@ -1,0 +1,233 @@
+//! The whole verification of one setting: kills, images, controls, faults, verdict.
+
+use super::adapter::{Adapter, Expected, Setting};
+use super::adapters::ADAPTERS;
+use super::finding::{Control, FORMAT, Finding, Verdict};
+use super::ground::{CLIENTS, Ground};
+use super::images::{Images, Trial, cuts};
+use super::kill::kills;
+use super::live::faults;
+use super::outcome::Class;
+use super::program::Program;
+use crate::error::{Error, Result};
+use crate::power::Mount;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What is to be verified, and how much of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The store: "sqlite".
+    pub store: String,
+    /// The options of its URL.
+    pub options: String,
+    /// Crash images of the setting.
+    pub images: u64,
+    /// Crash images of each control.
+    pub control_images: u64,
+    /// Processes killed.
+    pub kills: u64,
+    /// How long each load runs.
+    pub load: Duration,
+    /// Judge the setting as one that must hold, whatever it promises.
+    pub must_hold: bool,
+    /// Whether live faults are tried.
+    pub faults: bool,
+    /// The seed of cuts and losses; the load itself is as the clock has it.
+    pub seed: u64,
+    /// A folder of our own for stores and images, which is removed by whoever made it.
+    pub scratch: PathBuf,
+    /// Where failing images are kept.
+    pub keep: PathBuf,
+}
+
+/// The names of the stores that can be verified.
+pub fn stores() -> Vec<&'static str> {
+    ADAPTERS.iter().map(|adapter| adapter.name()).collect()
+}
+
+/// Takes a target apart: a store's name and options; refuses a path, since only a private store is
+/// tested: it is killed, and its files are lost.
+pub fn parse(target: &str) -> Result<(String, String)> {
+    let (place, options) = target.split_once('?').unwrap_or((target, ""));
+    if let Some((name, _)) = place.split_once(':') {
+        return Err(Error::cannot(format!(
+            "{target} names a store that is there: verify durability kills its store and loses its files, so \
+             it makes one of its own; give {name} and its options only"
+        )));
+    }
+    if !stores().contains(&place) {
+        let known = stores().join(", ");
+        return Err(Error::cannot(format!(
+            "durability of {place} cannot be verified by this build; it knows {known}"
+        )));
+    }
+    Ok((place.to_owned(), options.to_owned()))
+}
+
+/// Verifies a setting. `progress` is told what is being done, a few words at a time; when `stop` is set
+/// it ends soon, with an error.
+pub fn verify(
+    request: &Request,
+    program: &Program,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<Finding> {
+    let adapter = ADAPTERS.iter().find(|one| one.name() == request.store);
+    let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
+    let ground = Ground {
+        adapter,
+        program,
+        scratch: request.scratch.clone(),
+        stop,
+    };
+    let check = Check {
+        request,
+        ground,
+        progress,
+    };
+    check.run()
+}
+
+struct Check<'c> {
+    request: &'c Request,
+    ground: Ground<'c>,
+    progress: &'c (dyn Fn(&str) + Sync),
+}
+
+impl Check<'_> {
+    fn run(&self) -> Result<Finding> {
+        let (request, adapter) = (self.request, self.ground.adapter);
+        let options = self.options();
+        let prepared = self.ground.folder("prepared")?;
+        let settings = self.ground.prepare(&prepared, options)?;
+        let expected = if request.must_hold {
+            Expected::Hold
+        } else {
+            expected(adapter, options, &settings.durability)
+        };
+        (self.progress)("killing processes");
+        let mut finding = Finding {
+            format: FORMAT,
+            store: request.store.clone(),
+            options: options.to_owned(),
+            settings,
+            expected,
+            seed: request.seed,
+            clients: CLIENTS,
+            kills: kills(
+                &self.ground,
+                &prepared,
+                options,
+                request.kills,
+                request.seed,
+            )?,
+            images: None,
+            no_images: Mount::refusal(),
+            controls: Vec::new(),
+            faults: None,
+            verdict: Verdict::Unknown(String::new()),
+        };
+        if finding.no_images.is_none() {
+            self.lose_power(&mut finding, &prepared)?;
+        }
+        finding.verdict = finding.judge();
+        Ok(finding)
+    }
+
+    fn lose_power(&self, finding: &mut Finding, prepared: &Path) -> Result<()> {
+        let (request, options) = (self.request, self.options());
+        let fails: fn(Class) -> bool = match finding.expected {
+            Expected::Hold => |class| class != Class::Ok,
+            Expected::LoseLatest => |class| !matches!(class, Class::Ok | Class::Lost),
+            Expected::Lose => |_| false,
+        };
+        let keep = Some((&*request.keep, fails));
+        let images = self.images("this setting", prepared, options, request.images, keep)?;
+        finding.images = Some(images);
+        for setting in self.ground.adapter.settings() {
+            if setting.options != options && self.is_wanted(setting, finding) {
+                finding.controls.push(self.control(setting)?);
+            }
+        }
+        if request.faults {
+            let progress = |what: &str| (self.progress)(what);
+            finding.faults = Some(faults(&self.ground, prepared, options, &progress)?);
+        }
+        Ok(())
+    }
+
+    /// One control that must hold is enough, and the tested setting may be it.
+    fn is_wanted(&self, setting: &Setting, finding: &Finding) -> bool {
+        setting.expected != Expected::Hold
+            || (finding.expected != Expected::Hold
+                && !finding
+                    .controls
+                    .iter()
+                    .any(|one| one.expected == Expected::Hold))
+    }
+
+    fn control(&self, setting: &Setting) -> Result<Control> {
+        let prepared = self.ground.folder("control")?;
+        self.ground.prepare(&prepared, setting.options)?;
+        let count = self.request.control_images;
+        let images = self.images(setting.name, &prepared, setting.options, count, None)?;
+        Ok(Control {
+            name: setting.name.to_owned(),
+            options: setting.options.to_owned(),
+            expected: setting.expected,
+            images,
+        })
+    }
+
+    fn images(
+        &self,
+        name: &str,
+        prepared: &Path,
+        options: &str,
+        count: u64,
+        keep: Option<(&Path, fn(Class) -> bool)>,
+    ) -> Result<Images> {
+        (self.progress)(&format!("loading {name}"));
+        let load = self.request.load;
+        let loaded = self.ground.load(prepared, options, "load", load, |_| {})?;
+        if !loaded.stopped.is_empty() {
+            return Err(Error::cannot(format!(
+                "the load of {name} stopped before the power went: {}",
+                loaded.stopped
+            )));
+        }
+        let trial = Trial {
+            ground: &self.ground,
+            options,
+            loaded: &loaded,
+            keep,
+            progress: &|done| {
+                if done % 10 == 0 {
+                    (self.progress)(&format!("{name}: {done} of {count} images"));
+                }
+            },
+        };
+        trial.run(&cuts(&loaded.recording, count, self.request.seed))
+    }
+
+    /// As asked for, or the store's first setting.
+    fn options(&self) -> &str {
+        if self.request.options.is_empty() {
+            self.ground.adapter.settings()[0].options
+        } else {
+            &self.request.options
+        }
+    }
+}
+
+/// What a setting is expected to do: as its adapter says, or by its word.
+fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
+    let known = adapter.settings().iter().find(|one| one.options == options);
+    match (known, durability) {
+        (Some(setting), _) => setting.expected,
+        (None, "data" | "full") => Expected::Hold,
+        (None, _) => Expected::Lose,
+    }
+}

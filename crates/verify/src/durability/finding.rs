@@ -1,0 +1,163 @@
+//! What was found of one setting of a store: the record of `verify durability`.
+
+use super::adapter::Expected;
+use super::images::Images;
+use super::kill::Kills;
+use super::live::Struck;
+use super::outcome::Class;
+use super::task::Settings;
+use serde::{Deserialize, Serialize};
+
+/// The format of this record.
+pub const FORMAT: u32 = 1;
+
+/// A setting whose behaviour is known, tested beside the one that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Control {
+    /// The store's own words for it.
+    pub name: String,
+    /// The options of its URL.
+    pub options: String,
+    /// What is expected of it.
+    pub expected: Expected,
+    /// What its images showed.
+    pub images: Images,
+}
+
+impl Control {
+    /// True if it did what was expected of it.
+    pub fn fired(&self) -> bool {
+        let bad = self.images.images - self.images.count(Class::Ok, None);
+        match self.expected {
+            Expected::Hold => bad_on_ext4(&self.images) == 0,
+            Expected::Lose => bad > 0,
+            // It may lose nothing, if nothing was under way.
+            Expected::LoseLatest => {
+                let fine =
+                    self.images.count(Class::Ok, None) + self.images.count(Class::Lost, None);
+                fine == self.images.images
+            }
+        }
+    }
+}
+
+/// Images that are not ok under the ext4-like model.
+pub(super) fn bad_on_ext4(images: &Images) -> u64 {
+    images.journal.values().sum::<u64>() - images.count(Class::Ok, Some(false))
+}
+
+/// What may be said in the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// A loss was seen; which.
+    NotDurable(String),
+    /// No loss was seen, and the controls did what they should.
+    Survived {
+        /// Losses of power, simulated.
+        cuts: u64,
+        /// Processes killed.
+        kills: u64,
+    },
+    /// The setting promises nothing when the power goes; what was seen of it.
+    PromisesNothing(String),
+    /// Nothing may be said; why.
+    Unknown(String),
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The format: [`FORMAT`].
+    pub format: u32,
+    /// The store: "sqlite".
+    pub store: String,
+    /// The options of its URL.
+    pub options: String,
+    /// What the store says of itself.
+    pub settings: Settings,
+    /// What is expected of this setting.
+    pub expected: Expected,
+    /// The seed of cuts and losses.
+    pub seed: u64,
+    /// How many clients loaded it.
+    pub clients: i64,
+    /// What kills left.
+    pub kills: Kills,
+    /// What losses of power left; none if they could not be simulated here.
+    pub images: Option<Images>,
+    /// Why they could not.
+    pub no_images: Option<String>,
+    /// The settings tested beside it.
+    pub controls: Vec<Control>,
+    /// What live faults did; none if they were not tried.
+    pub faults: Option<Vec<Struck>>,
+    /// What may be said.
+    pub verdict: Verdict,
+}
+
+impl Finding {
+    /// What may be said of what was found so far.
+    pub(super) fn judge(&self) -> Verdict {
+        if self.expected == Expected::Hold {
+            self.judge_promise()
+        } else {
+            Verdict::PromisesNothing(self.what_was_lost())
+        }
+    }
+
+    fn judge_promise(&self) -> Verdict {
+        if let Some(example) = &self.kills.example {
+            let (bad, kills) = (self.kills.bad(), self.kills.kills);
+            return Verdict::NotDurable(format!("after {bad} of {kills} kills: {example}"));
+        }
+        let Some(images) = &self.images else {
+            let why = self.no_images.clone().unwrap_or_default();
+            return Verdict::Unknown(format!("power loss was not simulated: {why}"));
+        };
+        if bad_on_ext4(images) > 0 {
+            return Verdict::NotDurable(self.what_was_lost());
+        }
+        if let Some(control) = self.controls.iter().find(|control| !control.fired()) {
+            let what = match control.expected {
+                Expected::Lose => "lost nothing, so a loss might not have been seen",
+                Expected::Hold | Expected::LoseLatest => {
+                    "lost more than it may, so the loss may be the test's own"
+                }
+            };
+            return Verdict::Unknown(format!("the control {} {what}", control.name));
+        }
+        if !self
+            .controls
+            .iter()
+            .any(|one| one.expected == Expected::Lose)
+        {
+            return Verdict::Unknown("no control that must lose was run".to_owned());
+        }
+        Verdict::Survived {
+            cuts: images.images,
+            kills: self.kills.kills,
+        }
+    }
+
+    /// Faults behind which something acknowledged was gone. They are told beside the verdict, which is
+    /// of a loss of power on a disk that works: after a failed sync the kernel has forgotten what it
+    /// should have written, and only a store that stops and recovers from its log is safe.
+    pub fn bad_faults(&self) -> impl Iterator<Item = &Struck> {
+        let bad = |struck: &&Struck| struck.found.is_some_and(|class| class != Class::Ok);
+        self.faults.iter().flatten().filter(bad)
+    }
+
+    fn what_was_lost(&self) -> String {
+        let Some(images) = &self.images else {
+            return "power loss was not simulated".to_owned();
+        };
+        let bad = images.images - images.count(Class::Ok, None);
+        let example = images.examples.first().map(|what| format!("; one: {what}"));
+        format!(
+            "{bad} of {} crash images are not as acknowledged{}",
+            images.images,
+            example.unwrap_or_default()
+        )
+    }
+}

@@ -1,0 +1,204 @@
+//! Where a store is made, loaded and killed: one scratch folder, gone when the verification ends.
+
+use super::adapter::{Adapter, Running};
+use super::program::{Helper, Program, Silence};
+use super::task::{Answer, Settings, Task};
+use crate::error::{Error, Result, doing};
+use crate::power::{ACKNOWLEDGEMENTS, Base, Mount, Recording, Struck};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use syncline_metering::clock;
+
+/// How long a store may take to open, recover and be read.
+pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(60);
+
+/// How long a store may take until it has acknowledged its first transactions.
+const FIRST_LIMIT: Duration = Duration::from_secs(30);
+
+/// What a recording may hold.
+const RECORDED_BYTES_MAX: u64 = 512 << 20;
+
+/// Clients that load a store.
+pub(super) const CLIENTS: i64 = 4;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Ground<'g> {
+    pub(super) adapter: &'g dyn Adapter,
+    pub(super) program: &'g Program,
+    /// A folder of our own, removed at the end.
+    pub(super) scratch: PathBuf,
+    /// Set from outside when the verification shall end.
+    pub(super) stop: &'g AtomicBool,
+}
+
+/// A loaded store, with the power gone.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub(super) recording: Recording,
+    pub(super) struck: Struck,
+    /// Why its clients stopped before the power went; empty if they did not.
+    pub(super) stopped: String,
+}
+
+impl Ground<'_> {
+    /// Fails if the verification shall end: what is found from then on may stem from that.
+    pub(super) fn go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::cannot("stopped before the verification was done"));
+        }
+        Ok(())
+    }
+
+    /// A new empty folder.
+    pub(super) fn folder(&self, name: &str) -> Result<PathBuf> {
+        let path = self.scratch.join(name);
+        remove(&path)?;
+        fs::create_dir_all(&path).map_err(doing("make", &path))?;
+        Ok(path)
+    }
+
+    /// Makes a store with its tables in `directory`, and stops it in good order.
+    pub(super) fn prepare(&self, directory: &Path, options: &str) -> Result<Settings> {
+        let mut running = self.adapter.start(directory, options)?;
+        let mut helper = self.program.start()?;
+        helper.tell(&Task::Prepare {
+            url: running.url(),
+            clients: CLIENTS,
+        });
+        let answer = helper.answer(LOOK_LIMIT);
+        running.kill()?;
+        match answer {
+            Ok(Answer::Prepared(settings)) => Ok(settings),
+            Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
+            other => Err(Error::cannot(format!(
+                "the store could not be made: {other:?}"
+            ))),
+        }
+    }
+
+    /// Copies a prepared store.
+    pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
+        Base::read(from)?.copied(to).map(drop)
+    }
+
+    /// Loads a copy of a prepared store on a mount, for a time; `meddle` may arm faults once the load
+    /// runs. Then the power goes, and the processes are killed.
+    pub(super) fn load(
+        &self,
+        prepared: &Path,
+        options: &str,
+        name: &str,
+        time: Duration,
+        meddle: impl FnOnce(&Mount),
+    ) -> Result<Loaded> {
+        let folder = self.folder(name)?;
+        let at = |name: &str| folder.join(name);
+        for name in ["backing", "point", "base"] {
+            fs::create_dir(at(name)).map_err(doing("make", &folder))?;
+        }
+        Ground::copy(prepared, &at("backing"))?;
+        let classify = self.adapter.classify();
+        let mount = Mount::new(
+            &at("backing"),
+            &at("point"),
+            &at("base"),
+            classify,
+            RECORDED_BYTES_MAX,
+        )?;
+        let mut running = self.adapter.start(mount.point(), options)?;
+        let mut helper = self.work(&*running, mount.point().join(ACKNOWLEDGEMENTS))?;
+        let stopped = wait_for_first(&mount, &mut helper);
+        meddle(&mount);
+        let stopped = stopped.or_else(|| load_for(&mount, &mut helper, time));
+        mount.cut();
+        running.kill()?;
+        helper.kill()?;
+        self.go_on()?;
+        let struck = mount.struck();
+        Ok(Loaded {
+            recording: mount.end()?,
+            struck,
+            stopped: stopped.unwrap_or_default(),
+        })
+    }
+
+    /// Starts a child whose clients load a running store.
+    pub(super) fn work(&self, running: &dyn Running, acknowledgements: PathBuf) -> Result<Helper> {
+        let mut helper = self.program.start()?;
+        helper.tell(&Task::Work {
+            url: running.url(),
+            clients: CLIENTS,
+            acknowledgements,
+        });
+        Ok(helper)
+    }
+}
+
+/// Opens what stands in a directory and says what is there.
+pub(super) fn look(
+    adapter: &dyn Adapter,
+    helper: &mut Helper,
+    directory: &Path,
+    options: &str,
+) -> Result<std::result::Result<Answer, Silence>> {
+    adapter.reboot(directory)?;
+    let mut running = adapter.start(directory, options)?;
+    helper.tell(&Task::Look {
+        url: running.url(),
+        clients: CLIENTS,
+    });
+    let answer = helper.answer(LOOK_LIMIT);
+    running.kill()?;
+    Ok(answer)
+}
+
+/// Removes a folder with what is in it, if it is there.
+pub(super) fn remove(path: &Path) -> Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Waits until the store has acknowledged; why its clients stopped before, if they did.
+fn wait_for_first(mount: &Mount, helper: &mut Helper) -> Option<String> {
+    let end = clock::now() + clock::nanos(FIRST_LIMIT);
+    while mount.acknowledgements() < CLIENTS as u64 && clock::now() < end {
+        if let Some(why) = stopped(helper) {
+            return Some(why);
+        }
+    }
+    None
+}
+
+/// Lets the load run; why its clients stopped before the time was over, if they did.
+fn load_for(mount: &Mount, helper: &mut Helper, time: Duration) -> Option<String> {
+    let end = clock::now() + clock::nanos(time);
+    while clock::now() < end && !mount.is_off() {
+        if let Some(why) = stopped(helper) {
+            return Some(why);
+        }
+    }
+    None
+}
+
+/// Waits a moment for the clients to stop; why they did.
+fn stopped(helper: &mut Helper) -> Option<String> {
+    match helper.answer(Duration::from_millis(5)) {
+        Err(Silence::Hangs) => None,
+        Ok(Answer::Stopped(why) | Answer::NotOpened(why) | Answer::Unreadable(why)) => Some(why),
+        Ok(Answer::Prepared(_) | Answer::Seen(_)) => Some("another task was answered".to_owned()),
+        Err(Silence::Ended(how)) => Some(how),
+    }
+}
+
+/// How many images are looked at side by side.
+pub(super) fn lookers() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}

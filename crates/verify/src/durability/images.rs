@@ -1,0 +1,297 @@
+//! Crash images of one recording: chosen, built, recovered by the store, judged, and kept if they fail.
+
+use super::ground::{Ground, Loaded, look, lookers, remove};
+use super::kept::Case;
+use super::outcome::{Acknowledged, Class, Outcome};
+use super::program::Silence;
+use crate::error::Result;
+use crate::power::{Class as PathClass, Image, Loss, Machine, Metadata, Node, Recording, Step};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// Failing images that are kept, of each setting.
+const KEPT_MAX: u64 = 3;
+
+/// One loss of power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// How many steps of the recording came before it.
+    pub step: usize,
+    /// True if names obey the strict model, false if they do as on ext4.
+    pub strict: bool,
+    /// What became of the rest.
+    pub loss: Loss,
+}
+
+/// What was found of one class of paths over all images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exercised {
+    /// Images in which bytes of such files were lost.
+    pub lost: u64,
+    /// Images in which a write to such a file arrived in part.
+    pub torn: u64,
+    /// Units of 512 bytes lost, in all images.
+    pub units: u64,
+}
+
+/// What was found over the images of one setting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Images {
+    /// How many.
+    pub images: u64,
+    /// Steps that were recorded, and transactions acknowledged in them.
+    pub steps: u64,
+    /// See `steps`.
+    pub acknowledged: u64,
+    /// How many of each class, under the ext4-like model.
+    pub journal: BTreeMap<String, u64>,
+    /// How many of each class, under the strict model.
+    pub strict: BTreeMap<String, u64>,
+    /// By kind of loss: images, and those that are not ok.
+    pub losses: BTreeMap<String, (u64, u64)>,
+    /// The most acknowledged transactions that one image had lost.
+    pub lost_max: u64,
+    /// Faults that struck, by class of paths.
+    pub exercised: BTreeMap<String, Exercised>,
+    /// Images in which changes of names were lost.
+    pub names_lost: u64,
+    /// The first outcomes that are not ok, in words.
+    pub examples: Vec<String>,
+    /// Where failing images are kept.
+    pub kept: Vec<PathBuf>,
+}
+
+impl Images {
+    /// Images of a class, under one model or both.
+    pub fn count(&self, class: Class, strict: Option<bool>) -> u64 {
+        let of = |counts: &BTreeMap<String, u64>| counts.get(class.words()).copied().unwrap_or(0);
+        match strict {
+            Some(true) => of(&self.strict),
+            Some(false) => of(&self.journal),
+            None => of(&self.strict) + of(&self.journal),
+        }
+    }
+
+    fn add(&mut self, cut: Cut, outcome: &Outcome) {
+        self.images += 1;
+        let counts = if cut.strict {
+            &mut self.strict
+        } else {
+            &mut self.journal
+        };
+        *counts.entry(outcome.class.words().to_owned()).or_default() += 1;
+        let loss = self.losses.entry(cut.loss.word().to_owned()).or_default();
+        loss.0 += 1;
+        self.lost_max = self.lost_max.max(outcome.lost.unwrap_or(0));
+        if outcome.class != Class::Ok {
+            loss.1 += 1;
+            if self.examples.len() < 3 {
+                self.examples.push(outcome.what.clone());
+            }
+        }
+    }
+
+    fn exercise(&mut self, image: &Image, classify: fn(&Path) -> PathClass) {
+        let mut here: BTreeMap<PathClass, (u64, u64)> = BTreeMap::new();
+        for (path, taken) in &image.lost.files {
+            let (lost, torn) = here.entry(classify(path)).or_default();
+            *lost += taken.lost;
+            *torn += taken.torn_writes;
+        }
+        for (class, (lost, torn)) in here {
+            let exercised = self.exercised.entry(class.word().to_owned()).or_default();
+            exercised.lost += u64::from(lost > 0);
+            exercised.torn += u64::from(torn > 0);
+            exercised.units += lost;
+        }
+        self.names_lost += u64::from(image.lost.names > 0);
+    }
+
+    fn merge(&mut self, other: Images) {
+        self.images += other.images;
+        self.lost_max = self.lost_max.max(other.lost_max);
+        self.names_lost += other.names_lost;
+        for (to, from) in [
+            (&mut self.journal, other.journal),
+            (&mut self.strict, other.strict),
+        ] {
+            for (class, count) in from {
+                *to.entry(class).or_default() += count;
+            }
+        }
+        for (loss, (all, bad)) in other.losses {
+            let to = self.losses.entry(loss).or_default();
+            *to = (to.0 + all, to.1 + bad);
+        }
+        for (class, more) in other.exercised {
+            let to = self.exercised.entry(class).or_default();
+            to.lost += more.lost;
+            to.torn += more.torn;
+            to.units += more.units;
+        }
+        self.examples.extend(other.examples);
+        self.examples.truncate(3);
+        self.kept.extend(other.kept);
+    }
+}
+
+/// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
+/// second place is just before a sync answers, of a file drawn first, so that what is synced seldom is
+/// not missed: there the most is pending.
+pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
+    let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
+    let first = recording.steps.iter().position(is_acknowledgement);
+    let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
+    let syncs = syncs(recording, first);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut steps: Vec<_> = (1..images.div_ceil(10))
+        .map(|place| {
+            if place % 2 == 0 || syncs.is_empty() {
+                random.usize(first..=last)
+            } else {
+                let of_one = &syncs[random.usize(..syncs.len())];
+                of_one[random.usize(..of_one.len())]
+            }
+        })
+        .collect();
+    // The last moment always: by then the most can be lost.
+    steps.push(last);
+    steps.sort_unstable();
+    let mut cuts = Vec::new();
+    for step in steps {
+        for strict in [false, true] {
+            let torn = |unit_bytes, random: &mut fastrand::Rng| Loss::Torn {
+                seed: random.u64(..),
+                unit_bytes,
+            };
+            let losses = [
+                Loss::Drop,
+                Loss::Keep,
+                Loss::Subset {
+                    seed: random.u64(..),
+                },
+                torn(512, &mut random),
+                torn(4096, &mut random),
+            ];
+            cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
+        }
+    }
+    cuts.truncate(images as usize);
+    cuts
+}
+
+/// Where each node was synced, from a step on.
+fn syncs(recording: &Recording, first: usize) -> Vec<Vec<usize>> {
+    let mut syncs: BTreeMap<Node, Vec<usize>> = BTreeMap::new();
+    for (number, step) in recording.steps.iter().enumerate().skip(first) {
+        if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
+            syncs.entry(*node).or_default().push(number);
+        }
+    }
+    syncs.into_values().collect()
+}
+
+/// Every image of a loaded store.
+pub(super) struct Trial<'t> {
+    pub(super) ground: &'t Ground<'t>,
+    pub(super) options: &'t str,
+    pub(super) loaded: &'t Loaded,
+    /// Where failing images go, and which classes fail; none keeps no image.
+    pub(super) keep: Option<(&'t Path, fn(Class) -> bool)>,
+    /// Told after each image.
+    pub(super) progress: &'t (dyn Fn(u64) + Sync),
+}
+
+impl Trial<'_> {
+    /// Builds, recovers and judges the images of these cuts, side by side.
+    pub(super) fn run(&self, cuts: &[Cut]) -> Result<Images> {
+        let (done, kept) = (AtomicU64::new(0), AtomicU64::new(0));
+        let part = cuts.len().div_ceil(lookers()).max(1);
+        let parts = thread::scope(|scope| {
+            let started: Vec<_> = cuts
+                .chunks(part)
+                .enumerate()
+                .map(|(number, cuts)| {
+                    let (done, kept) = (&done, &kept);
+                    scope.spawn(move || self.part(number, cuts, done, kept))
+                })
+                .collect();
+            let ends = started.into_iter().map(|part| part.join());
+            ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect::<Vec<_>>()
+        });
+        let recording = &self.loaded.recording;
+        let mut heard = Acknowledged::default();
+        recording
+            .acknowledged(recording.steps.len())
+            .for_each(|bytes| heard.hear(bytes));
+        let mut all = Images {
+            steps: recording.steps.len() as u64,
+            acknowledged: heard.total(),
+            ..Images::default()
+        };
+        for part in parts {
+            all.merge(part?);
+        }
+        Ok(all)
+    }
+
+    fn part(
+        &self,
+        number: usize,
+        cuts: &[Cut],
+        done: &AtomicU64,
+        kept: &AtomicU64,
+    ) -> Result<Images> {
+        let recording = &self.loaded.recording;
+        let classify = self.ground.adapter.classify();
+        let mut machines = [
+            Machine::new(&recording.base, Metadata::OrderedJournal),
+            Machine::new(&recording.base, Metadata::Strict),
+        ];
+        let (mut found, mut heard) = (Images::default(), Acknowledged::default());
+        let (mut at, mut helper) = (0, self.ground.program.start()?);
+        for cut in cuts {
+            for step in &recording.steps[at..cut.step] {
+                for machine in &mut machines {
+                    machine.step(step)?;
+                }
+                if let Step::Acknowledged(bytes) = step {
+                    heard.hear(bytes);
+                }
+            }
+            at = cut.step;
+            let image = machines[usize::from(cut.strict)].image(cut.loss)?;
+            found.exercise(&image, classify);
+            let directory = self.ground.folder(&format!("image-{number}"))?;
+            image.write_to(&directory)?;
+            let answer = look(self.ground.adapter, &mut helper, &directory, self.options)?;
+            self.ground.go_on()?;
+            if matches!(answer, Err(Silence::Hangs | Silence::Ended(_))) {
+                helper = self.ground.program.start()?;
+            }
+            let outcome = heard.judge(answer);
+            found.add(*cut, &outcome);
+            if let Some((place, fails)) = self.keep
+                && fails(outcome.class)
+                && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX
+            {
+                let case = Case {
+                    store: self.ground.adapter.name().to_owned(),
+                    options: self.options.to_owned(),
+                    cut: *cut,
+                    acknowledged: heard.clone(),
+                    outcome,
+                };
+                let image = |directory: &Path| image.write_to(directory);
+                found.kept.push(case.keep(place, image)?);
+            }
+            remove(&directory)?;
+            (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,51 @@
+//! Is what was acknowledged still there?
+//!
+//! A store is made in a folder of our own and loaded by clients whose every row is known. An
+//! acknowledgement is the success of COMMIT itself. Then the ladder of evidence is climbed as far as
+//! this machine lets it: processes are killed; the power goes, on a file system of our own
+//! ([`power`](crate::power)); faults strike while the store runs. What is there afterwards is read back
+//! through the same sessions and judged. A setting of the store that must lose, and one that must hold,
+//! are tested beside it: a test that cannot see a loss says so.
+//!
+//! The store runs in child processes of this very program, which can be killed, can crash and can hang.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `work.rs` | the rows by which loss shows |
+//! | `task.rs`, `child.rs`, `program.rs` | what a child is told, does and answers |
+//! | `adapter.rs`, `adapters/` | what differs between stores, a file each |
+//! | `ground.rs` | a store made, loaded, cut off, looked at |
+//! | `outcome.rs` | one image or kill, judged |
+//! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
+//! | `kept.rs` | failing images, kept and looked at again |
+//! | `check.rs` | the whole, and its controls |
+//! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
+
+mod adapter;
+mod adapters;
+mod check;
+mod child;
+mod finding;
+mod ground;
+mod images;
+mod kept;
+mod kill;
+mod live;
+mod outcome;
+mod program;
+mod sentences;
+mod task;
+mod work;
+
+pub use adapter::{Adapter, Expected, Running, Setting};
+pub use check::{Request, parse, stores, verify};
+pub use child::child;
+pub use finding::{Control, FORMAT, Finding, Verdict};
+pub use images::{Cut, Exercised, Images};
+pub use kept::{Case, look_again};
+pub use kill::Kills;
+pub use live::Struck;
+pub use outcome::{Acknowledged, Class, Outcome};
+pub use program::Program;
+pub use task::Settings;
+pub use work::ClientState;

@@ -1,0 +1,236 @@
+//! A finding in sentences that whoever runs the store can act on.
+
+use super::adapter::Expected;
+use super::finding::{Control, Finding, Verdict, bad_on_ext4};
+use super::images::Images;
+use super::live::Struck;
+use super::outcome::Class;
+use crate::power::Class as PathClass;
+use std::collections::BTreeMap;
+
+impl Finding {
+    /// The finding, a line each; the first is the verdict, and one says what is not known.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut lines = vec![self.headline(), self.settings()];
+        lines.push(self.kills());
+        match (&self.images, &self.no_images) {
+            (Some(images), _) => lines.extend(self.of_images(images)),
+            (None, why) => lines.push(format!(
+                "Power loss was not simulated: {}. So this rests on process kills alone, which take \
+                 nothing that the kernel holds; a store that never syncs would pass them.",
+                why.as_deref().unwrap_or("not asked for")
+            )),
+        }
+        lines.extend(self.controls.iter().map(of_control));
+        lines.extend(self.faults.iter().flat_map(|faults| of_faults(faults)));
+        let bad: Vec<_> = self.bad_faults().map(named).collect();
+        if !bad.is_empty() {
+            lines.push(format!(
+                "Warning: with a disk that fails ({}) acknowledged transactions were gone or unreadable. \
+                 Stop the store at its first I/O error, check its files, and restore them if in doubt.",
+                bad.join(", ")
+            ));
+        }
+        lines.push(self.not_known());
+        lines
+    }
+
+    fn headline(&self) -> String {
+        let name = format!("{} {}", self.settings.product, self.settings.version);
+        match &self.verdict {
+            Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
+            Verdict::Survived { cuts, kills } => format!(
+                "{name}: survived {cuts} cuts (of kind simulated power loss) and {kills} process \
+                 kills: nothing that was acknowledged was gone."
+            ),
+            Verdict::PromisesNothing(seen) => {
+                format!("{name}: this setting promises nothing when the power goes, and {seen}.")
+            }
+            Verdict::Unknown(reason) => format!("{name}: unknown: {reason}."),
+        }
+    }
+
+    fn settings(&self) -> String {
+        format!(
+            "Tested: {}?{}, durability {} ({}).",
+            self.store, self.options, self.settings.durability, self.settings.evidence
+        )
+    }
+
+    fn kills(&self) -> String {
+        let kills = &self.kills;
+        let end = match &kills.example {
+            None => "all were there, whole, after each".to_owned(),
+            Some(example) => format!(
+                "{} kills left other than they should: {example}",
+                kills.bad()
+            ),
+        };
+        format!(
+            "Killed {} times in mid-load, {} transactions acknowledged: {end}.",
+            kills.kills, kills.acknowledged
+        )
+    }
+
+    fn of_images(&self, images: &Images) -> Vec<String> {
+        let mut lines = vec![format!(
+            "Power cut in {} places of a recording of {} steps and {} acknowledged transactions \
+             ({} clients, seed {}): {} crash images, {}.",
+            images.images.div_ceil(10),
+            images.steps,
+            images.acknowledged,
+            self.clients,
+            self.seed,
+            images.images,
+            counts(images)
+        )];
+        if self.expected == Expected::Hold {
+            lines.extend(bound(images));
+        }
+        let strict_only = bad_on_ext4(images) == 0 && images.count(Class::Ok, Some(true)) > 0;
+        let bad_strict = images.strict.values().sum::<u64>() - images.count(Class::Ok, Some(true));
+        if strict_only && bad_strict > 0 {
+            lines.push(format!(
+                "Warning: {bad_strict} images fail under strict POSIX names only (a name is stable when its \
+                 directory was synced, and not before); on ext4, where syncing a file makes its name \
+                 stable, none does. Do not run this store on a file system that does less."
+            ));
+        }
+        lines.push(exercised(images));
+        if !images.kept.is_empty() {
+            let folders: Vec<_> = images
+                .kept
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            lines.push(format!(
+                "Kept as they were before recovery: {}. Look again with: syncline verify durability \
+                 --again {}",
+                folders.join(", "),
+                folders[0]
+            ));
+        }
+        lines
+    }
+
+    fn not_known(&self) -> String {
+        let below = "Not known from here: whether the real file system and the device keep what they \
+                     are told to sync. Test the device with: syncline verify disk --witness HOST:PORT";
+        if self.images.is_some() {
+            format!(
+                "{below}. The model does not lose whole sectors to garbage, and figures of speed from such \
+                 a run mean nothing."
+            )
+        } else {
+            format!("{below}. Whether this store syncs at all is not known either.")
+        }
+    }
+}
+
+/// With no failure in n images, the chance of one is at most 3/n at 95 % confidence, if they are drawn
+/// as these were.
+fn bound(images: &Images) -> Option<String> {
+    let drawn = images.journal.values().sum::<u64>();
+    (bad_on_ext4(images) == 0 && drawn > 0).then(|| {
+        format!(
+            "No failure in {drawn} images under the ext4-like model: the chance that one drawn like \
+             these fails is at most {:.2} % (95 % confidence, rule of three).",
+            300.0 / drawn as f64
+        )
+    })
+}
+
+fn counts(images: &Images) -> String {
+    let words = Class::ALL.into_iter().filter_map(|class| {
+        let count = images.count(class, None);
+        (count > 0).then(|| format!("{count} {}", class.words()))
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn exercised(images: &Images) -> String {
+    let of = |class: PathClass| {
+        let found = images.exercised.get(class.word());
+        match found {
+            Some(found) if found.lost > 0 => format!(
+                "{}: lost in {} images, torn in {}",
+                class.word(),
+                found.lost,
+                found.torn
+            ),
+            _ => format!("{}: not exercised", class.word()),
+        }
+    };
+    let classes = [
+        PathClass::Log,
+        PathClass::Data,
+        PathClass::Control,
+        PathClass::Doublewrite,
+    ];
+    let known = classes.into_iter().filter(|class| {
+        matches!(class, PathClass::Log | PathClass::Data)
+            || images.exercised.contains_key(class.word())
+    });
+    let parts: Vec<_> = known.map(of).collect();
+    let names = match images.names_lost {
+        0 => "names: not exercised".to_owned(),
+        lost => format!("names: lost in {lost} images"),
+    };
+    format!("What the cuts took: {}; {names}.", parts.join("; "))
+}
+
+fn of_control(control: &Control) -> String {
+    let expected = match control.expected {
+        Expected::Hold => "must hold",
+        Expected::Lose => "must lose",
+        Expected::LoseLatest => "may lose the latest, in whole transactions",
+    };
+    let did = if control.fired() { "did" } else { "DID NOT" };
+    let lost = match control.images.lost_max {
+        0 => String::new(),
+        lost => format!(", at most {lost} transactions at once"),
+    };
+    format!(
+        "Control {} ({expected}): {did}; {} images, {}{lost}.",
+        control.name,
+        control.images.images,
+        counts(&control.images)
+    )
+}
+
+fn named(struck: &Struck) -> String {
+    format!("{} in the {}", struck.fault, struck.class.word())
+}
+
+fn of_faults(faults: &[Struck]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut not_exercised: BTreeMap<PathClass, Vec<&str>> = BTreeMap::new();
+    for struck in faults {
+        let fault = &struck.fault;
+        let Some(found) = struck.found else {
+            not_exercised.entry(struck.class).or_default().push(fault);
+            continue;
+        };
+        let went = match &*struck.stopped {
+            "" => "the store went on".to_owned(),
+            why => format!("its clients stopped ({why})"),
+        };
+        let then = match (found, &struck.what) {
+            (Class::Ok, _) => "nothing acknowledged was gone".to_owned(),
+            (class, what) => format!(
+                "{}: {}",
+                class.words(),
+                what.as_deref().unwrap_or("no words for it")
+            ),
+        };
+        lines.push(format!("Fault, {}: {went}; {then}.", named(struck)));
+    }
+    for (class, faults) in not_exercised {
+        lines.push(format!(
+            "Not exercised in the {}: {}.",
+            class.word(),
+            faults.join(", ")
+        ));
+    }
+    lines
+}

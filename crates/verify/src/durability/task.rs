@@ -1,0 +1,89 @@
+//! What a child process is told, and what it answers. One JSON object a line, over its standard input
+//! and output.
+
+use super::work::ClientState;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a child does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "task")]
+pub(super) enum Task {
+    /// Makes the store with its tables and tallies, closes it and ends.
+    Prepare {
+        /// The target's URL.
+        url: String,
+        /// How many tallies.
+        clients: i64,
+    },
+    /// Performs transactions until it is killed or each client has failed.
+    Work {
+        /// The target's URL.
+        url: String,
+        /// How many at once.
+        clients: i64,
+        /// Where each acknowledgement is written.
+        acknowledgements: PathBuf,
+    },
+    /// Opens the store, lets it recover, and says what is there.
+    Look {
+        /// The target's URL.
+        url: String,
+        /// How many tallies there are.
+        clients: i64,
+    },
+}
+
+/// What a child says of one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Answer {
+    /// The store was made.
+    Prepared(Settings),
+    /// Every client has failed; why the first did.
+    Stopped(String),
+    /// The store could not be opened.
+    NotOpened(String),
+    /// The store is open and a read failed.
+    Unreadable(String),
+    /// What is there.
+    Seen(Seen),
+}
+
+/// What a store says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The product: "SQLite".
+    pub product: String,
+    /// Its version.
+    pub version: String,
+    /// The word for its durability.
+    pub durability: String,
+    /// Why that word is true.
+    pub evidence: String,
+}
+
+/// What was read back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seen {
+    /// Of each client.
+    pub(super) clients: Vec<ClientState>,
+    /// What the store's own check found; none if it offers none.
+    pub(super) damage: Option<Vec<String>>,
+}
+
+/// An acknowledgement: client and transaction, 16 bytes.
+pub(super) fn acknowledgement(client: i64, number: i64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&client.to_le_bytes());
+    bytes[8..].copy_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+/// Takes acknowledgements apart; a last one that is cut off is none.
+pub(super) fn acknowledgements(bytes: &[u8]) -> impl Iterator<Item = (i64, i64)> {
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, i64::from_le_bytes);
+    bytes
+        .chunks_exact(16)
+        .map(move |bytes| (number(&bytes[..8]), number(&bytes[8..])))
+}

@@ -1,0 +1,14 @@
+//! Does a store keep its promises?
+//!
+//! | module | the question |
+//! |---|---|
+//! | [`durability`] | is what was acknowledged still there? |
+//! | [`power`] | what could a loss of power leave of these files? |
+//!
+//! Nothing here prints; findings are results, an [`Error`] means that there is none.
+
+pub mod durability;
+mod error;
+pub mod power;
+
+pub use error::{Error, Result};

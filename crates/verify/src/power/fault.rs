@@ -1,0 +1,124 @@
+//! What can go wrong below a running store, and when it strikes.
+
+use super::class::{Class, Classify};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// Something that goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// A read fails with an I/O error.
+    ReadError,
+    /// A read returns its bytes with one bit flipped; what is stored stays right.
+    FlippedBit,
+    /// A write, or a change of length, fails with an I/O error and changes nothing.
+    WriteError,
+    /// A write, or the making of a file, finds the disk full and changes nothing.
+    DiskFull,
+    /// A sync fails with an I/O error. What it should have covered counts as clean, is covered by no
+    /// later sync, and may have arrived nevertheless.
+    SyncError,
+    /// A sync succeeds, later.
+    SlowSync(Duration),
+}
+
+impl Fault {
+    /// The words in reports.
+    pub fn words(self) -> &'static str {
+        match self {
+            Fault::ReadError => "read error (EIO)",
+            Fault::FlippedBit => "bit flipped on read",
+            Fault::WriteError => "write error (EIO)",
+            Fault::DiskFull => "disk full (ENOSPC)",
+            Fault::SyncError => "failed sync (EIO)",
+            Fault::SlowSync(_) => "slow sync",
+        }
+    }
+
+    fn concerns(self, call: Call) -> bool {
+        match self {
+            Fault::ReadError | Fault::FlippedBit => call == Call::Read,
+            Fault::WriteError => matches!(call, Call::Write | Call::SetLen),
+            Fault::DiskFull => matches!(call, Call::Write | Call::SetLen | Call::Create),
+            Fault::SyncError | Fault::SlowSync(_) => call == Call::Sync,
+        }
+    }
+}
+
+/// When a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FaultRule {
+    /// What goes wrong.
+    pub fault: Fault,
+    /// In which files; none means all.
+    pub class: Option<Class>,
+    /// How many calls of that kind pass before it strikes.
+    pub skip: u64,
+    /// How many times it strikes.
+    pub times: u64,
+}
+
+/// What a call is, to a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Read,
+    Write,
+    SetLen,
+    Create,
+    Sync,
+}
+
+/// How often a fault has struck, by class.
+pub type Struck = BTreeMap<(Class, &'static str), u64>;
+
+/// The armed faults.
+#[derive(Debug)]
+pub(super) struct Faults {
+    rules: Vec<FaultRule>,
+    classify: Classify,
+    struck: Struck,
+}
+
+impl Faults {
+    pub(super) fn new(classify: Classify) -> Faults {
+        Faults {
+            rules: Vec::new(),
+            classify,
+            struck: Struck::new(),
+        }
+    }
+
+    pub(super) fn arm(&mut self, rule: FaultRule) {
+        self.rules.push(rule);
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.rules.clear();
+    }
+
+    pub(super) fn struck(&self) -> &Struck {
+        &self.struck
+    }
+
+    /// The fault that strikes this call, if one does; the rule armed first goes first.
+    pub(super) fn strike(&mut self, call: Call, path: &Path) -> Option<Fault> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let class = (self.classify)(path);
+        let concerned = |rule: &&mut FaultRule| {
+            rule.times > 0
+                && rule.fault.concerns(call)
+                && rule.class.is_none_or(|asked| asked == class)
+        };
+        let rule = self.rules.iter_mut().find(concerned)?;
+        if rule.skip > 0 {
+            rule.skip -= 1;
+            return None;
+        }
+        rule.times -= 1;
+        *self.struck.entry((class, rule.fault.words())).or_default() += 1;
+        Some(rule.fault)
+    }
+}

@@ -1,0 +1,148 @@
+//! Mounted, cut, and unmounted.
+
+use super::calls::Calls;
+use super::class::Classify;
+use super::fault::{FaultRule, Struck};
+use super::pass::Pass;
+use super::recording::{Base, Recording};
+use super::switch::Switch;
+use super::tree::Tree;
+use crate::error::{Error, Result, doing};
+use fuser::{BackgroundSession, Config, MountOption, SessionACL};
+use rustix::mount::{UnmountFlags, unmount};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// So many calls run at once; all but slow syncs wait for one lock.
+const THREADS: usize = 4;
+
+/// A directory shown at another path, whose power can be cut. Dropping it cuts the power and unmounts.
+#[derive(Debug)]
+pub struct Mount {
+    point: PathBuf,
+    pass: Arc<Pass>,
+    base: Base,
+    session: Option<BackgroundSession>,
+}
+
+impl Mount {
+    /// Why a file system of ours cannot be mounted here; none if it can.
+    pub fn refusal() -> Option<String> {
+        let device = Path::new("/dev/fuse");
+        let opened = fs::File::options().read(true).write(true).open(device);
+        if let Err(error) = opened {
+            return Some(format!(
+                "/dev/fuse cannot be opened ({error}); load the module fuse, and be root"
+            ));
+        }
+        if !rustix::process::geteuid().is_root() {
+            return Some("a file system can be mounted by root only".to_owned());
+        }
+        None
+    }
+
+    /// Shows `backing` at `point`, an empty directory. What stands in it now is copied to `copy`, an
+    /// empty directory, and counts as stable; nobody else may touch `backing` meanwhile. When writes of
+    /// `bytes_max` bytes have been recorded, the power goes off by itself.
+    pub fn new(
+        backing: &Path,
+        point: &Path,
+        copy: &Path,
+        classify: Classify,
+        bytes_max: u64,
+    ) -> Result<Mount> {
+        if let Some(why) = Mount::refusal() {
+            return Err(Error::cannot(why));
+        }
+        let base = Base::read(backing)?.copied(copy)?;
+        let tree = Tree::new(&base, backing.to_owned());
+        let pass = Arc::new(Pass::new(Switch::new(tree, classify, bytes_max)));
+        let calls = Calls {
+            pass: Arc::clone(&pass),
+            root: backing.to_owned(),
+        };
+        let mut config = Config::default();
+        config.mount_options = vec![
+            MountOption::FSName("syncline".to_owned()),
+            MountOption::NoAtime,
+        ];
+        config.acl = SessionACL::All;
+        config.n_threads = Some(THREADS);
+        let session = fuser::spawn_mount(calls, point, &config);
+        Ok(Mount {
+            session: Some(session.map_err(doing("mount a file system at", point))?),
+            point: point.to_owned(),
+            pass,
+            base,
+        })
+    }
+
+    /// Where the store finds its files.
+    pub fn point(&self) -> &Path {
+        &self.point
+    }
+
+    /// Arms a fault.
+    pub fn arm(&self, rule: FaultRule) {
+        self.pass.switch().faults.arm(rule);
+    }
+
+    /// Disarms all faults.
+    pub fn disarm(&self) {
+        self.pass.switch().faults.disarm();
+    }
+
+    /// How often each fault has struck.
+    pub fn struck(&self) -> Struck {
+        self.pass.switch().faults.struck().clone()
+    }
+
+    /// How many steps were recorded so far.
+    pub fn steps(&self) -> usize {
+        self.pass.switch().steps()
+    }
+
+    /// How many acknowledgements were recorded so far.
+    pub fn acknowledgements(&self) -> u64 {
+        self.pass.switch().acknowledgements()
+    }
+
+    /// True once the power is off, by [`Mount::cut`] or because the recording is full.
+    pub fn is_off(&self) -> bool {
+        self.pass.switch().is_off()
+    }
+
+    /// Takes the power away: no call succeeds from now on. Kill the store's processes afterwards.
+    pub fn cut(&self) {
+        self.pass.switch().cut();
+    }
+
+    /// Cuts the power if that was not done, unmounts, and hands out what was recorded.
+    pub fn end(mut self) -> Result<Recording> {
+        self.cut();
+        self.unmount()?;
+        Ok(Recording {
+            base: std::mem::take(&mut self.base),
+            steps: self.pass.switch().take(),
+        })
+    }
+
+    /// Detaches the mount at once; its thread ends when the last process has let go of it.
+    fn unmount(&mut self) -> Result<()> {
+        if let Some(session) = self.session.take() {
+            unmount(&self.point, UnmountFlags::DETACH)
+                .map_err(|error| Error::io("unmount", &self.point, error.into()))?;
+            drop(session);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.cut();
+        // There is nobody left to tell; whoever wants to know calls `end`.
+        drop(self.unmount());
+    }
+}

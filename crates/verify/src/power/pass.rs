@@ -1,0 +1,373 @@
+//! Each call, passed through to the backing directory and recorded.
+//!
+//! The shape of every call: take the lock, look at the power, let a fault strike, do it on the backing
+//! directory, record the step. The backing directory is scratch: it is never synced.
+
+use super::base::owner_of;
+use super::fault::{Call, Fault};
+use super::recording::{ACKNOWLEDGEMENTS, Kind, Node, Owner, Place, Step};
+use super::switch::{Open, Switch};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt, lchown, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The file that is not there: see [`ACKNOWLEDGEMENTS`].
+pub(super) const ACKNOWLEDGEMENTS_NODE: Node = Node(u64::MAX);
+
+/// Calls of one mount.
+#[derive(Debug)]
+pub(super) struct Pass {
+    switch: Mutex<Switch>,
+}
+
+/// A node with what `stat` says of it; none for the file that is not there.
+pub(super) type Found = (Node, Option<Metadata>);
+
+/// Who calls, and with which mode bits something is made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Maker {
+    pub(super) mode: u32,
+    pub(super) user: u32,
+    pub(super) group: u32,
+}
+
+impl Pass {
+    pub(super) fn new(switch: Switch) -> Pass {
+        Pass {
+            switch: Mutex::new(switch),
+        }
+    }
+
+    /// The lock, whether or not there is power.
+    pub(super) fn switch(&self) -> MutexGuard<'_, Switch> {
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn powered(&self) -> io::Result<MutexGuard<'_, Switch>> {
+        let switch = self.switch();
+        switch.check()?;
+        Ok(switch)
+    }
+
+    pub(super) fn lookup(&self, parent: Node, name: &OsStr) -> io::Result<Found> {
+        let switch = self.powered()?;
+        if parent == Node::ROOT && name == ACKNOWLEDGEMENTS {
+            return Ok((ACKNOWLEDGEMENTS_NODE, None));
+        }
+        let node = switch.tree.get(&(parent, name.to_owned()));
+        let node = node.ok_or(Errno::NOENT)?;
+        Ok((node, Some(stat(&switch, node)?)))
+    }
+
+    pub(super) fn stat(&self, node: Node) -> io::Result<Found> {
+        let switch = self.powered()?;
+        if node == ACKNOWLEDGEMENTS_NODE {
+            return Ok((node, None));
+        }
+        Ok((node, Some(stat(&switch, node)?)))
+    }
+
+    pub(super) fn list(&self, directory: Node) -> io::Result<u64> {
+        let mut switch = self.powered()?;
+        let names = switch.tree.list(directory);
+        Ok(switch.opened(Open::Directory(names)))
+    }
+
+    /// The names of an open directory from the `from`th on.
+    pub(super) fn names(&self, handle: u64, from: u64) -> io::Result<Vec<(Node, Kind, OsString)>> {
+        let switch = self.powered()?;
+        match switch.handle(handle)? {
+            Open::Directory(names) => Ok(names.iter().skip(from as usize).cloned().collect()),
+            Open::File { .. } | Open::Acknowledgements => Err(Errno::NOTDIR.into()),
+        }
+    }
+
+    pub(super) fn read_link(&self, node: Node) -> io::Result<PathBuf> {
+        match self.powered()?.tree.kind(node) {
+            Some(Kind::Link(target)) => Ok(target.clone()),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    pub(super) fn open(&self, node: Node, flags: i32) -> io::Result<u64> {
+        let mut switch = self.powered()?;
+        if node == ACKNOWLEDGEMENTS_NODE {
+            return Ok(switch.opened(Open::Acknowledgements));
+        }
+        let path = backing(&switch, node)?;
+        let file = File::options().read(true).write(true).open(&path);
+        // A file that may only be read is opened so; what may be done is the kernel's business.
+        let file = file.or_else(|_| File::open(&path))?;
+        let synced = flags & libc::O_DSYNC != 0;
+        Ok(switch.opened(Open::File { node, file, synced }))
+    }
+
+    pub(super) fn close(&self, handle: u64) {
+        self.switch().closed(handle);
+    }
+
+    /// Makes a node of a kind and gives it to its maker.
+    pub(super) fn create(&self, place: Place, kind: Kind, maker: Maker) -> io::Result<Found> {
+        let mut switch = self.powered()?;
+        let node = create(&mut switch, place, kind, maker)?;
+        Ok((node, Some(stat(&switch, node)?)))
+    }
+
+    pub(super) fn link(&self, node: Node, place: Place) -> io::Result<Found> {
+        let mut switch = self.powered()?;
+        let (from, to) = (backing(&switch, node)?, backing_of(&switch, &place)?);
+        fs::hard_link(from, to)?;
+        switch.tree.insert(node, place.clone(), Kind::File);
+        switch.record(Step::Link(node, place));
+        Ok((node, Some(stat(&switch, node)?)))
+    }
+
+    pub(super) fn remove(&self, place: Place) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        let path = backing_of(&switch, &place)?;
+        let node = switch.tree.get(&place).ok_or(Errno::NOENT)?;
+        match switch.tree.kind(node) {
+            Some(Kind::Directory) => fs::remove_dir(path)?,
+            _ => fs::remove_file(path)?,
+        }
+        switch.tree.remove(&place);
+        switch.record(Step::Remove(place));
+        Ok(())
+    }
+
+    pub(super) fn rename(&self, from: Place, to: Place, no_replace: bool) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        let (node, there) = (switch.tree.get(&from), switch.tree.get(&to));
+        if no_replace && there.is_some() {
+            return Err(Errno::EXIST.into());
+        }
+        if node.is_some() && node == there {
+            return Ok(());
+        }
+        fs::rename(backing_of(&switch, &from)?, backing_of(&switch, &to)?)?;
+        switch.tree.rename(&from, to.clone());
+        switch.record(Step::Rename(from, to));
+        Ok(())
+    }
+
+    pub(super) fn set_len(&self, node: Node, len: u64) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        if node == ACKNOWLEDGEMENTS_NODE {
+            return Ok(());
+        }
+        strike(&mut switch, Call::SetLen, node)?;
+        match switch.file_of(node) {
+            Some(file) => file.set_len(len)?,
+            None => File::options()
+                .write(true)
+                .open(backing(&switch, node)?)?
+                .set_len(len)?,
+        }
+        switch.record(Step::SetLen(node, len));
+        Ok(())
+    }
+
+    pub(super) fn own(
+        &self,
+        node: Node,
+        mode: Option<u32>,
+        user: Option<u32>,
+        group: Option<u32>,
+    ) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        let path = backing(&switch, node)?;
+        if user.is_some() || group.is_some() {
+            lchown(&path, user, group)?;
+        }
+        if let Some(mode) = mode {
+            fs::set_permissions(&path, Permissions::from_mode(mode & 0o7777))?;
+        }
+        let owner = owner_of(&fs::symlink_metadata(&path)?);
+        switch.record(Step::Own(node, owner));
+        Ok(())
+    }
+
+    pub(super) fn read(&self, handle: u64, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut switch = self.powered()?;
+        let Open::File { node, .. } = switch.handle(handle)? else {
+            return Ok(Vec::new());
+        };
+        let node = *node;
+        let fault = strike(&mut switch, Call::Read, node)?;
+        let Open::File { file, .. } = switch.handle(handle)? else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = vec![0; len];
+        let got = read_up_to(file, &mut bytes, offset)?;
+        bytes.truncate(got);
+        if let (Some(Fault::FlippedBit), Some(byte)) = (fault, bytes.get_mut(got / 2)) {
+            *byte ^= 0x10;
+        }
+        Ok(bytes)
+    }
+
+    pub(super) fn write(&self, handle: u64, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        let (node, synced) = match switch.handle(handle)? {
+            Open::File { node, synced, .. } => (*node, *synced),
+            Open::Acknowledgements => {
+                switch.record(Step::Acknowledged(bytes.into()));
+                return Ok(());
+            }
+            Open::Directory(_) => return Err(Errno::ISDIR.into()),
+        };
+        strike(&mut switch, Call::Write, node)?;
+        // A synced write is a write and a sync: either may be struck.
+        let failed = synced && strike(&mut switch, Call::Sync, node).is_err();
+        if let Open::File { file, .. } = switch.handle(handle)? {
+            file.write_all_at(bytes, offset)?;
+        }
+        switch.record(Step::Write {
+            node,
+            offset,
+            bytes: bytes.into(),
+        });
+        if synced && !failed {
+            switch.record(Step::SyncWritten(node));
+        }
+        if failed {
+            switch.record(Step::SyncFailed(node));
+            return Err(Errno::IO.into());
+        }
+        Ok(())
+    }
+
+    /// Allocates a range, or zeros it.
+    pub(super) fn allocate(&self, handle: u64, offset: u64, len: u64, mode: i32) -> io::Result<()> {
+        let mut switch = self.powered()?;
+        let Open::File { node, .. } = switch.handle(handle)? else {
+            return Err(Errno::BADF.into());
+        };
+        let node = *node;
+        strike(&mut switch, Call::Write, node)?;
+        let flags = FallocateFlags::from_bits(mode as u32).ok_or(Errno::OPNOTSUPP)?;
+        let zeroes = FallocateFlags::ZERO_RANGE | FallocateFlags::PUNCH_HOLE;
+        if !(FallocateFlags::KEEP_SIZE | zeroes).contains(flags) {
+            return Err(Errno::OPNOTSUPP.into());
+        }
+        let Open::File { file, .. } = switch.handle(handle)? else {
+            return Err(Errno::BADF.into());
+        };
+        let before = file.metadata()?.len();
+        fallocate(file, flags, offset, len)?;
+        let after = file.metadata()?.len();
+        if after != before {
+            switch.record(Step::SetLen(node, after));
+        }
+        if flags.intersects(zeroes) && offset < after {
+            let len = len.min(after - offset);
+            switch.record(Step::Zeros { node, offset, len });
+        }
+        Ok(())
+    }
+
+    /// A sync of a file or directory; slow ones wait before they take the lock.
+    pub(super) fn sync(&self, node: Node) -> io::Result<()> {
+        if node == ACKNOWLEDGEMENTS_NODE {
+            return self.powered().map(drop);
+        }
+        let mut switch = self.powered()?;
+        match strike(&mut switch, Call::Sync, node) {
+            Ok(Some(Fault::SlowSync(time))) => {
+                drop(switch);
+                thread::sleep(time);
+                switch = self.powered()?;
+            }
+            Ok(_) => {}
+            Err(error) => {
+                switch.record(Step::SyncFailed(node));
+                return Err(error);
+            }
+        }
+        let step = match switch.tree.kind(node) {
+            Some(Kind::Directory) => Step::SyncDirectory(node),
+            _ => Step::Sync(node),
+        };
+        switch.record(step);
+        Ok(())
+    }
+}
+
+fn create(switch: &mut Switch, place: Place, kind: Kind, maker: Maker) -> io::Result<Node> {
+    let below = switch.tree.path_of(&place).ok_or(Errno::NOENT)?;
+    if let Some(Fault::DiskFull) = switch.faults.strike(Call::Create, &below) {
+        return Err(Errno::NOSPC.into());
+    }
+    let path = switch.tree.backing(&below);
+    match &kind {
+        Kind::File => drop(File::create_new(&path)?),
+        Kind::Directory => fs::create_dir(&path)?,
+        Kind::Link(target) => symlink(target, &path)?,
+    }
+    lchown(&path, Some(maker.user), Some(maker.group))?;
+    if !matches!(kind, Kind::Link(_)) {
+        fs::set_permissions(&path, Permissions::from_mode(maker.mode & 0o7777))?;
+    }
+    let owner: Owner = owner_of(&fs::symlink_metadata(&path)?);
+    let node = switch.tree.fresh();
+    switch.tree.insert(node, place.clone(), kind.clone());
+    switch.record(Step::Create {
+        node,
+        place,
+        kind,
+        owner,
+    });
+    Ok(node)
+}
+
+/// Lets a fault strike; one that fails the call is an error.
+fn strike(switch: &mut Switch, call: Call, node: Node) -> io::Result<Option<Fault>> {
+    let Some(path) = switch.tree.path(node) else {
+        return Ok(None);
+    };
+    match switch.faults.strike(call, &path) {
+        Some(Fault::ReadError | Fault::WriteError | Fault::SyncError) => Err(Errno::IO.into()),
+        Some(Fault::DiskFull) => Err(Errno::NOSPC.into()),
+        other => Ok(other),
+    }
+}
+
+fn stat(switch: &Switch, node: Node) -> io::Result<Metadata> {
+    match (switch.tree.path(node), switch.file_of(node)) {
+        (Some(path), _) => fs::symlink_metadata(switch.tree.backing(&path)),
+        (None, Some(file)) => file.metadata(),
+        (None, None) => Err(Errno::NOENT.into()),
+    }
+}
+
+fn backing(switch: &Switch, node: Node) -> io::Result<PathBuf> {
+    let path = switch.tree.path(node).ok_or(Errno::NOENT)?;
+    Ok(switch.tree.backing(&path))
+}
+
+fn backing_of(switch: &Switch, place: &Place) -> io::Result<PathBuf> {
+    let path = switch.tree.path_of(place).ok_or(Errno::NOENT)?;
+    Ok(switch.tree.backing(&path))
+}
+
+fn read_up_to(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut got = 0;
+    while got < bytes.len() {
+        match file.read_at(&mut bytes[got..], offset + got as u64)? {
+            0 => break,
+            more => got += more,
+        }
+    }
+    Ok(got)
+}
+
+/// The backing directory, for what is asked of the whole file system.
+pub(super) fn statvfs(root: &Path) -> io::Result<rustix::fs::StatVfs> {
+    Ok(rustix::fs::statvfs(root)?)
+}

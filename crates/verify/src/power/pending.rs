@@ -1,0 +1,366 @@
+//! One file between two syncs: its stable bytes, and the changes that a loss of power may take.
+//!
+//! Invariants:
+//! 1. Visible bytes = stable bytes with all changes applied in order, but for those that a failed sync
+//!    has dropped.
+//! 2. A change whose sync has failed is covered by no later sync, and may have arrived nevertheless.
+//! 3. `floors` says for each unit of 512 bytes up to which change it is stable, where that is not the
+//!    same for the whole file: after a synced write, and beside changes whose sync has failed.
+
+use super::content::{Content, PAGE_BYTES};
+use super::model::{Loss, Metadata};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a device writes whole or not at all.
+const SECTOR: u64 = 512;
+
+const PAGE_SECTORS: u64 = PAGE_BYTES as u64 / SECTOR;
+
+/// How much one write of zeros is taken apart into.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// A change of a file.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Write { offset: u64, bytes: Arc<[u8]> },
+    Zeros { offset: u64, len: u64 },
+    SetLen(u64),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// Its number in the file, from 1 up.
+    number: u64,
+    failed: bool,
+    change: Change,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending {
+    stable: Content,
+    entries: Vec<Entry>,
+    floors: BTreeMap<u64, u64>,
+    last: u64,
+}
+
+/// What a loss took from one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Units of 512 bytes that had changed since the last sync.
+    pub pending: u64,
+    /// Those of them that are not as the store left them.
+    pub lost: u64,
+    /// Writes of which some units arrived and some did not.
+    pub torn_writes: u64,
+}
+
+impl Pending {
+    pub(super) fn new(stable: Content) -> Pending {
+        Pending {
+            stable,
+            ..Pending::default()
+        }
+    }
+
+    /// True if nothing can be lost.
+    pub(super) fn is_stable(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// A change that is visible and not stable.
+    pub(super) fn change(&mut self, change: Change) {
+        self.last += 1;
+        self.entries.push(Entry {
+            number: self.last,
+            failed: false,
+            change,
+        });
+    }
+
+    /// A sync has succeeded.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        let entries = std::mem::take(&mut self.entries);
+        let any_failed = entries.iter().any(|entry| entry.failed);
+        for entry in entries {
+            if entry.failed {
+                self.entries.push(entry);
+                continue;
+            }
+            self.apply(&entry)?;
+            if any_failed {
+                self.raise_floors(&entry);
+            }
+        }
+        if !any_failed {
+            self.floors.clear();
+        }
+        Ok(())
+    }
+
+    /// The newest write was itself a sync. Where lengths were set before it and not synced, all is:
+    /// the bytes could not be read back else.
+    pub(super) fn sync_newest(&mut self) -> io::Result<()> {
+        let is_length = |entry: &Entry| matches!(entry.change, Change::SetLen(_));
+        if self.entries.iter().any(is_length) {
+            return self.sync();
+        }
+        let Some(newest) = self.entries.pop() else {
+            return Ok(());
+        };
+        // What is written back are the pages of the range: earlier changes of theirs come with it.
+        let units = newest.change.units();
+        let range =
+            units.start / PAGE_SECTORS * PAGE_SECTORS..units.end.next_multiple_of(PAGE_SECTORS);
+        for entry in self.entries.clone() {
+            if !entry.failed {
+                self.apply_where(&entry, |unit| range.contains(&unit))?;
+            }
+        }
+        self.apply(&newest)?;
+        if self.entries.is_empty() {
+            self.floors.clear();
+        } else {
+            self.floors.extend(range.map(|unit| (unit, newest.number)));
+        }
+        Ok(())
+    }
+
+    /// A sync has failed: what it should have covered counts as clean.
+    pub(super) fn fail_sync(&mut self) {
+        for entry in &mut self.entries {
+            entry.failed = true;
+        }
+    }
+
+    /// The bytes that a loss of power leaves, and what it took.
+    pub(super) fn image(
+        &self,
+        loss: Loss,
+        model: Metadata,
+        salt: u64,
+    ) -> io::Result<(Content, Taken)> {
+        let mut random = fastrand::Rng::with_seed(loss.seed() ^ salt.wrapping_mul(0x9e37_79b9));
+        let end = self.entries.len();
+        let moments = match loss {
+            Loss::Drop => Moments::all_at(0),
+            Loss::Keep => Moments::all_at(end),
+            Loss::Subset { .. } => Moments::all_at(random.usize(0..=end)),
+            Loss::Torn { unit_bytes, .. } => Moments {
+                length: random.usize(0..=end),
+                sectors: u64::from(unit_bytes) / SECTOR,
+                seed: Some(random.u64(..)),
+                end,
+            },
+        };
+        let mut image = Image {
+            pending: self,
+            moments,
+            content: self.stable.clone(),
+            cuts: Vec::new(),
+        };
+        image.build(model)?;
+        let taken = image.taken();
+        Ok((image.content, taken))
+    }
+
+    fn apply(&mut self, entry: &Entry) -> io::Result<()> {
+        self.apply_where(entry, |_| true)
+    }
+
+    fn apply_where(&mut self, entry: &Entry, takes: impl Fn(u64) -> bool) -> io::Result<()> {
+        let floors = &self.floors;
+        let is_new = |unit| takes(unit) && floors.get(&unit).is_none_or(|at| *at < entry.number);
+        entry.change.apply(&mut self.stable, is_new)
+    }
+
+    fn raise_floors(&mut self, entry: &Entry) {
+        let units = entry.change.units().map(|unit| (unit, entry.number));
+        self.floors.extend(units);
+    }
+
+    fn is_above_floor(&self, unit: u64, number: u64) -> bool {
+        self.floors.get(&unit).is_none_or(|at| *at < number)
+    }
+}
+
+impl Change {
+    /// The units of 512 bytes that it changes.
+    fn units(&self) -> Range<u64> {
+        let (offset, len) = match self {
+            Change::Write { offset, bytes } => (*offset, bytes.len() as u64),
+            Change::Zeros { offset, len } => (*offset, *len),
+            Change::SetLen(_) => (0, 0),
+        };
+        offset / SECTOR..(offset + len).div_ceil(SECTOR).max(offset / SECTOR)
+    }
+
+    /// Makes the change where `takes` says so of a unit; neighbours that are taken go in one piece.
+    fn apply(&self, content: &mut Content, takes: impl Fn(u64) -> bool) -> io::Result<()> {
+        if let Change::SetLen(len) = self {
+            return content.set_len(*len);
+        }
+        let units = self.units();
+        let mut from = units.start;
+        while from < units.end {
+            if !takes(from) {
+                from += 1;
+                continue;
+            }
+            let mut to = from + 1;
+            while to < units.end && takes(to) {
+                to += 1;
+            }
+            self.copy(content, from * SECTOR..to * SECTOR)?;
+            from = to;
+        }
+        Ok(())
+    }
+
+    fn copy(&self, content: &mut Content, range: Range<u64>) -> io::Result<()> {
+        match self {
+            Change::Write { offset, bytes } => {
+                let start = range.start.max(*offset);
+                let end = range.end.min(offset + bytes.len() as u64);
+                content.write(
+                    start,
+                    &bytes[(start - offset) as usize..(end - offset) as usize],
+                )
+            }
+            Change::Zeros { offset, len } => {
+                let (mut start, end) = (range.start.max(*offset), range.end.min(offset + len));
+                while start < end {
+                    let now = (end - start).min(ZEROS.len() as u64);
+                    content.write(start, &ZEROS[..now as usize])?;
+                    start += now;
+                }
+                Ok(())
+            }
+            Change::SetLen(_) => Ok(()),
+        }
+    }
+}
+
+/// The moment at which each part of a file is found: how many of its changes it has seen.
+struct Moments {
+    length: usize,
+    /// Sectors in a unit that has one moment.
+    sectors: u64,
+    /// None if all units share the length's moment.
+    seed: Option<u64>,
+    end: usize,
+}
+
+impl Moments {
+    fn all_at(moment: usize) -> Moments {
+        Moments {
+            length: moment,
+            sectors: 1,
+            seed: None,
+            end: moment,
+        }
+    }
+
+    /// Where the unit that shares a moment with these 512 bytes ends.
+    fn unit_end(&self, unit: u64) -> u64 {
+        (unit / self.sectors + 1) * self.sectors * SECTOR
+    }
+
+    /// Of a unit of 512 bytes: as often nothing, all or something.
+    fn of(&self, unit: u64) -> usize {
+        let Some(seed) = self.seed else {
+            return self.length;
+        };
+        let group = unit / self.sectors;
+        let mut random = fastrand::Rng::with_seed(seed ^ group.wrapping_mul(0x517c_c1b7_2722_0a95));
+        match random.u8(0..3) {
+            0 => 0,
+            1 => self.end,
+            _ => random.usize(0..=self.end),
+        }
+    }
+}
+
+/// An image that is being built.
+struct Image<'p> {
+    pending: &'p Pending,
+    moments: Moments,
+    content: Content,
+    /// Cuts of the file that have not arrived: the change's index, and the length it would have left.
+    /// What was written behind a cut, and a unit that it went through, is where nothing leads to before
+    /// the cut has arrived.
+    cuts: Vec<(usize, u64)>,
+}
+
+impl Image<'_> {
+    fn build(&mut self, model: Metadata) -> io::Result<()> {
+        let len = self.length_at_moment();
+        let entries = self.pending.entries.iter().enumerate();
+        self.cuts = entries
+            .skip(self.moments.length)
+            .filter_map(|(index, entry)| match entry.change {
+                Change::SetLen(len) => Some((index, len)),
+                _ => None,
+            })
+            .collect();
+        let mut content = std::mem::take(&mut self.content);
+        for (index, entry) in self.pending.entries.iter().enumerate() {
+            if let Change::SetLen(len) = entry.change {
+                if index < self.moments.length {
+                    content.set_len(len)?;
+                }
+                continue;
+            }
+            entry
+                .change
+                .apply(&mut content, |unit| self.arrives(unit, index, entry.number))?;
+        }
+        if content.len() > len || model == Metadata::Strict {
+            content.set_len(len)?;
+        }
+        self.content = content;
+        Ok(())
+    }
+
+    /// How long the file was at the length's moment.
+    fn length_at_moment(&self) -> u64 {
+        let seen = &self.pending.entries[..self.moments.length];
+        seen.iter().fold(self.pending.stable.len(), |len, entry| {
+            match &entry.change {
+                Change::SetLen(len) => *len,
+                Change::Write { offset, bytes } => len.max(offset + bytes.len() as u64),
+                Change::Zeros { .. } => len,
+            }
+        })
+    }
+
+    fn arrives(&self, unit: u64, index: usize, number: u64) -> bool {
+        let end = self.moments.unit_end(unit);
+        let behind_cut = |(cut, len): &(usize, u64)| *cut < index && end > *len;
+        index < self.moments.of(unit)
+            && !self.cuts.iter().any(behind_cut)
+            && self.pending.is_above_floor(unit, number)
+    }
+
+    fn taken(&self) -> Taken {
+        let mut newest = BTreeMap::new();
+        let mut taken = Taken::default();
+        for (index, entry) in self.pending.entries.iter().enumerate() {
+            let above = |unit: &u64| self.pending.is_above_floor(*unit, entry.number);
+            let (mut arrived, mut lost) = (false, false);
+            for unit in entry.change.units().filter(above) {
+                let arrives = self.arrives(unit, index, entry.number);
+                arrived |= arrives;
+                lost |= !arrives;
+                newest.insert(unit, arrives);
+            }
+            taken.torn_writes += u64::from(arrived && lost);
+        }
+        taken.pending = newest.len() as u64;
+        taken.lost = newest.values().filter(|arrives| !**arrives).count() as u64;
+        taken
+    }
+}

@@ -1,0 +1,149 @@
+//! What a store did to its files, in order: every change, every sync, every acknowledgement.
+//!
+//! Invariants:
+//! 1. Steps stand in the order in which the file system took them, under one lock; a step is recorded
+//!    only after it has succeeded on the backing directory.
+//! 2. An acknowledgement stands behind everything that its commit has synced: the client writes it to
+//!    [`ACKNOWLEDGEMENTS`], on the same file system, after the commit has answered.
+//! 3. Nothing is recorded once the power is off.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The name, at the root of a mount, of the file that is not there: what is written to it is an
+/// acknowledgement, and leads to no file.
+pub const ACKNOWLEDGEMENTS: &str = ".syncline-acknowledged";
+
+/// A file, directory or symbolic link, whatever its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Node(pub u64);
+
+impl Node {
+    /// The directory that everything stands in.
+    pub const ROOT: Node = Node(1);
+}
+
+/// Where a name stands.
+pub type Place = (Node, OsString);
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Holds bytes.
+    File,
+    /// Holds names.
+    Directory,
+    /// Leads to another path.
+    Link(PathBuf),
+}
+
+/// Mode and owners. They are no part of what may be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// Permission bits.
+    pub mode: u32,
+    /// User.
+    pub user: u32,
+    /// Group.
+    pub group: u32,
+}
+
+/// One step of a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A new node gets its first name.
+    Create {
+        /// The node.
+        node: Node,
+        /// Its name.
+        place: Place,
+        /// What it is.
+        kind: Kind,
+        /// Whose it is.
+        owner: Owner,
+    },
+    /// A file gets one more name.
+    Link(Node, Place),
+    /// A name goes; of a directory, an empty one.
+    Remove(Place),
+    /// A name goes and another leads to its node.
+    Rename(Place, Place),
+    /// Mode or owners change.
+    Own(Node, Owner),
+    /// Bytes at an offset.
+    Write {
+        /// The file.
+        node: Node,
+        /// Where the bytes begin.
+        offset: u64,
+        /// The bytes.
+        bytes: Arc<[u8]>,
+    },
+    /// The write before was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`), and has answered.
+    SyncWritten(Node),
+    /// Zeros over a range that stays within the file.
+    Zeros {
+        /// The file.
+        node: Node,
+        /// Where they begin.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
+    /// The length cut or grown.
+    SetLen(Node, u64),
+    /// A sync of a file, of its data at least, succeeded.
+    Sync(Node),
+    /// A sync of a file failed: what it should have covered counts as clean and is not stable.
+    SyncFailed(Node),
+    /// A sync of a directory succeeded.
+    SyncDirectory(Node),
+    /// What a client wrote to [`ACKNOWLEDGEMENTS`].
+    Acknowledged(Arc<[u8]>),
+}
+
+/// A tree that was there when the recording began, all of it stable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    /// Where the tree's copy stands.
+    pub directory: PathBuf,
+    /// Every node in it but the root, parents first.
+    pub nodes: Vec<BaseNode>,
+}
+
+/// A node that was there when the recording began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseNode {
+    /// The node.
+    pub node: Node,
+    /// Its name.
+    pub place: Place,
+    /// The path below the tree's root.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: Kind,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Bytes in a file.
+    pub len: u64,
+}
+
+/// A base and what was done on it.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// The tree at its beginning.
+    pub base: Base,
+    /// What was done, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Recording {
+    /// The acknowledgements that stand among the first `steps` steps.
+    pub fn acknowledged(&self, steps: usize) -> impl Iterator<Item = &[u8]> {
+        self.steps[..steps].iter().filter_map(|step| match step {
+            Step::Acknowledged(bytes) => Some(&**bytes),
+            _ => None,
+        })
+    }
+}

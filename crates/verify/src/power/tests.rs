@@ -1,0 +1,433 @@
+//! The images of random recordings, held against the simulated disk and against what a page may be.
+//!
+//! The simulated disk of `syncline-disk` was written for the engine and keeps the same promises: what it
+//! leaves when all or nothing that was not synced arrives must be what a machine leaves, under both
+//! models of names. What lies between is held against a plain rule: every sector of every file is as it
+//! was at some moment since it was last stable.
+
+use super::{Base, Kind, Loss, Machine, Metadata, Node, Owner, Place, Step};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use syncline_disk::simulated::Crash;
+use syncline_disk::{Create, Disk, File, OpenOptions, SimulatedDisk};
+
+const MODELS: [Metadata; 2] = [Metadata::Strict, Metadata::OrderedJournal];
+
+const OWNER: Owner = Owner {
+    mode: 0o644,
+    user: 0,
+    group: 0,
+};
+
+/// The same life on a machine and on a simulated disk.
+struct Both {
+    machine: Machine,
+    disk: SimulatedDisk,
+    /// The nodes of the paths as the store sees them.
+    nodes: BTreeMap<PathBuf, Node>,
+    next: u64,
+}
+
+impl Both {
+    fn new(model: Metadata) -> Both {
+        Both {
+            machine: Machine::new(&Base::default(), model),
+            disk: SimulatedDisk::new(1, model),
+            nodes: BTreeMap::from([(PathBuf::new(), Node::ROOT)]),
+            next: 2,
+        }
+    }
+
+    fn place(&self, path: &Path) -> Place {
+        let parent = path.parent().expect("no test names the root");
+        (self.nodes[parent], path.file_name().unwrap().to_owned())
+    }
+
+    fn step(&mut self, step: &Step) {
+        self.machine.step(step).unwrap();
+    }
+
+    fn create(&mut self, path: &Path, kind: Kind) {
+        let node = Node(self.next);
+        self.next += 1;
+        let place = self.place(path);
+        match kind {
+            Kind::Directory => self.disk.create_directory(path).unwrap(),
+            _ => drop(self.open(path, Create::New)),
+        }
+        self.step(&Step::Create {
+            node,
+            place,
+            kind,
+            owner: OWNER,
+        });
+        self.nodes.insert(path.to_owned(), node);
+    }
+
+    fn open(&self, path: &Path, create: Create) -> syncline_disk::SimulatedFile {
+        let options = OpenOptions {
+            create,
+            ..OpenOptions::READ_WRITE
+        };
+        self.disk.open(path, options).unwrap()
+    }
+
+    /// One random operation on a small tree.
+    fn live(&mut self, random: &mut fastrand::Rng) {
+        let path = PathBuf::from(["a", "b", "d/a", "d/b", "e/a"][random.usize(0..5)]);
+        let parent = path.parent().unwrap().to_owned();
+        if !self.nodes.contains_key(&parent) {
+            return self.create(&parent, Kind::Directory);
+        }
+        let Some(&node) = self.nodes.get(&path) else {
+            return self.create(&path, Kind::File);
+        };
+        match random.u8(0..16) {
+            0..=5 => {
+                let (offset, len) = (random.usize(0..9000), random.usize(1..6000));
+                let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
+                let file = self.open(&path, Create::Never);
+                file.write_at(&bytes, offset as u64).unwrap();
+                self.step(&Step::Write {
+                    node,
+                    offset: offset as u64,
+                    bytes: bytes.into(),
+                });
+            }
+            6 | 7 => {
+                let len = random.u64(0..12_000);
+                self.open(&path, Create::Never).set_len(len).unwrap();
+                self.step(&Step::SetLen(node, len));
+            }
+            8 | 9 => {
+                self.open(&path, Create::Never).sync_all().unwrap();
+                self.step(&Step::Sync(node));
+            }
+            10 | 11 => {
+                self.disk.sync_directory(&parent).unwrap();
+                self.step(&Step::SyncDirectory(self.nodes[&parent]));
+            }
+            12 => {
+                self.disk.remove(&path).unwrap();
+                self.step(&Step::Remove(self.place(&path)));
+                self.nodes.remove(&path);
+            }
+            _ => {
+                let to = PathBuf::from(["a", "b", "d/a", "d/b", "e/b"][random.usize(0..5)]);
+                let ready = self.nodes.contains_key(to.parent().unwrap());
+                // A rename onto another name of the same file is left out: it changes nothing.
+                if !ready || to == path {
+                    return;
+                }
+                self.disk.rename(&path, &to).unwrap();
+                self.step(&Step::Rename(self.place(&path), self.place(&to)));
+                self.nodes.remove(&path);
+                self.nodes.insert(to, node);
+            }
+        }
+    }
+}
+
+/// Every path of a simulated disk, with the bytes of files.
+fn tree_of(disk: &SimulatedDisk, below: &Path, found: &mut BTreeMap<PathBuf, Option<Vec<u8>>>) {
+    for name in disk.list(below).unwrap() {
+        let path = below.join(name);
+        if disk.list(&path).is_ok() {
+            found.insert(path.clone(), None);
+            tree_of(disk, &path, found);
+        } else {
+            let file = disk.open(&path, OpenOptions::READ).unwrap();
+            let mut bytes = vec![0; file.len().unwrap() as usize];
+            file.read_at(&mut bytes, 0).unwrap();
+            found.insert(path, Some(bytes));
+        }
+    }
+}
+
+#[test]
+fn what_is_dropped_or_kept_whole_is_what_the_simulated_disk_leaves() {
+    for seed in 0..80 {
+        let model = MODELS[seed as usize % 2];
+        let (mut random, mut both) = (fastrand::Rng::with_seed(seed), Both::new(model));
+        for _ in 0..60 {
+            both.live(&mut random);
+            for (loss, crash) in [(Loss::Drop, Crash::DropAll), (Loss::Keep, Crash::KeepAll)] {
+                let mut expected = BTreeMap::new();
+                tree_of(&both.disk.crash(crash), Path::new(""), &mut expected);
+                let image = both.machine.image(loss).unwrap();
+                let got: BTreeMap<_, _> = image
+                    .paths()
+                    .map(|path| {
+                        let is_file = expected.get(path).is_none_or(Option::is_some);
+                        let bytes = if is_file { image.bytes(path) } else { None };
+                        (path.to_owned(), bytes)
+                    })
+                    .collect();
+                assert_eq!(got, expected, "seed {seed}, {model:?}, {loss:?}");
+            }
+        }
+    }
+}
+
+/// One file whose every state since its last sync is kept.
+struct OneFile {
+    machine: Machine,
+    states: Vec<Vec<u8>>,
+}
+
+const FILE: Node = Node(2);
+
+impl OneFile {
+    fn new(model: Metadata) -> OneFile {
+        let mut machine = Machine::new(&Base::default(), model);
+        let place = (Node::ROOT, "file".into());
+        let create = Step::Create {
+            node: FILE,
+            place,
+            kind: Kind::File,
+            owner: OWNER,
+        };
+        machine.step(&create).unwrap();
+        machine.step(&Step::SyncDirectory(Node::ROOT)).unwrap();
+        OneFile {
+            machine,
+            states: vec![Vec::new()],
+        }
+    }
+
+    fn live(&mut self, random: &mut fastrand::Rng) {
+        let mut state = self.states.last().unwrap().clone();
+        match random.u8(0..8) {
+            0 => {
+                self.machine.step(&Step::Sync(FILE)).unwrap();
+                self.states = vec![state];
+                return;
+            }
+            1 => {
+                let len = random.usize(0..20_000);
+                state.resize(len, 0);
+                self.machine.step(&Step::SetLen(FILE, len as u64)).unwrap();
+            }
+            _ => {
+                let (offset, len) = (random.usize(0..12_000), random.usize(1..9000));
+                let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
+                state.resize(state.len().max(offset + len), 0);
+                state[offset..offset + len].copy_from_slice(&bytes);
+                let write = Step::Write {
+                    node: FILE,
+                    offset: offset as u64,
+                    bytes: bytes.into(),
+                };
+                self.machine.step(&write).unwrap();
+            }
+        }
+        self.states.push(state);
+    }
+
+    fn image(&self, loss: Loss) -> Vec<u8> {
+        let image = self.machine.image(loss).unwrap();
+        image.bytes(Path::new("file")).unwrap()
+    }
+}
+
+/// True if some state shows these bytes at that place. What lies beyond its end, or was cut off since,
+/// shows as zeros.
+fn was_seen(states: &[Vec<u8>], at: usize, bytes: &[u8]) -> bool {
+    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    let bytes = &bytes[..bytes.len() - zeros];
+    let shows = |state: &Vec<u8>| state.get(at..at + bytes.len()) == Some(bytes);
+    bytes.is_empty() || states.iter().any(shows)
+}
+
+#[test]
+fn a_torn_file_shows_each_unit_as_it_was_at_some_moment() {
+    let mut torn = 0;
+    for seed in 0..600 {
+        let model = MODELS[seed as usize % 2];
+        let unit_bytes = [512, 4096][seed as usize / 2 % 2];
+        let (mut random, mut file) = (fastrand::Rng::with_seed(seed), OneFile::new(model));
+        for _ in 0..random.usize(1..12) {
+            file.live(&mut random);
+        }
+        let image = file.image(Loss::Torn { seed, unit_bytes });
+        for (index, unit) in image.chunks(unit_bytes as usize).enumerate() {
+            let at = index * unit_bytes as usize;
+            let seen = was_seen(&file.states, at, unit);
+            assert!(seen, "seed {seed}: the unit at {at} was never so");
+        }
+        let lengths = file.states.iter().map(Vec::len);
+        assert!(image.len() <= lengths.max().unwrap(), "seed {seed}");
+        torn += usize::from(!file.states.contains(&image));
+    }
+    assert!(torn > 200, "only {torn} of 600 images mix moments");
+}
+
+#[test]
+fn a_subset_shows_the_whole_file_as_it_was_at_some_moment() {
+    let mut between = 0;
+    for seed in 0..400 {
+        let (mut random, mut file) = (fastrand::Rng::with_seed(seed), OneFile::new(MODELS[0]));
+        for _ in 0..10 {
+            file.live(&mut random);
+        }
+        let image = file.image(Loss::Subset { seed });
+        assert!(file.states.contains(&image), "seed {seed}");
+        let ends = [file.states.first(), file.states.last()];
+        between += usize::from(!ends.contains(&Some(&image)));
+    }
+    assert!(
+        between > 100,
+        "only {between} of 400 lie between drop and keep"
+    );
+}
+
+#[test]
+fn the_same_seed_is_the_same_image_and_another_is_another() {
+    let (mut random, mut file) = (fastrand::Rng::with_seed(7), OneFile::new(MODELS[0]));
+    while file.states.len() < 8 {
+        file.live(&mut random);
+    }
+    let torn = |seed| {
+        file.image(Loss::Torn {
+            seed,
+            unit_bytes: 512,
+        })
+    };
+    assert_eq!(torn(1), torn(1));
+    assert!((2..12).any(|seed| torn(seed) != torn(1)));
+}
+
+#[test]
+fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
+    let mut file = OneFile::new(MODELS[0]);
+    let write = |offset, byte: u8| Step::Write {
+        node: FILE,
+        offset,
+        bytes: vec![byte; 1000].into(),
+    };
+    for step in [
+        write(0, 1),
+        Step::Sync(FILE),
+        write(0, 2),
+        Step::SyncFailed(FILE),
+        write(4096, 3),
+        Step::Sync(FILE),
+    ] {
+        file.machine.step(&step).unwrap();
+    }
+    let dropped = file.image(Loss::Drop);
+    assert_eq!((dropped[0], dropped[4096]), (1, 3));
+    let kept = file.image(Loss::Keep);
+    assert_eq!((kept[0], kept[4096]), (2, 3));
+    // Written again and synced again, it is stable.
+    for step in [write(0, 4), Step::Sync(FILE)] {
+        file.machine.step(&step).unwrap();
+    }
+    assert_eq!(file.image(Loss::Drop)[0], 4);
+    assert_eq!(file.image(Loss::Keep)[0], 4);
+}
+
+#[test]
+fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
+    let mut file = OneFile::new(MODELS[0]);
+    let write = |offset, byte: u8| Step::Write {
+        node: FILE,
+        offset,
+        bytes: vec![byte; 4096].into(),
+    };
+    for step in [
+        write(0, 1),
+        write(8192, 1),
+        Step::Sync(FILE),
+        write(0, 2),
+        write(8192, 2),
+        Step::SyncWritten(FILE),
+        write(8192, 3),
+    ] {
+        file.machine.step(&step).unwrap();
+    }
+    let dropped = file.image(Loss::Drop);
+    assert_eq!((dropped[0], dropped[8192]), (1, 2));
+    let kept = file.image(Loss::Keep);
+    assert_eq!((kept[0], kept[8192]), (2, 3));
+}
+
+#[test]
+fn a_new_length_may_come_without_its_bytes_only_under_the_strict_model() {
+    let length_alone = |model| {
+        (0..200).any(|seed| {
+            let mut file = OneFile::new(model);
+            let write = Step::Write {
+                node: FILE,
+                offset: 0,
+                bytes: vec![7; 16_384].into(),
+            };
+            file.machine.step(&write).unwrap();
+            let image = file.image(Loss::Torn {
+                seed,
+                unit_bytes: 4096,
+            });
+            image.ends_with(&[0])
+        })
+    };
+    assert!(length_alone(Metadata::Strict));
+    assert!(!length_alone(Metadata::OrderedJournal));
+}
+
+#[test]
+fn an_image_is_written_with_its_names_modes_and_bytes() {
+    let from = tempfile::tempdir().unwrap();
+    std::fs::create_dir(from.path().join("d")).unwrap();
+    std::fs::write(from.path().join("d/old"), vec![5; 10_000]).unwrap();
+    std::os::unix::fs::symlink("d/old", from.path().join("link")).unwrap();
+    let base = Base::read(from.path()).unwrap();
+    let mut machine = Machine::new(&base, Metadata::Strict);
+    let old = base.nodes.iter().find(|node| node.path.ends_with("old"));
+    let old = old.unwrap().node;
+    for step in [
+        Step::Write {
+            node: old,
+            offset: 4090,
+            bytes: vec![6; 20].into(),
+        },
+        Step::SetLen(old, 9000),
+        Step::Link(old, (Node::ROOT, "second".into())),
+        Step::Own(
+            old,
+            Owner {
+                mode: 0o600,
+                ..base.nodes[0].owner
+            },
+        ),
+    ] {
+        machine.step(&step).unwrap();
+    }
+    let to = tempfile::tempdir().unwrap();
+    machine
+        .image(Loss::Keep)
+        .unwrap()
+        .write_to(to.path())
+        .unwrap();
+    let mut expected = vec![5; 9000];
+    expected[4090..4110].fill(6);
+    assert_eq!(std::fs::read(to.path().join("link")).unwrap(), expected);
+    assert_eq!(std::fs::read(to.path().join("second")).unwrap(), expected);
+    let mode = std::fs::metadata(to.path().join("second"))
+        .unwrap()
+        .permissions();
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&mode) & 0o7777,
+        0o600
+    );
+    let to = tempfile::tempdir().unwrap();
+    machine
+        .image(Loss::Drop)
+        .unwrap()
+        .write_to(to.path())
+        .unwrap();
+    assert_eq!(
+        std::fs::read(to.path().join("d/old")).unwrap(),
+        vec![5; 10_000]
+    );
+    assert!(!to.path().join("second").exists());
+}
