@@ -187,6 +187,7 @@ targets! {
     Sqlite: crate::sqlite::Sqlite,
     SqliteQueue: crate::sqlite::SqliteQueue,
     Postgres: crate::postgres::Postgres,
+    Mysql: crate::mysql::Mysql,
     #[cfg(feature = "lmdb")]
     Lmdb: crate::lmdb::LmdbTarget,
     #[cfg(feature = "redb")]

@@ -25,6 +25,7 @@ pub mod fjall;
 mod home;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
+pub mod mysql;
 pub mod null;
 mod path;
 pub mod postgres;

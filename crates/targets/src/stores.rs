@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::fjall;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
+use crate::mysql;
 use crate::null::Null;
 use crate::postgres;
 #[cfg(feature = "redb")]
@@ -48,6 +49,14 @@ const STORES: &[Store] = &[
     Store {
         listing: postgres::LISTING,
         open: postgres::open,
+    },
+    Store {
+        listing: mysql::LISTING,
+        open: mysql::open,
+    },
+    Store {
+        listing: mysql::MARIADB_LISTING,
+        open: mysql::open_mariadb,
     },
     #[cfg(feature = "lmdb")]
     Store {

@@ -32,6 +32,8 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             "--skip-log-bin".to_owned(),
             "--skip-name-resolve".to_owned(),
             "--innodb-doublewrite=1".to_owned(),
+            // Else nothing that it counts is the number of its transactions.
+            "--innodb-monitor-enable=trx_rw_commits".to_owned(),
         ],
     );
     if let Some(user) = ground.user_name() {

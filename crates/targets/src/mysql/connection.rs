@@ -1,0 +1,311 @@
+//! A connection: logged in, asking one thing after the other. Sessions build their pipelines on it.
+//!
+//! Invariants:
+//! 1. An answer is consumed packet by packet and whole; what a command answers never reaches the next.
+//! 2. Nothing here allocates once its buffers have grown, but for what is asked outside transactions.
+
+use super::failure::{garbled, outside, refused};
+use super::login::{Greeting, Login, Next, Refused, Who};
+use super::packet::{self, HEADER, PAYLOAD_MAX};
+use super::reply::{Answer, End, Form, PreparedAnswer, Preparing, ServerError};
+use super::values::Column;
+use crate::server::Password;
+use crate::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind, Kind, Rows, TargetResult};
+
+/// The commands of the protocol.
+pub(super) mod command {
+    pub(in crate::mysql) const QUIT: u8 = 0x01;
+    pub(in crate::mysql) const QUERY: u8 = 0x03;
+    pub(in crate::mysql) const PING: u8 = 0x0E;
+    pub(in crate::mysql) const PREPARE: u8 = 0x16;
+    pub(in crate::mysql) const EXECUTE: u8 = 0x17;
+}
+
+/// Where a server is and who logs in there.
+#[derive(Clone, Debug)]
+pub(super) struct Door {
+    pub(super) endpoint: Endpoint,
+    pub(super) user: String,
+    pub(super) password: Password,
+    pub(super) tls: Tls,
+    /// How long connecting and logging in may take in all.
+    pub(super) limit: Duration,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: Stream,
+    whom: String,
+    abilities: u64,
+    version: String,
+    /// The answer that is being read, and its rows' columns where nobody else keeps them.
+    columns: Vec<Column>,
+    /// A payload of several packets.
+    long: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects and logs in, with `database` as the default one.
+    pub(super) async fn open(
+        door: &Door,
+        database: Option<&str>,
+        poller: Option<&Poller>,
+    ) -> TargetResult<Connection> {
+        let stream = Stream::connect(&door.endpoint, poller, door.limit).await?;
+        let mut connection = Connection {
+            stream,
+            whom: door.endpoint.to_string(),
+            abilities: 0,
+            version: String::new(),
+            columns: Vec::new(),
+            long: Vec::new(),
+        };
+        connection.log_in(door, database).await?;
+        connection.stream.limit(None)?;
+        Ok(connection)
+    }
+
+    async fn log_in(&mut self, door: &Door, database: Option<&str>) -> TargetResult<()> {
+        let first = self.next_payload(Greeting::read).await?;
+        let greeting = first.map_err(|why| refused(&why, &self.whom))?;
+        self.version.clone_from(&greeting.version);
+        let tls = self.encrypts(door, &greeting)?;
+        let secure = tls || matches!(door.endpoint, Endpoint::Unix(_));
+        let who = Who {
+            user: &door.user,
+            password: door.password.reveal(),
+            database,
+        };
+        let mut login = Login::new(&greeting, who, tls, secure);
+        self.abilities = login.abilities();
+        // The greeting is packet 0; each packet from here on, of either side, counts on.
+        let mut sequence = 1;
+        if tls {
+            self.send(&login.tls_request(), sequence).await?;
+            sequence += 1;
+            if let Endpoint::Tcp { host, .. } = &door.endpoint {
+                self.stream.start_tls(&door.tls, host).await?;
+            }
+        }
+        self.send(&login.identify(), sequence).await?;
+        loop {
+            let (next, sequence) = self.next_of_login(&mut login).await?;
+            match next.map_err(|why| refused(&why, &self.whom))? {
+                Next::Send(payload) => self.send(&payload, sequence.wrapping_add(1)).await?,
+                Next::Wait => {}
+                Next::Done => return Ok(()),
+            }
+        }
+    }
+
+    /// True if this connection will be encrypted. A Unix socket never leaves the machine.
+    fn encrypts(&self, door: &Door, greeting: &Greeting) -> TargetResult<bool> {
+        if matches!(door.endpoint, Endpoint::Unix(_)) {
+            return Ok(false);
+        }
+        match door.tls.mode() {
+            TlsMode::Disable => Ok(false),
+            TlsMode::Prefer => Ok(greeting.offers_tls()),
+            TlsMode::Require | TlsMode::VerifyCa | TlsMode::VerifyFull => {
+                if greeting.offers_tls() {
+                    return Ok(true);
+                }
+                let what = format!(
+                    "{} offers no TLS, which tls={} asks for; give it a certificate, or ask for tls=disable",
+                    self.whom,
+                    door.tls.mode().word()
+                );
+                Err(Failure::new(FailureKind::Statement, what))
+            }
+        }
+    }
+
+    async fn next_of_login(
+        &mut self,
+        login: &mut Login<'_>,
+    ) -> TargetResult<(Result<Next, Refused>, u8)> {
+        let length = self.whole_packet().await?;
+        let received = self.stream.received();
+        let sequence = received[3];
+        let next = login.take(&received[HEADER..HEADER + length]);
+        self.stream.consume(HEADER + length);
+        Ok((next, sequence))
+    }
+
+    async fn next_payload<T>(&mut self, read: impl Fn(&[u8]) -> T) -> TargetResult<T> {
+        let length = self.whole_packet().await?;
+        let taken = read(&self.stream.received()[HEADER..HEADER + length]);
+        self.stream.consume(HEADER + length);
+        Ok(taken)
+    }
+
+    /// Sends one packet alone.
+    async fn send(&mut self, payload: &[u8], sequence: u8) -> TargetResult<()> {
+        let out = self.stream.queue();
+        let start = packet::begin(out);
+        out.extend_from_slice(payload);
+        packet::end(out, start, sequence);
+        self.stream.flush().await
+    }
+
+    /// Waits until a whole packet has come; its payload's length.
+    #[inline]
+    async fn whole_packet(&mut self) -> TargetResult<usize> {
+        loop {
+            let received = self.stream.received();
+            if let Some((length, _)) = packet::header(received)
+                && received.len() >= HEADER + length
+            {
+                return Ok(length);
+            }
+            self.stream.fill().await?;
+        }
+    }
+
+    /// The name under which failures speak of the server.
+    pub(super) fn whom(&self) -> &str {
+        &self.whom
+    }
+
+    /// The server's version, by its greeting.
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// An answer of this connection, before its first packet.
+    pub(super) fn answer(&self, form: Form) -> Answer {
+        Answer::new(self.abilities, form)
+    }
+
+    /// Where commands are appended; [`Connection::flush`] sends them.
+    #[inline]
+    pub(super) fn queue(&mut self) -> &mut Vec<u8> {
+        self.stream.queue()
+    }
+
+    /// Sends what is queued.
+    #[inline]
+    pub(super) async fn flush(&mut self) -> TargetResult<()> {
+        self.stream.flush().await
+    }
+
+    /// Reads an answer to its end. Rows go to the end of `rows`, by the plan's `kinds` (none: by the
+    /// columns alone).
+    #[inline]
+    pub(super) async fn read(
+        &mut self,
+        form: Form,
+        columns: &mut Vec<Column>,
+        kinds: &[Kind],
+        rows: &mut Rows,
+    ) -> TargetResult<End> {
+        let mut answer = self.answer(form);
+        loop {
+            let length = self.whole_packet().await?;
+            let taken = if length < PAYLOAD_MAX {
+                let payload = &self.stream.received()[HEADER..HEADER + length];
+                let taken = answer.take(payload, columns, kinds, rows);
+                self.stream.consume(HEADER + length);
+                taken
+            } else {
+                self.gather().await?;
+                answer.take(&self.long, columns, kinds, rows)
+            };
+            match taken {
+                Ok(None) => {}
+                Ok(Some(end)) => return Ok(end),
+                Err(malformed) => return Err(garbled(malformed, &self.whom)),
+            }
+        }
+    }
+
+    /// Puts the packets of one long payload together.
+    #[cold]
+    async fn gather(&mut self) -> TargetResult<()> {
+        self.long.clear();
+        loop {
+            let length = self.whole_packet().await?;
+            let part = &self.stream.received()[HEADER..HEADER + length];
+            self.long.extend_from_slice(part);
+            self.stream.consume(HEADER + length);
+            if length < PAYLOAD_MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Asks in text, outside transactions; every cell comes as text.
+    pub(super) async fn ask(&mut self, text: &str) -> TargetResult<Result<Rows, Box<ServerError>>> {
+        put_query(self.stream.queue(), text);
+        self.flush().await?;
+        let (mut rows, mut columns) = (Rows::new(0), std::mem::take(&mut self.columns));
+        let end = self.read(Form::Text, &mut columns, &[], &mut rows).await;
+        self.columns = columns;
+        Ok(match end? {
+            End::Success { .. } => Ok(rows),
+            End::Error(error) => Err(error),
+        })
+    }
+
+    /// The same for what should not fail; `doing` says what it is for.
+    pub(super) async fn query(&mut self, text: &str, doing: &str) -> TargetResult<Rows> {
+        let asked = self.ask(text).await?;
+        asked.map_err(|error| outside(&error, doing, &self.whom))
+    }
+
+    /// Queues the preparing of a statement.
+    pub(super) fn queue_prepare(&mut self, text: &str) {
+        put_command(self.stream.queue(), command::PREPARE, text.as_bytes());
+    }
+
+    /// Reads the answer to a preparing.
+    pub(super) async fn prepared(
+        &mut self,
+    ) -> TargetResult<Result<PreparedAnswer, Box<ServerError>>> {
+        let mut preparing = Preparing::new(self.abilities);
+        loop {
+            let length = self.whole_packet().await?;
+            let payload = &self.stream.received()[HEADER..HEADER + length];
+            let taken = preparing.take(payload);
+            self.stream.consume(HEADER + length);
+            match taken {
+                Ok(None) => {}
+                Ok(Some(whole)) => return Ok(whole),
+                Err(malformed) => return Err(garbled(malformed, &self.whom)),
+            }
+        }
+    }
+
+    /// One empty request, there and back.
+    pub(super) async fn ping(&mut self) -> TargetResult<()> {
+        put_command(self.stream.queue(), command::PING, &[]);
+        self.flush().await?;
+        let mut columns = Vec::new();
+        self.read(Form::Text, &mut columns, &[], &mut Rows::default())
+            .await
+            .map(drop)
+    }
+}
+
+impl Drop for Connection {
+    /// Says good-bye, so that the server counts no client that broke off.
+    fn drop(&mut self) {
+        put_command(self.stream.queue(), command::QUIT, &[]);
+        self.stream.part();
+    }
+}
+
+/// Appends a command of text.
+pub(super) fn put_query(out: &mut Vec<u8>, text: &str) {
+    put_command(out, command::QUERY, text.as_bytes());
+}
+
+fn put_command(out: &mut Vec<u8>, command: u8, rest: &[u8]) {
+    let start = packet::begin(out);
+    out.push(command);
+    out.extend_from_slice(rest);
+    packet::end(out, start, 0);
+}

@@ -1,0 +1,390 @@
+//! The handshake: greeting, TLS, who we are, and the plugins' questions.
+//!
+//! States, without I/O; whoever drives them sends and receives packets:
+//!
+//! ```text
+//! greeting ── tls wanted ──> Secure (send the request, then TLS, then Login::identify)
+//!    └─────── no tls ──────> Login::identify ──> Login::take ──> Send again ... ──> Done
+//! ```
+//!
+//! Invariants:
+//! 1. A password in clear leaves only over a secure way (TLS or a Unix socket); else the log-in is
+//!    refused with what to do.
+//! 2. TLS is decided before the user's name is sent.
+
+use super::auth::{NONCE, Plugin, terminated};
+use super::capability as can;
+use super::packet::{Malformed, Reader, put_bytes, put_terminated};
+use super::reply::ServerError;
+
+/// utf8mb4 in the greeting's answer; the collation is set afterwards.
+const UTF8MB4: u8 = 45;
+
+/// The version prefix of older MariaDB servers, kept for MySQL's replicas.
+const REPLICATION_PREFIX: &str = "5.5.5-";
+
+/// A server's first words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Greeting {
+    /// Its version, by its own word.
+    pub(super) version: String,
+    /// What it can do.
+    pub(super) abilities: u64,
+    nonce: Vec<u8>,
+    plugin: Vec<u8>,
+}
+
+impl Greeting {
+    /// Reads the first packet. A server that is full or refuses this host says an error instead.
+    pub(super) fn read(payload: &[u8]) -> Result<Greeting, Refused> {
+        let mut reader = Reader::new(payload);
+        match reader.u8()? {
+            10 => {}
+            0xFF => return Err(Refused::Server(ServerError::early(payload)?)),
+            _ => return Err(Refused::Protocol("a greeting of another protocol than 10")),
+        }
+        let version = String::from_utf8_lossy(reader.terminated()).into_owned();
+        let version = version
+            .strip_prefix(REPLICATION_PREFIX)
+            .map_or(version.clone(), str::to_owned);
+        // The server's number of the connection.
+        reader.u32()?;
+        let mut nonce = reader.take(8)?.to_vec();
+        reader.take(1)?;
+        let low = u64::from(reader.u16()?);
+        reader.take(3)?;
+        let high = u64::from(reader.u16()?);
+        let nonce_length = usize::from(reader.u8()?);
+        reader.take(6)?;
+        let more = u64::from(reader.u32()?);
+        let mut abilities = low | high << 16;
+        if abilities & can::MYSQL == 0 {
+            abilities |= more << 32;
+        }
+        let rest = nonce_length.saturating_sub(9).max(NONCE - 8);
+        nonce.extend_from_slice(reader.take(rest)?);
+        if reader.rest().first() == Some(&0) {
+            reader.take(1)?;
+        }
+        let plugin = reader.terminated().to_vec();
+        if abilities & can::NEEDED != can::NEEDED {
+            return Err(Refused::Protocol("a server older than version 5.5"));
+        }
+        Ok(Greeting {
+            version,
+            abilities,
+            nonce,
+            plugin,
+        })
+    }
+
+    /// True if it offers TLS.
+    pub(super) fn offers_tls(&self) -> bool {
+        self.abilities & can::TLS != 0
+    }
+}
+
+/// Why a log-in came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The server said so.
+    Server(ServerError),
+    /// What it sent is not the protocol that we know.
+    Protocol(&'static str),
+    /// It asks for what we cannot or will not give; a sentence.
+    Plugin(String),
+}
+
+impl From<Malformed> for Refused {
+    fn from(Malformed(what): Malformed) -> Refused {
+        Refused::Protocol(what)
+    }
+}
+
+/// Who logs in.
+#[derive(Clone, Copy)]
+pub(super) struct Who<'a> {
+    pub(super) user: &'a str,
+    pub(super) password: &'a str,
+    pub(super) database: Option<&'a str>,
+}
+
+/// What the driver does next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Sends this payload and takes the next packet.
+    Send(Vec<u8>),
+    /// Takes the next packet.
+    Wait,
+    /// The connection is ready.
+    Done,
+}
+
+/// A log-in under way.
+pub(super) struct Login<'a> {
+    who: Who<'a>,
+    /// What both sides can do.
+    abilities: u64,
+    /// True if nobody between can read: TLS, or a socket of this machine.
+    secure: bool,
+    nonce: Vec<u8>,
+    plugin: Plugin,
+}
+
+impl<'a> Login<'a> {
+    /// After the greeting; `tls` says that TLS will be or is spoken.
+    pub(super) fn new(greeting: &Greeting, who: Who<'a>, tls: bool, secure: bool) -> Login<'a> {
+        let mut abilities = greeting.abilities & can::WANTED;
+        if tls {
+            abilities |= can::TLS;
+        }
+        if who.database.is_some() {
+            abilities |= can::WITH_DATABASE;
+        }
+        let plugin = Plugin::from_name(&greeting.plugin).filter(|plugin| !plugin.tells());
+        Login {
+            who,
+            abilities,
+            secure,
+            nonce: greeting.nonce.clone(),
+            // The server asks again where this is not the user's own.
+            plugin: plugin.unwrap_or(Plugin::Native),
+        }
+    }
+
+    /// What both sides can do.
+    pub(super) fn abilities(&self) -> u64 {
+        self.abilities
+    }
+
+    /// The request for TLS, sent in clear before anything of the user's.
+    pub(super) fn tls_request(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(&(self.abilities as u32).to_le_bytes());
+        out.extend_from_slice(&u32::MAX.to_le_bytes());
+        out.push(UTF8MB4);
+        out.extend_from_slice(&[0; 19]);
+        let more = if self.abilities & can::MYSQL == 0 {
+            self.abilities >> 32
+        } else {
+            0
+        };
+        out.extend_from_slice(&(more as u32).to_le_bytes());
+        out
+    }
+
+    /// Who we are, and the first answer of a plugin.
+    pub(super) fn identify(&self) -> Vec<u8> {
+        let mut out = self.tls_request();
+        put_terminated(&mut out, self.who.user.as_bytes());
+        let answer = self
+            .plugin
+            .answer(self.who.password.as_bytes(), &self.nonce);
+        if self.abilities & can::PLUGIN_LENGTH == 0 {
+            out.push(answer.len() as u8);
+            out.extend_from_slice(&answer);
+        } else {
+            put_bytes(&mut out, &answer);
+        }
+        if let Some(database) = self.who.database {
+            put_terminated(&mut out, database.as_bytes());
+        }
+        put_terminated(&mut out, self.plugin.name().as_bytes());
+        if self.abilities & can::ATTRIBUTES != 0 {
+            let mut attributes = Vec::new();
+            let pairs = [
+                ("_client_name", "syncline"),
+                ("program_name", "syncline"),
+                ("_client_version", env!("CARGO_PKG_VERSION")),
+            ];
+            for (key, value) in pairs {
+                put_bytes(&mut attributes, key.as_bytes());
+                put_bytes(&mut attributes, value.as_bytes());
+            }
+            put_bytes(&mut out, &attributes);
+        }
+        out
+    }
+
+    /// Takes the server's answer to what was sent last.
+    pub(super) fn take(&mut self, payload: &[u8]) -> Result<Next, Refused> {
+        match payload.split_first() {
+            Some((0x00, _)) => Ok(Next::Done),
+            Some((0xFF, _)) => Err(Refused::Server(ServerError::read(payload)?)),
+            Some((0xFE, rest)) => self.switch(rest),
+            Some((0x01, more)) => self.more(more),
+            _ => Err(Refused::Protocol("an answer to a log-in that is none")),
+        }
+    }
+
+    /// The server asks for another plugin.
+    fn switch(&mut self, rest: &[u8]) -> Result<Next, Refused> {
+        let mut reader = Reader::new(rest);
+        let name = reader.terminated();
+        let Some(plugin) = Plugin::from_name(name) else {
+            return Err(Refused::Plugin(format!(
+                "the server asks user {} to log in by {}, which this program does not speak; name a user of \
+                 mysql_native_password, caching_sha2_password or ed25519",
+                self.who.user,
+                String::from_utf8_lossy(name)
+            )));
+        };
+        if plugin.tells() && !self.secure {
+            return Err(self.insecure());
+        }
+        let nonce = reader.rest();
+        self.nonce = nonce.strip_suffix(&[0]).unwrap_or(nonce).to_vec();
+        self.plugin = plugin;
+        Ok(Next::Send(
+            plugin.answer(self.who.password.as_bytes(), &self.nonce),
+        ))
+    }
+
+    /// The plugin goes on: 3 says that the hash was known, 4 asks for the password itself.
+    fn more(&mut self, more: &[u8]) -> Result<Next, Refused> {
+        match (self.plugin, more) {
+            (Plugin::CachingSha2, [3]) => Ok(Next::Wait),
+            (Plugin::CachingSha2, [4]) if self.secure => {
+                Ok(Next::Send(terminated(self.who.password.as_bytes())))
+            }
+            (Plugin::CachingSha2, [4]) => Err(self.insecure()),
+            _ => Err(Refused::Protocol("a plugin's question that is none")),
+        }
+    }
+
+    fn insecure(&self) -> Refused {
+        Refused::Plugin(format!(
+            "the server asks for the password of user {} itself, which is not sent in clear: connect by \
+             TLS (tls=require) or by a Unix socket, or log in once with another client, so that the \
+             server remembers its hash",
+            self.who.user
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Greeting, Login, Next, Refused, Who};
+    use crate::mysql::capability as can;
+    use crate::mysql::packet::Reader;
+
+    /// What a server says that can do `abilities` and prefers `plugin`.
+    fn greeting(version: &str, abilities: u64, plugin: &str) -> Vec<u8> {
+        let mut out = vec![10];
+        out.extend_from_slice(version.as_bytes());
+        out.push(0);
+        out.extend_from_slice(&7_u32.to_le_bytes());
+        out.extend_from_slice(&[1, 2, 3, 4, 5, 6, 7, 8, 0]);
+        out.extend_from_slice(&(abilities as u16).to_le_bytes());
+        out.extend_from_slice(&[45, 2, 0]);
+        out.extend_from_slice(&((abilities >> 16) as u16).to_le_bytes());
+        out.push(21);
+        out.extend_from_slice(&[0; 6]);
+        out.extend_from_slice(&((abilities >> 32) as u32).to_le_bytes());
+        out.extend_from_slice(&[9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 0]);
+        out.extend_from_slice(plugin.as_bytes());
+        out.push(0);
+        out
+    }
+
+    const WHO: Who<'static> = Who {
+        user: "ann",
+        password: "secret",
+        database: Some("d"),
+    };
+
+    fn read(version: &str, plugin: &str) -> Greeting {
+        Greeting::read(&greeting(version, can::WANTED | can::TLS, plugin)).unwrap()
+    }
+
+    #[test]
+    fn a_greeting_comes_apart() {
+        let mariadb = read("5.5.5-10.11.19-MariaDB", "mysql_native_password");
+        assert_eq!(mariadb.version, "10.11.19-MariaDB");
+        assert!(mariadb.offers_tls());
+        let nonce = [
+            1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+        ];
+        assert_eq!(mariadb.nonce, nonce);
+        assert_ne!(mariadb.abilities & can::CACHED_COLUMNS, 0);
+        let mysql = greeting("8.0.12", can::WANTED | can::MYSQL, "caching_sha2_password");
+        let mysql = Greeting::read(&mysql).unwrap();
+        assert!(!mysql.offers_tls());
+        assert_eq!(
+            mysql.abilities & can::CACHED_COLUMNS,
+            0,
+            "MySQL's bytes are reserved"
+        );
+    }
+
+    #[test]
+    fn a_server_that_refuses_before_its_greeting_is_quoted() {
+        let refused = Greeting::read(b"\xFF\x10\x04Too many connections").unwrap_err();
+        let Refused::Server(error) = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(
+            (error.code, error.message.as_str()),
+            (1040, "Too many connections")
+        );
+        for cut in 1..40 {
+            let whole = greeting("8.0.12", can::WANTED, "x");
+            assert!(Greeting::read(&whole[..cut]).is_err(), "cut at {cut}");
+        }
+        assert!(Greeting::read(&greeting("3.23", 0, "x")).is_err());
+    }
+
+    #[test]
+    fn an_answer_names_user_database_and_plugin() {
+        let greeting = read("10.11.19-MariaDB", "mysql_native_password");
+        let login = Login::new(&greeting, WHO, false, false);
+        let sent = login.identify();
+        let mut reader = Reader::new(&sent);
+        let low = u64::from(reader.u32().unwrap());
+        reader.take(24).unwrap();
+        let high = u64::from(reader.u32().unwrap());
+        assert_eq!(low | high << 32, login.abilities());
+        assert_eq!(login.abilities() & (can::MYSQL | can::TLS), 0);
+        assert_eq!(reader.terminated(), b"ann");
+        assert_eq!(reader.bytes().unwrap().len(), 20);
+        assert_eq!(reader.terminated(), b"d");
+        assert_eq!(reader.terminated(), b"mysql_native_password");
+        let whole = String::from_utf8_lossy(&sent);
+        assert!(!whole.contains("secret") && whole.contains("program_name"));
+    }
+
+    #[test]
+    fn a_switch_of_the_plugin_is_followed() {
+        let greeting = read("10.11.19-MariaDB", "mysql_native_password");
+        let mut login = Login::new(&greeting, WHO, false, false);
+        let asked = [&b"\xFEclient_ed25519\0"[..], &[7; 32]].concat();
+        let Ok(Next::Send(answer)) = login.take(&asked) else {
+            panic!("it answers");
+        };
+        assert_eq!(answer.len(), 64);
+        assert_eq!(login.take(&[0, 0, 0, 2, 0, 0, 0]), Ok(Next::Done));
+        let Err(Refused::Plugin(words)) = login.take(b"\xFEauth_gssapi_client\0x") else {
+            panic!("it refuses");
+        };
+        assert!(words.contains("auth_gssapi_client"), "{words}");
+    }
+
+    #[test]
+    fn a_password_in_clear_needs_a_secure_way() {
+        let greeting = read("8.0.12", "caching_sha2_password");
+        let mut open = Login::new(&greeting, WHO, false, false);
+        assert_eq!(open.take(&[1, 3]), Ok(Next::Wait));
+        for asked in [&[1, 4][..], b"\xFEmysql_clear_password\0"] {
+            let Err(Refused::Plugin(words)) = open.take(asked) else {
+                panic!("it refuses");
+            };
+            assert!(
+                words.contains("TLS") && !words.contains("secret"),
+                "{words}"
+            );
+        }
+        let mut secure = Login::new(&greeting, WHO, true, true);
+        assert_eq!(secure.take(&[1, 4]), Ok(Next::Send(b"secret\0".to_vec())));
+        assert_ne!(secure.abilities() & can::TLS, 0);
+    }
+}

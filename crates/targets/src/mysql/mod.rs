@@ -1,0 +1,60 @@
+//! MariaDB and MySQL: an own session on the protocol, pipelined, prepared, without allocation.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `settings.rs` | the options of the URL |
+//! | `packet.rs`, `capability.rs` | framing; the abilities that both sides agree on |
+//! | `login.rs`, `auth.rs` | the handshake; how a password is shown |
+//! | `reply.rs`, `values.rs` | answers packet by packet; values on the wire |
+//! | `connection.rs` | one connection over `wire`: log-in, questions, answers |
+//! | `prepared.rs` | the plan's operations, prepared once |
+//! | `session.rs` | a client: the pipeline and its transactions |
+//! | `load.rs` | the bulk path |
+//! | `failure.rs` | error codes as stops |
+//! | `server.rs`, `durability.rs` | the server as it is met, and what its settings make of a commit |
+//! | `evidence.rs`, `counters.rs`, `observed.rs` | what is read back, counted, observed |
+//! | `own.rs` | our own database: made, marked, dropped |
+//! | `target.rs` | all of it as a target |
+//!
+//! Durability: `durability.rs` holds the table of words. Nothing of the server's is set: a word that is
+//! not in force is refused with the setting that would give it.
+//!
+//! Isolation is set for each session and read back: read committed, repeatable read (InnoDB's own, which
+//! is not snapshot isolation), snapshot (MariaDB's `innodb_snapshot_isolation`), serializable.
+//!
+//! Transactions: the head of `session.rs` says what may share a round trip here, and why COMMIT mostly
+//! may not.
+//!
+//! The codec is ours. The crate `mysql_common` brings regular expressions, big numbers, compression, JSON
+//! and UUIDs, about fifty crates, and its values own their bytes: a row would allocate for each text. The
+//! dozen packets that are needed take less code than going around that.
+//!
+//! Not spoken: compression, LOAD DATA LOCAL (a server's wish to read our files is refused), the RSA
+//! exchange of `caching_sha2_password` (TLS or a Unix socket stands in for it).
+
+mod auth;
+mod capability;
+mod connection;
+mod counters;
+mod durability;
+mod evidence;
+mod failure;
+mod load;
+mod login;
+mod observed;
+mod own;
+mod packet;
+mod prepared;
+mod reply;
+mod server;
+mod session;
+mod settings;
+mod target;
+mod values;
+
+pub use session::MysqlSession;
+pub use settings::Apart;
+pub use target::Mysql;
+
+pub(crate) use settings::{LISTING, MARIADB_LISTING};
+pub(crate) use target::{open, open_mariadb};

@@ -1,0 +1,243 @@
+//! Our own database: made, marked, found again, dropped. Nothing else of the server is changed.
+//!
+//! The mark is a table of our name in it, whose comment is [`MARK`] and whose row holds the statements
+//! that made the other tables, so that a later run can tell whether they are those it would make. Only a
+//! database that has a name of ours *and* the mark is ever emptied or dropped.
+
+use super::connection::Connection;
+use super::evidence::cell;
+use crate::server::{MARK, SchemaName};
+use std::sync::atomic::{AtomicBool, Ordering};
+use syncline_contract::{Failure, FailureKind, Rows, TargetResult, Value};
+
+/// The marking table.
+const TABLE: &str = "syncline_mark";
+
+/// A name for a run's database, and whether it was made or adopted.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) name: SchemaName,
+    claimed: AtomicBool,
+}
+
+/// What stands under a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum There {
+    Nothing,
+    /// A database of ours, and what made its tables.
+    Ours(String),
+    /// Somebody else's.
+    Foreign,
+}
+
+impl Own {
+    /// Of that name; nothing is there yet.
+    pub(super) fn new(name: SchemaName) -> Own {
+        Own {
+            name,
+            claimed: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes the database, empty, with its tables; one of ours that is there is emptied.
+    pub(super) async fn claim(
+        &self,
+        connection: &mut Connection,
+        collation: &str,
+        tables: &[String],
+    ) -> TargetResult<()> {
+        match self.look(connection).await? {
+            There::Nothing => {}
+            There::Ours(_) => {
+                self.refuse_use(connection).await?;
+                connection.query(&self.drop_text(), "empty").await?;
+            }
+            There::Foreign => return Err(self.foreign(connection)),
+        }
+        connection
+            .query(&self.create_text(collation), "make a database")
+            .await?;
+        self.claimed.store(true, Ordering::Release);
+        let made = self.fill(connection, tables).await;
+        if made.is_err() {
+            // The first failure says what happened; one of the removal would only hide it.
+            drop(self.remove(connection).await);
+        }
+        made
+    }
+
+    async fn fill(&self, connection: &mut Connection, tables: &[String]) -> TargetResult<()> {
+        let using = format!("USE `{}`", self.name);
+        connection.query(&using, "use its database").await?;
+        for text in self.mark_texts(tables) {
+            connection.query(&text, "mark its database").await?;
+        }
+        for text in tables {
+            connection.query(text, &format!("execute {text}")).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the database as an earlier run has left it; `false` if there is none.
+    pub(super) async fn adopt(
+        &self,
+        connection: &mut Connection,
+        tables: &[String],
+    ) -> TargetResult<bool> {
+        match self.look(connection).await? {
+            There::Nothing => Ok(false),
+            There::Foreign => Err(self.foreign(connection)),
+            There::Ours(made) if made == tables.join("\n") => {
+                self.refuse_use(connection).await?;
+                self.claimed.store(true, Ordering::Release);
+                Ok(true)
+            }
+            There::Ours(_) => {
+                let what = format!(
+                    "database {} at {} holds other tables than this workload's; name its own schema",
+                    self.name,
+                    connection.whom()
+                );
+                Err(Failure::new(FailureKind::Storage, what))
+            }
+        }
+    }
+
+    /// Leaves the database to a later run.
+    pub(super) fn let_go(&self) {
+        self.claimed.store(false, Ordering::Release);
+    }
+
+    /// True if there is something of this run's to remove.
+    pub(super) fn is_claimed(&self) -> bool {
+        self.claimed.load(Ordering::Acquire)
+    }
+
+    /// Drops a claimed database.
+    pub(super) async fn remove(&self, connection: &mut Connection) -> TargetResult<()> {
+        if self.is_claimed() {
+            connection
+                .query(&self.drop_text(), "drop its database")
+                .await?;
+            self.let_go();
+        }
+        Ok(())
+    }
+
+    async fn look(&self, connection: &mut Connection) -> TargetResult<There> {
+        let exists = format!(
+            "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{}'",
+            self.name
+        );
+        let doing = "look for its database";
+        if cell(&connection.query(&exists, doing).await?, 0, 0) == "0" {
+            return Ok(There::Nothing);
+        }
+        let marked = marked(connection).await?;
+        if !marked.contains(&self.name) {
+            return Ok(There::Foreign);
+        }
+        let made = format!("SELECT made FROM `{}`.`{TABLE}`", self.name);
+        let rows = connection.query(&made, doing).await?;
+        Ok(There::Ours(if rows.is_empty() {
+            String::new()
+        } else {
+            cell(&rows, 0, 0).to_owned()
+        }))
+    }
+
+    async fn refuse_use(&self, connection: &mut Connection) -> TargetResult<()> {
+        if users(connection, &self.name).await? == 0 {
+            return Ok(());
+        }
+        let what = format!(
+            "database {} at {} is in use by another run",
+            self.name,
+            connection.whom()
+        );
+        Err(Failure::new(FailureKind::Storage, what))
+    }
+
+    fn foreign(&self, connection: &Connection) -> Failure {
+        let what = format!(
+            "database {} at {} was not made by syncline; name another schema, or drop it yourself",
+            self.name,
+            connection.whom()
+        );
+        Failure::new(FailureKind::Storage, what)
+    }
+
+    /// The statement that makes it.
+    pub(super) fn create_text(&self, collation: &str) -> String {
+        format!(
+            "CREATE DATABASE `{}` CHARACTER SET utf8mb4 COLLATE {collation}",
+            self.name
+        )
+    }
+
+    /// The statement that drops it.
+    pub(super) fn drop_text(&self) -> String {
+        format!("DROP DATABASE `{}`", self.name)
+    }
+
+    /// The statements that mark it, in it.
+    pub(super) fn mark_texts(&self, tables: &[String]) -> [String; 2] {
+        // Names are plain and types are ours, so a statement holds no quote that a string could end with.
+        let made = tables.join("\n").replace('\'', "''");
+        [
+            format!(
+                "CREATE TABLE `{TABLE}` (made LONGTEXT NOT NULL) ENGINE=InnoDB COMMENT='{MARK}'"
+            ),
+            format!("INSERT INTO `{TABLE}` VALUES ('{made}')"),
+        ]
+    }
+}
+
+/// The databases that bear a name of ours and our mark.
+async fn marked(connection: &mut Connection) -> TargetResult<Vec<SchemaName>> {
+    let text = format!(
+        "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = '{TABLE}' \
+         AND TABLE_COMMENT = '{MARK}' ORDER BY TABLE_SCHEMA"
+    );
+    let rows = connection
+        .query(&text, "look for databases of ours")
+        .await?;
+    Ok(names(&rows))
+}
+
+fn names(rows: &Rows) -> Vec<SchemaName> {
+    let texts = rows.iter().filter_map(|row| match row.value(0) {
+        Value::Text(text) => Some(text.to_owned()),
+        _ => None,
+    });
+    texts.filter_map(|text| SchemaName::of(&text)).collect()
+}
+
+/// Sessions that have that database open, as far as this user may see them.
+async fn users(connection: &mut Connection, name: &SchemaName) -> TargetResult<u64> {
+    let text = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = '{name}' \
+         AND ID <> CONNECTION_ID()"
+    );
+    let rows = connection
+        .query(&text, "look who uses its database")
+        .await?;
+    Ok(cell(&rows, 0, 0).parse().unwrap_or(0))
+}
+
+/// Drops what earlier runs have left, but what is in use; a line each.
+pub(super) async fn clean(connection: &mut Connection) -> TargetResult<Vec<String>> {
+    let mut lines = Vec::new();
+    for name in marked(connection).await? {
+        if users(connection, &name).await? > 0 {
+            lines.push(format!("kept database {name}: a session uses it"));
+            continue;
+        }
+        let own = Own::new(name);
+        connection
+            .query(&own.drop_text(), "drop a database of ours")
+            .await?;
+        lines.push(format!("dropped database {}", own.name));
+    }
+    Ok(lines)
+}

@@ -1,0 +1,282 @@
+//! MariaDB and MySQL as a target.
+
+use super::connection::{Connection, Door};
+use super::counters;
+use super::evidence::{self, session_settings};
+use super::load::Loads;
+use super::observed;
+use super::own::{self, Own};
+use super::prepared;
+use super::server::Server;
+use super::session::MysqlSession;
+use super::settings::{LISTING, MARIADB_LISTING, Settings};
+use crate::any::AnyTarget;
+use crate::error::Error;
+use crate::server::{Host, Password, SchemaName};
+use crate::sql::{MYSQL, Sql};
+use crate::url::{Listing, Url};
+use crate::wire::{Endpoint, Poller, Tls};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use syncline_contract::{
+    Capabilities, ClientModel, Counter, Evidence, IntendedOperation, Intent, LogPlace, Observed,
+    Plan, StoreProcess, Target, TargetResult,
+};
+use syncline_metering::{Nanos, clock};
+
+/// Requests of which the fastest is the round trip.
+const PINGS: usize = 300;
+
+/// The generator of every statement; names stand in the session's own database.
+const SQL: Sql<'static> = Sql {
+    dialect: &MYSQL,
+    schema: None,
+};
+
+/// MariaDB or MySQL, by InnoDB.
+#[derive(Debug)]
+pub struct Mysql {
+    listing: &'static Listing,
+    settings: Settings,
+    own: Own,
+    /// What the server said when it was met.
+    met: Mutex<Option<Server>>,
+}
+
+/// Opens what a `mysql:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    Mysql::of(url, LISTING).map(AnyTarget::Mysql)
+}
+
+/// Opens what a `mariadb:` URL names; touches nothing yet.
+pub(crate) fn open_mariadb(url: &Url) -> Result<AnyTarget, Error> {
+    Mysql::of(url, MARIADB_LISTING).map(AnyTarget::Mysql)
+}
+
+impl Mysql {
+    fn of(url: &Url, listing: &'static Listing) -> Result<Mysql, Error> {
+        let settings = Settings::parse(url, listing)?;
+        let name = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
+        Ok(Mysql {
+            listing,
+            settings,
+            own: Own::new(name),
+            met: Mutex::new(None),
+        })
+    }
+
+    fn door(&self) -> TargetResult<Door> {
+        let address = &self.settings.address;
+        // As the products' own clients do it.
+        let user = address.user.clone().or_else(|| std::env::var("USER").ok());
+        Ok(Door {
+            endpoint: match &address.host {
+                Host::Tcp(host, port) => Endpoint::Tcp {
+                    host: host.clone(),
+                    port: *port,
+                },
+                Host::Socket(path) => Endpoint::Unix(path.clone()),
+            },
+            user: user.unwrap_or_else(|| "root".to_owned()),
+            password: address
+                .password
+                .clone()
+                .unwrap_or_else(|| Password::new("")),
+            tls: Tls::new(self.settings.tls, self.settings.tls_roots.as_deref())?,
+            limit: self.settings.connect_timeout,
+        })
+    }
+
+    /// A connection for what is asked outside a worker.
+    async fn control(&self) -> TargetResult<Connection> {
+        let database = self.settings.address.database.as_deref();
+        Connection::open(&self.door()?, database, None).await
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<Server>> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the server said when it was met; meets it if nobody has.
+    async fn server(&self, connection: &mut Connection) -> TargetResult<Server> {
+        let met = self.met().clone();
+        if let Some(server) = met {
+            return Ok(server);
+        }
+        let server = Server::look(connection, &self.settings.address).await?;
+        server.refuse(connection, &self.settings).await?;
+        *self.met() = Some(server.clone());
+        Ok(server)
+    }
+
+    fn tables(plan: &Plan) -> Vec<String> {
+        SQL.schema(plan, |_| " ENGINE=InnoDB")
+    }
+}
+
+impl Target for Mysql {
+    type Session = MysqlSession;
+    type Worker = Poller;
+
+    fn name(&self) -> String {
+        let met = self.met();
+        let name = met.as_ref().map_or(self.listing.name, Server::name);
+        name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        let mut connection = self.control().await?;
+        self.server(&mut connection).await.map(drop)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            client_model: ClientModel::Futures,
+            workers_max: None,
+            clients_max: self.met().as_ref().map(|server| server.free),
+            keeps_rows: true,
+            aborts: true,
+            scans: true,
+            indexes: true,
+            joins: true,
+            aggregates: true,
+            keys_by_server: true,
+            loads: true,
+            reopens: self.settings.schema.is_some(),
+            statements: Some(MYSQL.name),
+        }
+    }
+
+    fn log_place(&self) -> LogPlace {
+        match &*self.met() {
+            Some(server) => server.log_place.clone(),
+            None => LogPlace::Nowhere("the server was not met yet".to_owned()),
+        }
+    }
+
+    fn process(&self) -> StoreProcess {
+        let met = self.met();
+        met.as_ref()
+            .map_or(StoreProcess::Unknown, |server| server.process)
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        let mut connection = self.control().await?;
+        let server = self.server(&mut connection).await?;
+        counters::counters(&mut connection, &server).await
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        let mut connection = self.control().await?;
+        let mut least = None;
+        for _ in 0..PINGS {
+            let since = clock::now();
+            connection.ping().await?;
+            let took = clock::now() - since;
+            least = Some(least.map_or(took, |least: Nanos| least.min(took)));
+        }
+        Ok(least)
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+        let tables = Mysql::tables(plan);
+        let met = self.met().clone();
+        let collation = met
+            .as_ref()
+            .map_or("utf8mb4_bin", |server| server.collation);
+        let variables = met.map(|server| server.variables).unwrap_or_default();
+        let mut makes = vec![
+            self.own.create_text(collation),
+            format!("USE `{}`", self.own.name),
+        ];
+        makes.extend(self.own.mark_texts(&tables));
+        makes.extend(tables);
+        let operations = plan.operations().iter();
+        Ok(Intent {
+            makes,
+            operations: operations
+                .map(|operation| IntendedOperation {
+                    name: operation.name.clone(),
+                    statements: vec![SQL.statement(plan, &operation.action).text],
+                })
+                .collect(),
+            transactions: ["SET autocommit=0", "COMMIT", "ROLLBACK"]
+                .map(str::to_owned)
+                .to_vec(),
+            settings: session_settings(&self.settings, &variables),
+            connections: Some(clients + 1),
+            removes: vec![self.own.drop_text()],
+        })
+    }
+
+    async fn observe(&self) -> TargetResult<Observed> {
+        let mut connection = self.control().await?;
+        // Each look asks anew: the settings may have changed, and nothing is refused.
+        let server = Server::look(&mut connection, &self.settings.address).await?;
+        observed::observe(&mut connection, server).await
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        own::clean(&mut self.control().await?).await
+    }
+
+    async fn create(&self, plan: &Plan) -> TargetResult<()> {
+        let mut connection = self.control().await?;
+        let server = self.server(&mut connection).await?;
+        evidence::set(&mut connection, &self.settings, &server.variables).await?;
+        let tables = Mysql::tables(plan);
+        self.own
+            .claim(&mut connection, server.collation, &tables)
+            .await
+    }
+
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        let mut connection = self.control().await?;
+        self.server(&mut connection).await?;
+        self.own.adopt(&mut connection, &Mysql::tables(plan)).await
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.own.let_go();
+        Ok(())
+    }
+
+    async fn evidence(&self) -> TargetResult<Evidence> {
+        let mut connection = self.control().await?;
+        let server = self.server(&mut connection).await?;
+        evidence::set(&mut connection, &self.settings, &server.variables).await?;
+        // The settings as they are now, not as they were met.
+        let server = Server::look(&mut connection, &self.settings.address)
+            .await
+            .map(|now| Server {
+                free: server.free,
+                ..now
+            })?;
+        evidence::evidence(&mut connection, &self.settings, &server).await
+    }
+
+    fn worker(&self) -> TargetResult<Poller> {
+        Poller::new()
+    }
+
+    async fn connect(&self, plan: &Plan, worker: &Poller) -> TargetResult<MysqlSession> {
+        let name = self.own.name.as_str();
+        let mut connection = Connection::open(&self.door()?, Some(name), Some(worker)).await?;
+        let server = self.server(&mut connection).await?;
+        evidence::set(&mut connection, &self.settings, &server.variables).await?;
+        let operations = prepared::prepare(&mut connection, plan, SQL).await?;
+        let loads = Loads::new(plan, SQL, server.packet_max);
+        Ok(MysqlSession::new(
+            connection,
+            operations,
+            loads,
+            plan.pipeline,
+        ))
+    }
+
+    async fn remove(&self) -> TargetResult<()> {
+        if !self.own.is_claimed() {
+            return Ok(());
+        }
+        self.own.remove(&mut self.control().await?).await
+    }
+}

@@ -1,0 +1,144 @@
+//! On a server with others' tables and sessions: nothing of theirs is touched, and nothing of ours stays.
+
+use crate::desk::{Desk, now, plan};
+use crate::server::Server;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use syncline_contract::conformance::refuses_foreign;
+use syncline_contract::{FailureKind, Target};
+use syncline_targets::AnyTarget;
+
+fn open(server: &Server, options: &str) -> AnyTarget {
+    AnyTarget::open(&server.by_socket(options)).expect("a good URL")
+}
+
+/// A session that is none of ours.
+struct Foreign(Child);
+
+impl Foreign {
+    fn on(server: &Server) -> Foreign {
+        let child = Command::new("mariadb")
+            .args(["--no-defaults", "-uroot", "-e", "SELECT SLEEP(600)"])
+            .arg(format!("--socket={}", server.socket().display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("mariadb, of Debian's package mariadb-client");
+        let foreign = Foreign(child);
+        let end = Instant::now() + Duration::from_secs(30);
+        let sleeps =
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'";
+        while server.says(sleeps).trim() != "1" {
+            assert!(Instant::now() < end, "the foreign session does not come");
+        }
+        foreign
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn a_database_of_our_name_that_others_made_is_refused_and_stays() {
+    let server = Server::start(&[]);
+    server.says("CREATE DATABASE syncline_theirs; CREATE TABLE syncline_theirs.t (i INT)");
+    let target = open(&server, "schema=theirs&live=yes");
+    let findings = refuses_foreign(&target);
+    assert!(findings.is_empty(), "{findings:?}");
+    let refused = now(target.reopen(&plan(true))).unwrap_err();
+    assert!(refused.what.contains("not made by syncline"), "{refused}");
+    assert_eq!(server.says("SHOW TABLES IN syncline_theirs").trim(), "t");
+}
+
+#[test]
+fn others_at_work_are_a_reason_to_refuse_unless_they_are_allowed() {
+    let server = Server::start(&[]);
+    now(open(&server, "").meet()).expect("nobody is there");
+    let foreign = Foreign::on(&server);
+    let refused = now(open(&server, "").meet()).unwrap_err();
+    assert!(
+        refused.what.contains("others work on this server") && refused.what.contains("live=yes"),
+        "{refused}"
+    );
+    assert_eq!(server.says("SHOW DATABASES LIKE 'syncline%'"), "");
+    now(open(&server, "live=yes").meet()).expect("they are allowed");
+    // Those who look are refused nothing.
+    now(open(&server, "").observe()).expect("a look");
+    drop(foreign);
+}
+
+#[test]
+fn clients_are_capped_by_free_connections() {
+    let server = Server::start(&["--max-connections=20"]);
+    let target = open(&server, "");
+    assert_eq!(target.capabilities().clients_max, None, "nobody was asked");
+    now(target.meet()).unwrap();
+    let room = target.capabilities().clients_max.expect("the server said");
+    assert!((10..20).contains(&room), "{room}");
+}
+
+#[test]
+fn clean_drops_what_is_ours_alone_and_not_what_is_in_use() {
+    let server = Server::start(&[]);
+    server.says("CREATE DATABASE syncline_theirs");
+    let kept = Desk::on(&server, "schema=kept");
+    now(kept.target.keep()).unwrap();
+    let used = Desk::on(&server, "schema=used");
+    let session = used.session();
+    let lines = now(kept.target.clean()).unwrap();
+    assert_eq!(
+        lines,
+        [
+            "dropped database syncline_kept",
+            "kept database syncline_used: a session uses it"
+        ]
+    );
+    let left = server.says("SHOW DATABASES LIKE 'syncline%'");
+    assert_eq!(left, "syncline_theirs\nsyncline_used\n");
+    drop(session);
+}
+
+#[test]
+fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
+    let server = Server::shared();
+    let first = Desk::on(server, "schema=stays").filled();
+    now(first.target.keep()).unwrap();
+    now(first.target.remove()).expect("what was let go stays");
+    let again = open(server, "schema=stays&live=yes");
+    assert!(again.capabilities().reopens);
+    assert!(now(again.reopen(&plan(true))).unwrap());
+    let mut other = plan(true);
+    let table = syncline_contract::Table::new("more").column("id", syncline_contract::Kind::Int);
+    other.table(table);
+    let refused = now(again.reopen(&other)).unwrap_err();
+    assert_eq!(refused.kind, FailureKind::Storage);
+    assert!(refused.what.contains("other tables"), "{refused}");
+    now(again.remove()).unwrap();
+    assert!(!now(again.reopen(&plan(true))).unwrap(), "it is gone");
+}
+
+#[test]
+fn what_it_would_do_is_said_before_and_touches_nothing() {
+    let server = Server::shared();
+    let target = open(server, "schema=dry&live=yes&lock_wait_s=3");
+    let before = server.says("SHOW DATABASES");
+    let intent = target.intent(&plan(true), 8).unwrap();
+    assert_eq!(server.says("SHOW DATABASES"), before);
+    let makes = intent.makes.join("\n");
+    assert!(makes.contains("CREATE DATABASE `syncline_dry`"), "{makes}");
+    assert!(makes.contains("CREATE TABLE `accounts`"), "{makes}");
+    assert_eq!(intent.operations.len(), 4);
+    assert_eq!(intent.operations[1].statements.len(), 1);
+    assert!(
+        intent
+            .settings
+            .iter()
+            .any(|text| text.contains("innodb_lock_wait_timeout=3"))
+    );
+    assert_eq!(intent.connections, Some(9));
+    assert_eq!(intent.removes, ["DROP DATABASE `syncline_dry`"]);
+}

@@ -1,0 +1,13 @@
+//! MariaDB as a target, on servers that these tests start: the suite, transactions, failures, no harm.
+//!
+//! MySQL has no package on Debian; the head of `conform.rs` says how the suite is run on one by hand.
+
+mod conform;
+mod desk;
+mod evidence;
+mod failures;
+mod harm;
+mod log_in;
+mod server;
+mod statements;
+mod transactions;

@@ -1,0 +1,225 @@
+//! What of a pipeline is kept and what not, when something fails in its middle; and what it costs.
+
+use crate::desk::{ADD, Desk, LOCKED, OPEN, ask, plan, send};
+use crate::server::Server;
+use syncline_contract::{Cause, FailureKind, Session, Shape, Stop};
+
+#[test]
+fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
+    for pipeline in [true, false] {
+        let desk = Desk::with(Server::shared(), "", plan(pipeline)).filled();
+        let (mut one, mut other) = (desk.session(), desk.session());
+        // Each holds a row that the other wants; who has changed less gives way, which is `one`.
+        desk.run(async {
+            one.begin(Shape::Several);
+            ask(&mut one, LOCKED, 1).await.unwrap();
+            other.begin(Shape::Several);
+            for id in [2, 3, 4, 5] {
+                send(&mut other, ADD, &[id, 10]).unwrap();
+            }
+            ask(&mut other, LOCKED, 2).await.unwrap();
+            send(&mut other, ADD, &[1, 10]).unwrap();
+            let waits = other.commit();
+            let loses = async {
+                send(&mut one, ADD, &[2, 100]).unwrap();
+                // These run behind the deadlock, outside the transaction that it undid.
+                send(&mut one, ADD, &[6, 100]).unwrap();
+                send(&mut one, ADD, &[7, 100]).unwrap();
+                let stopped = one.commit().await;
+                one.abort().await;
+                stopped
+            };
+            let (won, lost) = both(waits, loses).await;
+            won.unwrap();
+            assert!(
+                matches!(lost, Err(Stop::Conflict(Cause::Deadlock))),
+                "{lost:?}"
+            );
+            // The session goes on.
+            one.begin(Shape::Several);
+            send(&mut one, ADD, &[8, 1]).unwrap();
+            one.commit().await.unwrap();
+        });
+        let balances: Vec<_> = [1, 2, 6, 7, 8].map(|id| desk.balance(id)).to_vec();
+        assert_eq!(balances, [10, 10, 0, 0, 1], "pipelined: {pipeline}");
+    }
+}
+
+#[test]
+fn a_lock_that_is_not_had_in_time_undoes_the_whole_transaction() {
+    let desk = Desk::on(Server::shared(), "lock_wait_s=1").filled();
+    let (mut holder, mut waiter) = (desk.session(), desk.session());
+    desk.run(async {
+        holder.begin(Shape::Several);
+        ask(&mut holder, LOCKED, 1).await.unwrap();
+        waiter.begin(Shape::Several);
+        send(&mut waiter, ADD, &[2, 5]).unwrap();
+        send(&mut waiter, ADD, &[1, 5]).unwrap();
+        let stopped = waiter.commit().await;
+        assert!(
+            matches!(stopped, Err(Stop::Conflict(Cause::Locked))),
+            "{stopped:?}"
+        );
+        waiter.abort().await;
+        // One write alone travels with its COMMIT, and leaves nothing either.
+        waiter.begin(Shape::Several);
+        send(&mut waiter, ADD, &[1, 5]).unwrap();
+        let stopped = waiter.commit().await;
+        assert!(
+            matches!(stopped, Err(Stop::Conflict(Cause::Locked))),
+            "{stopped:?}"
+        );
+        waiter.abort().await;
+        holder.commit().await.unwrap();
+    });
+    assert_eq!((desk.balance(1), desk.balance(2)), (0, 0));
+}
+
+#[test]
+fn under_snapshot_isolation_who_comes_second_is_refused() {
+    let desk = Desk::on(Server::shared(), "isolation=snapshot").filled();
+    let (mut first, mut second) = (desk.session(), desk.session());
+    desk.run(async {
+        second.begin(Shape::Several);
+        ask(&mut second, crate::desk::BALANCE, 1).await.unwrap();
+        first.begin(Shape::Single);
+        send(&mut first, ADD, &[1, 7]).unwrap();
+        first.commit().await.unwrap();
+        send(&mut second, ADD, &[1, 100]).unwrap();
+        let stopped = second.commit().await;
+        assert!(
+            matches!(stopped, Err(Stop::Conflict(Cause::Serialization))),
+            "{stopped:?}"
+        );
+        second.abort().await;
+    });
+    assert_eq!(desk.balance(1), 7);
+}
+
+#[test]
+fn a_refused_write_undoes_those_before_it_and_names_its_operation() {
+    let desk = Desk::on(Server::shared(), "").filled();
+    let mut session = desk.session();
+    desk.run(async {
+        session.begin(Shape::Several);
+        send(&mut session, ADD, &[1, 5]).unwrap();
+        send(&mut session, OPEN, &[2, 0]).unwrap();
+        send(&mut session, ADD, &[3, 5]).unwrap();
+        let Err(Stop::Failed(failure)) = session.commit().await else {
+            panic!("a second account 2 is refused");
+        };
+        assert_eq!(failure.kind, FailureKind::Statement);
+        assert_eq!(failure.operation, Some(OPEN));
+        assert!(failure.what.contains("open account"), "{failure}");
+        session.abort().await;
+    });
+    assert_eq!((desk.balance(1), desk.balance(3)), (0, 0));
+}
+
+#[test]
+fn the_steady_state_allocates_nothing() {
+    let desk = Desk::on(Server::shared(), "").filled();
+    let mut session = desk.session();
+    let work = async |session: &mut syncline_targets::AnySession| {
+        for round in 0..50 {
+            transactions(session, round % 9 + 1).await;
+        }
+    };
+    desk.run(work(&mut session));
+    // The executor around it allocates its waker, once.
+    let nothing = allocation_counter::measure(|| desk.run(async {}));
+    let fifty = allocation_counter::measure(|| desk.run(work(&mut session)));
+    assert_eq!(
+        fifty.count_total, nothing.count_total,
+        "two hundred transactions allocate"
+    );
+}
+
+/// One of each shape.
+async fn transactions(session: &mut syncline_targets::AnySession, id: i64) {
+    use syncline_contract::Value;
+    session.begin(Shape::Single);
+    session
+        .send(crate::desk::BALANCE, &[Value::Int(id)])
+        .unwrap();
+    assert_eq!(session.receive().await.unwrap().len(), 1);
+    session.commit().await.unwrap();
+    session.begin(Shape::Single);
+    session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
+    session.commit().await.unwrap();
+    for shape in [Shape::ReadOnly, Shape::Several] {
+        session.begin(shape);
+        session.send(LOCKED, &[Value::Int(id)]).unwrap();
+        session.send(LOCKED, &[Value::Int(id)]).unwrap();
+        session.receive().await.unwrap();
+        session.receive().await.unwrap();
+        if shape == Shape::Several {
+            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
+            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
+        }
+        session.commit().await.unwrap();
+    }
+}
+
+#[test]
+fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
+    // The server counts what it has read from sockets no finer than in bytes; but each system call by
+    // which a client sends is one write of a pipeline. So the client's own calls are counted.
+    let desk = Desk::on(Server::shared(), "").filled();
+    let mut session = desk.session();
+    let mut calls = |shape, writes: i64| {
+        desk.run(async {
+            // The first sets `autocommit`.
+            for measured in [false, true] {
+                let before = written();
+                session.begin(shape);
+                for id in 1..=writes {
+                    send(&mut session, ADD, &[id, 1]).unwrap();
+                }
+                session.commit().await.unwrap();
+                if measured {
+                    return written() - before;
+                }
+            }
+            unreachable!("the second is measured")
+        })
+    };
+    assert_eq!(calls(Shape::Several, 5), 2, "five writes, then COMMIT");
+    assert_eq!(calls(Shape::Several, 1), 1, "one write with its COMMIT");
+    assert_eq!(calls(Shape::Single, 1), 1, "a write that commits itself");
+}
+
+/// Writing system calls of this thread so far.
+fn written() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/io").expect("the kernel counts them");
+    let line = text.lines().find_map(|line| line.strip_prefix("syscw: "));
+    line.and_then(|number| number.parse().ok())
+        .expect("a number of writing calls")
+}
+
+/// Runs two futures side by side to their ends.
+async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
+    use std::task::Poll;
+    let (mut one, mut other) = (std::pin::pin!(one), std::pin::pin!(other));
+    let (mut of_one, mut of_other) = (None, None);
+    std::future::poll_fn(move |context| {
+        if of_one.is_none()
+            && let Poll::Ready(output) = one.as_mut().poll(context)
+        {
+            of_one = Some(output);
+        }
+        if of_other.is_none()
+            && let Poll::Ready(output) = other.as_mut().poll(context)
+        {
+            of_other = Some(output);
+        }
+        match (of_one.take(), of_other.take()) {
+            (Some(a), Some(b)) => Poll::Ready((a, b)),
+            (a, b) => {
+                (of_one, of_other) = (a, b);
+                Poll::Pending
+            }
+        }
+    })
+    .await
+}
