@@ -1,7 +1,8 @@
 //! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
 
 use super::ground::Ground;
-use super::{CONNECTIONS, Recipe, Wanted, program, words};
+use super::recipe::{CONNECTIONS, Recipe, program, words};
+use super::wanted::Wanted;
 use syncline_contract::Durability;
 
 /// The longest path of a Unix socket.

@@ -1,7 +1,8 @@
 //! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
 
 use super::ground::Ground;
-use super::{CONNECTIONS, Recipe, Wanted, words};
+use super::recipe::{CONNECTIONS, Recipe, words};
+use super::wanted::Wanted;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
 
