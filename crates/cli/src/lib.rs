@@ -15,7 +15,9 @@ mod commands;
 mod doors;
 mod exit;
 mod interrupt;
+mod privates;
 mod program;
+mod secrets;
 mod shelf;
 mod terminal;
 

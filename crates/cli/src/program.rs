@@ -4,6 +4,8 @@ use crate::args::{self, Verb};
 use crate::commands;
 use crate::doors;
 use crate::exit::Outcome;
+use crate::privates::Privates;
+use crate::secrets;
 use crate::shelf::{BuiltIn, Shelf, WithOwn};
 use crate::terminal;
 use std::process::ExitCode;
@@ -11,7 +13,8 @@ use syncline_contract::Target;
 
 /// The program `syncline` with its built-in targets.
 pub fn main() -> ExitCode {
-    end(perform(args::parse(), &BuiltIn))
+    secrets::hide();
+    end(perform(args::parse(), &BuiltIn::default()))
 }
 
 /// The same program with one more target, which `--on NAME` names: every workload, probe, report and
@@ -21,11 +24,13 @@ pub fn main() -> ExitCode {
     reason = "the store ends with the program"
 )]
 pub fn main_with<T: Target>(name: &str, store: T) -> ExitCode {
+    secrets::hide();
     end(perform(
         args::parse(),
         &WithOwn {
             name,
             store: &store,
+            privates: Privates::default(),
         },
     ))
 }
@@ -44,6 +49,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),
         Verb::List(args) => commands::list(&args, shelf),
+        Verb::Private(args) => commands::private(&args),
         Verb::Ycsb(args) => doors::ycsb(&args, shelf),
         Verb::Pgbench(args) => doors::pgbench(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),

@@ -4,6 +4,7 @@
 //! once with the enum of built-in targets, and a stranger's program once with its own store added.
 
 use crate::exit::CannotRun;
+use crate::privates::Privates;
 use syncline_contract::{
     Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
     Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
@@ -31,14 +32,16 @@ pub(crate) trait Shelf: Sync {
 }
 
 /// The built-in targets.
-#[derive(Debug)]
-pub(crate) struct BuiltIn;
+#[derive(Debug, Default)]
+pub(crate) struct BuiltIn {
+    privates: Privates,
+}
 
 impl Shelf for BuiltIn {
     type Target = AnyTarget;
 
     fn open(&self, url: &str) -> Result<AnyTarget, CannotRun> {
-        AnyTarget::open(url).map_err(CannotRun::because)
+        AnyTarget::open(&self.privates.resolve(url)?).map_err(CannotRun::because)
     }
 
     fn own(&self) -> Option<&str> {
@@ -51,6 +54,7 @@ impl Shelf for BuiltIn {
 pub(crate) struct WithOwn<'a, T> {
     pub(crate) name: &'a str,
     pub(crate) store: &'a T,
+    pub(crate) privates: Privates,
 }
 
 impl<'a, T: Target> Shelf for WithOwn<'a, T> {
@@ -60,7 +64,7 @@ impl<'a, T: Target> Shelf for WithOwn<'a, T> {
         if url == self.name {
             return Ok(OneOf::Own(self.store));
         }
-        AnyTarget::open(url)
+        AnyTarget::open(&self.privates.resolve(url)?)
             .map(|target| OneOf::BuiltIn(Box::new(target)))
             .map_err(CannotRun::because)
     }

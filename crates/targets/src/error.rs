@@ -73,4 +73,12 @@ pub enum Error {
         /// What was asked for.
         name: String,
     },
+    /// A private server could not be started.
+    #[error("no private {product} could be started: {what}")]
+    Private {
+        /// The product.
+        product: &'static str,
+        /// Why, and what to do.
+        what: String,
+    },
 }

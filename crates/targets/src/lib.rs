@@ -28,6 +28,7 @@ pub mod lmdb;
 pub mod null;
 mod path;
 pub mod postgres;
+pub mod private;
 #[cfg(feature = "redb")]
 pub mod redb;
 #[cfg(feature = "rocksdb")]

@@ -14,11 +14,16 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
 /// A path in the current directory that no other store of this process has, nor one of another
 /// process: `.syncline-<store>-<pid>-<n>`.
 pub(crate) fn private(store: &str) -> Result<PathBuf, Error> {
+    private_in(Path::new("."), store)
+}
+
+/// The same in another directory.
+pub(crate) fn private_in(directory: &Path, store: &str) -> Result<PathBuf, Error> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".syncline-{store}-{}-{number}", std::process::id());
-        let path = absolute(Path::new(&name))?;
+        let path = absolute(&directory.join(name))?;
         if !path.exists() {
             return Ok(path);
         }

@@ -3,6 +3,7 @@
 mod compare;
 mod list;
 mod pgbench;
+mod private;
 mod probe;
 mod run;
 mod show;
@@ -15,6 +16,7 @@ mod ycsb;
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use pgbench::PgbenchArgs;
+pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
 pub(crate) use show::ShowArgs;

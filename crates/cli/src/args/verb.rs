@@ -1,8 +1,8 @@
 //! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
 
 use super::{
-    CompareArgs, LikeArgs, ListArgs, ModelArgs, PgbenchArgs, ProbeArgs, RunArgs, ShowArgs,
-    SurveyArgs, YcsbArgs,
+    CompareArgs, LikeArgs, ListArgs, ModelArgs, PgbenchArgs, PrivateArgs, ProbeArgs, RunArgs,
+    ShowArgs, SurveyArgs, YcsbArgs,
 };
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
@@ -32,6 +32,7 @@ pub(crate) enum Verb {
     Show(ShowArgs),
     Compare(CompareArgs),
     List(ListArgs),
+    Private(PrivateArgs),
     Ycsb(YcsbArgs),
     Pgbench(Box<PgbenchArgs>),
     Completions(ShellArgs),
@@ -61,6 +62,7 @@ pub(crate) fn command() -> Command {
         .subcommand(ShowArgs::augment_args(Command::new("show")))
         .subcommand(CompareArgs::augment_args(Command::new("compare")))
         .subcommand(ListArgs::augment_args(Command::new("list")))
+        .subcommand(PrivateArgs::augment_args(Command::new("private")))
         .subcommand(YcsbArgs::augment_args(Command::new("ycsb")))
         .subcommand(PgbenchArgs::augment_args(
             Command::new("pgbench").disable_help_flag(true),
@@ -111,6 +113,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         "show" => Verb::Show(ShowArgs::from_arg_matches(matches)?),
         "compare" => Verb::Compare(CompareArgs::from_arg_matches(matches)?),
         "list" => Verb::List(ListArgs::from_arg_matches(matches)?),
+        "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
         "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
         "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::from_arg_matches(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// How long the laboratory's own cost is measured.
@@ -109,7 +110,7 @@ pub(super) fn cases(
     let mut cases: Vec<Planned> = Vec::new();
     for choice in choices {
         for (url, log_place) in urls.iter().zip(places) {
-            let mut name = url.clone();
+            let mut name = shown(url);
             if !choice.words.is_empty() {
                 name = format!("{name}, {}", choice.words);
             }

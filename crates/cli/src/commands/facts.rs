@@ -25,7 +25,7 @@ pub(super) fn host() -> Option<String> {
 pub(super) fn identity(kind: &str, number: u64) -> Identity {
     let salt = u64::from(std::process::id()) << 16 | number;
     let mut identity = Identity::new(kind, clock::wall(), salt);
-    identity.command = Some(std::env::args().collect::<Vec<_>>().join(" "));
+    identity.command = Some(crate::secrets::command_line());
     identity
 }
 

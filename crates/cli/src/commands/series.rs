@@ -13,6 +13,7 @@ use syncline_metering::clock;
 use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::units;
 use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// One case: a target and a plan.
@@ -160,7 +161,7 @@ impl<'s> Scribe<'s> {
                         survey: series.survey.clone(),
                         ..facts::identity("run", number)
                     },
-                    url: Some(case.url.clone()),
+                    url: Some(shown(&case.url)),
                     host: facts::host(),
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,

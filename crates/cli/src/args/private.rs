@@ -1,0 +1,68 @@
+//! `syncline private`.
+
+use clap::Args;
+use std::path::PathBuf;
+use syncline_contract::Durability;
+use syncline_targets::private::{Product, bytes, processors};
+
+/// Start a throw-away server on loopback from what is installed; Ctrl-C stops and removes it.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline private postgres\n  syncline private mariadb --durability os --cache 512m --cpus 0"
+)]
+pub(crate) struct PrivateArgs {
+    /// postgres, mariadb, redis, etcd or derby
+    #[arg(value_name = "PRODUCT", value_parser = product)]
+    pub(crate) product: ProductArg,
+
+    /// What its commits wait for: none, os, data or full
+    #[arg(long, value_name = "WORD", value_parser = durability, default_value = "data")]
+    pub(crate) durability: DurabilityArg,
+
+    /// Size of its cache, as 512m or 2g; default: the product's own
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    pub(crate) cache: Option<u64>,
+
+    /// Processors it may use, as 0 or 0-1
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(crate) cpus: Option<String>,
+
+    /// The directory in which it stands, in one of its own
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// Derby's jar files; default: those of the local Maven repository
+    #[arg(long, value_name = "JAR,...", value_delimiter = ',')]
+    pub(crate) jars: Vec<PathBuf>,
+}
+
+/// A product, parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ProductArg(pub(crate) Product);
+
+/// A durability, parsed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DurabilityArg(pub(crate) Durability);
+
+fn product(typed: &str) -> Result<ProductArg, String> {
+    let known = Product::ALL.map(Product::word).join(", ");
+    let product = Product::from_word(typed);
+    product
+        .map(ProductArg)
+        .ok_or_else(|| format!("there are: {known}"))
+}
+
+fn durability(typed: &str) -> Result<DurabilityArg, String> {
+    let durability = Durability::from_word(typed);
+    durability
+        .map(DurabilityArg)
+        .ok_or_else(|| "it is none, os, data or full".to_owned())
+}
+
+fn size(typed: &str) -> Result<u64, String> {
+    bytes(typed).ok_or_else(|| "write bytes, or 512k, 512m, 2g".to_owned())
+}
+
+fn cpus(typed: &str) -> Result<String, String> {
+    processors(typed).ok_or_else(|| "write 0, 0-1 or 0,2".to_owned())
+}

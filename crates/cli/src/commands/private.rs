@@ -1,0 +1,44 @@
+//! `syncline private PRODUCT`: a throw-away server that runs until Ctrl-C.
+
+use crate::args::PrivateArgs;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::{interrupt, privates, terminal};
+use std::time::Duration;
+use syncline_targets::private::{Private, Wanted};
+
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
+
+/// Starts one, prints its URLs, and keeps it until it is asked to stop.
+pub(crate) fn private(args: &PrivateArgs) -> Outcome {
+    // Before the server is there, so that no signal finds it unkept.
+    interrupt::stop_flag();
+    let server = Private::start(&wanted(args))?;
+    terminal::note(&privates::started(&server));
+    if let Some(why) = server.fallback() {
+        terminal::warn(why);
+    }
+    terminal::print(&(server.urls().join("\n") + "\n"))?;
+    terminal::note("Ctrl-C stops and removes it");
+    while !interrupt::stopped() {
+        if server.has_ended() {
+            return Err(CannotRun::because(
+                "the server has ended by itself; what it held is gone",
+            ));
+        }
+        std::thread::sleep(LOOKS_EVERY);
+    }
+    drop(server);
+    terminal::note("stopped and removed");
+    Ok(Verdict::Holds)
+}
+
+fn wanted(args: &PrivateArgs) -> Wanted {
+    Wanted {
+        durability: args.durability.0,
+        cache_bytes: args.cache,
+        cpus: args.cpus.clone(),
+        directory: args.dir.clone(),
+        jars: args.jars.clone(),
+        ..Wanted::new(args.product.0)
+    }
+}

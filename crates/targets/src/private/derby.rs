@@ -1,0 +1,140 @@
+//! Derby's network server, from jar files that are named or stand in the local Maven repository.
+
+use super::ground::Ground;
+use super::{Recipe, Wanted, program};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use syncline_contract::Durability;
+
+/// The parts that the network server and its client are made of.
+const PARTS: [&str; 5] = [
+    "derby",
+    "derbyshared",
+    "derbytools",
+    "derbynet",
+    "derbyclient",
+];
+/// Bytes of a page of Derby's cache.
+const PAGE: u64 = 4_096;
+
+pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+    let java = program(&["java"], "default-jre-headless")?;
+    let jars = if wanted.jars.is_empty() {
+        let home = std::env::var_os("HOME")
+            .map(PathBuf::from)
+            .unwrap_or_default();
+        found(&home.join(".m2/repository/org/apache/derby"))?
+    } else {
+        wanted.jars.clone()
+    };
+    // The server's user may not read ours: it gets copies.
+    let jars = jars.iter().map(|jar| copied(jar, ground));
+    let jars = jars.collect::<Result<Vec<_>, _>>()?;
+    let path = std::env::join_paths(&jars)
+        .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
+    let mut serves: Vec<OsString> = vec![java.into_os_string(), "-cp".into(), path];
+    match wanted.durability {
+        Durability::Data => {}
+        Durability::Os => serves.push("-Dderby.system.durability=test".into()),
+        Durability::None | Durability::Full => {
+            return Err(wanted.refused("Derby syncs the data of its log, or with os nothing"));
+        }
+    }
+    if let Some(bytes) = wanted.cache_bytes {
+        let pages = (bytes / PAGE).max(40);
+        serves.push(format!("-Dderby.storage.pageCacheSize={pages}").into());
+    }
+    serves.push(format!("-Dderby.system.home={}", ground.text("")).into());
+    let port = ground.port.to_string();
+    let start = ["org.apache.derby.drda.NetworkServerControl", "start"];
+    serves.extend(start.map(OsString::from));
+    serves.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
+    let class_path: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    Ok(Recipe {
+        prepares: Vec::new(),
+        serves,
+        stop: "KILL",
+        urls: vec![format!(
+            "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&jars={}",
+            wanted.options("?"),
+            class_path.join(":")
+        )],
+        ready: None,
+    })
+}
+
+/// The jars of the newest version of which every part is in a Maven repository.
+fn found(repository: &Path) -> Result<Vec<PathBuf>, String> {
+    let versions = std::fs::read_dir(repository.join(PARTS[0]))
+        .into_iter()
+        .flatten();
+    let mut versions: Vec<String> = versions
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let numbers = |version: &String| -> Vec<u64> {
+        version
+            .split('.')
+            .map(|part| part.parse().unwrap_or(0))
+            .collect()
+    };
+    versions.sort_by_key(numbers);
+    let jars = |version: &String| -> Vec<PathBuf> {
+        let jar = |part: &&str| {
+            repository
+                .join(part)
+                .join(version)
+                .join(format!("{part}-{version}.jar"))
+        };
+        PARTS.iter().map(jar).collect()
+    };
+    let whole = versions.iter().rev().map(jars);
+    let mut whole = whole.filter(|jars| jars.iter().all(|jar| jar.is_file()));
+    whole.next().ok_or_else(|| {
+        format!(
+            "Derby's jars ({}) are not in {}: name them with --jars, or fetch them with Maven",
+            PARTS.join(", "),
+            repository.display()
+        )
+    })
+}
+
+fn copied(jar: &Path, ground: &Ground) -> Result<PathBuf, String> {
+    let name = jar
+        .file_name()
+        .ok_or_else(|| format!("{} is no jar", jar.display()))?;
+    let copy = ground.at("").join(name);
+    std::fs::copy(jar, &copy)
+        .map_err(|error| format!("{} cannot be copied: {error}", jar.display()))?;
+    Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, found};
+    use std::fs;
+
+    #[test]
+    fn the_newest_version_with_every_part_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for (version, parts) in [
+            ("10.9.1.0", &PARTS[..]),
+            ("10.16.1.1", &PARTS),
+            ("10.17.1.0", &PARTS[..2]),
+        ] {
+            for part in parts {
+                let place = folder.path().join(part).join(version);
+                fs::create_dir_all(&place).unwrap();
+                fs::write(place.join(format!("{part}-{version}.jar")), "").unwrap();
+            }
+        }
+        let jars = found(folder.path()).unwrap();
+        assert!(
+            jars[0].ends_with("derby/10.16.1.1/derby-10.16.1.1.jar"),
+            "{jars:?}"
+        );
+        assert_eq!(jars.len(), PARTS.len());
+        let none = found(&folder.path().join("nowhere")).unwrap_err();
+        assert!(none.contains("--jars"), "{none}");
+    }
+}

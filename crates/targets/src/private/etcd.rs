@@ -1,0 +1,42 @@
+//! etcd, one member that is its own cluster.
+
+use super::ground::{Ground, free_port};
+use super::{Recipe, Wanted, program, words};
+use syncline_contract::Durability;
+
+pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+    if wanted.cache_bytes.is_some() {
+        return Err("cache: etcd maps its file and has no cache to size".to_owned());
+    }
+    if wanted.durability != Durability::Data {
+        return Err(
+            wanted.refused("etcd syncs the data of its log before it answers, and only that")
+        );
+    }
+    let server = program(&["etcd"], "etcd-server")?;
+    let clients = format!("http://127.0.0.1:{}", ground.port);
+    let peers = format!("http://127.0.0.1:{}", free_port()?);
+    let serves = words(
+        &server,
+        [
+            "--name=private".to_owned(),
+            format!("--data-dir={}", ground.text("data")),
+            format!("--listen-client-urls={clients}"),
+            format!("--advertise-client-urls={clients}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=private={peers}"),
+        ],
+    );
+    Ok(Recipe {
+        prepares: Vec::new(),
+        serves,
+        stop: "KILL",
+        urls: vec![format!(
+            "etcd://127.0.0.1:{}/{}",
+            ground.port,
+            wanted.options("?")
+        )],
+        ready: None,
+    })
+}

@@ -1,0 +1,85 @@
+//! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
+
+use super::ground::Ground;
+use super::{CONNECTIONS, Recipe, Wanted, program, words};
+use syncline_contract::Durability;
+
+/// The longest path of a Unix socket.
+const SOCKET_MAX: usize = 107;
+
+pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+    let install = program(&["mariadb-install-db"], "mariadb-server")?;
+    let server = program(&["mariadbd"], "mariadb-server")?;
+    let (data, port) = (ground.text("data"), ground.port);
+    let mut prepares = words(
+        &install,
+        [
+            "--no-defaults".to_owned(),
+            format!("--datadir={data}"),
+            "--auth-root-authentication-method=normal".to_owned(),
+            "--skip-test-db".to_owned(),
+        ],
+    );
+    let mut serves = words(
+        &server,
+        [
+            "--no-defaults".to_owned(),
+            format!("--datadir={data}"),
+            format!("--port={port}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--pid-file={}", ground.text("pid")),
+            format!("--max-connections={CONNECTIONS}"),
+            "--skip-log-bin".to_owned(),
+            "--skip-name-resolve".to_owned(),
+            "--innodb-doublewrite=1".to_owned(),
+        ],
+    );
+    if let Some(user) = ground.user_name() {
+        prepares.push(format!("--user={user}").into());
+        serves.push(format!("--user={user}").into());
+    }
+    let socket = ground.text("s");
+    let has_socket = socket.len() <= SOCKET_MAX;
+    // Without a name it would take the one of the system's server.
+    let named = if has_socket {
+        &socket
+    } else {
+        "/dev/null/none"
+    };
+    serves.push(format!("--socket={named}").into());
+    serves.extend(durable(wanted.durability).iter().map(|set| (*set).into()));
+    if let Some(bytes) = wanted.cache_bytes {
+        serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
+    }
+    let mut urls = vec![format!(
+        "mysql://root@127.0.0.1:{port}/{}",
+        wanted.options("?")
+    )];
+    if has_socket {
+        urls.push(format!(
+            "mysql://root@/{}&socket={socket}",
+            wanted.options("?")
+        ));
+    }
+    Ok(Recipe {
+        prepares: vec![prepares],
+        serves,
+        stop: "KILL",
+        urls,
+        // Written when it takes connections.
+        ready: Some((ground.at("pid"), "")),
+    })
+}
+
+/// The settings for a durability.
+fn durable(durability: Durability) -> &'static [&'static str] {
+    match durability {
+        Durability::None => &["--innodb-flush-log-at-trx-commit=0"],
+        Durability::Os => &["--innodb-flush-log-at-trx-commit=2"],
+        Durability::Data => &["--innodb-flush-log-at-trx-commit=1"],
+        Durability::Full => &[
+            "--innodb-flush-log-at-trx-commit=1",
+            "--innodb-flush-method=fsync",
+        ],
+    }
+}

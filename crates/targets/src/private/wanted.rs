@@ -1,0 +1,248 @@
+//! What a user asks for: a product, and what its settings are to be.
+
+use super::ground::Ground;
+use super::{Recipe, derby, etcd, mariadb, postgres, redis};
+use crate::error::Error;
+use crate::url::{Listing, Url};
+use std::path::PathBuf;
+use syncline_contract::{Durability, OptionListing};
+
+/// A product that can be started privately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Product {
+    /// PostgreSQL, of Debian's packages.
+    Postgres,
+    /// MariaDB.
+    Mariadb,
+    /// Redis.
+    Redis,
+    /// etcd, one member.
+    Etcd,
+    /// Derby's network server.
+    Derby,
+}
+
+impl Product {
+    /// All of them.
+    pub const ALL: [Product; 5] = [
+        Product::Postgres,
+        Product::Mariadb,
+        Product::Redis,
+        Product::Etcd,
+        Product::Derby,
+    ];
+
+    /// The word for it, also the first of its URL.
+    pub fn word(self) -> &'static str {
+        match self {
+            Product::Postgres => "postgres",
+            Product::Mariadb => "mariadb",
+            Product::Redis => "redis",
+            Product::Etcd => "etcd",
+            Product::Derby => "derby",
+        }
+    }
+
+    /// The product of that word.
+    pub fn from_word(word: &str) -> Option<Product> {
+        Product::ALL
+            .into_iter()
+            .find(|product| product.word() == word)
+    }
+
+    pub(super) fn recipe(self, wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+        match self {
+            Product::Postgres => postgres::recipe(wanted, ground),
+            Product::Mariadb => mariadb::recipe(wanted, ground),
+            Product::Redis => redis::recipe(wanted, ground),
+            Product::Etcd => etcd::recipe(wanted, ground),
+            Product::Derby => derby::recipe(wanted, ground),
+        }
+    }
+
+    /// The user that its package makes for it.
+    pub(super) fn user(self) -> &'static str {
+        match self {
+            Product::Postgres => "postgres",
+            Product::Mariadb => "mysql",
+            Product::Redis => "redis",
+            Product::Etcd => "etcd",
+            Product::Derby => super::NOBODY,
+        }
+    }
+}
+
+/// A private server that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// What.
+    pub product: Product,
+    /// What its commits shall wait for.
+    pub durability: Durability,
+    /// The size of its cache in bytes; none leaves the product's own.
+    pub cache_bytes: Option<u64>,
+    /// The processors it may use, as `taskset` lists them: "0" or "0-1"; none for all.
+    pub cpus: Option<String>,
+    /// The directory to make its own in; none for the current one.
+    pub directory: Option<PathBuf>,
+    /// Jar files of a product that is made of them.
+    pub jars: Vec<PathBuf>,
+    /// Options of the URL that are the target's own and are handed on to it.
+    pub handed_on: Vec<(String, String)>,
+}
+
+const OPTIONS: &[OptionListing] = &[
+    OptionListing {
+        name: "durability",
+        takes: "none, os, data or full, of those that the product has",
+        default: "data",
+        meaning: "the server's settings are for it, and read back",
+    },
+    OptionListing {
+        name: "cache",
+        takes: "bytes, also as 512m or 2g",
+        default: "the product's own",
+        meaning: "shared_buffers, innodb_buffer_pool_size, derby.storage.pageCacheSize",
+    },
+    OptionListing {
+        name: "cpus",
+        takes: "processors, as 0 or 0-1 or 0,2",
+        default: "all",
+        meaning: "pins the server to them",
+    },
+];
+
+impl Wanted {
+    /// Of a product, at the durability `data`, all else as the product has it.
+    pub fn new(product: Product) -> Wanted {
+        Wanted {
+            product,
+            durability: Durability::Data,
+            cache_bytes: None,
+            cpus: None,
+            directory: None,
+            jars: Vec::new(),
+            handed_on: Vec::new(),
+        }
+    }
+
+    /// Of a URL `PRODUCT:private?options`; none if it is not of that form.
+    pub fn of_url(url: &str) -> Option<Result<Wanted, Error>> {
+        let place = url.split_once('?').map_or(url, |(place, _)| place);
+        let (name, path) = place.split_once(':')?;
+        let product = Product::from_word(name).filter(|_| path == "private")?;
+        Some(Wanted::parse(product, url))
+    }
+
+    fn parse(product: Product, url: &str) -> Result<Wanted, Error> {
+        let url = Url::parse(url)?;
+        let (own, handed_on): (Vec<_>, Vec<_>) = url
+            .pairs
+            .into_iter()
+            .partition(|(name, _)| OPTIONS.iter().any(|option| option.name == name));
+        let listing = Listing {
+            name: product.word(),
+            what: "",
+            form: "PRODUCT:private?options",
+            options: OPTIONS,
+        };
+        let url = Url { pairs: own, ..url };
+        let given = url.given(&listing)?;
+        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        Ok(Wanted {
+            durability: durability.unwrap_or(Durability::Data),
+            cache_bytes: given.parsed("cache", bytes)?,
+            cpus: given.parsed("cpus", processors)?,
+            handed_on,
+            ..Wanted::new(product)
+        })
+    }
+
+    /// Options of a URL: those that say what was wanted, then those handed on; from `?` on.
+    pub(super) fn options(&self, separator: &str) -> String {
+        let mut options = format!("{separator}durability={}", self.durability.word());
+        for (name, value) in &self.handed_on {
+            options.push_str(&format!("&{name}={}", encoded(value)));
+        }
+        options
+    }
+
+    /// A durability that the product has no settings for.
+    pub(super) fn refused(&self, why: &str) -> String {
+        format!("durability={}: {why}", self.durability.word())
+    }
+}
+
+fn encoded(value: &str) -> String {
+    value
+        .replace('%', "%25")
+        .replace('&', "%26")
+        .replace('?', "%3F")
+}
+
+/// A number of bytes: `1048576`, `512k`, `512m`, `2g`.
+pub fn bytes(text: &str) -> Option<u64> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, shift) = match lower.as_bytes().last()? {
+        b'k' => (&lower[..lower.len() - 1], 10),
+        b'm' => (&lower[..lower.len() - 1], 20),
+        b'g' => (&lower[..lower.len() - 1], 30),
+        _ => (lower.as_str(), 0),
+    };
+    let number: u64 = digits.parse().ok().filter(|number| *number > 0)?;
+    number.checked_mul(1 << shift)
+}
+
+/// A list of processors: `0`, `0-1`, `0,2`.
+pub fn processors(text: &str) -> Option<String> {
+    let plain = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b',');
+    let sane = text.starts_with(|first: char| first.is_ascii_digit()) && text.bytes().all(plain);
+    sane.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Product, Wanted, bytes};
+    use syncline_contract::Durability;
+
+    #[test]
+    fn a_private_url_says_what_is_wanted_and_hands_the_rest_on() {
+        let url = "postgres:private?durability=os&cache=512m&cpus=0-1&isolation=serializable";
+        let wanted = Wanted::of_url(url).unwrap().unwrap();
+        assert_eq!(wanted.product, Product::Postgres);
+        assert_eq!(wanted.durability, Durability::Os);
+        assert_eq!(wanted.cache_bytes, Some(512 << 20));
+        assert_eq!(wanted.cpus.as_deref(), Some("0-1"));
+        assert_eq!(wanted.options("?"), "?durability=os&isolation=serializable");
+    }
+
+    #[test]
+    fn other_urls_are_nobodys_private_server() {
+        for url in [
+            "postgres://host/private",
+            "sqlite:private",
+            "postgres",
+            "postgres:privates",
+        ] {
+            assert!(Wanted::of_url(url).is_none(), "{url}");
+        }
+        let why = Wanted::of_url("redis:private?cache=much")
+            .unwrap()
+            .unwrap_err();
+        assert!(why.to_string().contains("cache"), "{why}");
+        assert!(
+            Wanted::of_url("redis:private?cpus=0;reboot")
+                .unwrap()
+                .is_err()
+        );
+    }
+
+    #[test]
+    fn sizes_are_bytes() {
+        assert_eq!(bytes("2g"), Some(2 << 30));
+        assert_eq!(bytes("4096"), Some(4096));
+        for wrong in ["", "m", "0", "1.5g", "99999999999g"] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+    }
+}
