@@ -119,6 +119,12 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
     assert_eq!(FailureKind::ALL[0], FailureKind::Connection);
     let lost = result.outcomes.failed[0] + result.outcomes.unfinished;
     assert!(lost > 0, "{:?}", result.outcomes);
+    assert!(
+        matches!(&result.stopped_by, StopReason::Failure { kind: FailureKind::Connection, what, .. } if
+            what.contains("cannot be reached")),
+        "{:?}",
+        result.stopped_by
+    );
     let said = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
     assert!(said(|warning| matches!(
         warning,
