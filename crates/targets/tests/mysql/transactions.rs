@@ -1,13 +1,14 @@
 //! What of a pipeline is kept and what not, when something fails in its middle; and what it costs.
 
-use crate::desk::{ADD, Desk, LOCKED, OPEN, ask, plan, send};
+use crate::desk::{ADD, BALANCE, Desk, LOCKED, OPEN, ask, plan, send};
 use crate::server::Server;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use syncline_contract::{Cause, FailureKind, Session, Shape, Stop};
+use syncline_contract::{Cause, FailureKind, Session, Shape, Stop, Value};
+use syncline_targets::AnySession;
 
 #[test]
 fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
@@ -86,7 +87,7 @@ fn under_snapshot_isolation_who_comes_second_is_refused() {
     let (mut first, mut second) = (desk.session(), desk.session());
     desk.run(async {
         second.begin(Shape::Several);
-        ask(&mut second, crate::desk::BALANCE, 1).await.unwrap();
+        ask(&mut second, BALANCE, 1).await.unwrap();
         first.begin(Shape::Single);
         send(&mut first, ADD, &[1, 7]).unwrap();
         first.commit().await.unwrap();
@@ -125,9 +126,9 @@ fn a_refused_write_undoes_those_before_it_and_names_its_operation() {
 fn the_steady_state_allocates_nothing() {
     let desk = Desk::on(Server::shared(), "").filled();
     let mut session = desk.session();
-    let work = async |session: &mut syncline_targets::AnySession| {
+    let work = async |session: &mut AnySession| {
         for round in 0..50 {
-            transactions(session, round % 9 + 1).await;
+            transactions(session, round % 9 + 1).await.unwrap();
         }
     };
     desk.run(work(&mut session));
@@ -141,29 +142,28 @@ fn the_steady_state_allocates_nothing() {
 }
 
 /// One of each shape.
-async fn transactions(session: &mut syncline_targets::AnySession, id: i64) {
-    use syncline_contract::Value;
+async fn transactions(session: &mut AnySession, id: i64) -> Result<(), Stop> {
+    let (key, change) = ([Value::Int(id)], [Value::Int(id), Value::Int(1)]);
     session.begin(Shape::Single);
-    session
-        .send(crate::desk::BALANCE, &[Value::Int(id)])
-        .unwrap();
-    assert_eq!(session.receive().await.unwrap().len(), 1);
-    session.commit().await.unwrap();
+    session.send(BALANCE, &key)?;
+    assert_eq!(session.receive().await?.len(), 1);
+    session.commit().await?;
     session.begin(Shape::Single);
-    session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
-    session.commit().await.unwrap();
+    session.send(ADD, &change)?;
+    session.commit().await?;
     for shape in [Shape::ReadOnly, Shape::Several] {
         session.begin(shape);
-        session.send(LOCKED, &[Value::Int(id)]).unwrap();
-        session.send(LOCKED, &[Value::Int(id)]).unwrap();
-        session.receive().await.unwrap();
-        session.receive().await.unwrap();
+        session.send(LOCKED, &key)?;
+        session.send(LOCKED, &key)?;
+        session.receive().await?;
+        session.receive().await?;
         if shape == Shape::Several {
-            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
-            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
+            session.send(ADD, &change)?;
+            session.send(ADD, &change)?;
         }
-        session.commit().await.unwrap();
+        session.commit().await?;
     }
+    Ok(())
 }
 
 #[test]
@@ -246,7 +246,7 @@ impl Relay {
 
 /// Until either side ends; `told` before each part.
 fn hand_on(mut from: TcpStream, mut to: TcpStream, told: impl Fn()) {
-    let mut buffer = [0; 64 * 1024];
+    let mut buffer = [0; 8 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
         told();
         if to.write_all(&buffer[..length]).is_err() {
