@@ -77,7 +77,7 @@ fn durable(durability: Durability) -> &'static [&'static str] {
             "synchronous_commit=off",
             "full_page_writes=off",
         ],
-        Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"]),
+        Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
         Durability::Data => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
         Durability::Full => &[
             "fsync=on",
