@@ -367,10 +367,12 @@ fn lock(schedule: &Mutex<Schedule>) -> MutexGuard<'_, Schedule> {
     schedule.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a lost connection again, with growing pauses; none if the run ends first.
+/// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a
+/// client still tries in vain has failed: its store is gone, and the rate is that of a shorter run.
 async fn reconnect<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
     let hopeless = clock::now() + HOPELESS_NS;
     let mut pause_ns = PAUSE_NS;
+    let mut in_vain = None;
     while !desk.control.ending() {
         let now = clock::now();
         desk.timers.sleep_until(now + pause_ns).await;
@@ -381,9 +383,13 @@ async fn reconnect<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
             }
             Err(failure) if failure.kind == FailureKind::Connection && now < hopeless => {
                 pause_ns = (pause_ns * 2).min(PAUSE_NS_MAX);
+                in_vain = Some(failure);
             }
             Err(failure) => desk.control.fail(failure),
         }
+    }
+    if let Some(failure) = in_vain {
+        desk.control.fail(failure);
     }
     None
 }

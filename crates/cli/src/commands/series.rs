@@ -289,9 +289,20 @@ pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
 pub(super) fn judge(record: &RunRecord) -> Verdict {
     let name = record.title();
     let mut verdict = Verdict::Holds;
+    // Who cannot be asked any more whether the rows are there has broken its promise, whatever else
+    // ended the run: a server that was killed.
+    let mut warnings = record.end.warnings.iter();
+    let gone = warnings.find(|warning| warning.name == "checks_not_made");
+    if let Some(warning) = gone {
+        terminal::error(&format!("{name}: {}", warning.what));
+        verdict = verdict.and(Verdict::Broken);
+    }
     if let Some(why) = &record.end.cut_short {
         terminal::error(&format!("{name}: {why}"));
-        verdict = verdict.and(Verdict::Partial);
+        verdict = verdict.and(match gone {
+            Some(_) => Verdict::Broken,
+            None => Verdict::Partial,
+        });
     }
     for check in record
         .end

@@ -49,6 +49,10 @@ pub(crate) fn say(folder: &Path, line: &str) -> Said {
 }
 
 /// A run that lasts as few moments as it can.
+#[allow(
+    dead_code,
+    reason = "the tests of servers share this file and need no such run"
+)]
 pub(crate) fn quick_run(folder: &Path, line: &str) -> Said {
     say(
         folder,

@@ -4,6 +4,7 @@ use super::from_run::{RunGiven, finite};
 use super::interval::Interval;
 use super::place::{Device, Machine};
 use super::setting::{OperationStatements, Plan, Setting, Statements, Target, Workload};
+use super::share::REMOVED;
 use std::time::Duration;
 use syncline_runner::{self as runner, LogPlace};
 
@@ -53,6 +54,7 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
             version: None,
             evidence: Some("read back from the store, whose name is withheld".to_owned()),
             settings: Vec::new(),
+            log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
             statements: None,
             ..told
         },

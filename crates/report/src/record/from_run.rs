@@ -15,6 +15,7 @@ use super::judgement::{Check, Warning};
 use super::place::{Machine, SyncLine};
 use super::run::{RunEnd, RunHead, RunRecord};
 use super::setting::Client;
+use super::share::REMOVED;
 use crate::stats;
 use syncline_runner::{self as runner, CheckOutcome, StopReason};
 
@@ -35,6 +36,16 @@ pub struct RunGiven {
     pub interleave: bool,
     /// What the log directory can durably complete.
     pub sync_line: SyncLine,
+}
+
+impl RunGiven {
+    /// A directory, unless it may name a product that is withheld.
+    fn placed(&self, directory: Option<String>) -> Option<String> {
+        match &self.alias {
+            None => directory,
+            Some(_) => directory.map(|_| REMOVED.to_owned()),
+        }
+    }
 }
 
 /// The head of a record, as soon as the runner has started.
@@ -156,6 +167,7 @@ fn end_of(
         per_commit: per_commit(runs),
         sync_line: SyncLine {
             round_trip_ns: runs.iter().filter_map(|run| run.round_trip_ns).min(),
+            directory: given.placed(given.sync_line.directory.clone()),
             ..given.sync_line.clone()
         },
         client: Some(Client {

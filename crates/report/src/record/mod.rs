@@ -1,8 +1,9 @@
 //! The saved record: the only types here that are ever written, versioned.
 //!
 //! One record is one target with one setting and one number of clients, one probe of one directory,
-//! or one observation of a store that others use. Every view is drawn from records, so what is shown can be shown again. The format is
-//! explained in `docs/record.md`, its schema is [`schema`], its lines are described in `line`.
+//! or one observation of a store that others use. Every view is drawn from records, so what is shown
+//! can be shown again. The format is explained in `docs/record.md`, its schema is [`schema`], its
+//! lines are described in `line`.
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 

@@ -6,6 +6,7 @@ use super::from_run::{counter_figures, finite, machine_from};
 use super::identity::Identity;
 use super::place::{Device, Machine, SyncLine};
 use super::setting::Setting;
+use super::share::REMOVED;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use syncline_runner::{self as runner, LogPlace};
@@ -166,7 +167,13 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
                 Some(_) => Vec::new(),
             },
             intervals: seen.intervals.iter().map(interval).collect(),
-            sync_line: given.sync_line.clone(),
+            sync_line: SyncLine {
+                directory: match &given.alias {
+                    None => given.sync_line.directory.clone(),
+                    Some(_) => None,
+                },
+                ..given.sync_line.clone()
+            },
         },
     }
 }
@@ -204,6 +211,7 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
             version: None,
             settings: Vec::new(),
             replication: None,
+            log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
             replication_reason: Some("withheld with the product's name".to_owned()),
             ..told
         },

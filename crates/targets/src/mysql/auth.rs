@@ -107,7 +107,10 @@ mod tests {
     use sha2::{Digest, Sha512};
 
     fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits
+            .map(|digit| char::from_digit(digit.into(), 16).unwrap())
+            .collect()
     }
 
     #[test]

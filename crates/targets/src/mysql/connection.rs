@@ -34,6 +34,20 @@ pub(super) struct Door {
     pub(super) limit: Duration,
 }
 
+/// Why a connection was not opened.
+enum NotOpened {
+    /// Its encryption did not begin.
+    Encrypted(Failure),
+    /// Anything else.
+    Refused(Failure),
+}
+
+impl From<Failure> for NotOpened {
+    fn from(failure: Failure) -> NotOpened {
+        NotOpened::Refused(failure)
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -48,12 +62,30 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects and logs in, with `database` as the default one.
+    /// Connects and logs in, with `database` as the default one. Where encryption is preferred and not
+    /// asked for, a server whose encryption is of another age is met without.
     pub(super) async fn open(
         door: &Door,
         database: Option<&str>,
         poller: Option<&Poller>,
     ) -> TargetResult<Connection> {
+        let opened = match Connection::attempt(door, database, poller, true).await {
+            Err(NotOpened::Encrypted(_)) if door.tls.mode() == TlsMode::Prefer => {
+                Connection::attempt(door, database, poller, false).await
+            }
+            opened => opened,
+        };
+        opened.map_err(|not| match not {
+            NotOpened::Encrypted(why) | NotOpened::Refused(why) => why,
+        })
+    }
+
+    async fn attempt(
+        door: &Door,
+        database: Option<&str>,
+        poller: Option<&Poller>,
+        may_encrypt: bool,
+    ) -> Result<Connection, NotOpened> {
         let stream = Stream::connect(&door.endpoint, poller, door.limit).await?;
         let mut connection = Connection {
             stream,
@@ -63,16 +95,21 @@ impl Connection {
             columns: Vec::new(),
             long: Vec::new(),
         };
-        connection.log_in(door, database).await?;
+        connection.log_in(door, database, may_encrypt).await?;
         connection.stream.limit(None)?;
         Ok(connection)
     }
 
-    async fn log_in(&mut self, door: &Door, database: Option<&str>) -> TargetResult<()> {
+    async fn log_in(
+        &mut self,
+        door: &Door,
+        database: Option<&str>,
+        may_encrypt: bool,
+    ) -> Result<(), NotOpened> {
         let first = self.next_payload(Greeting::read).await?;
         let greeting = first.map_err(|why| refused(&why, &self.whom))?;
         self.version.clone_from(&greeting.version);
-        let tls = self.encrypts(door, &greeting)?;
+        let tls = may_encrypt && self.encrypts(door, &greeting)?;
         let secure = tls || matches!(door.endpoint, Endpoint::Unix(_));
         let who = Who {
             user: &door.user,
@@ -87,7 +124,8 @@ impl Connection {
             self.send(&login.tls_request(), sequence).await?;
             sequence += 1;
             if let Endpoint::Tcp { host, .. } = &door.endpoint {
-                self.stream.start_tls(&door.tls, host).await?;
+                let started = self.stream.start_tls(&door.tls, host).await;
+                started.map_err(NotOpened::Encrypted)?;
             }
         }
         self.send(&login.identify(), sequence).await?;

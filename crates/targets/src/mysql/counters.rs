@@ -16,7 +16,7 @@ use super::connection::Connection;
 use super::evidence::{cell, pairs};
 use super::server::Server;
 use std::collections::BTreeMap;
-use syncline_contract::{Counter, CounterUnit, Meaning, TargetResult};
+use syncline_contract::{Counter, Meaning, TargetResult};
 
 /// What is listed without a meaning of the laboratory's.
 const OTHERS: [&str; 11] = [
@@ -78,10 +78,8 @@ pub(super) async fn counters(
 }
 
 fn of_status(meaning: Meaning, name: &str, status: &BTreeMap<String, String>) -> Counter {
-    match number(status, name) {
-        Some(value) => Counter::read(meaning, name, value, STATUS),
-        None => Counter::unavailable(meaning, name, "this version does not count it", STATUS),
-    }
+    let why = "this version does not count it";
+    read_or(meaning, name, number(status, name), STATUS, why)
 }
 
 fn number(of: &BTreeMap<String, String>, name: &str) -> Option<u64> {
@@ -108,24 +106,21 @@ fn commits(
 
 fn aborts(metrics: &BTreeMap<String, String>) -> Counter {
     let name = "trx_rollbacks";
-    match number(metrics, name) {
-        Some(value) => Counter::read(Meaning::Aborts, name, value, METRICS),
-        None => {
-            let why = "not counted as the server is set; innodb_monitor_enable=trx_rollbacks would";
-            Counter::unavailable(Meaning::Aborts, name, why, METRICS)
-        }
-    }
+    let why = "not counted as the server is set; innodb_monitor_enable=trx_rollbacks would";
+    read_or(Meaning::Aborts, name, number(metrics, name), METRICS, why)
 }
 
 fn log_syncs(status: &BTreeMap<String, String>) -> Counter {
     let name = "Innodb_os_log_fsyncs";
-    match number(status, name) {
-        Some(value) => Counter::read(Meaning::LogSyncs, name, value, STATUS),
-        None => {
-            let why = "MariaDB ceased to count the syncs of its log with version 10.8";
-            Counter::unavailable(Meaning::LogSyncs, name, why, STATUS)
-        }
-    }
+    let why = "MariaDB ceased to count the syncs of its log with version 10.8";
+    read_or(Meaning::LogSyncs, name, number(status, name), STATUS, why)
+}
+
+fn read_or(meaning: Meaning, name: &str, value: Option<u64>, said_by: &str, why: &str) -> Counter {
+    value.map_or_else(
+        || Counter::unavailable(meaning, name, why, said_by),
+        |value| Counter::read(meaning, name, value, said_by),
+    )
 }
 
 /// The metrics that are switched on. Who may not see them has none.
@@ -171,18 +166,9 @@ async fn times(connection: &mut Connection, server: &Server) -> TargetResult<[Co
         let read = timed
             .as_ref()
             .and_then(|rows| cell(rows, 0, place).parse::<u64>().ok());
-        match read {
-            Some(picoseconds) => Counter {
-                meaning,
-                name,
-                value: Ok(picoseconds / 1_000),
-                unit: CounterUnit::Nanoseconds,
-                said_by: FILES.to_owned(),
-            },
-            None => {
-                let why = "performance_schema is off, or may not be read";
-                Counter::unavailable(meaning, name, why, FILES)
-            }
-        }
+        let why = "performance_schema is off, or may not be read";
+        // Times are in nanoseconds by their meaning.
+        let nanoseconds = read.map(|picoseconds| picoseconds / 1_000);
+        read_or(meaning, &name, nanoseconds, FILES, why)
     }))
 }

@@ -125,7 +125,6 @@ impl Verdict {
         let how = match asked {
             Durability::None => format!("SET GLOBAL {FLUSH}=0"),
             Durability::Os => format!("SET GLOBAL {FLUSH}=2"),
-            Durability::Data => self.short_of.join(", "),
             Durability::Full if self.short_of.is_empty() && mariadb => {
                 return Some(format!(
                     "durability=full is not MariaDB's: it syncs by fdatasync, which leaves out metadata \
@@ -137,7 +136,7 @@ impl Verdict {
                 "start the server with innodb_use_fdatasync=OFF and innodb_flush_method=fsync or O_DIRECT"
                     .to_owned()
             }
-            Durability::Full => self.short_of.join(", "),
+            Durability::Data | Durability::Full => self.short_of.join(", "),
         };
         Some(format!(
             "durability={} is not in force: the server's settings make it {there} ({}); they are the whole \

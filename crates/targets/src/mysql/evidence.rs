@@ -6,7 +6,7 @@ use super::server::Server;
 use super::settings::{Apart, Settings};
 use std::collections::BTreeMap;
 use syncline_contract::{
-    Durability, Evidence, Failure, FailureKind, Isolation, Rows, Setting, TargetResult, Value,
+    Durability, Evidence, Failure, FailureKind, Rows, Setting, TargetResult, Value,
 };
 
 /// What a session asks of the SQL it sends: nothing is cut, rounded or replaced in silence, and a key of
@@ -132,13 +132,9 @@ pub(super) async fn evidence(
         version: server.version.clone(),
         durability,
         durability_evidence: server.verdict.evidence.clone() + more,
-        isolation: isolation_of(settings.apart),
+        isolation: settings.apart.isolation(),
         settings: said,
     })
-}
-
-fn isolation_of(apart: Apart) -> Isolation {
-    apart.isolation()
 }
 
 /// The variables as settings.

@@ -69,7 +69,7 @@ impl Own {
     async fn fill(&self, connection: &mut Connection, tables: &[String]) -> TargetResult<()> {
         let using = format!("USE `{}`", self.name);
         connection.query(&using, "use its database").await?;
-        for text in self.mark_texts(tables) {
+        for text in mark_texts(tables) {
             connection.query(&text, "mark its database").await?;
         }
         for text in tables {
@@ -179,18 +179,16 @@ impl Own {
     pub(super) fn drop_text(&self) -> String {
         format!("DROP DATABASE `{}`", self.name)
     }
+}
 
-    /// The statements that mark it, in it.
-    pub(super) fn mark_texts(&self, tables: &[String]) -> [String; 2] {
-        // Names are plain and types are ours, so a statement holds no quote that a string could end with.
-        let made = tables.join("\n").replace('\'', "''");
-        [
-            format!(
-                "CREATE TABLE `{TABLE}` (made LONGTEXT NOT NULL) ENGINE=InnoDB COMMENT='{MARK}'"
-            ),
-            format!("INSERT INTO `{TABLE}` VALUES ('{made}')"),
-        ]
-    }
+/// The statements that mark a database, in it.
+pub(super) fn mark_texts(tables: &[String]) -> [String; 2] {
+    // Names are plain and types are ours; a quote is doubled all the same.
+    let made = tables.join("\n").replace('\'', "''");
+    [
+        format!("CREATE TABLE `{TABLE}` (made LONGTEXT NOT NULL) ENGINE=InnoDB COMMENT='{MARK}'"),
+        format!("INSERT INTO `{TABLE}` VALUES ('{made}')"),
+    ]
 }
 
 /// The databases that bear a name of ours and our mark.

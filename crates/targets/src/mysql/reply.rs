@@ -189,7 +189,8 @@ impl Answer {
             _ => {
                 let mut reader = Reader::new(payload);
                 let count = reader.length()?;
-                let count = usize::try_from(count).map_err(|_| Malformed("too many columns"))?;
+                let count =
+                    usize::try_from(count).map_err(|_large| Malformed("too many columns"))?;
                 let described = self.abilities & can::CACHED_COLUMNS == 0
                     || reader.rest().is_empty()
                     || reader.u8()? != 0;

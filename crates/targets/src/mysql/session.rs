@@ -61,6 +61,10 @@ struct Pending {
 
 /// See the module.
 #[derive(Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about plan, transaction, server or connection"
+)]
 pub struct MysqlSession {
     connection: Connection,
     operations: Vec<Prepared>,

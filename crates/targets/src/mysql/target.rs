@@ -188,7 +188,7 @@ impl Target for Mysql {
             self.own.create_text(collation),
             format!("USE `{}`", self.own.name),
         ];
-        makes.extend(self.own.mark_texts(&tables));
+        makes.extend(own::mark_texts(&tables));
         makes.extend(tables);
         let operations = plan.operations().iter();
         Ok(Intent {

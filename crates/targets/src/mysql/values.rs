@@ -407,13 +407,13 @@ fn push_decimal(
         Some(Kind::Int) => 0,
         _ => digits,
     };
-    let as_text = || str::from_utf8(text).map_err(|_| Malformed("a decimal that is no text"));
+    let as_text = || str::from_utf8(text).map_err(|_not| Malformed("a decimal that is no text"));
     match (units_of(text, scale), kind) {
         (Some(units), Some(Kind::Int)) => rows.push(Value::Int(units)),
         (_, Some(Kind::Float)) => {
             let number = as_text()?.parse();
             rows.push(Value::Float(
-                number.map_err(|_| Malformed("a decimal that is no number"))?,
+                number.map_err(|_not| Malformed("a decimal that is no number"))?,
             ));
         }
         (Some(units), _) => rows.push(Value::Decimal(Decimal { units, scale })),

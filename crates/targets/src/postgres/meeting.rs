@@ -130,6 +130,10 @@ async fn refuse_settings(place: &Place, control: &mut Control) -> TargetResult<(
             "the server runs with full_page_writes=off, so a page that a crash tears cannot be mended; ask \
              for none, or start it with full_page_writes=on"
         }
+        Durability::Full if !syncs_metadata(&control.text("SHOW wal_sync_method").await?) => {
+            "its wal_sync_method syncs the data of its log alone; ask for data, or start it with \
+             wal_sync_method=fsync"
+        }
         Durability::Os if fsync => {
             "the server runs with fsync=on, and a session cannot turn off the sync alone: ask for data, or \
              for none (synchronous_commit=off), or start it with fsync=off"
@@ -142,4 +146,12 @@ async fn refuse_settings(place: &Place, control: &mut Control) -> TargetResult<(
         place.settings.durability.word()
     );
     Err(Failure::new(FailureKind::Limit, what))
+}
+
+/// True if the server syncs its log with all metadata.
+pub(super) fn syncs_metadata(wal_sync_method: &str) -> bool {
+    matches!(
+        wal_sync_method,
+        "fsync" | "fsync_writethrough" | "open_sync"
+    )
 }

@@ -28,7 +28,7 @@
 //! | `data` | `synchronous_commit=on`, where it is off | `fsync=on` and `full_page_writes=on` |
 //! | `os` | the same: a commit's log is written and not synced | `fsync=off` |
 //! | `none` | `synchronous_commit=off`: a commit is acknowledged before its log is written, so a crash of the server may lose the last moments, up to three times `wal_writer_delay` | any `fsync` |
-//! | `full` | refused: PostgreSQL syncs the data of its log, whose files are made beforehand, and no word makes it sync more | - |
+//! | `full` | the same | the same, and `wal_sync_method` is `fsync`, `fsync_writethrough` or `open_sync`: metadata is synced too |
 //!
 //! Isolation: `read_committed`, `repeatable_read` (which is a snapshot there) and `serializable`.
 //!

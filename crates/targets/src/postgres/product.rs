@@ -7,7 +7,7 @@ pub(super) struct Product {
     pub(super) name: &'static str,
     /// What its `version()` holds.
     mark: &'static str,
-    /// True if its log and its settings are PostgreSQL's: fsync, full pages, pg_wal, pg_stat_wal.
+    /// True if its log and its settings are PostgreSQL's: fsync, full pages, `pg_wal`, `pg_stat_wal`.
     pub(super) is_postgres: bool,
     /// What makes a table's statistics after a load.
     pub(super) analyze: &'static str,

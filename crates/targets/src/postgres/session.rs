@@ -7,8 +7,9 @@
 //! 1. `expected` is in the order of the wire; its first `flushed` entries have gone out, and end with a
 //!    readiness.
 //! 2. Pipelined, everything that is written is one stretch and goes at once; else each statement is a
-//!    stretch of its own, and the next goes when it is answered. Statements of a user's that stand for
-//!    themselves are stretches too, since a stretch without BEGIN is one transaction.
+//!    stretch of its own, and the next goes when it is answered. So do statements of a user's that stand
+//!    for themselves: in one stretch they would be one transaction, and none may be run after one that
+//!    failed.
 //! 3. Answers are read when they are asked for. An error is found where it stands, so that the one that
 //!    is told is the first.
 //! 4. After an error, [`PostgresSession::abort`] forgets what was not sent, reads what is under way to its
@@ -36,6 +37,10 @@ enum Expected {
 
 /// See the module.
 #[derive(Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the transaction under way, and none excludes another"
+)]
 pub struct PostgresSession {
     pub(super) connection: Connection,
     prepared: Vec<Prepared>,
@@ -99,10 +104,16 @@ impl PostgresSession {
         written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
         self.expected.push_back(Expected::Bound(bound));
         self.open = true;
-        if !self.pipeline {
+        if !self.goes_at_once() {
             self.end_stretch();
         }
         Ok(())
+    }
+
+    /// True if what is written goes as one stretch.
+    #[inline]
+    fn goes_at_once(&self) -> bool {
+        self.pipeline && self.shape != Shape::AsWritten
     }
 
     #[inline]
@@ -123,7 +134,7 @@ impl PostgresSession {
         }
         self.end_stretch();
         // Counted before it goes: who fails in the middle may have sent a commit.
-        if self.pipeline {
+        if self.goes_at_once() {
             self.flushed = self.expected.len();
             self.stretches.clear();
             let flushed = self.connection.flush().await;
@@ -322,7 +333,7 @@ impl Session for PostgresSession {
         }
         self.expected.push_back(Expected::Operation(operation));
         self.open = true;
-        if !self.pipeline || self.shape == Shape::AsWritten {
+        if !self.goes_at_once() {
             self.end_stretch();
         }
         Ok(())

@@ -16,9 +16,10 @@ pub const LISTING: &Listing = &Listing {
     options: &[
         OptionListing {
             name: "durability",
-            takes: "data, os or none",
+            takes: "full, data, os or none",
             default: "data",
-            meaning: "data: a commit waits for the sync of the log; os: the log is written and not synced, on a \
+            meaning: "full: as data, on a server that syncs its log by fsync or open_sync; data: a commit waits \
+                      for the sync of the log; os: the log is written and not synced, on a \
                       server with fsync=off; none: synchronous_commit=off, so a crash of the server may lose \
                       the last moments",
         },
@@ -114,14 +115,6 @@ impl Settings {
         let yes = |option| given.word(option, &[true, false], |yes| if yes { "yes" } else { "no" });
         let durability = given.word("durability", &Durability::ALL, Durability::word)?;
         let durability = durability.unwrap_or(Durability::Data);
-        if durability == Durability::Full {
-            return Err(Error::NotHonoured {
-                target: LISTING.name,
-                what: "durability=full: PostgreSQL syncs the data of its log, whose files are made \
-                       beforehand, and has no word that makes it sync all metadata too; ask for data"
-                    .to_owned(),
-            });
-        }
         let isolation = given.word("isolation", &ISOLATIONS, |(_, word, _)| word)?;
         let schema = given.parsed("schema", |name| Some(name.to_owned()))?;
         Ok(Settings {
@@ -177,11 +170,8 @@ mod tests {
 
     #[test]
     fn a_word_that_cannot_be_honoured_is_refused_with_its_reason() {
-        let said = parsed("?durability=full").unwrap_err();
-        assert!(
-            said.contains("durability=full") && said.contains("ask for data"),
-            "{said}"
-        );
+        let said = parsed("?durability=some").unwrap_err();
+        assert!(said.contains("full, data, os or none"), "{said}");
         assert!(
             parsed("?isolation=chaos")
                 .unwrap_err()

@@ -55,12 +55,12 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
     let stays = settings.schema.is_some();
     let schema = settings.schema.clone().unwrap_or_else(SchemaName::fresh);
     Ok(AnyTarget::Postgres(Postgres {
-        place: Place {
+        place: Box::new(Place {
             address,
             endpoint,
             settings,
             tls,
-        },
+        }),
         schema,
         stays,
         met: Mutex::default(),
@@ -73,7 +73,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 /// See the module.
 #[derive(Debug)]
 pub struct Postgres {
-    place: Place,
+    place: Box<Place>,
     schema: SchemaName,
     /// The schema's name was chosen, so that a later run finds it.
     stays: bool,
@@ -82,7 +82,7 @@ pub struct Postgres {
     made: AtomicBool,
     loaded: Arc<AtomicBool>,
     /// The session that looks.
-    observing: Mutex<Option<Control>>,
+    observing: Mutex<Option<Box<Control>>>,
 }
 
 impl Postgres {
@@ -209,7 +209,7 @@ impl Target for Postgres {
         let kept = lock(&self.observing).take();
         let mut control = match kept {
             Some(control) => control,
-            None => self.control().await?,
+            None => Box::new(self.control().await?),
         };
         let observed = look(&mut control, &met).await?;
         *lock(&self.observing) = Some(control);

@@ -1,7 +1,7 @@
 //! Values to bytes and back: binary for the plan's own operations, text for a user's statements, whose
 //! types only the server knows.
 
-use super::types::{BYTEA, CHAR, FLOAT4, FLOAT8, INT2, INT4, INT8, Oid, TEXT, VARCHAR};
+use super::types::{FLOAT4, FLOAT8, INT2, INT4, INT8, Oid};
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::IsNull;
 use std::error::Error;
@@ -193,12 +193,14 @@ pub(super) fn push_binary(bytes: Option<&[u8]>, kind: Kind, rows: &mut Rows) -> 
 
 #[inline]
 fn integer(bytes: &[u8]) -> Option<i64> {
-    match *bytes {
-        [a, b, c, d, e, f, g, h] => Some(i64::from_be_bytes([a, b, c, d, e, f, g, h])),
-        [a, b, c, d] => Some(i32::from_be_bytes([a, b, c, d]).into()),
-        [a, b] => Some(i16::from_be_bytes([a, b]).into()),
-        _ => None,
+    if let Ok(eight) = bytes.try_into() {
+        return Some(i64::from_be_bytes(eight));
     }
+    if let Ok(four) = bytes.try_into() {
+        return Some(i32::from_be_bytes(four).into());
+    }
+    let two = bytes.try_into().ok()?;
+    Some(i16::from_be_bytes(two).into())
 }
 
 /// Adds a cell of a user's statement: text, of the type that the server says. False if it is not text.
@@ -213,8 +215,7 @@ pub(super) fn push_text(bytes: Option<&[u8]>, oid: Oid, rows: &mut Rows) -> bool
     let value = match oid {
         INT2 | INT4 | INT8 => text.parse().ok().map(Value::Int),
         FLOAT4 | FLOAT8 => text.parse().ok().map(Value::Float),
-        // In hexadecimal, as the server writes it.
-        TEXT | VARCHAR | CHAR | BYTEA => Some(Value::Text(text)),
+        // All else as the server writes it: decimals exactly, bytes in hexadecimal.
         _ => Some(Value::Text(text)),
     };
     value.is_some_and(|value| {

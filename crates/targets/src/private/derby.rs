@@ -1,7 +1,8 @@
 //! Derby's network server, from jar files that are named or stand in the local Maven repository.
 
 use super::ground::Ground;
-use super::{Recipe, Wanted, program};
+use super::recipe::{Recipe, program};
+use super::wanted::Wanted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;

@@ -1,7 +1,8 @@
 //! etcd, one member that is its own cluster.
 
 use super::ground::{Ground, free_port};
-use super::{Recipe, Wanted, program, words};
+use super::recipe::{Recipe, program, words};
+use super::wanted::Wanted;
 use syncline_contract::Durability;
 
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {

@@ -1,6 +1,6 @@
 //! The directory of a private server, the user that owns it, and a port.
 
-use super::{NOBODY, Wanted};
+use super::wanted::{NOBODY, Wanted};
 use crate::path;
 use std::ffi::OsString;
 use std::fs;

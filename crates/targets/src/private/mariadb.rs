@@ -1,7 +1,8 @@
 //! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
 
 use super::ground::Ground;
-use super::{CONNECTIONS, Recipe, Wanted, program, words};
+use super::recipe::{CONNECTIONS, Recipe, program, words};
+use super::wanted::Wanted;
 use syncline_contract::Durability;
 
 /// The longest path of a Unix socket.
@@ -49,7 +50,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         "/dev/null/none"
     };
     serves.push(format!("--socket={named}").into());
-    serves.extend(durable(wanted.durability).iter().map(|set| (*set).into()));
+    serves.extend(durable(wanted)?.iter().map(|set| (*set).into()));
     if let Some(bytes) = wanted.cache_bytes {
         serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
@@ -74,14 +75,13 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
 }
 
 /// The settings for a durability.
-fn durable(durability: Durability) -> &'static [&'static str] {
-    match durability {
-        Durability::None => &["--innodb-flush-log-at-trx-commit=0"],
-        Durability::Os => &["--innodb-flush-log-at-trx-commit=2"],
-        Durability::Data => &["--innodb-flush-log-at-trx-commit=1"],
-        Durability::Full => &[
-            "--innodb-flush-log-at-trx-commit=1",
-            "--innodb-flush-method=fsync",
-        ],
+fn durable(wanted: &Wanted) -> Result<&'static [&'static str], String> {
+    match wanted.durability {
+        Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
+        Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),
+        Durability::Data => Ok(&["--innodb-flush-log-at-trx-commit=1"]),
+        Durability::Full => {
+            Err(wanted.refused("MariaDB calls fdatasync on its log, and only that"))
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
 
 use super::ground::Ground;
-use super::{CONNECTIONS, Recipe, Wanted, words};
+use super::recipe::{CONNECTIONS, Recipe, words};
+use super::wanted::Wanted;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
 
@@ -41,7 +42,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         // Times of syncs, which observing reads; measured at 20 to 30 ns a call.
         "track_wal_io_timing=on".to_owned(),
     ];
-    settings.extend(durable(wanted)?.iter().map(|&set| set.to_owned()));
+    settings.extend(durable(wanted.durability).iter().map(|&set| set.to_owned()));
     if let Some(bytes) = wanted.cache_bytes {
         settings.push(format!("shared_buffers={}kB", (bytes / 1_024).max(128)));
     }
@@ -69,17 +70,21 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
 }
 
 /// The settings for a durability.
-fn durable(wanted: &Wanted) -> Result<&'static [&'static str], String> {
-    match wanted.durability {
-        Durability::None => Ok(&[
+fn durable(durability: Durability) -> &'static [&'static str] {
+    match durability {
+        Durability::None => &[
             "fsync=off",
             "synchronous_commit=off",
             "full_page_writes=off",
-        ]),
-        Durability::Os => Ok(&["fsync=off", "synchronous_commit=on", "full_page_writes=off"]),
-        Durability::Data => Ok(&["fsync=on", "synchronous_commit=on", "full_page_writes=on"]),
-        Durability::Full => Err(wanted
-            .refused("PostgreSQL syncs the data of its log, and no setting makes it sync more")),
+        ],
+        Durability::Os => &["fsync=off", "synchronous_commit=on", "full_page_writes=off"],
+        Durability::Data => &["fsync=on", "synchronous_commit=on", "full_page_writes=on"],
+        Durability::Full => &[
+            "fsync=on",
+            "synchronous_commit=on",
+            "full_page_writes=on",
+            "wal_sync_method=fsync",
+        ],
     }
 }
 

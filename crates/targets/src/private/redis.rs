@@ -1,7 +1,8 @@
 //! Redis with its append-only file. No configuration file is read.
 
 use super::ground::Ground;
-use super::{CONNECTIONS, Recipe, Wanted, program, words};
+use super::recipe::{CONNECTIONS, Recipe, program, words};
+use super::wanted::Wanted;
 use syncline_contract::Durability;
 
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {

@@ -1,11 +1,15 @@
 //! What a user asks for: a product, and what its settings are to be.
 
 use super::ground::Ground;
-use super::{Recipe, derby, etcd, mariadb, postgres, redis};
+use super::recipe::Recipe;
+use super::{derby, etcd, mariadb, postgres, redis};
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use std::path::PathBuf;
 use syncline_contract::{Durability, OptionListing};
+
+/// The user of last resort.
+pub(super) const NOBODY: &str = "nobody";
 
 /// A product that can be started privately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +71,7 @@ impl Product {
             Product::Mariadb => "mysql",
             Product::Redis => "redis",
             Product::Etcd => "etcd",
-            Product::Derby => super::NOBODY,
+            Product::Derby => NOBODY,
         }
     }
 }

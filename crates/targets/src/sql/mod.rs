@@ -22,13 +22,4 @@ mod text;
 mod users;
 
 pub use dialect::{Dialect, MYSQL, POSTGRES, Placeholder, SQLITE, Upsert};
-pub use text::Statement;
-
-/// The generator: a dialect, and the schema or database that the tables stand in.
-#[derive(Clone, Copy, Debug)]
-pub struct Sql<'a> {
-    /// The product's dialect.
-    pub dialect: &'a Dialect,
-    /// What stands before each table's name; none for the session's own schema.
-    pub schema: Option<&'a str>,
-}
+pub use text::{Sql, Statement};

@@ -1,8 +1,16 @@
 //! A statement as it grows: quoted names, placeholders, and the order in which parameters come.
 
-use super::Sql;
-use super::dialect::Placeholder;
+use super::dialect::{Dialect, Placeholder};
 use syncline_contract::{ColumnId, Table};
+
+/// The generator: a dialect, and the schema or database that the tables stand in.
+#[derive(Clone, Copy, Debug)]
+pub struct Sql<'a> {
+    /// The product's dialect.
+    pub dialect: &'a Dialect,
+    /// What stands before each table's name; none for the session's own schema.
+    pub schema: Option<&'a str>,
+}
 
 /// A statement of a plan's operation.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,8 +50,12 @@ impl Desk {
     /// The same, of another plan.
     pub(crate) fn with(server: &Server, options: &str, plan: Plan) -> Desk {
         let options = format!("live=yes&{options}");
-        let options = options.trim_end_matches('&');
-        let target = AnyTarget::open(&server.by_socket(options)).expect("a good URL");
+        Desk::at(&server.by_socket(options.trim_end_matches('&')), plan)
+    }
+
+    /// The same, by a URL.
+    pub(crate) fn at(url: &str, plan: Plan) -> Desk {
+        let target = AnyTarget::open(url).expect("a good URL");
         now(target.create(&plan)).expect("tables");
         let worker = target.worker().expect("a worker");
         Desk {

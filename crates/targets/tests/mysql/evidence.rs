@@ -101,7 +101,7 @@ fn the_log_and_the_process_are_those_of_the_server() {
 /// Commits a known number of transactions and finds them counted.
 fn commits_are_counted(desk: &Desk, name: &str) {
     let reading = || {
-        let counters = now(desk.target.counters()).unwrap();
+        let counters = now(desk.target.counters()).expect("counters");
         let commits = counters
             .into_iter()
             .find(|counter| counter.meaning == Meaning::Commits);
@@ -117,14 +117,14 @@ fn commits_are_counted(desk: &Desk, name: &str) {
             } else {
                 Shape::Several
             });
-            send(&mut session, ADD, &[round % 9 + 1, 1]).unwrap();
+            send(&mut session, ADD, &[round % 9 + 1, 1]).expect("a command");
             if round % 2 == 1 {
-                send(&mut session, ADD, &[9, 1]).unwrap();
+                send(&mut session, ADD, &[9, 1]).expect("a command");
             }
-            session.commit().await.unwrap();
+            session.commit().await.expect("a commit");
         }
     });
-    let counted = reading().grown_since(&before).unwrap();
+    let counted = reading().grown_since(&before).expect("a difference");
     assert!(
         (30..=32).contains(&counted),
         "30 commits, counted {counted}"

@@ -1,8 +1,14 @@
 //! What of a pipeline is kept and what not, when something fails in its middle; and what it costs.
 
-use crate::desk::{ADD, Desk, LOCKED, OPEN, ask, plan, send};
+use crate::desk::{ADD, BALANCE, Desk, LOCKED, OPEN, ask, plan, send};
 use crate::server::Server;
-use syncline_contract::{Cause, FailureKind, Session, Shape, Stop};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use syncline_contract::{Cause, FailureKind, Session, Shape, Stop, Value};
+use syncline_targets::AnySession;
 
 #[test]
 fn what_follows_a_deadlock_in_its_pipeline_is_undone() {
@@ -81,7 +87,7 @@ fn under_snapshot_isolation_who_comes_second_is_refused() {
     let (mut first, mut second) = (desk.session(), desk.session());
     desk.run(async {
         second.begin(Shape::Several);
-        ask(&mut second, crate::desk::BALANCE, 1).await.unwrap();
+        ask(&mut second, BALANCE, 1).await.unwrap();
         first.begin(Shape::Single);
         send(&mut first, ADD, &[1, 7]).unwrap();
         first.commit().await.unwrap();
@@ -120,9 +126,9 @@ fn a_refused_write_undoes_those_before_it_and_names_its_operation() {
 fn the_steady_state_allocates_nothing() {
     let desk = Desk::on(Server::shared(), "").filled();
     let mut session = desk.session();
-    let work = async |session: &mut syncline_targets::AnySession| {
+    let work = async |session: &mut AnySession| {
         for round in 0..50 {
-            transactions(session, round % 9 + 1).await;
+            transactions(session, round % 9 + 1).await.unwrap();
         }
     };
     desk.run(work(&mut session));
@@ -136,65 +142,119 @@ fn the_steady_state_allocates_nothing() {
 }
 
 /// One of each shape.
-async fn transactions(session: &mut syncline_targets::AnySession, id: i64) {
-    use syncline_contract::Value;
+async fn transactions(session: &mut AnySession, id: i64) -> Result<(), Stop> {
+    let (key, change) = ([Value::Int(id)], [Value::Int(id), Value::Int(1)]);
     session.begin(Shape::Single);
-    session
-        .send(crate::desk::BALANCE, &[Value::Int(id)])
-        .unwrap();
-    assert_eq!(session.receive().await.unwrap().len(), 1);
-    session.commit().await.unwrap();
+    session.send(BALANCE, &key)?;
+    assert_eq!(session.receive().await?.len(), 1);
+    session.commit().await?;
     session.begin(Shape::Single);
-    session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
-    session.commit().await.unwrap();
+    session.send(ADD, &change)?;
+    session.commit().await?;
     for shape in [Shape::ReadOnly, Shape::Several] {
         session.begin(shape);
-        session.send(LOCKED, &[Value::Int(id)]).unwrap();
-        session.send(LOCKED, &[Value::Int(id)]).unwrap();
-        session.receive().await.unwrap();
-        session.receive().await.unwrap();
+        session.send(LOCKED, &key)?;
+        session.send(LOCKED, &key)?;
+        session.receive().await?;
+        session.receive().await?;
         if shape == Shape::Several {
-            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
-            session.send(ADD, &[Value::Int(id), Value::Int(1)]).unwrap();
+            session.send(ADD, &change)?;
+            session.send(ADD, &change)?;
         }
-        session.commit().await.unwrap();
+        session.commit().await?;
     }
+    Ok(())
 }
 
 #[test]
 fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
-    // The server counts what it has read from sockets no finer than in bytes; but each system call by
-    // which a client sends is one write of a pipeline. So the client's own calls are counted.
-    let desk = Desk::on(Server::shared(), "").filled();
-    let mut session = desk.session();
-    let mut calls = |shape, writes: i64| {
-        desk.run(async {
-            // The first sets `autocommit`.
-            for measured in [false, true] {
-                let before = written();
-                session.begin(shape);
-                for id in 1..=writes {
-                    send(&mut session, ADD, &[id, 1]).unwrap();
+    let server = Server::shared();
+    let relay = Relay::to(server.port);
+    for (pipeline, five) in [(true, 2), (false, 6)] {
+        let url = format!("mysql://root@127.0.0.1:{}?tls=disable&live=yes", relay.port);
+        let desk = Desk::at(&url, plan(pipeline)).filled();
+        let mut session = desk.session();
+        let mut turns = |shape, writes: i64| {
+            desk.run(async {
+                // The first sets `autocommit`.
+                for measured in [false, true] {
+                    let before = relay.turns();
+                    session.begin(shape);
+                    for id in 1..=writes {
+                        send(&mut session, ADD, &[id, 1]).unwrap();
+                    }
+                    session.commit().await.unwrap();
+                    if measured {
+                        return relay.turns() - before;
+                    }
                 }
-                session.commit().await.unwrap();
-                if measured {
-                    return written() - before;
-                }
-            }
-            unreachable!("the second is measured")
-        })
-    };
-    assert_eq!(calls(Shape::Several, 5), 2, "five writes, then COMMIT");
-    assert_eq!(calls(Shape::Several, 1), 1, "one write with its COMMIT");
-    assert_eq!(calls(Shape::Single, 1), 1, "a write that commits itself");
+                unreachable!("the second is measured")
+            })
+        };
+        assert_eq!(turns(Shape::Several, 5), five, "five writes, then COMMIT");
+        let one = if pipeline { 1 } else { 2 };
+        assert_eq!(turns(Shape::Several, 1), one, "one write with its COMMIT");
+        assert_eq!(turns(Shape::Single, 1), 1, "a write that commits itself");
+    }
 }
 
-/// Writing system calls of this thread so far.
-fn written() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/io").expect("the kernel counts them");
-    let line = text.lines().find_map(|line| line.strip_prefix("syscw: "));
-    line.and_then(|number| number.parse().ok())
-        .expect("a number of writing calls")
+/// Hands bytes on between clients and a server, and counts how often the server was spoken to after it
+/// had answered.
+struct Relay {
+    port: u16,
+    turns: Arc<AtomicUsize>,
+}
+
+impl Relay {
+    fn to(server: u16) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("its address").port();
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let client = client.expect("a client");
+                let server = TcpStream::connect(("127.0.0.1", server)).expect("the server");
+                for socket in [&client, &server] {
+                    socket.set_nodelay(true).expect("a socket without delay");
+                }
+                let answered = Arc::new(AtomicBool::new(true));
+                let (from, to) = (
+                    client.try_clone().expect("it"),
+                    server.try_clone().expect("it"),
+                );
+                let (turns, spoken) = (Arc::clone(&counted), Arc::clone(&answered));
+                thread::spawn(move || {
+                    hand_on(from, to, || {
+                        if spoken.swap(false, Ordering::SeqCst) {
+                            turns.fetch_add(1, Ordering::SeqCst);
+                        }
+                    });
+                });
+                thread::spawn(move || {
+                    hand_on(server, client, || answered.store(true, Ordering::SeqCst));
+                });
+            }
+        });
+        Relay { port, turns }
+    }
+
+    fn turns(&self) -> usize {
+        self.turns.load(Ordering::SeqCst)
+    }
+}
+
+/// Until either side ends; `told` before each part.
+fn hand_on(mut from: TcpStream, mut to: TcpStream, told: impl Fn()) {
+    let mut buffer = [0; 8 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        told();
+        if to.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    // The other side learns that this one has ended; it may have ended already.
+    drop(to.shutdown(Shutdown::Both));
 }
 
 /// Runs two futures side by side to their ends.

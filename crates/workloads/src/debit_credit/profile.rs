@@ -36,6 +36,16 @@ pub(super) enum Steps {
     Berkeley,
 }
 
+impl Steps {
+    /// True if each statement waits for the answer to the one before, as pgbench does it.
+    pub(super) fn wait_for_each(self) -> bool {
+        match self {
+            Steps::Pgbench | Steps::SimpleUpdate | Steps::SelectOnly => true,
+            Steps::Standard | Steps::Berkeley => false,
+        }
+    }
+}
+
 /// What stands in the filler of a loaded row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filler {

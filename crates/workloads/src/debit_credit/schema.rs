@@ -27,6 +27,7 @@ impl DebitCredit {
     /// With those options.
     pub fn new(options: Options) -> DebitCredit {
         let mut plan = Plan::new();
+        plan.pipeline = !options.rules().steps.wait_for_each();
         let tables = tables(options.rules(), &mut plan);
         DebitCredit {
             options,

@@ -1,0 +1,17 @@
+//! The program and real private servers: what it does to a server, what it leaves there, what it sees.
+//!
+//! What is not installed fails these tests; `./test` installs it first.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "what fails here fails the test that called it"
+)]
+
+mod harm;
+mod observe;
+mod private;
+mod secrets;
+#[path = "../program/support.rs"]
+mod support;
+mod survey;
+mod world;

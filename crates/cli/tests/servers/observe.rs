@@ -1,0 +1,104 @@
+//! `syncline observe`: what it says of a store under somebody else's load is what happened there.
+
+use crate::support::{Said, figure, folder, program, records, say};
+use crate::world::World;
+use std::process::Stdio;
+
+/// Transactions of the load.
+const LOAD: u32 = 3_000;
+
+#[test]
+fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
+    let (world, folder) = (World::new(), folder());
+    world.pgbench(&["-i", "-q", "-n", "postgres"]);
+    let line = format!("observe {} --for 60s --every 500ms --json", world.url());
+    let child = program(folder.path(), &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first looks follow one another at once, the third half a second later.
+    let mut first = 0.0;
+    while first == 0.0 {
+        first = world.other_session_asked_at();
+    }
+    look_after(&world, first + 0.4);
+    let each = (LOAD / 2).to_string();
+    world.pgbench(&["-n", "-N", "-c", "2", "-t", &each, "postgres"]);
+    // Sessions that have ended have told all they did; what looks after that has seen it.
+    while world.other_sessions() > 1 {
+        std::thread::yield_now();
+    }
+    let ended = world.ask("SELECT extract(epoch FROM clock_timestamp())");
+    look_after(&world, ended.parse::<f64>().unwrap() + 0.6);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&child),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    let seen = figure(&record, "commits_per_s") * figure(&record, "span_ns") / 1e9;
+    let off = (seen - f64::from(LOAD)).abs() / f64::from(LOAD);
+    assert!(off < 0.02, "{seen} commits seen of {LOAD}");
+    let by_store = figure(&record, "commits_per_sync.value");
+    assert!(
+        (1.0..=2.0).contains(&by_store),
+        "{by_store} commits a sync from two clients"
+    );
+    match record["commits_per_sync_call"]["value"].as_f64() {
+        Some(by_kernel) => {
+            let off = (by_store - by_kernel).abs() / by_store;
+            assert!(
+                off < 0.1,
+                "{by_store} by the store, {by_kernel} by the kernel"
+            );
+        }
+        // Where tracing is not allowed the record says so.
+        None => assert!(
+            record["commits_per_sync_call"]["source"]
+                .as_str()
+                .unwrap()
+                .len()
+                > 10
+        ),
+    }
+    let schema = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/record.schema.json"
+    ));
+    let schema = serde_json::from_str(&schema.unwrap()).unwrap();
+    let valid = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<_> = valid
+        .iter_errors(&record)
+        .map(|error| error.to_string())
+        .collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+/// Waits until the observing session has asked something after that time.
+fn look_after(world: &World, seconds: f64) {
+    while world.other_session_asked_at() < seconds {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
+    let (world, folder) = (World::new(), folder());
+    let before = world.everything();
+    let said = say(
+        folder.path(),
+        &format!("observe {} --for 1s --every 500ms", world.url()),
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("commits per sync"), "{said:?}");
+    assert_eq!(world.everything(), before);
+    let file = records(folder.path()).remove(0);
+    let shown = say(folder.path(), &format!("show {}", file.display()));
+    assert_eq!(shown.out, said.out);
+    let none = say(folder.path(), "observe sqlite:x.db --for 1s");
+    assert_eq!(none.code, 2);
+    assert!(none.err.contains("cannot be observed"), "{none:?}");
+}

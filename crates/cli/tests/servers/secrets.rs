@@ -1,0 +1,64 @@
+//! Passwords: not in the process list, not in a record, not in a message.
+
+use crate::support::{Said, folder, program, records};
+use crate::world::{World, command_lines, first_interval};
+use std::process::Stdio;
+
+const PASSWORD: &str = "open-sesame-4711";
+
+fn with_password(url: &str) -> String {
+    url.replace("postgres@", &format!("postgres:{PASSWORD}@"))
+}
+
+#[test]
+fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
+    let (world, folder) = (World::new(), folder());
+    let url = with_password(&world.url());
+    let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
+    let child = program(folder.path(), &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    first_interval(folder.path());
+    let ours = child.id().to_string();
+    let listed = std::fs::read(format!("/proc/{ours}/cmdline")).unwrap();
+    let listed = String::from_utf8_lossy(&listed).replace('\0', " ");
+    assert!(listed.contains("run insert"), "{listed}");
+    assert!(!listed.contains(PASSWORD), "{listed}");
+    assert!(command_lines().iter().all(|line| !line.contains(PASSWORD)));
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&child),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
+    for text in [&said.out, &said.err, &record] {
+        assert!(!text.contains(PASSWORD), "{text}");
+    }
+    assert!(record.contains("postgres://postgres@127.0.0.1"), "{record}");
+}
+
+#[test]
+fn a_refused_url_is_shown_without_its_password() {
+    let folder = folder();
+    for url in [
+        format!("postgres://bob:{PASSWORD}@127.0.0.1:1/db"),
+        format!("postgres://bob:{PASSWORD}@127.0.0.1:99999/db"),
+        format!("postgres://bob:{PASSWORD}@127.0.0.1:1/db?hue=red"),
+        format!("nothing://bob:{PASSWORD}@127.0.0.1:1/db"),
+        format!("mysql://127.0.0.1:1/?password={PASSWORD}"),
+    ] {
+        let said = program(
+            folder.path(),
+            &format!("run insert --on {url} --transactions 1"),
+        );
+        let said = Said::of({ said }.output().unwrap());
+        assert_eq!(said.code, 2, "{url}: {said:?}");
+        assert!(
+            !said.err.contains(PASSWORD) && !said.out.contains(PASSWORD),
+            "{said:?}"
+        );
+    }
+}

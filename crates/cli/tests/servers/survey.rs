@@ -1,0 +1,55 @@
+//! The survey with servers beside the embedded stores: one table, each on the line of its own log.
+
+use crate::support::{folder, left_behind, say};
+use serde_json::Value;
+
+#[test]
+fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
+    let folder = folder();
+    let line = "survey --on postgres:private --on mariadb:private --clients 1,2 --slices 1 --slice 300ms \
+                --warm-up 100ms --json";
+    let said = say(folder.path(), line);
+    assert!(said.code < 2, "{said:?}");
+    let records = said.json();
+    let records = records.as_array().unwrap();
+    let runs: Vec<&Value> = records.iter().filter(|one| one["kind"] == "run").collect();
+    for name in ["engine", "sqlite", "postgres", "mariadb"] {
+        let of: Vec<_> = runs
+            .iter()
+            .filter(|run| run["target"]["name"] == name)
+            .collect();
+        assert!(of.len() >= 2, "{name}: {} rungs", of.len());
+        for run in of {
+            assert_eq!(run["target"]["durability"], "data", "{name}");
+            assert!(run["outcomes"]["committed"].as_u64().unwrap() > 0, "{name}");
+            let line = &run["sync_line"];
+            assert!(line["line_1"].as_f64().is_some(), "{name}: {line}");
+            assert_eq!(line["directory"], run["target"]["log_directory"], "{name}");
+        }
+    }
+    let probed: Vec<&Value> = records
+        .iter()
+        .filter(|one| one["kind"] == "probe")
+        .collect();
+    assert_eq!(
+        probed.len(),
+        3,
+        "the current directory and two log directories"
+    );
+    let shown = say(
+        folder.path(),
+        &format!("show {}", all_records(folder.path())),
+    );
+    let table = shown.out.as_str();
+    assert!(
+        table.contains("postgres") && table.contains("mariadb"),
+        "{table}"
+    );
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+fn all_records(folder: &std::path::Path) -> String {
+    let paths = crate::support::records(folder);
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,162 @@
+//! A server that is not the program's, with somebody else's tables and sessions in it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use syncline_targets::private::{Private, Product, Wanted};
+use tempfile::TempDir;
+
+/// A PostgreSQL of the test's own, which is a stranger's to the program.
+pub(crate) struct World {
+    server: Private,
+    _folder: TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        let folder = crate::support::folder();
+        let server = Private::start(&Wanted {
+            directory: Some(folder.path().to_owned()),
+            ..Wanted::new(Product::Postgres)
+        });
+        World {
+            server: server.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// The URL, without options.
+    pub(crate) fn url(&self) -> String {
+        let url = self.server.url();
+        url.split_once('?')
+            .map_or(url, |(place, _)| place)
+            .to_owned()
+    }
+
+    fn port(&self) -> String {
+        let url = self.url();
+        let (_, rest) = url.rsplit_once(':').unwrap();
+        rest.split_once('/').unwrap().0.to_owned()
+    }
+
+    fn client(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", &self.port()]);
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// What a statement answers, unaligned.
+    pub(crate) fn ask(&self, sql: &str) -> String {
+        let mut psql = self.client("psql");
+        let output = psql
+            .args(["-X", "-A", "-t", "-q", "-c", sql, "postgres"])
+            .output();
+        answered(&output.unwrap())
+    }
+
+    /// A session that stays, in the middle of a transaction.
+    pub(crate) fn foreign_session(&self) -> Foreign {
+        let mut psql = self.client("psql");
+        let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
+        psql.args(["-X", "-q", "-c", sql, "postgres"])
+            .stdout(Stdio::null());
+        let foreign = Foreign(psql.stderr(Stdio::null()).spawn().unwrap());
+        let sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'";
+        while self.ask(sleeping) != "1" {
+            std::thread::yield_now();
+        }
+        foreign
+    }
+
+    /// When the only other session last sent something, in seconds; zero if there is none.
+    pub(crate) fn other_session_asked_at(&self) -> f64 {
+        let asked = self.ask(
+            "SELECT coalesce(max(extract(epoch FROM query_start)), 0) FROM pg_stat_activity WHERE \
+             backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        );
+        asked.parse().unwrap()
+    }
+
+    /// How many sessions there are beside the one that asks.
+    pub(crate) fn other_sessions(&self) -> usize {
+        let count = self.ask(
+            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
+             pg_backend_pid()",
+        );
+        count.parse().unwrap()
+    }
+
+    /// Runs pgbench to its end.
+    pub(crate) fn pgbench(&self, arguments: &[&str]) -> String {
+        answered(&self.client("pgbench").args(arguments).output().unwrap())
+    }
+
+    /// Everything that stands in the server, in words.
+    pub(crate) fn everything(&self) -> String {
+        let names = self.ask(
+            "SELECT nspname || '.' || relname || ':' || relkind::text FROM pg_class JOIN pg_namespace n ON \
+             n.oid = relnamespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' \
+             UNION ALL SELECT 'schema ' || nspname FROM pg_namespace WHERE nspname !~ '^pg_' \
+             UNION ALL SELECT 'database ' || datname FROM pg_database ORDER BY 1",
+        );
+        let set = self.ask(
+            "SELECT name, setting FROM pg_settings WHERE source = 'configuration file' \
+             OR source = 'database' OR source = 'user' ORDER BY 1",
+        );
+        format!("{names}\n{set}")
+    }
+
+    /// The schemas that are ours.
+    pub(crate) fn ours(&self) -> Vec<String> {
+        let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
+        names.lines().map(str::to_owned).collect()
+    }
+}
+
+/// Somebody else's session; ends with the test.
+pub(crate) struct Foreign(Child);
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+fn answered(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    String::from_utf8(output.stdout.clone())
+        .unwrap()
+        .trim()
+        .to_owned()
+}
+
+/// The command lines of all processes that can be seen.
+pub(crate) fn command_lines() -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.map(|entry| entry.path().join("cmdline"));
+    lines
+        .filter_map(|path: PathBuf| std::fs::read(path).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "))
+        .collect()
+}
+
+/// Waits until a run in that folder has measured something.
+pub(crate) fn first_interval(folder: &Path) {
+    let lines = || {
+        let record = crate::support::records(folder).pop()?;
+        Some(std::fs::read_to_string(record).ok()?.lines().count())
+    };
+    while lines().is_none_or(|lines| lines < 2) {
+        std::thread::yield_now();
+    }
+}
+
+/// A folder on a disk that every user may enter, wherever the house itself stands.
+pub(crate) fn open_folder() -> TempDir {
+    let folder = tempfile::tempdir_in(syncline_targets::private::FALLBACK).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    folder
+}

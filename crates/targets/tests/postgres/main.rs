@@ -1,0 +1,14 @@
+//! PostgreSQL as a target, on private servers of their own: a server that cannot be started fails these
+//! tests.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
+
+mod allocations;
+mod conformance;
+mod errors;
+mod harm;
+mod keeps;
+mod login;
+mod said;
+mod server;
+mod workloads;
