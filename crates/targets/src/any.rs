@@ -194,6 +194,7 @@ targets! {
     Fjall: crate::fjall::FjallTarget,
     #[cfg(feature = "rocksdb")]
     Rocksdb: crate::rocksdb::RocksdbTarget,
+    Redis: crate::redis::RedisTarget,
     #[cfg(feature = "jdbc")]
     Jdbc: crate::jdbc::Jdbc,
 }

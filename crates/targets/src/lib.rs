@@ -33,6 +33,7 @@ mod path;
 pub mod private;
 #[cfg(feature = "redb")]
 pub mod redb;
+pub mod redis;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 pub mod server;

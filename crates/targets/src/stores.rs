@@ -14,6 +14,7 @@ use crate::lmdb;
 use crate::null::Null;
 #[cfg(feature = "redb")]
 use crate::redb;
+use crate::redis;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
 use crate::server::expanded;
@@ -65,6 +66,10 @@ const STORES: &[Store] = &[
     Store {
         listing: rocksdb::LISTING,
         open: rocksdb::open,
+    },
+    Store {
+        listing: redis::LISTING,
+        open: redis::open,
     },
     #[cfg(feature = "jdbc")]
     Store {
