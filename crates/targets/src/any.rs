@@ -195,6 +195,7 @@ targets! {
     #[cfg(feature = "rocksdb")]
     Rocksdb: crate::rocksdb::RocksdbTarget,
     Redis: crate::redis::RedisTarget,
+    Etcd: crate::etcd::EtcdTarget,
     #[cfg(feature = "jdbc")]
     Jdbc: crate::jdbc::Jdbc,
 }

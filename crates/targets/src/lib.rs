@@ -15,6 +15,7 @@ mod any;
 mod directory;
 pub mod engine;
 mod error;
+pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
 #[cfg(any(
@@ -29,6 +30,7 @@ pub mod lmdb;
 #[cfg(feature = "jdbc")]
 pub mod jdbc;
 pub mod null;
+mod open_files;
 mod path;
 pub mod private;
 #[cfg(feature = "redb")]

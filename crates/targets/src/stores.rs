@@ -5,6 +5,7 @@
 use crate::any::AnyTarget;
 use crate::engine;
 use crate::error::Error;
+use crate::etcd;
 #[cfg(feature = "fjall")]
 use crate::fjall;
 #[cfg(feature = "jdbc")]
@@ -66,6 +67,10 @@ const STORES: &[Store] = &[
     Store {
         listing: rocksdb::LISTING,
         open: rocksdb::open,
+    },
+    Store {
+        listing: etcd::LISTING,
+        open: etcd::open,
     },
     Store {
         listing: redis::LISTING,
