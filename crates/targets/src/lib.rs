@@ -25,10 +25,10 @@ pub mod fjall;
     feature = "rocksdb"
 ))]
 mod home;
-#[cfg(feature = "lmdb")]
-pub mod lmdb;
 #[cfg(feature = "jdbc")]
 pub mod jdbc;
+#[cfg(feature = "lmdb")]
+pub mod lmdb;
 pub mod null;
 mod open_files;
 mod path;

@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{
-    Durability, FailureKind, Int, LogPlace, Meaning, Plan, Session, Shape, Stop, StoreProcess, Table,
-    Target, Value, Write as _Insert,
+    Durability, FailureKind, Int, LogPlace, Meaning, Plan, Session, Shape, Stop, StoreProcess,
+    Table, Target, Value, Write as _Insert,
 };
 use syncline_targets::AnyTarget;
 use syncline_targets::private::{Private, Product, Wanted};
@@ -77,9 +77,17 @@ fn redis_conforms_in_all_but_indexes_and_joins() {
     assert!(outcome.findings.is_empty(), "{outcome}");
     assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
     assert!(outcome.tested.contains(&"scans by key"), "{outcome:?}");
-    assert!(outcome.skipped.iter().all(|(_, why)| {
-        ["it has no secondary indexes", "it cannot join", "it cannot scan by index"].contains(why)
-    }), "{outcome:?}");
+    assert!(
+        outcome.skipped.iter().all(|(_, why)| {
+            [
+                "it has no secondary indexes",
+                "it cannot join",
+                "it cannot scan by index",
+            ]
+            .contains(why)
+        }),
+        "{outcome:?}"
+    );
     assert_eq!(Other::of(&server).ask("DBSIZE"), ":0", "nothing is left");
 }
 
@@ -105,12 +113,20 @@ fn durability_is_read_back_and_another_word_is_refused() {
         block_on(&(), target.meet()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()));
         let here = matches!(target.log_place(), LogPlace::Directory(place) if place.is_dir());
-        assert_eq!(here, durability != Durability::None, "{:?}", target.log_place());
+        assert_eq!(
+            here,
+            durability != Durability::None,
+            "{:?}",
+            target.log_place()
+        );
         block_on(&(), target.create(&plan().0)).unwrap();
         let said = block_on(&(), target.evidence()).unwrap();
         assert_eq!(said.durability, durability);
         assert!(said.durability_evidence.contains(words), "{said:?}");
-        assert!(said.version.starts_with(|first: char| first.is_ascii_digit()));
+        assert!(
+            said.version
+                .starts_with(|first: char| first.is_ascii_digit())
+        );
         block_on(&(), target.remove()).unwrap();
         drop(target);
         for other in [Durability::None, Durability::Os, Durability::Data] {
@@ -124,7 +140,10 @@ fn durability_is_read_back_and_another_word_is_refused() {
 #[test]
 fn everysec_is_no_more_than_handed_to_the_operating_system() {
     let server = server(Durability::Data);
-    assert_eq!(Other::of(&server).ask("CONFIG SET appendfsync everysec"), "+OK");
+    assert_eq!(
+        Other::of(&server).ask("CONFIG SET appendfsync everysec"),
+        "+OK"
+    );
     let target = open(&format!("{}?live=yes", place(&server)));
     block_on(&(), target.create(&plan().0)).unwrap();
     let said = block_on(&(), target.evidence()).unwrap();
@@ -152,10 +171,16 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(Shape::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
         session.commit().await.unwrap();
     });
-    assert_eq!(other.ask("DBSIZE"), ":6", "three of ours: mark, row, names of rows");
+    assert_eq!(
+        other.ask("DBSIZE"),
+        ":6",
+        "three of ours: mark, row, names of rows"
+    );
     // A run that was killed leaves its keys; cleaning takes them and nothing else.
     let cleaned = block_on(&(), open(&format!("{}?live=yes", place(&server))).clean()).unwrap();
     assert_eq!(cleaned.len(), 1, "{cleaned:?}");
@@ -184,16 +209,23 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(Shape::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
         session.commit().await.unwrap();
         session.begin(Shape::Several);
         let update = syncline_contract::OperationId(1);
-        session.send(update, &[Value::Int(1), Value::Int(3)]).unwrap();
+        session
+            .send(update, &[Value::Int(1), Value::Int(3)])
+            .unwrap();
         // Another removes every key meanwhile, as only another process could.
         assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
         let stopped = session.commit().await.unwrap_err();
         assert!(
-            matches!(stopped, Stop::Conflict(syncline_contract::Cause::Serialization)),
+            matches!(
+                stopped,
+                Stop::Conflict(syncline_contract::Cause::Serialization)
+            ),
             "{stopped:?}"
         );
         session.abort().await;
@@ -220,7 +252,10 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     let seen = block_on(&(), target.observe()).unwrap();
     for meaning in Meaning::ALL {
         let counter = seen.counter(meaning);
-        assert!(counter.is_some(), "{meaning:?} stands there, available or not");
+        assert!(
+            counter.is_some(),
+            "{meaning:?} stands there, available or not"
+        );
     }
     let commits = seen.counter(Meaning::Commits).unwrap().value.clone();
     assert!(commits.unwrap_err().contains("not commits"));
@@ -239,7 +274,9 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     block_on(&worker, async {
         let mut session = target.connect(&plan, &worker).await.unwrap();
         session.begin(Shape::Single);
-        session.send(INSERT, &[Value::Int(1), Value::Int(2)]).unwrap();
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
         drop(server);
         let lost = session.commit().await.unwrap_err();
         assert!(

@@ -57,7 +57,9 @@ impl Gateway {
         if let Some(token) = &self.token {
             request = request.header("Authorization", token);
         }
-        let mut answer = request.send(question.to_string().as_bytes()).map_err(lost)?;
+        let mut answer = request
+            .send(question.to_string().as_bytes())
+            .map_err(lost)?;
         let status = answer.status();
         let text = answer
             .body_mut()
@@ -165,14 +167,23 @@ mod tests {
         let answer = json!({ "key": coded(&[0, 255, 7]), "mod_revision": "42" });
         assert_eq!(decoded(&answer["key"]).unwrap(), [0, 255, 7]);
         assert_eq!(decoded(&answer["value"]).unwrap(), Vec::<u8>::new());
-        assert_eq!((number(&answer["mod_revision"]), number(&answer["count"])), (42, 0));
+        assert_eq!(
+            (number(&answer["mod_revision"]), number(&answer["count"])),
+            (42, 0)
+        );
     }
 
     #[test]
     fn refusals_are_told_by_what_to_make_of_them() {
         for (words, kind) in [
-            ("etcdserver: mvcc: database space exceeded", ErrorKind::StorageFull),
-            ("etcdserver: too many operations in txn request", ErrorKind::InvalidInput),
+            (
+                "etcdserver: mvcc: database space exceeded",
+                ErrorKind::StorageFull,
+            ),
+            (
+                "etcdserver: too many operations in txn request",
+                ErrorKind::InvalidInput,
+            ),
             ("etcdserver: request timed out", ErrorKind::TimedOut),
             ("etcdserver: permission denied", ErrorKind::Other),
         ] {

@@ -20,7 +20,10 @@ const COUNTED: [(Meaning, &str); 8] = [
     (Meaning::Aborts, "etcd_server_proposals_failed_total"),
     (Meaning::LogSyncs, SYNCS),
     (Meaning::Other, "etcd_server_proposals_applied_total"),
-    (Meaning::Other, "etcd_disk_backend_commit_duration_seconds_count"),
+    (
+        Meaning::Other,
+        "etcd_disk_backend_commit_duration_seconds_count",
+    ),
     (Meaning::Other, "etcd_server_slow_apply_total"),
     (Meaning::Other, "etcd_server_heartbeat_send_failures_total"),
     (Meaning::Other, "etcd_server_leader_changes_seen_total"),
@@ -74,9 +77,18 @@ impl Metrics {
         });
         // A gauge by its kind: the bytes of the last write; etcd sums them up nowhere.
         for (meaning, why) in [
-            (Meaning::LogBytes, "etcd tells the bytes of its last write to the log, and no sum"),
-            (Meaning::LogWrites, "etcd does not count the writes to its log"),
-            (Meaning::WriteTime, "etcd does not time the writes to its log"),
+            (
+                Meaning::LogBytes,
+                "etcd tells the bytes of its last write to the log, and no sum",
+            ),
+            (
+                Meaning::LogWrites,
+                "etcd does not count the writes to its log",
+            ),
+            (
+                Meaning::WriteTime,
+                "etcd does not time the writes to its log",
+            ),
         ] {
             counters.push(Counter::unavailable(meaning, WAL_BYTES, why, SAID_BY));
         }
@@ -90,7 +102,10 @@ pub(super) fn observed(gateway: &Gateway, met: &Met) -> io::Result<Observed> {
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let members = gateway.ask("/v3/cluster/member/list", &json!({}));
     let mut settings = met.settings.clone();
-    for (name, said_by) in [("dbSize", "maintenance/status"), ("raftTerm", "maintenance/status")] {
+    for (name, said_by) in [
+        ("dbSize", "maintenance/status"),
+        ("raftTerm", "maintenance/status"),
+    ] {
         settings.push(setting(name, number(&status[name]).to_string(), said_by));
     }
     Ok(Observed {
@@ -152,8 +167,14 @@ mod tests {
         let of = |meaning| counters.iter().find(|one| one.meaning == meaning).unwrap();
         assert_eq!(of(Meaning::Commits).value, Ok(15));
         let time = of(Meaning::SyncTime);
-        assert_eq!((&time.value, time.unit), (&Ok(500_000_000), CounterUnit::Nanoseconds));
+        assert_eq!(
+            (&time.value, time.unit),
+            (&Ok(500_000_000), CounterUnit::Nanoseconds)
+        );
         assert!(of(Meaning::LogBytes).value.is_err());
-        assert!(of(Meaning::Aborts).value.is_err(), "this page has no such metric");
+        assert!(
+            of(Meaning::Aborts).value.is_err(),
+            "this page has no such metric"
+        );
     }
 }

@@ -1,9 +1,7 @@
 //! The options of an `etcd:` URL.
 
 use crate::error::Error;
-use crate::server::{
-    Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, connect_timeout,
-};
+use crate::server::{Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, connect_timeout};
 use crate::url::{Listing, Url};
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing};

@@ -98,7 +98,10 @@ impl Etcd {
             .ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
         match &answer["kvs"][0] {
             Value::Null => Ok((None, 0)),
-            found => Ok((Some(decoded(&found["value"])?), number(&found["mod_revision"]))),
+            found => Ok((
+                Some(decoded(&found["value"])?),
+                number(&found["mod_revision"]),
+            )),
         }
     }
 
@@ -144,7 +147,9 @@ impl KeyValue for Etcd {
         let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
         About {
             name: LISTING.name.to_owned(),
-            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
+            version: met
+                .as_ref()
+                .map_or(String::new(), |met| met.version.clone()),
             durability,
             durability_evidence: evidence,
             log_place: met.map_or_else(|| LogPlace::Nowhere(unmet()), |met| met.log_place),
@@ -161,7 +166,10 @@ impl KeyValue for Etcd {
         if !self.mark()? {
             return Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!("keys of the prefix {} are there already", self.shared.prefix),
+                format!(
+                    "keys of the prefix {} are there already",
+                    self.shared.prefix
+                ),
             ));
         }
         let trial = self.named(b"trial");
@@ -275,7 +283,10 @@ impl KeyValue for Etcd {
             .map_or(Vec::new(), |met| met.settings.clone());
         for (name, value) in [
             ("rows", "a key a row"),
-            ("transactions", "compared revisions, then puts and deletions, at most 128 of each"),
+            (
+                "transactions",
+                "compared revisions, then puts and deletions, at most 128 of each",
+            ),
             ("protocol", "its HTTP/JSON gateway, a connection a client"),
         ] {
             settings.push(Setting {

@@ -158,7 +158,9 @@ impl Connection {
             let mut row = Vec::new();
             for column in 1..=columns {
                 let arguments = [jvalue { i: column }];
-                let cell = self.java.object(&result, &methods.result_string, &arguments)?;
+                let cell = self
+                    .java
+                    .object(&result, &methods.result_string, &arguments)?;
                 row.push(self.java.words(&cell)?);
             }
             rows.push(row);
@@ -170,7 +172,10 @@ impl Connection {
     /// The first cell of a query; none if it answers no row.
     pub(super) fn cell(&mut self, text: &str) -> Result<Option<String>, Thrown> {
         let rows = self.rows(text, 1)?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()))
+        Ok(rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().next()))
     }
 
     /// What the database and its driver call themselves.
@@ -216,11 +221,7 @@ impl Connection {
     }
 
     /// The names of the tables in a schema, or catalog.
-    pub(super) fn tables(
-        &mut self,
-        schema: &str,
-        is_catalog: bool,
-    ) -> Result<Vec<String>, Thrown> {
+    pub(super) fn tables(&mut self, schema: &str, is_catalog: bool) -> Result<Vec<String>, Thrown> {
         let methods = self.methods;
         let about = self
             .java

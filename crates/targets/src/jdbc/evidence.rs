@@ -19,7 +19,8 @@ pub(super) fn of(target: &Jdbc) -> TargetResult<Evidence> {
     let isolation = connection.isolate(level);
     let isolation = isolation.map_err(|thrown| target.failure(&thrown, "say its isolation"))?;
     let mut said = said(target, &mut connection)?;
-    said.settings.extend(chosen(target, level, isolation, about.driver));
+    said.settings
+        .extend(chosen(target, level, isolation, about.driver));
     Ok(Evidence {
         product: about.product,
         version: about.version,
@@ -50,7 +51,11 @@ fn chosen(target: &Jdbc, level: Level, read_back: i32, driver: String) -> [Setti
         None => transactions.to_owned(),
     };
     [
-        setting("driver", driver, "DatabaseMetaData.getDriverName, getDriverVersion"),
+        setting(
+            "driver",
+            driver,
+            "DatabaseMetaData.getDriverName, getDriverVersion",
+        ),
         setting(
             "isolation",
             format!("{} (JDBC's level {read_back})", level.word()),

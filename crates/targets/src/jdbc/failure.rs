@@ -28,11 +28,11 @@ pub(super) enum During<'a> {
 /// Conflicts by standard, and by the states of products that are reached without a table of their own.
 const CONFLICTS: [Conflict; 9] = [
     ("40P01", None, Cause::Deadlock),
-    ("40001", Some(1205), Cause::Deadlock), // SQL Server
-    ("40001", Some(-911), Cause::Deadlock), // Db2, time-out or deadlock
-    ("61000", Some(60), Cause::Deadlock),   // Oracle
+    ("40001", Some(1205), Cause::Deadlock),      // SQL Server
+    ("40001", Some(-911), Cause::Deadlock),      // Db2, time-out or deadlock
+    ("61000", Some(60), Cause::Deadlock),        // Oracle
     ("72000", Some(8177), Cause::Serialization), // Oracle
-    ("55P03", None, Cause::Locked),         // PostgreSQL, by NOWAIT or lock_timeout
+    ("55P03", None, Cause::Locked),              // PostgreSQL, by NOWAIT or lock_timeout
     ("HYT00", None, Cause::Locked),
     ("HYT01", None, Cause::Locked),
     ("40001", None, Cause::Serialization),
@@ -115,7 +115,9 @@ fn kind(thrown: &Thrown) -> FailureKind {
     let starts = |with: &[&str]| with.iter().any(|class| state.starts_with(class));
     if starts(&["08", "57P0", "40003"]) || state == "XJ015" {
         FailureKind::Connection
-    } else if starts(&["58", "XX0", "XSL", "XSD", "XSC", "XSR", "XB", "40XD", "40XT"]) {
+    } else if starts(&[
+        "58", "XX0", "XSL", "XSD", "XSC", "XSR", "XB", "40XD", "40XT",
+    ]) {
         FailureKind::Storage
     } else if starts(&["53", "54"]) || says("OutOfMemoryError") {
         FailureKind::Limit

@@ -4,7 +4,7 @@ use super::ours;
 use super::place::Place;
 use super::prepared::statements;
 use super::target::Jdbc;
-use syncline_contract::{Intent, IntendedOperation, Plan};
+use syncline_contract::{IntendedOperation, Intent, Plan};
 
 /// Everything that a plan and so many clients come to.
 pub(super) fn of(target: &Jdbc, plan: &Plan, clients: usize) -> Intent {

@@ -71,10 +71,7 @@ pub(super) fn remove_schema(
 }
 
 /// Drops every schema that bears a name of ours and our mark; says which.
-pub(super) fn clean(
-    connection: &mut Connection,
-    product: &Product,
-) -> Result<Vec<String>, Thrown> {
+pub(super) fn clean(connection: &mut Connection, product: &Product) -> Result<Vec<String>, Thrown> {
     let mut cleaned = Vec::new();
     for name in connection.schemas(product.schema.is_catalog)? {
         let Some(schema) = SchemaName::of(&name) else {

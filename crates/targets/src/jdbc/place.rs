@@ -50,7 +50,10 @@ impl Place {
                 if place.starts_with("mem:") || place.starts_with("memory:") {
                     return in_memory(product, settings, place, attributes);
                 }
-                let known = embedded.elsewhere.iter().find(|word| place.starts_with(**word));
+                let known = embedded
+                    .elsewhere
+                    .iter()
+                    .find(|word| place.starts_with(**word));
                 if let Some(word) = known {
                     return Err(refused(format!("{word} of {}", product.name)));
                 }
@@ -127,7 +130,9 @@ fn in_directory(
         let name = attribute.split('=').next().unwrap_or_default();
         let name = name.to_ascii_lowercase();
         if ELSEWHERE.contains(&name.as_str()) {
-            return Err(refused(format!("{name}, which would leave files elsewhere")));
+            return Err(refused(format!(
+                "{name}, which would leave files elsewhere"
+            )));
         }
         // It is made anyway.
         if name != "create" {
@@ -167,7 +172,9 @@ fn on_server(url: &Url, product: &'static Product, rest: &str) -> Result<Place, 
     let (before, after) = raw.split_once("//").unwrap_or((raw, ""));
     let end = after.find(['/', ';', ',']).unwrap_or(after.len());
     let (authority, behind) = after.split_at(end);
-    let bare = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let bare = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     let of = Url {
         raw_path: Some(format!("//{authority}")),
         ..url.clone()

@@ -7,8 +7,8 @@ use super::product::{Product, Put};
 use super::values::{self, Scratch, Texts};
 use crate::sql::{Dialect, Sql, Statement};
 use syncline_contract::{
-    Action, Cause, ColumnId, Failure, FailureKind, Kind, Limit, Lock, Operation, OperationId, Plan, Replies,
-    Rows, Set, Stop, Table, TableId, TargetResult, Value,
+    Action, Cause, ColumnId, Failure, FailureKind, Kind, Limit, Lock, Operation, OperationId, Plan,
+    Replies, Rows, Set, Stop, Table, TableId, TargetResult, Value,
 };
 
 /// One statement, prepared once.
@@ -170,7 +170,15 @@ impl Operations {
                 if *limited && matches!(values.last(), Some(Value::Int(..=0))) {
                     return Ok(());
                 }
-                read(prepared, connection, values, answer, &mut self.scratch, rows).map(|()| true)
+                read(
+                    prepared,
+                    connection,
+                    values,
+                    answer,
+                    &mut self.scratch,
+                    rows,
+                )
+                .map(|()| true)
             }
             Steps::Write(prepared, changes_one) => {
                 let changed = prepared
@@ -272,10 +280,7 @@ fn put(
 }
 
 /// True if a decimal is given with another number of digits than its place has.
-pub(super) fn other_scale<'v>(
-    kinds: &[Kind],
-    values: impl Iterator<Item = Value<'v>>,
-) -> bool {
+pub(super) fn other_scale<'v>(kinds: &[Kind], values: impl Iterator<Item = Value<'v>>) -> bool {
     let mut pairs = values.zip(kinds);
     pairs.any(|pair| {
         matches!(pair, (Value::Decimal(decimal), Kind::Decimal { scale }) if decimal.scale != *scale)
@@ -341,7 +346,10 @@ pub(super) fn statements(product: &Product, plan: &Plan, action: &Action) -> Vec
     match action {
         Action::Put { table } if product.put == Put::UpdateOrInsert => {
             let first = renumbered(sql, plan, *table);
-            vec![first, sql.statement(plan, &Action::Insert { table: *table })]
+            vec![
+                first,
+                sql.statement(plan, &Action::Insert { table: *table }),
+            ]
         }
         action => vec![sql.statement(plan, action)],
     }

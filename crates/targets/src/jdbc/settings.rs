@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::path;
+use crate::server::PASSWORD_FILE;
 use crate::url::{Listing, Url};
 use std::path::{Path, PathBuf};
 use syncline_contract::{Durability, Isolation, OptionListing};
@@ -111,11 +112,12 @@ pub(crate) const LISTING: &Listing = &Listing {
             meaning: "who connects to a server",
         },
         OptionListing {
-            name: "password-file",
-            takes: "the path of a file whose first line is the password",
+            name: "password",
+            takes: "a password, or ${NAME} of the environment",
             default: "SYNCLINE_PASSWORD, or none",
-            meaning: "the password, which never stands in a URL",
+            meaning: "the password, which is never shown",
         },
+        PASSWORD_FILE,
         OptionListing {
             name: "live",
             takes: "yes or no",
@@ -161,7 +163,11 @@ impl Settings {
             durability: given.word("durability", &Durability::ALL, Durability::word)?,
             isolation: given.word("isolation", &Level::ALL, Level::word)?,
             live: given
-                .word("live", &[true, false], |live| if live { "yes" } else { "no" })?
+                .word(
+                    "live",
+                    &[true, false],
+                    |live| if live { "yes" } else { "no" },
+                )?
                 .unwrap_or(false),
             properties: properties.collect(),
         })
@@ -197,7 +203,10 @@ mod tests {
             ("jdbc:derby:x", "driver=JAR:JAR"),
             ("jdbc:derby:x?driver=", "option driver of target jdbc"),
             ("jdbc:derby:x?driver=a&speed=1", "no option \"speed\""),
-            ("jdbc:derby:x?driver=a&durability=much", "takes none, os, data or full"),
+            (
+                "jdbc:derby:x?driver=a&durability=much",
+                "takes none, os, data or full",
+            ),
         ] {
             let said = parse(url).unwrap_err();
             assert!(said.contains(words), "{url}: {said}");

@@ -21,8 +21,8 @@ use crate::url::Url;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
-    Capabilities, Durability, Evidence, Failure, FailureKind, Intent, LogPlace, Plan, Replies, Shape,
-    StoreProcess, Target, TargetResult,
+    Capabilities, Durability, Evidence, Failure, FailureKind, Intent, LogPlace, Plan, Replies,
+    Shape, StoreProcess, Target, TargetResult,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -216,11 +216,7 @@ impl Jdbc {
     }
 
     /// Starts an embedded database: connecting makes it.
-    fn start(
-        &self,
-        embedded: &Embedded,
-        durability: Durability,
-    ) -> TargetResult<()> {
+    fn start(&self, embedded: &Embedded, durability: Durability) -> TargetResult<()> {
         let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let properties = (embedded.properties)(durability);
         let mut java = Java::attach()?;

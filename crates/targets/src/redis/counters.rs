@@ -22,10 +22,22 @@ const COUNTED: [(Meaning, &str); 5] = [
 const UNCOUNTED: [(Meaning, &str); 6] = [
     (Meaning::Commits, "Redis counts commands, not commits"),
     (Meaning::Aborts, "Redis counts commands, not transactions"),
-    (Meaning::LogSyncs, "Redis does not count the syncs of its file"),
-    (Meaning::LogWrites, "Redis does not count the writes to its file"),
-    (Meaning::SyncTime, "Redis does not time the syncs of its file"),
-    (Meaning::WriteTime, "Redis does not time the writes to its file"),
+    (
+        Meaning::LogSyncs,
+        "Redis does not count the syncs of its file",
+    ),
+    (
+        Meaning::LogWrites,
+        "Redis does not count the writes to its file",
+    ),
+    (
+        Meaning::SyncTime,
+        "Redis does not time the syncs of its file",
+    ),
+    (
+        Meaning::WriteTime,
+        "Redis does not time the writes to its file",
+    ),
 ];
 
 /// All counters.
@@ -37,7 +49,11 @@ pub(super) fn of(connection: &mut Connection) -> io::Result<Vec<Counter>> {
 pub(super) fn observed(connection: &mut Connection, met: &Met) -> io::Result<Observed> {
     let info = Info::ask(connection, b"everything")?;
     let mut settings = met.settings.clone();
-    for name in ["aof_pending_bio_fsync", "aof_last_write_status", "aof_rewrite_in_progress"] {
+    for name in [
+        "aof_pending_bio_fsync",
+        "aof_last_write_status",
+        "aof_rewrite_in_progress",
+    ] {
         if let Some(value) = info.get(name) {
             settings.push(setting(name, value));
         }
@@ -54,7 +70,9 @@ pub(super) fn observed(connection: &mut Connection, met: &Met) -> io::Result<Obs
         counters: counters(&info),
         own_commits: 0,
         settings,
-        replication: Ok(followers.map(|(name, value)| setting(name, value)).collect()),
+        replication: Ok(followers
+            .map(|(name, value)| setting(name, value))
+            .collect()),
     })
 }
 
@@ -72,7 +90,12 @@ fn counters(info: &Info) -> Vec<Counter> {
         });
     }
     if let Some(calls) = info.get("cmdstat_exec").and_then(calls) {
-        counters.push(Counter::read(Meaning::Other, "cmdstat_exec.calls", calls, SAID_BY));
+        counters.push(Counter::read(
+            Meaning::Other,
+            "cmdstat_exec.calls",
+            calls,
+            SAID_BY,
+        ));
     }
     for (meaning, why) in UNCOUNTED {
         counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
@@ -82,7 +105,9 @@ fn counters(info: &Info) -> Vec<Counter> {
 
 /// The calls of a command: `calls=7,usec=...`.
 fn calls(statistics: &str) -> Option<u64> {
-    let calls = statistics.split(',').find_map(|one| one.strip_prefix("calls="));
+    let calls = statistics
+        .split(',')
+        .find_map(|one| one.strip_prefix("calls="));
     calls?.parse().ok()
 }
 

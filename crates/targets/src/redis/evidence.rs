@@ -147,7 +147,9 @@ fn durability(
 }
 
 fn process(settings: &Settings, info: &Info) -> StoreProcess {
-    let said = info.number("process_id").and_then(|id| u32::try_from(id).ok());
+    let said = info
+        .number("process_id")
+        .and_then(|id| u32::try_from(id).ok());
     match (&settings.address.host, said) {
         // A number that a server in a container says is not one of this machine.
         (Host::Tcp(_, port), Some(process))
@@ -240,11 +242,17 @@ mod tests {
         assert_eq!(word(yes, Some("always"), one), Durability::Data);
         assert_eq!(word(yes, Some("everysec"), one), Durability::Os);
         assert_eq!(word(yes, Some("no"), one), Durability::Os);
-        assert_eq!(word(Some("no"), Some("always"), Some("0")), Durability::None);
+        assert_eq!(
+            word(Some("no"), Some("always"), Some("0")),
+            Durability::None
+        );
         // Set, but not in force.
         assert_eq!(word(yes, Some("always"), Some("0")), Durability::None);
         let (unknown, why) = durability(None, None, one);
-        assert!(unknown == Durability::None && why.starts_with("not known"), "{why}");
+        assert!(
+            unknown == Durability::None && why.starts_with("not known"),
+            "{why}"
+        );
     }
 
     #[test]

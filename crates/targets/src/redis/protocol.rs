@@ -127,7 +127,12 @@ mod tests {
 
     #[test]
     fn what_is_no_reply_is_refused() {
-        for bytes in [&b"HTTP/1.1 400\r\n"[..], b"\r\n", b":x\r\n", b"$9999999999999999999\r\n"] {
+        for bytes in [
+            &b"HTTP/1.1 400\r\n"[..],
+            b"\r\n",
+            b":x\r\n",
+            b"$9999999999999999999\r\n",
+        ] {
             assert!(reply(bytes).is_err(), "{bytes:?}");
         }
     }

@@ -111,9 +111,15 @@ mod tests {
     #[test]
     fn a_url_comes_apart() {
         let settings = parse("redis://bob:secret@host:7/3?scans=no&durability=os").unwrap();
-        assert_eq!((settings.database, settings.scans, settings.live), (3, false, false));
+        assert_eq!(
+            (settings.database, settings.scans, settings.live),
+            (3, false, false)
+        );
         assert_eq!(settings.address.to_string(), "redis://bob@host:7/3");
-        assert_eq!(parse("redis://").unwrap().address.to_string(), "redis://127.0.0.1:6379");
+        assert_eq!(
+            parse("redis://").unwrap().address.to_string(),
+            "redis://127.0.0.1:6379"
+        );
     }
 
     #[test]

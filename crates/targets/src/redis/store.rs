@@ -45,7 +45,8 @@ struct Link {
 }
 
 /// Walks over names of rows in order and answers each with its row, so that nothing changes between.
-const SCAN: &[u8] = b"local names = redis.call(ARGV[1], KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
+const SCAN: &[u8] =
+    b"local names = redis.call(ARGV[1], KEYS[1], ARGV[2], ARGV[3], 'LIMIT', 0, ARGV[4])
 local pairs = {}
 for place, name in ipairs(names) do
   pairs[2 * place - 1] = name
@@ -175,7 +176,9 @@ impl KeyValue for Redis {
         let unmet = "the server was not met yet";
         About {
             name: LISTING.name.to_owned(),
-            version: met.as_ref().map_or(String::new(), |met| met.version.clone()),
+            version: met
+                .as_ref()
+                .map_or(String::new(), |met| met.version.clone()),
             durability: met.as_ref().map_or(Durability::None, |met| met.durability),
             durability_evidence: met
                 .as_ref()
@@ -205,7 +208,10 @@ impl KeyValue for Redis {
             Reply::Word(_) => Ok(()),
             _ => Err(io::Error::new(
                 ErrorKind::AlreadyExists,
-                format!("keys of the prefix {} are there already", self.shared.prefix),
+                format!(
+                    "keys of the prefix {} are there already",
+                    self.shared.prefix
+                ),
             )),
         }
     }
@@ -348,7 +354,8 @@ impl KeyValue for Redis {
     }
 
     fn ping(&self) -> io::Result<bool> {
-        self.with(|link| link.connection.ask(&[b"PING"])).map(|_| true)
+        self.with(|link| link.connection.ask(&[b"PING"]))
+            .map(|_| true)
     }
 
     fn counters(&self) -> io::Result<Vec<Counter>> {

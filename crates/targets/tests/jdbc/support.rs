@@ -17,7 +17,9 @@ pub(crate) fn jars(names: &[&str]) -> String {
         let mut paths = entries.map(|entry| entry.path());
         let found = paths.find(|path| {
             let file = path.file_name().unwrap().to_str().unwrap();
-            let version = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            let version = file
+                .strip_prefix(name)
+                .and_then(|rest| rest.strip_prefix('-'));
             version.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
         });
         found.unwrap_or_else(|| {
@@ -32,7 +34,13 @@ pub(crate) fn jars(names: &[&str]) -> String {
 
 /// The jar files that make a Derby, with server and client.
 pub(crate) fn derby_jars() -> String {
-    jars(&["derby", "derbyshared", "derbytools", "derbynet", "derbyclient"])
+    jars(&[
+        "derby",
+        "derbyshared",
+        "derbytools",
+        "derbynet",
+        "derbyclient",
+    ])
 }
 
 /// The target of a URL.
@@ -77,6 +85,11 @@ impl DerbyServer {
             port,
             _folder: folder,
         }
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
     }
 
     /// The URL of a database on it, made at the first connection.

@@ -405,11 +405,7 @@ impl Java {
         Ok(apart.unwrap_or_else(|thrown| thrown))
     }
 
-    fn sql_apart(
-        &mut self,
-        exception: &Local,
-        methods: &Methods,
-    ) -> Result<Thrown, Thrown> {
+    fn sql_apart(&mut self, exception: &Local, methods: &Methods) -> Result<Thrown, Thrown> {
         let state = self.object(exception, &methods.sql_exception_state, &[])?;
         let message = self.object(exception, &methods.throwable_message, &[])?;
         let apart = Thrown {

@@ -187,9 +187,9 @@ fn of_log(log: &Path, process: u32) -> (Durability, String) {
 fn synchronous(log: &Path, process: u32) -> Option<&'static str> {
     const O_DSYNC: u32 = 0o10_000;
     const O_SYNC: u32 = 0o4_010_000;
-    let logs = open_files(process)
-        .into_iter()
-        .filter(|(_, path)| path.parent() == Some(log) && path.extension().is_some_and(|end| end == "dat"));
+    let logs = open_files(process).into_iter().filter(|(_, path)| {
+        path.parent() == Some(log) && path.extension().is_some_and(|end| end == "dat")
+    });
     let mut flags = logs.filter_map(|(descriptor, _)| {
         let about = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
         let flags = about.lines().find_map(|line| line.strip_prefix("flags:"))?;

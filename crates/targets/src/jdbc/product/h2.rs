@@ -5,7 +5,7 @@
 //! `CHECKPOINT SYNC`, which also syncs; `os` and `data` execute it after each commit, before that is
 //! acknowledged, with H2's own writing switched off.
 
-use super::{nowhere, Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, setting};
+use super::{Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, nowhere, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
 use crate::sql::{Dialect, Placeholder, Upsert};

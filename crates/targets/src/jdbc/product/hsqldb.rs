@@ -4,7 +4,7 @@
 //! written and synced each half second, so that a commit promises nothing. Tables stand in memory, and a
 //! transaction locks whole tables (`LOCKS`), both as HSQLDB does by default.
 
-use super::{nowhere, Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, setting};
+use super::{Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, nowhere, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
 use crate::sql::{Dialect, Placeholder, Upsert};

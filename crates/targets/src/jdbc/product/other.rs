@@ -1,7 +1,7 @@
 //! Any other product, by SQL's standard and no more. What a commit promises there is not known here, so
 //! nothing is claimed.
 
-use super::{nowhere, Looked, Product, Put, SCHEMA, Said, Schema};
+use super::{Looked, Product, Put, SCHEMA, Said, Schema, nowhere};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
 use crate::sql::{Dialect, Placeholder, Upsert};
@@ -57,9 +57,10 @@ fn column_type(column: &Column) -> String {
 fn said(_looked: &mut Looked<'_>) -> Result<Said, Thrown> {
     Ok(Said {
         durability: Durability::None,
-        evidence: "not known: what a commit of this product promises cannot be asked for by JDBC, so \
+        evidence:
+            "not known: what a commit of this product promises cannot be asked for by JDBC, so \
                    nothing is claimed"
-            .to_owned(),
+                .to_owned(),
         settings: Vec::new(),
     })
 }

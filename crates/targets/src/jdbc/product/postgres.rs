@@ -41,7 +41,10 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
 
 fn log(looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
     // Only some users may ask; who may not is told nothing, and the log is not known.
-    let directory = looked.connection.cell("SHOW data_directory").unwrap_or(None);
+    let directory = looked
+        .connection
+        .cell("SHOW data_directory")
+        .unwrap_or(None);
     Ok(directory.map(|directory| PathBuf::from(directory).join("pg_wal")))
 }
 
