@@ -15,6 +15,7 @@ mod any;
 mod directory;
 pub mod engine;
 mod error;
+pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
 #[cfg(any(
@@ -30,11 +31,13 @@ pub mod jdbc;
 pub mod lmdb;
 pub mod mysql;
 pub mod null;
+mod open_files;
 mod path;
 pub mod postgres;
 pub mod private;
 #[cfg(feature = "redb")]
 pub mod redb;
+pub mod redis;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 pub mod server;

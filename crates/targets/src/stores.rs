@@ -5,6 +5,7 @@
 use crate::any::AnyTarget;
 use crate::engine;
 use crate::error::Error;
+use crate::etcd;
 #[cfg(feature = "fjall")]
 use crate::fjall;
 #[cfg(feature = "jdbc")]
@@ -16,6 +17,7 @@ use crate::null::Null;
 use crate::postgres;
 #[cfg(feature = "redb")]
 use crate::redb;
+use crate::redis;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
 use crate::server::expanded;
@@ -79,6 +81,14 @@ const STORES: &[Store] = &[
     Store {
         listing: rocksdb::LISTING,
         open: rocksdb::open,
+    },
+    Store {
+        listing: etcd::LISTING,
+        open: etcd::open,
+    },
+    Store {
+        listing: redis::LISTING,
+        open: redis::open,
     },
     #[cfg(feature = "jdbc")]
     Store {

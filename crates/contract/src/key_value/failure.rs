@@ -33,7 +33,7 @@ pub(super) fn statement(what: impl Into<String>) -> Failure {
 }
 
 fn conflict(error: &io::Error) -> Option<Stop> {
-    if error.get_ref().is_some_and(|inner| inner.is::<Changed>()) {
+    if matches!(error.get_ref(), Some(inner) if inner.is::<Changed>()) {
         return Some(Stop::Conflict(Cause::Serialization));
     }
     match error.kind() {

@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::path;
+use crate::server::PASSWORD_FILE;
 use crate::url::{Listing, Url};
 use std::path::{Path, PathBuf};
 use syncline_contract::{Durability, Isolation, OptionListing};
@@ -111,11 +112,12 @@ pub(crate) const LISTING: &Listing = &Listing {
             meaning: "who connects to a server",
         },
         OptionListing {
-            name: "password-file",
-            takes: "the path of a file whose first line is the password",
+            name: "password",
+            takes: "a password, or ${NAME} of the environment",
             default: "SYNCLINE_PASSWORD, or none",
-            meaning: "the password, which never stands in a URL",
+            meaning: "the password, which is never shown",
         },
+        PASSWORD_FILE,
         OptionListing {
             name: "live",
             takes: "yes or no",

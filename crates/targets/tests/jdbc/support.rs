@@ -87,6 +87,11 @@ impl DerbyServer {
         }
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The URL of a database on it, made at the first connection.
     pub(crate) fn url(&self, options: &str) -> String {
         let (port, jars) = (self.port, derby_jars());

@@ -8,6 +8,7 @@
 use super::{Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
+use crate::open_files::open_files;
 use crate::sql::{Dialect, Placeholder, Upsert};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ fn log(looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
     let Some(process) = looked.process else {
         return Ok(None);
     };
-    let mut logs: Vec<_> = held(process)
+    let mut logs: Vec<_> = open_files(process)
         .into_iter()
         .filter_map(|(_, path)| Some(path.parent()?.to_owned()))
         .filter(|folder| folder.ends_with("log") && folder.join("log.ctrl").is_file())
@@ -186,7 +187,7 @@ fn of_log(log: &Path, process: u32) -> (Durability, String) {
 fn synchronous(log: &Path, process: u32) -> Option<&'static str> {
     const O_DSYNC: u32 = 0o10_000;
     const O_SYNC: u32 = 0o4_010_000;
-    let logs = held(process).into_iter().filter(|(_, path)| {
+    let logs = open_files(process).into_iter().filter(|(_, path)| {
         path.parent() == Some(log) && path.extension().is_some_and(|end| end == "dat")
     });
     let mut flags = logs.filter_map(|(descriptor, _)| {
@@ -203,15 +204,4 @@ fn synchronous(log: &Path, process: u32) -> Option<&'static str> {
             None
         }
     })
-}
-
-/// The files that a process holds open, by descriptor; none if they are not to be seen.
-fn held(process: u32) -> Vec<(String, PathBuf)> {
-    let folder = fs::read_dir(format!("/proc/{process}/fd"));
-    let entries = folder.into_iter().flatten().flatten();
-    let held = entries.filter_map(|entry| {
-        let path = fs::read_link(entry.path()).ok()?;
-        Some((entry.file_name().into_string().ok()?, path))
-    });
-    held.collect()
 }
