@@ -146,12 +146,13 @@ mod oltp {
     const COUNTS: &str = "every k has grown by the index updates";
     const READS: &str = "every read answered the rows that were there, in order";
 
-    fn of(test: &'static str) -> [(&'static str, &'static str); 4] {
+    fn of(test: &'static str) -> [(&'static str, &'static str); 5] {
         [
             ("test", test),
             ("tables", "2"),
             ("table_size", "40"),
             ("rand_type", "uniform"),
+            ("bulk_rows", "5"),
         ]
     }
 

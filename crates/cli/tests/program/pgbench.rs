@@ -178,7 +178,7 @@ fn logs(folder: &Path, prefix: &str) -> Vec<Vec<Vec<String>>> {
 fn the_log_has_a_line_a_transaction_and_a_file_a_thread() {
     let folder = folder();
     let line =
-        "pgbench -c 4 -j 2 -t 25 -l --log-prefix mine --max-tries 50 --on sqlite?durability=os";
+        "pgbench -c 4 -j 2 -t 25 -l --log-prefix mine --max-tries 500 --on sqlite?durability=os";
     let said = say(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
     let files = logs(folder.path(), "mine.");
