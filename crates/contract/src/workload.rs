@@ -76,8 +76,10 @@ pub struct Counts<'a> {
 /// A figure that a workload is known by: new orders a minute, record reads a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnFigure {
-    /// What it is, with its unit: "new orders a minute".
+    /// What it is, as it reads behind value and unit: "new orders a minute".
     pub name: &'static str,
+    /// Its unit: "%", "MB"; empty where the name says what is counted.
+    pub unit: &'static str,
     /// How much; unknown figures are left out.
     pub value: f64,
 }

@@ -38,6 +38,8 @@ pub(crate) struct Desk<'r, T: Target> {
     pub part: &'r T::Worker,
     pub plan: &'r Plan,
     pub retries: u32,
+    /// How long after it was due a transaction is tried again; none sets no limit.
+    pub retry_within_ns: Option<Nanos>,
     /// How late an arrival may start; none starts all.
     pub skip_after_ns: Option<Nanos>,
     pub follower: Option<&'r dyn Follower>,
@@ -48,6 +50,14 @@ pub(crate) struct Desk<'r, T: Target> {
     pub schedule: Option<&'r Mutex<Schedule>>,
     pub meter: RefCell<Meter>,
     pub timers: Rc<Timers>,
+}
+
+impl<T: Target> Desk<'_, T> {
+    /// True if a transaction that was due then is still to be tried again.
+    fn may_retry(&self, due: Nanos) -> bool {
+        let limit = self.retry_within_ns;
+        limit.is_none_or(|most| clock::now() <= due.saturating_add(most))
+    }
 }
 
 /// A client and what must outlive its future.
@@ -145,7 +155,11 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
         if measured {
             desk.meter.borrow_mut().started(kind);
         }
-        let drawn = (kind, measured);
+        let drawn = Draw {
+            kind,
+            measured,
+            due,
+        };
         let attempt = attempt(&mut slot.client, drawn, &mut session, &mut asked, desk).await;
         now = clock::now();
         span.ended = now;
@@ -243,18 +257,26 @@ impl End {
     }
 }
 
-/// Tries a drawn transaction, of that kind and measured or not, as often as the plan allows.
+/// A drawn transaction, as those who try it need to know it.
+#[derive(Clone, Copy)]
+struct Draw {
+    kind: usize,
+    measured: bool,
+    due: Nanos,
+}
+
+/// Tries a drawn transaction as often as the plan allows.
 #[inline]
 async fn attempt<T: Target, C: Client>(
     client: &mut C,
-    (kind, measured): (usize, bool),
+    drawn: Draw,
     session: &mut T::Session,
     asked: &mut Asked,
     desk: &Desk<'_, T>,
 ) -> Attempt {
     let mut tries = 1;
     loop {
-        let Err(stop) = once(client, kind, session, asked, desk).await else {
+        let Err(stop) = once(client, drawn.kind, session, asked, desk).await else {
             return Attempt {
                 end: End::Committed,
                 tries,
@@ -268,9 +290,11 @@ async fn attempt<T: Target, C: Client>(
             Stop::Unknown(failure) => (End::Unknown, Some(failure)),
             Stop::Conflict(cause) => {
                 desk.meter.borrow_mut().conflicts += 1;
-                if tries <= desk.retries {
+                if tries <= desk.retries && desk.may_retry(drawn.due) {
                     tries += 1;
-                    desk.meter.borrow_mut().retried(kind, measured, cause);
+                    desk.meter
+                        .borrow_mut()
+                        .retried(drawn.kind, drawn.measured, cause);
                     // Whoever was in the way may be a client of this very worker.
                     yield_now().await;
                     continue;

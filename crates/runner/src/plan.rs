@@ -63,6 +63,8 @@ pub struct RunPlan {
     pub skip_after: Option<Duration>,
     /// How often a conflicted transaction is tried again, with the same input.
     pub retries: u32,
+    /// How long after it was due a conflicted transaction is still tried again; none sets no limit.
+    pub retry_within: Option<Duration>,
     /// Equal seeds give equal clients and equal arrivals.
     pub seed: u64,
     /// The processors that workers are pinned to, in turn; empty pins none.
@@ -94,6 +96,7 @@ impl Default for RunPlan {
             arrival: Arrival::Closed,
             skip_after: None,
             retries: 0,
+            retry_within: None,
             seed: 1,
             pin: Vec::new(),
             reuse: false,

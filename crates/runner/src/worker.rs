@@ -76,6 +76,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             part: &part,
             plan: &self.ground.plan,
             retries: self.plan.retries,
+            retry_within_ns: self.plan.retry_within.map(clock::nanos),
             skip_after_ns: self.plan.skip_after.map(clock::nanos),
             follower: self.follower,
             operations: self.plan.operations,

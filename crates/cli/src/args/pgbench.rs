@@ -110,7 +110,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(short = 'T', long, value_name = "SEC", value_parser = super::value::at_least_one)]
     pub(crate) time: Option<usize>,
 
-    /// Tries of a transaction that conflicts; 0 tries until -T ends the run
+    /// Tries of a transaction that conflicts; 0 tries until -T ends the run or -L is exceeded
     #[arg(long, value_name = "NUM", default_value_t = 1)]
     pub(crate) max_tries: u32,
 
@@ -125,6 +125,31 @@ pub(crate) struct PgbenchArgs {
     /// A failed client always ends the run
     #[arg(long)]
     pub(crate) exit_on_abort: bool,
+
+    /// Count transactions above so many milliseconds; with -R, skip those that would start later
+    #[arg(short = 'L', long, value_name = "MS", value_parser = super::value::rate)]
+    pub(crate) latency_limit: Option<f64>,
+
+    /// Write the time of each transaction to a log file, one a thread
+    #[arg(short, long)]
+    pub(crate) log: bool,
+
+    /// The beginning of the log files' names
+    #[arg(
+        long,
+        value_name = "PREFIX",
+        default_value = "pgbench_log",
+        requires = "log"
+    )]
+    pub(crate) log_prefix: String,
+
+    /// Write sums over so many seconds to the log in place of each transaction
+    #[arg(long, value_name = "SEC", value_parser = super::value::at_least_one, requires = "log")]
+    pub(crate) aggregate_interval: Option<usize>,
+
+    /// Write this share of the transactions to the log, above 0 and up to 1
+    #[arg(long, value_name = "RATE", value_parser = super::value::share, requires = "log", conflicts_with = "aggregate_interval")]
+    pub(crate) sampling_rate: Option<f64>,
 
     /// Seed of all random choices: an integer, time or rand [default: `PGBENCH_RANDOM_SEED` or 42]
     #[arg(long, value_name = "SEED")]
@@ -149,26 +174,6 @@ pub(crate) struct Refused {
     /// Refused: clients keep their connections
     #[arg(short = 'C', long)]
     pub(crate) connect: bool,
-
-    /// Refused: no transaction is skipped
-    #[arg(short = 'L', long, value_name = "MS")]
-    pub(crate) latency_limit: Option<String>,
-
-    /// Refused: there is no log of single transactions
-    #[arg(short, long)]
-    pub(crate) log: bool,
-
-    /// Refused with -l
-    #[arg(long, value_name = "PREFIX")]
-    pub(crate) log_prefix: Option<String>,
-
-    /// Refused with -l
-    #[arg(long, value_name = "SEC")]
-    pub(crate) aggregate_interval: Option<String>,
-
-    /// Refused with -l
-    #[arg(long, value_name = "RATE")]
-    pub(crate) sampling_rate: Option<String>,
 
     /// Refused: an error ends the run
     #[arg(long)]

@@ -44,9 +44,19 @@ pub(super) fn rate(typed: &str) -> Result<f64, String> {
     }
 }
 
+/// A share above zero, up to one.
+pub(super) fn share(typed: &str) -> Result<f64, String> {
+    let share = rate(typed)?;
+    if share <= 1.0 {
+        Ok(share)
+    } else {
+        Err("a share is above 0 and up to 1".to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{at_least_one, duration, rate};
+    use super::{at_least_one, duration, rate, share};
     use std::time::Duration;
 
     #[test]
@@ -63,6 +73,8 @@ mod tests {
     fn nonsense_is_refused() {
         assert!(at_least_one("0").is_err() && at_least_one("-1").is_err());
         assert!(rate("0").is_err() && rate("inf").is_err() && rate("x").is_err());
+        assert!(share("0").is_err() && share("1.5").is_err());
         assert_eq!((at_least_one("3"), rate("2.5")), (Ok(3), Ok(2.5)));
+        assert_eq!(share("1"), Ok(1.0));
     }
 }

@@ -5,6 +5,8 @@
 //! |---|---|
 //! | `pgbench.rs` | pgbench's flags, and what each means here |
 //! | `pgbench_report.rs` | pgbench's summary lines |
+//! | `pgbench_watch.rs` | what it counts of single transactions, and its progress lines |
+//! | `pgbench_log.rs` | its log of transactions or of intervals |
 //! | `ycsb.rs` | the two phases of `syncline ycsb` |
 //! | `ycsb_flags.rs` | YCSB's flags |
 //! | `ycsb_properties.rs` | what each property means here |
@@ -18,7 +20,9 @@
 
 mod java_properties;
 mod pgbench;
+mod pgbench_log;
 mod pgbench_report;
+mod pgbench_watch;
 mod sysbench;
 mod sysbench_flags;
 mod sysbench_report;

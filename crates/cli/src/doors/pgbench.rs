@@ -8,6 +8,7 @@
 //! (the run broke off; what was measured is printed).
 
 use super::pgbench_report as report;
+use super::pgbench_watch::{Watch, seconds};
 use crate::args::PgbenchArgs;
 use crate::commands::front::{self, Front};
 use crate::exit::{CannotRun, Outcome, Verdict};
@@ -17,7 +18,7 @@ use std::cell::Cell;
 use std::time::Duration;
 use syncline_contract::{ClientModel, Target, Workload};
 use syncline_metering::clock;
-use syncline_runner::{Arrival, Event, Interval, Observer, RunPlan, StopReason};
+use syncline_runner::{Arrival, Event, Follower, Observer, RunPlan, StopReason};
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::script::{BUILTINS, Builtin};
 
@@ -91,22 +92,20 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         AnyWorkload::parse("script", &options(args, &files, &builtins, true)?)?
     };
     let plan = plan(args, can.client_model, reuse)?;
-    let following = Following::new(args);
+    let watch = Watch::new(args, plan.seed)?;
+    let counting = watch.follower();
+    let follower = counting.as_ref().map(|one| -> &dyn Follower { one });
     let Front { result, record } =
-        front::run(url, target, &workload, &plan, &args.runs, &following, None)?;
+        front::run(url, target, &workload, &plan, &args.runs, &watch, follower)?;
+    watch.finish()?;
     let AnyWorkload::Script(scripts) = &workload else {
         unreachable!("it was parsed as one")
     };
     if args.json {
         terminal::print(&front::json(&record))?;
     } else {
-        let connected_ns = following.connected_ns();
-        terminal::print(&report::summary(
-            args,
-            &result,
-            &scripts.weights(),
-            connected_ns,
-        ))?;
+        let weights = scripts.weights();
+        terminal::print(&report::summary(args, &result, &weights, &watch))?;
     }
     let verdict = front::judge(&record);
     if let StopReason::Failure { .. } = result.stopped_by {
@@ -152,11 +151,14 @@ fn options(
 }
 
 fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, CannotRun> {
-    if args.max_tries == 0 && args.time.is_none() {
+    if args.max_tries == 0 && args.time.is_none() && args.latency_limit.is_none() {
         return Err(CannotRun::because(
-            "--max-tries=0 tries without end, so -T must end the run",
+            "--max-tries=0 tries without end, so -T must end the run, or -L the tries",
         ));
     }
+    let limit = args
+        .latency_limit
+        .map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
     let each = args.transactions.unwrap_or(10) as u64;
     let seconds = |count: usize| Duration::from_secs(count as u64);
     Ok(RunPlan {
@@ -169,6 +171,8 @@ fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, 
             Some(rate_per_s) => Arrival::Poisson { rate_per_s },
             None => Arrival::Closed,
         },
+        skip_after: limit.filter(|_| args.rate.is_some()),
+        retry_within: limit,
         retries: args.max_tries.checked_sub(1).unwrap_or(u32::MAX),
         seed: seed(args.random_seed.as_deref())?,
         reuse,
@@ -195,22 +199,12 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
 /// Refuses, by its name, what cannot be done here.
 fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     let no = &args.refused;
-    let (keeps, log) = (
-        "clients keep their connections until the run ends",
-        "there is no log of single transactions here; the record has intervals and percentiles",
-    );
-    let skips = "every transaction that is due is started, however late, and none is skipped; the \
-                 record counts those that started late";
+    let keeps = "clients keep their connections until the run ends";
     let tables = "how tables are laid out is the target's affair";
     let place = "--on says where the store is";
     let steps = args.init_steps.as_deref().unwrap_or_default();
     let each = [
         (no.connect, "-C", keeps),
-        (no.latency_limit.is_some(), "-L", skips),
-        (no.log, "-l", log),
-        (no.log_prefix.is_some(), "--log-prefix", log),
-        (no.aggregate_interval.is_some(), "--aggregate-interval", log),
-        (no.sampling_rate.is_some(), "--sampling-rate", log),
         (
             no.continue_on_error,
             "--continue-on-error",
@@ -259,63 +253,6 @@ fn warn(args: &PgbenchArgs) {
     }
     if args.init_steps.is_some() && !args.initialize {
         terminal::warn("-I means nothing without -i");
-    }
-}
-
-fn seconds(ns: u64) -> f64 {
-    ns as f64 / clock::SECOND as f64
-}
-
-/// Follows a run: how long it took to connect, and pgbench's progress lines.
-struct Following<'a> {
-    args: &'a PgbenchArgs,
-    connecting: Cell<Option<u64>>,
-    connected_ns: Cell<Option<u64>>,
-}
-
-impl<'a> Following<'a> {
-    fn new(args: &'a PgbenchArgs) -> Following<'a> {
-        Following {
-            args,
-            connecting: Cell::new(None),
-            connected_ns: Cell::new(None),
-        }
-    }
-
-    fn connected_ns(&self) -> Option<u64> {
-        self.connected_ns.get()
-    }
-
-    fn progress(&self, interval: &Interval) {
-        let at = if self.args.progress_timestamp {
-            seconds(clock::wall())
-        } else {
-            seconds(interval.end_ns)
-        };
-        let length = seconds(interval.end_ns - interval.start_ns);
-        let rate = interval.committed as f64 / length;
-        let half = interval.service_p50_ns.map_or_else(String::new, |ns| {
-            format!(" lat {:.3} ms median,", ns as f64 / 1e6)
-        });
-        let failed = interval.conflicted + interval.failed;
-        terminal::note(&format!(
-            "progress: {at:.1} s, {rate:.1} tps,{half} {failed} failed"
-        ));
-    }
-}
-
-impl Observer for Following<'_> {
-    fn event(&self, event: Event<'_>) {
-        match event {
-            Event::Connecting { .. } => self.connecting.set(Some(clock::now())),
-            Event::WarmingUp | Event::Measuring => {
-                if let (Some(began), None) = (self.connecting.get(), self.connected_ns.get()) {
-                    self.connected_ns.set(Some(clock::now() - began));
-                }
-            }
-            Event::Interval(interval) if self.args.progress.is_some() => self.progress(interval),
-            _ => {}
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! latency is the response: from when a transaction was due to its end, retries included. Every figure
 //! that was not measured is left out.
 
+use super::pgbench_watch::Watch;
 use crate::args::PgbenchArgs;
 use std::fmt::Write;
 use syncline_runner::{Cause, Distribution, Outcomes, RunResult, TransactionResult};
@@ -14,23 +15,24 @@ pub(super) fn summary(
     args: &PgbenchArgs,
     result: &RunResult,
     weights: &[u64],
-    connected_ns: Option<u64>,
+    watch: &Watch<'_>,
 ) -> String {
     let mut text = String::new();
     head(args, result, &mut text);
     let several = result.transactions.len() > 1;
     counts(args, &result.outcomes, "", &mut text);
+    above_limit(args, result, watch, &mut text);
     let all = pooled(&result.transactions);
     latency(all, "", &mut text);
-    if args.rate.is_some()
-        && let Some(lag) = lag_ms(&result.transactions)
-    {
+    if args.rate.is_some() {
+        let lag = watch.counts().lag_ms;
+        let (mean, most) = (lag.mean(), lag.most);
         line(
             &mut text,
-            &format!("rate limit schedule lag: avg {lag:.3} ms"),
+            &format!("rate limit schedule lag: avg {mean:.3} (max {most:.3}) ms"),
         );
     }
-    if let Some(ns) = connected_ns {
+    if let Some(ns) = watch.connected_ns() {
         let spent = ns as f64 / 1e6;
         line(
             &mut text,
@@ -131,6 +133,32 @@ fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut Stri
     }
 }
 
+/// How many were skipped, and how many took longer than the limit.
+fn above_limit(args: &PgbenchArgs, result: &RunResult, watch: &Watch<'_>, text: &mut String) {
+    let Some(limit_ms) = args.latency_limit else {
+        return;
+    };
+    let counts = watch.counts();
+    let outcomes = &result.outcomes;
+    let ended = outcomes.committed + outcomes.conflicted_all() + outcomes.failed_all();
+    if args.rate.is_some() {
+        let share = percent(counts.skipped, ended + counts.skipped);
+        let skipped = counts.skipped;
+        line(
+            text,
+            &format!("number of transactions skipped: {skipped} ({share:.3}%)"),
+        );
+    }
+    let (late, of) = (counts.late, counts.latency_ms.count);
+    let share = percent(late, of);
+    line(
+        text,
+        &format!(
+            "number of transactions above the {limit_ms:.1} ms latency limit: {late}/{of} ({share:.3}%)"
+        ),
+    );
+}
+
 fn percent(part: u64, all: u64) -> f64 {
     if all == 0 {
         0.0
@@ -164,18 +192,6 @@ fn pooled(transactions: &[TransactionResult]) -> Option<Spread> {
     let mean = sum(|part| part.mean) / count;
     let squares = sum(|part| part.deviation.powi(2) + part.mean.powi(2)) / count;
     Some((mean, (squares - mean.powi(2)).max(0.0).sqrt()))
-}
-
-/// How long transactions waited from when they were due until they started.
-fn lag_ms(transactions: &[TransactionResult]) -> Option<f64> {
-    let lags = transactions.iter().filter_map(|one| {
-        let (service, response) = (one.service_ns?, one.response_ns?);
-        Some((response.mean - service.mean, response.count as f64))
-    });
-    let (sum, count) = lags.fold((0.0, 0.0), |(sum, count), (lag, of)| {
-        (sum + lag * of, count + of)
-    });
-    (count > 0.0).then(|| (sum / count).max(0.0) / 1e6)
 }
 
 fn script(

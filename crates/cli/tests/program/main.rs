@@ -12,5 +12,6 @@ mod runs;
 mod stopping;
 mod support;
 mod survey;
+mod sysbench;
 mod texts;
 mod ycsb;

@@ -159,22 +159,101 @@ fn listings_need_no_store() {
     );
 }
 
+/// The lines of the log files in a folder, file by file.
+fn logs(folder: &Path, prefix: &str) -> Vec<Vec<Vec<String>>> {
+    let names = left_behind(folder).into_iter();
+    let mut names: Vec<_> = names.filter(|name| name.starts_with(prefix)).collect();
+    names.sort();
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect();
+    names
+        .iter()
+        .map(|name| {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap();
+            text.lines().map(words).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn the_log_has_a_line_a_transaction_and_a_file_a_thread() {
+    let folder = folder();
+    let line =
+        "pgbench -c 4 -j 2 -t 25 -l --log-prefix mine --max-tries 500 --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let files = logs(folder.path(), "mine.");
+    assert_eq!(files.len(), 2, "{files:?}");
+    let all: Vec<_> = files.concat();
+    assert_eq!(all.len(), 100);
+    assert!(all.iter().all(|line| line.len() == 7), "{:?}", all[0]);
+    for client in ["0", "1", "2", "3"] {
+        let of = all.iter().filter(|line| line[0] == client);
+        let numbers: Vec<usize> = of.map(|line| line[1].parse().unwrap()).collect();
+        assert!(numbers.iter().copied().eq(0..numbers.len()), "{numbers:?}");
+    }
+    let epoch = |line: &Vec<String>| line[4].parse::<u64>().unwrap() > 1_700_000_000;
+    assert!(all.iter().all(epoch));
+    let sum_us: f64 = all.iter().map(|line| line[2].parse::<f64>().unwrap()).sum();
+    let mean_ms = number(&said, "latency average");
+    assert!((sum_us / 100.0 / 1e3 - mean_ms).abs() < 0.01 + mean_ms / 50.0);
+}
+
+#[test]
+fn the_log_of_intervals_sums_up_to_all_transactions() {
+    let folder = folder();
+    let line = "pgbench -S -c 2 -T 2 -l --aggregate-interval 1 --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let files = logs(folder.path(), "pgbench_log.");
+    let lines = files.concat();
+    assert!(lines.iter().all(|line| line.len() == 15), "{lines:?}");
+    let logged: f64 = lines
+        .iter()
+        .map(|line| line[1].parse::<f64>().unwrap())
+        .sum();
+    let done = number(&said, "number of transactions actually processed");
+    assert!((logged - done).abs() < 0.5, "{logged} of {done}");
+}
+
+#[test]
+fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
+    let folder = folder();
+    write(folder.path(), "slow.sql", "\\sleep 20 ms\nSELECT 1;\n");
+    let line = "pgbench -f slow.sql -c 1 -T 2 -R 500 -L 30 -P 1 -l --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let skipped = number(&said, "number of transactions skipped");
+    let done = number(&said, "number of transactions actually processed");
+    assert!(
+        skipped > done && done > 0.0,
+        "{skipped} and {done}: {said:?}"
+    );
+    assert!(said.out.contains("above the 30.0 ms latency limit: "));
+    assert!(said.out.contains("rate limit schedule lag: avg "));
+    let progress = said.err.lines().find(|line| line.starts_with("progress: "));
+    let progress = progress.unwrap_or_else(|| panic!("{said:?}"));
+    for part in [" tps, lat ", " stddev ", " failed, lag ", " skipped"] {
+        assert!(progress.contains(part), "{progress}");
+    }
+    let lines = logs(folder.path(), "pgbench_log.").concat();
+    let logged = lines.iter().filter(|line| line[2] == "skipped").count();
+    assert!((logged as f64 - skipped).abs() < 0.5, "{logged}");
+}
+
 #[test]
 fn what_does_not_apply_is_refused_by_its_name() {
     let folder = folder();
     write(folder.path(), "bad.sql", "SELECT 1;\n\\set x 1 +\n");
     for (flags, said) in [
         ("-C", "-C does not apply"),
+        ("-L 0", "a rate is above zero"),
+        ("--sampling-rate 0.1", "--log"),
+        ("--aggregate-interval 1", "--log"),
+        ("-l --sampling-rate 2", "above 0 and up to 1"),
+        ("-l --log-prefix no/such/folder", "cannot make the log"),
         (
-            "-R 10 -L 5",
-            "-L does not apply: every transaction that is due is started",
-        ),
-        ("-l", "-l does not apply"),
-        ("--log-prefix x", "--log-prefix does not apply"),
-        ("--sampling-rate 0.1", "--sampling-rate does not apply"),
-        (
-            "--aggregate-interval 1",
-            "--aggregate-interval does not apply",
+            "-l --sampling-rate 0.1 --aggregate-interval 1",
+            "cannot be used with",
         ),
         ("--continue-on-error", "--continue-on-error does not apply"),
         ("-h host", "-h does not apply: --on says where the store is"),

@@ -98,8 +98,11 @@ described! {
 
     /// A figure that the workload is known by.
     pub struct OwnFigure {
-        /// What it is, with its unit.
+        /// What it is, as it reads behind value and unit.
         pub name: String,
+        /// Its unit; empty where the name says what is counted.
+        #[serde(default)]
+        pub unit: String,
         /// How much; the median of the repetitions.
         pub value: f64,
     }

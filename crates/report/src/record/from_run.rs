@@ -229,13 +229,15 @@ fn arrivals(runs: &[runner::RunResult]) -> Option<Arrivals> {
 /// Each figure of the workload once: the median of those repetitions that know it.
 fn figures(runs: &[runner::RunResult]) -> Option<Vec<OwnFigure>> {
     let mut figures: Vec<OwnFigure> = Vec::new();
-    for name in runs.iter().flat_map(|run| &run.figures).map(|one| one.name) {
+    for one in runs.iter().flat_map(|run| &run.figures) {
+        let (name, unit) = (one.name, one.unit);
         if figures.iter().all(|known| known.name != name) {
             let values = runs.iter().flat_map(|run| &run.figures);
             let values = values.filter(|one| one.name == name).map(|one| one.value);
             figures.extend(
                 stats::median(&values.collect::<Vec<_>>()).map(|value| OwnFigure {
                     name: name.to_owned(),
+                    unit: unit.to_owned(),
                     value,
                 }),
             );

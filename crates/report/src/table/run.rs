@@ -52,7 +52,9 @@ fn headline(run: &RunRecord) -> String {
         text += &format!("  {} {}\n", units::rate(per_s), run.head.workload.unit);
     }
     for figure in run.end.figures.iter().flatten() {
-        text += &format!("  {} {}\n", units::figure(figure.value), figure.name);
+        let space = if figure.unit.is_empty() { "" } else { " " };
+        let (value, unit) = (units::figure(figure.value), &figure.unit);
+        text += &format!("  {value}{space}{unit} {}\n", figure.name);
     }
     text += &format!("  {}\n", place(run));
     if let Some(reason) = &end.cut_short {

@@ -171,6 +171,7 @@ pub(crate) fn mrow() -> RunRecord {
         ]
         .map(|(name, value)| OwnFigure {
             name: name.to_owned(),
+            unit: String::new(),
             value,
         })
         .to_vec(),

@@ -142,6 +142,7 @@ impl Workload for Keys {
     fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
         vec![OwnFigure {
             name: "keys a minute",
+            unit: "",
             value: counts.committed[0] as f64 * 60.0 / counts.seconds,
         }]
     }

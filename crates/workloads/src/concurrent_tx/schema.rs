@@ -162,7 +162,8 @@ impl Workload for ConcurrentTx {
         let of = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
         let (committed, aborted) = (of(counts.committed), of(counts.aborted));
         let share = OwnFigure {
-            name: "% of the transactions that ended were aborted on purpose",
+            name: "of the transactions that ended were aborted on purpose",
+            unit: "%",
             value: 100.0 * aborted / (committed + aborted),
         };
         (committed + aborted > 0.0)

@@ -175,6 +175,7 @@ fn against_scale(counts: &Counts<'_>, scale: u64) -> OwnFigure {
         } else {
             "times the rate that the scale allows (not scaled)"
         },
+        unit: "",
         value: committed as f64 / allowed,
     }
 }

@@ -114,10 +114,10 @@ mod tests {
         assert_eq!(seen, [3; 10]);
     }
 
-    /// Run it alone, optimised and on an idle machine: `cargo test --release -- --ignored draws_cost`.
+    /// Some 10 to 40 ns each where it is optimised. The bound is what a busy machine and a build without
+    /// optimisation keep to and a draw that walks over its keys does not.
     #[test]
-    #[ignore = "it measures, so it wants an idle machine"]
-    fn draws_cost_well_under_50_ns() {
+    fn a_draw_does_not_walk_over_its_keys() {
         let keys = 1_000_000;
         let all = [
             ("uniform", KeyChooser::Uniform(keys)),
@@ -135,14 +135,13 @@ mod tests {
         ];
         for (name, mut chooser) in all {
             let mut stream = Stream::of_client(10, 0, name);
-            let draws = 10_000_000_u64;
+            let draws = 20_000_u64;
             let began = std::time::SystemTime::now();
             let sum = (0..draws).fold(0, |sum: u64, _| {
                 sum.wrapping_add(chooser.draw(&mut stream, keys))
             });
             let took_ns = began.elapsed().unwrap().as_nanos() as f64 / draws as f64;
-            println!("{name}: {took_ns:.1} ns ({sum})");
-            assert!(took_ns < 50.0, "{name}: {took_ns:.1} ns");
+            assert!(took_ns < 50_000.0, "{name}: {took_ns:.1} ns ({sum})");
         }
     }
 }

@@ -111,7 +111,11 @@ impl Workload for GroupCommit {
         let tasks = counts.committed[0] as f64 / counts.seconds;
         let inserts = tasks * self.options.ninsert as f64;
         [("tasks a second", tasks), ("inserts a second", inserts)]
-            .map(|(name, value)| OwnFigure { name, value })
+            .map(|(name, value)| OwnFigure {
+                name,
+                unit: "",
+                value,
+            })
             .to_vec()
     }
 

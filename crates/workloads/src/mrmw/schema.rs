@@ -173,7 +173,8 @@ impl Workload for Mrmw {
         let reads = a_second(READ_TASK, self.options.reads_per_task);
         let writes = a_second(WRITE_TASK, self.options.writes_per_task);
         let mean_mb = (self.options.record_bytes_max + 1) as f64 / 2.0 / 1e6;
-        let figure = |name, value| OwnFigure { name, value };
+        let of = |unit, name, value| OwnFigure { name, unit, value };
+        let figure = |name, value| of("", name, value);
         vec![
             figure(
                 "tasks a second",
@@ -181,8 +182,16 @@ impl Workload for Mrmw {
             ),
             figure("record reads a second", reads),
             figure("records written a second", writes),
-            figure("MB verified a second, at the mean length", reads * mean_mb),
-            figure("MB written a second, at the mean length", writes * mean_mb),
+            of(
+                "MB",
+                "verified a second, at the mean length",
+                reads * mean_mb,
+            ),
+            of(
+                "MB",
+                "written a second, at the mean length",
+                writes * mean_mb,
+            ),
         ]
     }
 

@@ -173,14 +173,17 @@ impl Workload for Mrow {
         vec![
             OwnFigure {
                 name: "tasks a second (published in 2007 as reads a second)",
+                unit: "",
                 value: tasks,
             },
             OwnFigure {
                 name: "record reads a second",
+                unit: "",
                 value: tasks * self.options.reads_per_task as f64,
             },
             OwnFigure {
                 name: "records written a second",
+                unit: "",
                 value: writes * self.options.records_per_commit as f64,
             },
         ]

@@ -182,6 +182,7 @@ impl Workload for Oltp {
         let of_event = self.queries().all();
         let figure = |name, count: f64| OwnFigure {
             name,
+            unit: "",
             value: count / counts.seconds,
         };
         if self.by_statement() {

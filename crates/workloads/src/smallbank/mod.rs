@@ -1,8 +1,13 @@
 //! Smallbank: customers with a savings and a checking account each, and a hot few of them.
 //!
 //! Source: Alomari, Cahill, Fekete and Röhm, "The Cost of Serializability on Platforms That Use Snapshot
-//! Isolation" (ICDE 2008); `SendPayment` and the second mix are those of H-Store and `BenchBase`
-//! (`benchmarks/smallbank`). Rules:
+//! Isolation", ICDE 2008, pages 576 to 585, doi:10.1109/ICDE.2008.4497466, also the load of Cahill, Röhm
+//! and Fekete, "Serializable Isolation for Snapshot Databases", SIGMOD 2008; `SendPayment` and the second
+//! mix are those of H-Store and `BenchBase` (`benchmarks/smallbank`).
+//! Read: the abstract of the first, the beginning of section 4.4.1 of Alomari's thesis ("Ensuring
+//! Serializable Executions with Snapshot Isolation DBMS", University of Sydney), which gives the three
+//! tables and their keys, and `BenchBase`'s code. Not read, since neither could be had: the text of both
+//! papers; what rules 2 to 4 say of them is from others' descriptions. Rules:
 //!
 //! 1. Three tables: `accounts` gives a customer's number by name, `savings` and `checking` a balance by
 //!    number. Every transaction begins with the name.

@@ -2,7 +2,10 @@
 //!
 //! Source: "Telecommunication Application Transaction Processing (TATP) Benchmark Description", version
 //! 1.0 of March 2009 (tatpbenchmark.sourceforge.net), after Strandell's thesis (University of Helsinki,
-//! 2003); `BenchBase` (`benchmarks/tatp`) was read beside it. Rules:
+//! 2003). Read: that site's pages and its list of questions, which tell the tables' number, the seven
+//! transactions, the 80 % of reads, and the benchmark's descent; and `BenchBase` (`benchmarks/tatp`). Not
+//! read, since it could not be had: the description itself; rules 1, 3 and 4 are from others' descriptions
+//! of it. Rules:
 //!
 //! 1. Four tables. `subscriber` has 34 columns and `subscribers` rows. Each subscriber has 1 to 4 rows of
 //!    `access_info` and 1 to 4 of `special_facility`, of distinct types, 85 % of the latter active; each

@@ -350,12 +350,14 @@ impl Workload for Tpcc {
         let committed = per_minute(counts.committed[NEW_ORDER]);
         let entered = per_minute(counts.committed[NEW_ORDER] + counts.aborted[NEW_ORDER]);
         let most = NEW_ORDERS_PER_MINUTE_MAX * self.options.scale.warehouses as f64;
-        let figure = |name, value| OwnFigure { name, value };
+        let of = |unit, name, value| OwnFigure { name, unit, value };
+        let figure = |name, value| of("", name, value);
         vec![
             figure("new orders a minute", committed),
             figure("new orders a minute, rolled-back ones included", entered),
-            figure(
-                "efficiency against 12.86 new orders a minute and warehouse, percent",
+            of(
+                "%",
+                "of 12.86 new orders a minute and warehouse",
                 committed / most * 100.0,
             ),
         ]

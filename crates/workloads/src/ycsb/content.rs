@@ -235,13 +235,13 @@ mod tests {
         }
     }
 
-    /// Run it alone, optimised and on an idle machine: `cargo test --release -- --ignored looking_costs`.
+    /// Some 10 ns where it is optimised. The bound is what a busy machine and a build without optimisation
+    /// keep to and a look that makes its random text anew does not.
     #[test]
-    #[ignore = "it measures, so it wants an idle machine"]
-    fn looking_costs_less_than_30_ns_a_field() {
+    fn a_look_costs_a_hash_and_a_comparison() {
         let content = Content::new(100, 1, Lengths::Constant);
         let fields: Vec<String> = (0..10).map(|field| value(&content, 5, field, 9)).collect();
-        let (rounds, mut held) = (1_000_000_u64, 0_u64);
+        let (rounds, mut held) = (5_000_u64, 0_u64);
         let began = std::time::SystemTime::now();
         for _ in 0..rounds {
             for (field, made) in fields.iter().enumerate() {
@@ -250,7 +250,6 @@ mod tests {
         }
         assert_eq!(held, rounds * 10);
         let took_ns = began.elapsed().unwrap().as_nanos() as f64 / held as f64;
-        println!("a field of 100 bytes: {took_ns:.1} ns");
-        assert!(took_ns < 30.0, "{took_ns:.1} ns");
+        assert!(took_ns < 50_000.0, "a field of 100 bytes: {took_ns:.1} ns");
     }
 }

@@ -330,6 +330,7 @@ impl Workload for Ycsb {
         let several = self.options.ops_per_txn > 1 && counts.seconds > 0.0;
         let figure = several.then(|| OwnFigure {
             name: "operations a second",
+            unit: "",
             value: operations as f64 / counts.seconds,
         });
         figure.into_iter().collect()

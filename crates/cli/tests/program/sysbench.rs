@@ -1,0 +1,174 @@
+//! `syncline sysbench`: its commands, its options and its result lines.
+
+use crate::support::{Said, figure, folder, left_behind, records, say};
+use std::path::Path;
+
+fn sysbench(folder: &Path, line: &str) -> Said {
+    say(folder, &format!("sysbench {line}"))
+}
+
+/// The first number behind a label of the result.
+fn value(said: &Said, label: &str) -> f64 {
+    let line = said
+        .out
+        .lines()
+        .find(|line| line.trim_start().starts_with(label));
+    let line = line.unwrap_or_else(|| panic!("no {label}: {said:?}"));
+    let rest = line.trim_start().strip_prefix(label).unwrap_or_default();
+    let number = rest.split_whitespace().next().unwrap_or_default();
+    let number = number.trim_end_matches('s').parse();
+    number.unwrap_or_else(|_| panic!("{label}: {line}"))
+}
+
+#[test]
+fn every_test_runs_its_events_and_counts_its_queries() {
+    let folder = folder();
+    for (test, reads, writes, other) in [
+        ("oltp_point_select", 1.0, 0.0, 0.0),
+        ("oltp_read_only", 14.0, 0.0, 2.0),
+        ("oltp_read_write", 14.0, 4.0, 2.0),
+        ("oltp_write_only", 0.0, 4.0, 2.0),
+        ("oltp_insert", 0.0, 1.0, 0.0),
+        ("oltp_delete", 0.0, 1.0, 0.0),
+        ("oltp_update_index", 0.0, 1.0, 0.0),
+        ("oltp_update_non_index", 0.0, 1.0, 0.0),
+    ] {
+        let line = format!(
+            "{test} --on=sqlite?durability=os --tables=2 --table-size=300 --threads=2 --events=50 run"
+        );
+        let said = sysbench(folder.path(), &line);
+        assert_eq!(said.code, 0, "{test}: {said:?}");
+        let near = |label: &str, wanted: f64| {
+            let found = value(&said, label);
+            assert!((found - wanted).abs() < 0.5, "{test}, {label}: {found}");
+        };
+        near("total number of events:", 50.0);
+        near("transactions:", 50.0);
+        near("read:", 50.0 * reads);
+        near("write:", 50.0 * writes);
+        near("other:", 50.0 * other);
+        near("total:", 50.0 * (reads + writes + other));
+        near("reconnects:", 0.0);
+        assert!(value(&said, "95th percentile:") <= value(&said, "max:") + 0.01);
+        assert!(value(&said, "min:") <= value(&said, "avg:") + 0.01);
+        assert!((value(&said, "sum:") - 50.0 * value(&said, "avg:")).abs() < 0.6);
+    }
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    assert_eq!(records(folder.path()).len(), 8);
+}
+
+#[test]
+fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
+    let folder = folder();
+    let on = "--on=sqlite:store.db?durability=os --tables=2 --table-size=200";
+    let prepare = format!("oltp_read_write {on} prepare");
+    let made = sysbench(folder.path(), &prepare);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert!(made.out.contains("Inserting 200 records into 'sbtest2'"));
+    let again = sysbench(folder.path(), &prepare);
+    assert_eq!(again.code, 0, "{again:?}");
+    assert!(again.err.contains("were there already"), "{again:?}");
+    for test in ["oltp_read_write", "oltp_update_index", "oltp_point_select"] {
+        let said = sysbench(
+            folder.path(),
+            &format!("{test} {on} --rand-type=uniform --threads=3 --events=40 run --json"),
+        );
+        assert_eq!(said.code, 0, "{test}: {said:?}");
+        let record = said.json();
+        assert_eq!(record["workload"]["rows_kept"], true, "{test}");
+        assert!((figure(&record, "outcomes.committed") - 40.0).abs() < 0.5);
+        let checks = record["checks"].as_array().unwrap();
+        assert!(
+            checks.iter().all(|check| check["outcome"] == "held"),
+            "{checks:?}"
+        );
+    }
+    let other = sysbench(
+        folder.path(),
+        "oltp_read_write --on=sqlite:store.db?durability=os --tables=2 --table-size=201 --events=1 run",
+    );
+    assert_eq!(other.code, 2, "{other:?}");
+    assert!(other.err.contains("it keeps rows of"), "{other:?}");
+    let gone = sysbench(folder.path(), &format!("oltp_read_write {on} cleanup"));
+    assert_eq!(gone.code, 0, "{gone:?}");
+    assert!(gone.out.contains("Dropping table 'sbtest2'..."));
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn intervals_are_told_while_it_runs_and_a_file_may_hold_the_options() {
+    let folder = folder();
+    let file = folder.path().join("options");
+    std::fs::write(
+        &file,
+        "# as sysbench takes them\ntable-size=100\nthreads=2\n",
+    )
+    .unwrap();
+    let said = sysbench(
+        folder.path(),
+        "oltp_read_only --config-file=options --on=sqlite?durability=os --time=2 --report-interval=1 \
+         --percentile=99 --rate=200 run",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let lines = said
+        .out
+        .lines()
+        .filter(|line| line.contains("thds: 2 tps: "));
+    let lines: Vec<_> = lines.collect();
+    assert!(!lines.is_empty(), "{said:?}");
+    assert!(lines[0].starts_with("[ 1s ]") && lines[0].contains("lat (ms,99%): "));
+    assert!(said.out.contains("Target transaction rate: 200/sec"));
+    assert!(value(&said, "99th percentile:") > 0.0);
+    let rate = value(&said, "transactions:") / value(&said, "total time:");
+    assert!((120.0..280.0).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_table_a_thread_is_filled_in_bulk_and_help_lists_options() {
+    let folder = folder();
+    let said = sysbench(
+        folder.path(),
+        "bulk_insert --on=engine?durability=none --threads=2 --events=400 --bulk-rows=100 run",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!((value(&said, "total number of events:") - 400.0).abs() < 0.5);
+    assert!((value(&said, "write:") - 400.0).abs() < 0.5);
+    let help = sysbench(folder.path(), "oltp_insert help");
+    assert_eq!(help.code, 0);
+    assert!(help.out.contains("--table_size=") && !help.out.contains("--kept"));
+}
+
+#[test]
+fn what_cannot_be_done_is_one_sentence() {
+    let folder = folder();
+    for (line, said) in [
+        ("", "no test was named"),
+        ("oltp_read_write run", "no store was named"),
+        (
+            "oltp_read_write --on=sqlite prepare",
+            "name a place that stays",
+        ),
+        (
+            "oltp_read_write --on=sqlite --table-size=0 run",
+            "from 1 to 2147483647",
+        ),
+        (
+            "oltp_read_write --on=sqlite --histogram run",
+            "does not apply",
+        ),
+        (
+            "oltp_read_write --on=sqlite --nothing=1 run",
+            "has no option --nothing",
+        ),
+        ("fileio --on=sqlite run", "has no test \"fileio\""),
+    ] {
+        let answer = sysbench(folder.path(), line);
+        assert_eq!(answer.code, 2, "{line}: {answer:?}");
+        assert!(answer.err.contains(said), "{line}: {answer:?}");
+        assert_eq!(answer.err.trim().lines().count(), 1, "{line}: {answer:?}");
+    }
+    let nothing = sysbench(folder.path(), "oltp_insert --on=sqlite prepare");
+    assert_eq!(nothing.code, 0, "{nothing:?}");
+    assert!(nothing.err.contains("nothing to prepare"));
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
