@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic]
+    #[should_panic(expected = "char")]
     fn a_text_that_ends_within_a_character_is_never_lent() {
         let mut rows = Rows::new(1);
         rows.push_texts("søk", [2].into_iter());

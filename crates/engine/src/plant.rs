@@ -71,6 +71,8 @@ pub(crate) enum Plant {
     CounterReset,
     /// A split unlatches the left leaf between copying its upper half and cutting it off.
     SplitUnlatched,
+    /// A read goes by a hint without looking whether the leaf covers its key.
+    TrustHint,
     /// The first change of a page after the cut keeps no image for the checkpoint.
     SkipPreImage,
     /// An index keeps the entry of a row's old value.

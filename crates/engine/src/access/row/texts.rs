@@ -64,9 +64,11 @@ impl<'a> RowView<'a> {
             return Ok(None);
         }
         let bytes = self.raw.run(run.first, run.count)?;
-        let text = str::from_utf8(&self.raw.bytes[bytes.clone()]);
+        let Ok(text) = str::from_utf8(&self.raw.bytes[bytes.clone()]) else {
+            return Err(Malformed("text in a row is not UTF-8"));
+        };
         let texts = Texts {
-            text: text.map_err(|_| Malformed("text in a row is not UTF-8"))?,
+            text,
             raw: self.raw,
             run,
             start: bytes.start,

@@ -147,7 +147,9 @@ impl Leaf {
             return;
         };
         let head = head_of(suffix);
-        let slot = (self.heads()).partition_point(|other| u32::from_le_bytes(*other) < head);
+        let slot = self
+            .heads()
+            .partition_point(|other| u32::from_le_bytes(*other) < head);
         if slot == self.count() {
             return;
         }

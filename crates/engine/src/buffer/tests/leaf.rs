@@ -30,6 +30,31 @@ fn empty(shape: u32) -> Leaf {
     Leaf::empty(PAGE_BYTES, PageId(7), TreeId(3), lower, upper)
 }
 
+#[test]
+fn a_leaf_covers_what_lies_between_its_fences() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let (mut inside, mut outside) = (0, 0);
+    for _ in 0..20_000 {
+        let mut any = || {
+            let shape = random.u32(..3);
+            key(&mut random, shape)
+        };
+        let (mut one, mut other, key) = (any(), any(), any());
+        if one > other {
+            std::mem::swap(&mut one, &mut other);
+        }
+        let upper = random
+            .bool()
+            .then_some(&*other)
+            .filter(|upper| one.as_slice() < *upper);
+        let leaf = Leaf::empty(PAGE_BYTES, PageId(7), TreeId(3), &one, upper);
+        let expected = one <= key && upper.is_none_or(|upper| key.as_slice() < upper);
+        assert_eq!(leaf.covers(&key), expected, "{one:?} {key:?} {upper:?}");
+        (inside, outside) = (inside + u32::from(expected), outside + u32::from(!expected));
+    }
+    assert!(inside > 1_000 && outside > 1_000, "{inside} {outside}");
+}
+
 fn compare(leaf: &Leaf, model: &Model, seed: u64) {
     assert_eq!(leaf.check(), Vec::<String>::new(), "seed {seed}");
     assert_eq!(leaf.count(), model.len(), "seed {seed}");

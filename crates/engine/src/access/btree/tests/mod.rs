@@ -5,5 +5,6 @@ mod cut;
 mod damage;
 mod merge;
 mod model;
+mod scout;
 mod support;
 mod threads;

@@ -1,10 +1,11 @@
 //! A tree with its buffer as the tests use it: each access started again until it is done.
 
 use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
+use crate::access::btree::scout::{Target, scout};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::Word;
 use crate::buffer::{Buffer, BufferOptions, Leaf, Miss, Stop, without_misses};
-use crate::ids::{Csn, TreeId};
+use crate::ids::{Csn, PageId, TreeId};
 use std::sync::Arc;
 
 /// Key and value.
@@ -101,16 +102,29 @@ impl Bed {
     }
 
     pub(super) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        self.get_at(None, key)
+    }
+
+    /// The same by a hint.
+    pub(super) fn get_at(&self, hint: Option<PageId>, key: &[u8]) -> Option<Vec<u8>> {
         let look = |leaf: &Leaf| leaf.search(key).ok().map(|slot| self.value(leaf, slot));
         loop {
             match self
                 .tree
-                .view(&self.buffer, key, |leaf, _| look(leaf).transpose())
+                .view_at(&self.buffer, hint, key, |leaf, _| look(leaf).transpose())
             {
                 Ok(Ok(found)) => return found,
                 Ok(Err(miss)) | Err(miss) => self.buffer.load(miss),
             }
         }
+    }
+
+    /// Where a scout finds the keys to be.
+    pub(super) fn scout(&self, keys: &[[u8; 8]]) -> Vec<Option<PageId>> {
+        let of = |place: usize| Target::new(&self.tree, 8 * place..8 * (place + 1));
+        let mut targets: Vec<Target> = (0..keys.len()).map(of).collect();
+        scout(&self.buffer, keys.as_flattened(), &mut targets);
+        targets.iter().map(Target::leaf).collect()
     }
 
     /// All rows, forwards, leaf by leaf.
