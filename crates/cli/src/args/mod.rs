@@ -22,5 +22,5 @@ pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
-pub(crate) use verify::{DurabilityArgs, VerifyArgs, VerifyVerb};
+pub(crate) use verify::{ClaimedArg, DurabilityArgs, IsolationArgs, VerifyArgs, VerifyVerb};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};
