@@ -51,7 +51,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
             args,
         } => commands::run(&workload, &options, &args, shelf),
         Verb::RunAgain(args) => commands::run_again(&args, shelf),
-        Verb::Verify(args) => commands::verify(&args),
+        Verb::Verify(args) => commands::verify(&args, shelf),
         Verb::VerifyChild => unreachable!("a child has its own end"),
         Verb::Show(args) => commands::show(&args),
         Verb::Compare(args) => commands::compare(&args),

@@ -3,12 +3,14 @@
 //! | module | the question |
 //! |---|---|
 //! | [`durability`] | is what was acknowledged still there? |
+//! | [`isolation`] | did transactions stay apart? |
 //! | [`power`] | what could a loss of power leave of these files? |
 //!
 //! Nothing here prints; findings are results, an [`Error`] means that there is none.
 
 pub mod durability;
 mod error;
+pub mod isolation;
 pub mod power;
 
 pub use error::{Error, Result};

@@ -1,14 +1,14 @@
 //! `syncline verify`: does a store keep its promises?
 
 use super::value;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Test whether what was acknowledged is still there.
+/// Test whether a store keeps its promises.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'engine?durability=full' --images 1000",
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify isolation 'engine?isolation=snapshot'",
     disable_help_subcommand = true
 )]
 pub(crate) struct VerifyArgs {
@@ -21,6 +21,8 @@ pub(crate) struct VerifyArgs {
 pub(crate) enum VerifyVerb {
     /// Kill a private store, take its power away, let faults strike; then look what is left
     Durability(DurabilityArgs),
+    /// Play Hermitage's schedules on every level, load lists, and look for anomalies in what was seen
+    Isolation(IsolationArgs),
 }
 
 /// Options of `verify durability`.
@@ -81,4 +83,65 @@ pub(crate) struct DurabilityArgs {
     /// Print the record as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `verify isolation`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation --check run.jsonl --claimed serializable",
+    after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
+)]
+pub(crate) struct IsolationArgs {
+    /// A target, as for run; a private store is best
+    #[arg(value_name = "TARGET", required_unless_present = "check")]
+    pub(crate) target: Option<String>,
+
+    /// Transactions asked for
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "20000")]
+    pub(crate) transactions: usize,
+
+    /// Clients at once
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "8")]
+    pub(crate) clients: usize,
+
+    /// Where what is asked for is drawn from
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Leave Hermitage's schedules out
+    #[arg(long)]
+    pub(crate) no_schedules: bool,
+
+    /// The level to judge by, in place of what the store says of itself
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) claimed: Option<ClaimedArg>,
+
+    /// Write the history here, in Elle's JSON form
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+
+    /// Check a history of lists in Elle's JSON form, in place of a target
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "history"], requires = "claimed")]
+    pub(crate) check: Option<PathBuf>,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Levels of isolation that may be claimed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ClaimedArg {
+    /// No dirty writes or reads
+    ReadCommitted,
+    /// What was read stays as it was
+    RepeatableRead,
+    /// Reads from one snapshot, first committer wins
+    Snapshot,
+    /// As if one after another
+    Serializable,
 }

@@ -1,20 +1,25 @@
 //! `syncline verify`: a finding, its record, and its sentences.
 
 use super::facts;
-use crate::args::{DurabilityArgs, VerifyArgs, VerifyVerb};
+use crate::args::{ClaimedArg, DurabilityArgs, IsolationArgs, VerifyArgs, VerifyVerb};
 use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use syncline_contract::{Isolation, Target};
 use syncline_verify::durability::{self, Class, Finding, Program, Request};
+use syncline_verify::isolation::{self, History, elle};
 
 /// The argument that tells this program to be a child of a verification.
 pub(crate) const CHILD: &str = "verify-child";
 
 /// Does what the verb says.
-pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
+pub(crate) fn verify<S: Shelf>(args: &VerifyArgs, shelf: &S) -> Outcome {
     match &args.verb {
         VerifyVerb::Durability(args) => durability(args),
+        VerifyVerb::Isolation(args) => isolation(args, shelf),
     }
 }
 
@@ -90,6 +95,94 @@ fn again(image: &Path, program: &Program, scratch: &Scratch) -> Outcome {
     }
     terminal::error(&format!("{}: {}", now.class.words(), now.what));
     Ok(Verdict::Broken)
+}
+
+fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
+    let schedules = match &args.target {
+        Some(url) if !args.no_schedules => schedules(url, shelf)?,
+        _ => Vec::new(),
+    };
+    let (subject, claimed, history) = match (&args.check, &args.target) {
+        (Some(file), _) => {
+            let history = elle::read(BufReader::new(File::open(file)?))?;
+            (file.display().to_string(), None, history)
+        }
+        (None, target) => {
+            let url = target.as_deref().unwrap_or_default();
+            let (claimed, history) = loaded(args, url, shelf)?;
+            (url.to_owned(), Some(claimed), history)
+        }
+    };
+    if let Some(file) = &args.history {
+        let mut output = BufWriter::new(File::create(file)?);
+        elle::write(&history, &mut output)?;
+        output.flush()?;
+        terminal::note(&format!("history: {}", file.display()));
+    }
+    let claimed = args.claimed.map(level).or(claimed);
+    let claimed = claimed.unwrap_or(Isolation::NoneClaimed);
+    let mut finding = isolation::Finding::of(&subject, claimed, &history);
+    finding.schedules = schedules;
+    let text = serde_json::to_string_pretty(&finding)? + "\n";
+    let file = write_record(&args.runs, "isolation", &text)?;
+    if args.json {
+        terminal::print(&text)?;
+    } else {
+        terminal::print(&(finding.sentences().join("\n") + "\n"))?;
+    }
+    terminal::note(&format!("record: {}", file.display()));
+    if finding.holds() {
+        return Ok(Verdict::Holds);
+    }
+    terminal::error("an anomaly was seen that the level forbids");
+    Ok(Verdict::Broken)
+}
+
+/// Plays Hermitage's schedules on every level of a target.
+fn schedules<S: Shelf>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
+    let mut rows = Vec::new();
+    let bar = terminal::Progress::new(1);
+    for level in isolation::levels(url) {
+        let open = || {
+            let opened = shelf.open(&level);
+            opened.map_err(|error| syncline_verify::Error::cannot(error.0))
+        };
+        rows.push(isolation::hermitage(&level, open, &|what| bar.at(0, what))?);
+    }
+    Ok(rows)
+}
+
+/// Loads a target; what it claims, and what its clients saw.
+fn loaded<S: Shelf>(
+    args: &IsolationArgs,
+    url: &str,
+    shelf: &S,
+) -> Result<(Isolation, History), CannotRun> {
+    let target = shelf.open(url)?;
+    let load = isolation::Load {
+        transactions: args.transactions,
+        clients: args.clients,
+        seed: args.seed,
+    };
+    let loaded = isolation::load(&target, load, interrupt::stop_flag())?;
+    if interrupt::stopped() {
+        terminal::warn("stopped; what was done so far is checked");
+    }
+    terminal::note(&format!(
+        "{} transactions on {}; checking",
+        loaded.history.transactions.len(),
+        target.name()
+    ));
+    Ok((loaded.claimed, loaded.history))
+}
+
+fn level(claimed: ClaimedArg) -> Isolation {
+    match claimed {
+        ClaimedArg::ReadCommitted => Isolation::ReadCommitted,
+        ClaimedArg::RepeatableRead => Isolation::RepeatableRead,
+        ClaimedArg::Snapshot => Isolation::Snapshot,
+        ClaimedArg::Serializable => Isolation::Serializable,
+    }
 }
 
 fn write_record(runs: &Path, kind: &str, text: &str) -> Result<PathBuf, CannotRun> {

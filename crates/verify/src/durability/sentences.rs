@@ -115,7 +115,7 @@ impl Finding {
 
     fn not_known(&self) -> String {
         let below = "Not known from here: whether the real file system and the device keep what they \
-                     are told to sync. Test the device with: syncline verify disk --witness HOST:PORT";
+                     are told to sync; only pulling the plug, with a witness on another machine, tells";
         if self.images.is_some() {
             format!(
                 "{below}. The model does not lose whole sectors to garbage, and figures of speed from such \

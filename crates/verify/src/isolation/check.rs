@@ -1,0 +1,263 @@
+//! A history checked: every anomaly of lists that are appended to, each with its smallest example.
+//!
+//! The order of a key's versions is that of the longest list read of it. From it follow the edges of the
+//! graph, and in it:
+//!
+//! | cycle over | is |
+//! |---|---|
+//! | overwriting alone | G0 |
+//! | that and reading, at least one of it | G1c |
+//! | those and one read of something overwritten | G-single |
+//! | those and several such reads, none right after another | G-nonadjacent |
+//! | those and several such reads | G2-item |
+//!
+//! Each is sought in what transactions did; then with the order of sessions; then with real time. A kind
+//! that was found is not sought again with more edges. G0 to G-nonadjacent are found if they are there.
+//! For G2-item a knot is one example, and a knot that shows a stronger kind is not searched for it.
+//! Predicates, hence phantoms, show in no list.
+
+use super::anomaly::{Anomaly, Kind, Order};
+use super::cycles::{Cycle, Shape, knots, way};
+use super::graph::{Graph, Why};
+use super::history::{Ending, History, Operation};
+use super::versions::{Versions, external_reads};
+use super::words::explain;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Edges from which a cycle of a knot is sought, where any will do.
+const TRIES: usize = 64;
+
+/// Every anomaly of a history, strongest first.
+pub fn check(history: &History) -> Vec<Anomaly> {
+    let versions = Versions::of(history);
+    let mut found = single_reads(&versions);
+    found.extend(lost_updates(history));
+    let graph = Graph::of(history, &versions);
+    let mut search = Search {
+        history,
+        graph: &graph,
+        found: BTreeSet::new(),
+    };
+    for order in [Order::Plain, Order::Session, Order::RealTime] {
+        found.extend(search.cycles(order));
+    }
+    found.sort_by_key(|anomaly| (anomaly.order, anomaly.kind));
+    found
+}
+
+fn single_reads(versions: &Versions) -> Vec<Anomaly> {
+    let mut kinds: BTreeMap<Kind, Anomaly> = BTreeMap::new();
+    for wrong in &versions.wrong {
+        let anomaly = kinds.entry(wrong.kind).or_insert(Anomaly {
+            kind: wrong.kind,
+            order: Order::Plain,
+            count: 0,
+            example: vec![wrong.what.clone()],
+        });
+        anomaly.count += 1;
+    }
+    kinds.into_values().collect()
+}
+
+/// Two that committed, had read the same version of a key, and both appended to it.
+fn lost_updates(history: &History) -> Option<Anomaly> {
+    let mut replaced: BTreeMap<(i64, usize, Option<i64>), Vec<usize>> = BTreeMap::new();
+    for (number, transaction) in history.transactions.iter().enumerate() {
+        if transaction.ending != Ending::Committed {
+            continue;
+        }
+        let appended: BTreeSet<i64> = transaction
+            .operations
+            .iter()
+            .filter_map(|one| match one {
+                Operation::Append { key, .. } => Some(*key),
+                Operation::Read { .. } => None,
+            })
+            .collect();
+        for (key, values) in external_reads(transaction) {
+            if appended.contains(&key) {
+                let version = (key, values.len(), values.last().copied());
+                let by = replaced.entry(version).or_default();
+                if by.last() != Some(&number) {
+                    by.push(number);
+                }
+            }
+        }
+    }
+    let mut lost = replaced.iter().filter(|(_, by)| by.len() > 1);
+    let ((key, count, _), by) = lost.next()?;
+    let example = format!(
+        "T{} and T{} both read key {key} with {count} values, and both appended to that",
+        by[0], by[1]
+    );
+    Some(Anomaly {
+        kind: Kind::LostUpdate,
+        order: Order::Plain,
+        count: 1 + lost.count(),
+        example: vec![example],
+    })
+}
+
+struct Search<'s> {
+    history: &'s History,
+    graph: &'s Graph,
+    found: BTreeSet<Kind>,
+}
+
+/// A node, a node that comes behind it, and why.
+type Step = (usize, usize, Why);
+
+impl Search<'_> {
+    fn cycles(&mut self, order: Order) -> Vec<Anomaly> {
+        let counts = |why| match why {
+            Why::Session => order == Order::Session,
+            Why::RealTime => order == Order::RealTime,
+            Why::Overwritten(_) | Why::Read(_) | Why::ReadBefore(_) => true,
+        };
+        let mut found = Vec::new();
+        let overwrites = |why| counts(why) && !matches!(why, Why::Read(_) | Why::ReadBefore(_));
+        let flows = |why| counts(why) && !matches!(why, Why::ReadBefore(_));
+        let is_write = |why: Why| matches!(why, Why::Overwritten(_));
+        let is_read = |why: Why| matches!(why, Why::Read(_));
+        found.extend(self.flow(Kind::G0, order, &overwrites, &is_write));
+        found.extend(self.flow(Kind::G1c, order, &flows, &is_read));
+        let knots = knots(self.graph, counts);
+        let ranks = self.graph.ranks(flows);
+        let mut plain: [Vec<Cycle>; 3] = Default::default();
+        for knot in &knots {
+            let steps = self.steps(knot, &counts, &|why| matches!(why, Why::ReadBefore(_)));
+            let single = |step: &Step| self.single(knot, &ranks, step, &flows);
+            let apart = |step: &Step| self.nonadjacent(knot, step, &counts);
+            let any = |step: &Step| self.any(knot, step, &counts);
+            if let Some(cycle) = shortest(steps.iter().filter_map(single)) {
+                plain[0].push(cycle);
+            } else if let Some(cycle) = shortest(steps.iter().filter_map(apart)) {
+                plain[1].push(cycle);
+            } else if let Some(cycle) = shortest(steps.iter().take(TRIES).filter_map(any)) {
+                plain[2].push(cycle);
+            }
+        }
+        let kinds = [Kind::GSingle, Kind::GNonadjacent, Kind::G2Item];
+        for (kind, cycles) in kinds.into_iter().zip(plain) {
+            found.extend(self.anomaly(kind, order, &cycles));
+        }
+        found
+    }
+
+    /// Cycles without reads of anything overwritten, with at least one edge that `needs` wants.
+    fn flow(
+        &mut self,
+        kind: Kind,
+        order: Order,
+        takes: &dyn Fn(Why) -> bool,
+        needs: &dyn Fn(Why) -> bool,
+    ) -> Option<Anomaly> {
+        let mut cycles = Vec::new();
+        for knot in knots(self.graph, takes) {
+            let shape = Shape {
+                follows: &|_, why| takes(why),
+                may_end_in_read: true,
+                passes: &|node| knot.binary_search(&node).is_ok(),
+            };
+            let close =
+                |step: &Step| closed(step, way(self.graph, (step.1, false), step.0, &shape));
+            let steps = self.steps(&knot, takes, needs);
+            cycles.extend(shortest(steps.iter().take(TRIES).filter_map(close)));
+        }
+        self.anomaly(kind, order, &cycles)
+    }
+
+    fn single(
+        &self,
+        knot: &[usize],
+        ranks: &Option<Vec<usize>>,
+        step: &Step,
+        flows: &dyn Fn(Why) -> bool,
+    ) -> Option<Cycle> {
+        // What leads forward only cannot come back behind the node that it shall reach.
+        let before = |node: usize| {
+            let ranks = ranks.as_ref();
+            ranks.is_none_or(|ranks| ranks[node] <= ranks[step.0])
+        };
+        if !before(step.1) {
+            return None;
+        }
+        let shape = Shape {
+            follows: &|_, why| flows(why),
+            may_end_in_read: false,
+            passes: &|node| before(node) && knot.binary_search(&node).is_ok(),
+        };
+        closed(step, way(self.graph, (step.1, false), step.0, &shape))
+    }
+
+    fn nonadjacent(
+        &self,
+        knot: &[usize],
+        step: &Step,
+        counts: &dyn Fn(Why) -> bool,
+    ) -> Option<Cycle> {
+        let shape = Shape {
+            follows: &|after_read, why| {
+                counts(why) && !(after_read && matches!(why, Why::ReadBefore(_)))
+            },
+            may_end_in_read: false,
+            passes: &|node| knot.binary_search(&node).is_ok(),
+        };
+        closed(step, way(self.graph, (step.1, true), step.0, &shape))
+    }
+
+    fn any(&self, knot: &[usize], step: &Step, counts: &dyn Fn(Why) -> bool) -> Option<Cycle> {
+        let shape = Shape {
+            follows: &|_, why| counts(why),
+            may_end_in_read: true,
+            passes: &|node| knot.binary_search(&node).is_ok(),
+        };
+        closed(step, way(self.graph, (step.1, true), step.0, &shape))
+    }
+
+    /// The edges within a knot that are taken and wanted.
+    fn steps(
+        &self,
+        knot: &[usize],
+        takes: &dyn Fn(Why) -> bool,
+        wants: &dyn Fn(Why) -> bool,
+    ) -> Vec<Step> {
+        let within = |to: &usize| knot.binary_search(to).is_ok();
+        let from = knot.iter().flat_map(|node| {
+            let edges = self.graph.edges[*node].iter();
+            edges.map(|edge| (*node, edge.to, edge.why))
+        });
+        from.filter(|(_, to, why)| takes(*why) && wants(*why) && within(to))
+            .collect()
+    }
+
+    fn anomaly(&mut self, kind: Kind, order: Order, cycles: &[Cycle]) -> Option<Anomaly> {
+        let smallest = cycles.iter().min_by_key(|cycle| cycle.len())?;
+        self.found.insert(kind).then(|| Anomaly {
+            kind,
+            order,
+            count: cycles.len(),
+            example: explain(self.history, self.graph, smallest),
+        })
+    }
+}
+
+fn closed(step: &Step, way: Option<Cycle>) -> Option<Cycle> {
+    let mut cycle = vec![(step.0, step.2)];
+    cycle.extend(way?);
+    Some(cycle)
+}
+
+/// The shortest, and of cycles of two transactions the first: there is none shorter.
+fn shortest(cycles: impl Iterator<Item = Cycle>) -> Option<Cycle> {
+    let mut best: Option<Cycle> = None;
+    for cycle in cycles {
+        if cycle.len() <= 2 {
+            return Some(cycle);
+        }
+        if best.as_ref().is_none_or(|best| cycle.len() < best.len()) {
+            best = Some(cycle);
+        }
+    }
+    best
+}

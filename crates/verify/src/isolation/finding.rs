@@ -1,0 +1,114 @@
+//! What was found of a history, against what its store claims: the record of `verify isolation`.
+
+use super::anomaly::{Anomaly, Order};
+use super::check::check;
+use super::hermitage::{Row, table};
+use super::history::{Ending, History};
+use serde::{Deserialize, Serialize};
+use syncline_contract::Isolation;
+
+/// The format of this record.
+pub const FORMAT: u32 = 1;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The format: [`FORMAT`].
+    pub format: u32,
+    /// What made the history: a target's URL, or a file.
+    pub subject: String,
+    /// The isolation that it claims, in words.
+    pub claimed: String,
+    /// Transactions that committed.
+    pub committed: usize,
+    /// Those that certainly did not.
+    pub failed: usize,
+    /// Those of which it is not known.
+    pub unknown: usize,
+    /// What the schedules showed, a row a level; none for a history from elsewhere.
+    pub schedules: Vec<Row>,
+    /// Anomalies that the claimed isolation forbids.
+    pub forbidden: Vec<Anomaly>,
+    /// Anomalies that it allows.
+    pub allowed: Vec<Anomaly>,
+}
+
+impl Finding {
+    /// Checks a history against a claim.
+    pub fn of(subject: &str, claimed: Isolation, history: &History) -> Finding {
+        let anomalies = check(history).into_iter();
+        let (forbidden, allowed) =
+            anomalies.partition(|one| one.kind.is_forbidden(claimed, one.order));
+        Finding {
+            format: FORMAT,
+            subject: subject.to_owned(),
+            claimed: claimed.words().to_owned(),
+            committed: history.count(Ending::Committed),
+            failed: history.count(Ending::Failed),
+            unknown: history.count(Ending::Unknown),
+            schedules: Vec::new(),
+            forbidden,
+            allowed,
+        }
+    }
+
+    /// True if nothing that a level forbids was seen.
+    pub fn holds(&self) -> bool {
+        self.forbidden.is_empty() && self.schedules.iter().all(|row| row.forbidden.is_empty())
+    }
+
+    /// The finding, a line each; the first says whether the claim holds, one what is not known.
+    pub fn sentences(&self) -> Vec<String> {
+        let (subject, claimed) = (&self.subject, &self.claimed);
+        let mut lines = vec![if self.forbidden.is_empty() {
+            format!("{subject}: no anomaly that {claimed} forbids was found in this history.")
+        } else {
+            let words = self.forbidden.iter().map(name).collect::<Vec<_>>();
+            format!("{subject}: not {claimed}: {}.", words.join("; "))
+        }];
+        lines.push(format!(
+            "{} transactions committed, {} did not, {} are unknown.",
+            self.committed, self.failed, self.unknown
+        ));
+        for (which, anomalies) in [("Forbidden", &self.forbidden), ("Allowed", &self.allowed)] {
+            for anomaly in anomalies {
+                lines.push(format!(
+                    "{which}: {}, seen {} times.",
+                    name(anomaly),
+                    anomaly.count
+                ));
+                lines.extend(anomaly.example.iter().map(|line| format!("  {line}")));
+            }
+        }
+        if !self.schedules.is_empty() {
+            lines.push(format!(
+                "Hermitage's schedules:\n{}",
+                table(&self.schedules).trim_end()
+            ));
+        }
+        for row in self
+            .schedules
+            .iter()
+            .filter(|row| !row.forbidden.is_empty())
+        {
+            let (target, claimed) = (&row.target, &row.claimed);
+            let shown = row.forbidden.join("; ");
+            lines.push(format!(
+                "{target}: not {claimed}: its schedules show {shown}."
+            ));
+        }
+        lines.push(
+            "Not known from a history: what other loads would show; and phantoms, which no list shows."
+                .to_owned(),
+        );
+        lines
+    }
+}
+
+fn name(anomaly: &Anomaly) -> String {
+    let order = match anomaly.order {
+        Order::Plain => "",
+        order => order.words(),
+    };
+    format!("{}{order}", anomaly.kind.words())
+}

@@ -1,0 +1,164 @@
+//! Which transaction came before which, and why: the graph in which anomalies are cycles.
+//!
+//! Nodes are transactions, and behind them moments: a transaction that has ended leads to the moment of
+//! its end, each moment to the next, and a moment to what was asked for right behind it. So real time
+//! costs two edges a transaction and not one a pair.
+
+use super::history::{Ending, History};
+use super::versions::{Versions, external_reads};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Why one comes before the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Why {
+    /// The other appended behind the one's value, to this key.
+    Overwritten(i64),
+    /// The other read the one's value, of this key.
+    Read(i64),
+    /// The one read a version of this key that the other's append followed.
+    ReadBefore(i64),
+    /// One client asked for both.
+    Session,
+    /// The one had ended before the other was asked for.
+    RealTime,
+}
+
+/// An edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub(super) to: usize,
+    pub(super) why: Why,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Graph {
+    pub(super) edges: Vec<Vec<Edge>>,
+    /// Nodes from here on are moments.
+    pub(super) transactions: usize,
+    /// When each node was asked for, or was: its position among the events.
+    when: Vec<usize>,
+}
+
+impl Graph {
+    pub(super) fn of(history: &History, versions: &Versions) -> Graph {
+        let transactions = history.transactions.len();
+        let mut graph = Graph {
+            edges: vec![Vec::new(); transactions],
+            transactions,
+            when: history.transactions.iter().map(|one| one.invoked).collect(),
+        };
+        graph.appends(history, versions);
+        graph.reads(history, versions);
+        graph.sessions(history);
+        graph.real_time(history);
+        for edges in &mut graph.edges {
+            edges.sort_unstable_by_key(|edge| (edge.to, edge.why));
+            edges.dedup();
+        }
+        graph
+    }
+
+    fn add(&mut self, from: usize, to: usize, why: Why) {
+        if from != to {
+            self.edges[from].push(Edge { to, why });
+        }
+    }
+
+    fn appends(&mut self, history: &History, versions: &Versions) {
+        for (key, order) in &versions.orders {
+            for pair in order.windows(2) {
+                let writer = |value| Graph::writer(history, versions, *key, value);
+                if let (Some(one), Some(other)) = (writer(pair[0]), writer(pair[1])) {
+                    self.add(one, other, Why::Overwritten(*key));
+                }
+            }
+        }
+    }
+
+    fn reads(&mut self, history: &History, versions: &Versions) {
+        for (number, transaction) in history.transactions.iter().enumerate() {
+            if transaction.ending != Ending::Committed {
+                continue;
+            }
+            for (key, values) in external_reads(transaction) {
+                let writer = |value| Graph::writer(history, versions, key, value);
+                if let Some(before) = values.last().and_then(|value| writer(*value)) {
+                    self.add(before, number, Why::Read(key));
+                }
+                let order = &versions.orders[&key];
+                // Own appends behind the read are no overwriting by another.
+                let next = order.get(values.len()).and_then(|value| writer(*value));
+                if let Some(next) = next
+                    && order.starts_with(values)
+                {
+                    self.add(number, next, Why::ReadBefore(key));
+                }
+            }
+        }
+    }
+
+    fn sessions(&mut self, history: &History) {
+        for numbers in history.sessions().into_values() {
+            for pair in numbers.windows(2) {
+                self.add(pair[0], pair[1], Why::Session);
+            }
+        }
+    }
+
+    fn real_time(&mut self, history: &History) {
+        let mut events = Vec::new();
+        for (number, transaction) in history.transactions.iter().enumerate() {
+            if transaction.ending == Ending::Committed {
+                events.push((transaction.invoked, number, false));
+                events.extend(transaction.completed.map(|event| (event, number, true)));
+            }
+        }
+        events.sort_unstable();
+        let mut moment = None;
+        for (event, number, has_ended) in events {
+            if has_ended {
+                let next = self.edges.len();
+                self.edges.push(Vec::new());
+                self.when.push(event);
+                self.add(number, next, Why::RealTime);
+                if let Some(moment) = moment.replace(next) {
+                    self.add(moment, next, Why::RealTime);
+                }
+            } else if let Some(moment) = moment {
+                self.add(moment, number, Why::RealTime);
+            }
+        }
+    }
+
+    /// A place for each node such that the edges that `takes` takes lead forward, as near to the order of
+    /// time as that allows; none if they form a cycle.
+    pub(super) fn ranks(&self, takes: impl Fn(Why) -> bool) -> Option<Vec<usize>> {
+        let mut waits_for = vec![0_u32; self.edges.len()];
+        let taken = |edge: &&Edge| takes(edge.why);
+        for edge in self.edges.iter().flatten().filter(taken) {
+            waits_for[edge.to] += 1;
+        }
+        let free = (0..self.edges.len()).filter(|node| waits_for[*node] == 0);
+        let mut free: BinaryHeap<_> = free.map(|node| Reverse((self.when[node], node))).collect();
+        let (mut ranks, mut next) = (vec![0; self.edges.len()], 0);
+        while let Some(Reverse((_, node))) = free.pop() {
+            ranks[node] = next;
+            next += 1;
+            for edge in self.edges[node].iter().filter(taken) {
+                waits_for[edge.to] -= 1;
+                if waits_for[edge.to] == 0 {
+                    free.push(Reverse((self.when[edge.to], edge.to)));
+                }
+            }
+        }
+        (next == ranks.len()).then_some(ranks)
+    }
+
+    /// Who appended a value, unless it failed; what nobody is known to have appended has no writer.
+    fn writer(history: &History, versions: &Versions, key: i64, value: i64) -> Option<usize> {
+        let writer = versions.writers.get(&(key, value))?.transaction;
+        (history.transactions[writer].ending != Ending::Failed).then_some(writer)
+    }
+}

@@ -1,0 +1,146 @@
+//! Hermitage's table: for each level of a target, which of the schedules show their anomaly.
+
+use super::schedules::SCHEDULES;
+use super::stage::{Act, Stage};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use syncline_contract::{Isolation, Target};
+
+/// One schedule on one level.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// Hermitage's column.
+    pub schedule: String,
+    /// The anomaly's plain name.
+    pub what: String,
+    /// True if it was seen; none if the store cannot play the schedule.
+    pub seen: Option<bool>,
+    /// What stopped sessions, in words; empty if nothing did.
+    pub stops: Vec<String>,
+}
+
+/// One level of a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The target's URL.
+    pub target: String,
+    /// The isolation that it says is in force.
+    pub claimed: String,
+    /// The schedules in Hermitage's order.
+    pub cells: Vec<Cell>,
+    /// Anomalies seen that the level forbids, in words.
+    pub forbidden: Vec<String>,
+}
+
+/// Plays every schedule on a target; `open` makes it anew, since each schedule has its own store.
+pub fn hermitage<T: Target>(
+    url: &str,
+    open: impl Fn() -> Result<T>,
+    progress: &dyn Fn(&str),
+) -> Result<Row> {
+    let target = open()?;
+    let can = target.capabilities();
+    let has_indexes = can.indexes && can.scans;
+    let stage = Stage::new(has_indexes);
+    let outside = |failure: syncline_contract::Failure| Error::cannot(failure.what);
+    if let Some(why) = stage.plan.refusal(&can) {
+        return Err(Error::cannot(format!("{url}: {why}")));
+    }
+    if can.workers_max.is_some_and(|workers| workers < 3) {
+        let why = "its clients share one connection, so no two transactions overlap";
+        return Err(Error::cannot(format!("{url}: {why}")));
+    }
+    let claimed = claimed(&target, &stage).map_err(outside)?;
+    let mut row = Row {
+        target: url.to_owned(),
+        claimed: claimed.words().to_owned(),
+        cells: Vec::new(),
+        forbidden: Vec::new(),
+    };
+    for schedule in SCHEDULES {
+        progress(&format!("{url}: {}", schedule.name));
+        let scans = |(_, act): &(usize, Act)| matches!(act, Act::Scan(..));
+        let mut cell = Cell {
+            schedule: schedule.name.to_owned(),
+            what: schedule.what.to_owned(),
+            seen: None,
+            stops: Vec::new(),
+        };
+        if has_indexes || !schedule.steps.iter().any(scans) {
+            let played = stage.play(&open()?, schedule).map_err(outside)?;
+            let seen = (schedule.shows)(&played);
+            if seen && is_forbidden(claimed, schedule.name) {
+                row.forbidden
+                    .push(format!("{} ({})", schedule.what, schedule.name));
+            }
+            (cell.seen, cell.stops) = (Some(seen), played.stops);
+        }
+        row.cells.push(cell);
+    }
+    Ok(row)
+}
+
+/// The table, as Hermitage prints it.
+pub fn table(rows: &[Row]) -> String {
+    let width = rows.iter().map(|row| row.target.len()).max().unwrap_or(0);
+    let mut text = format!("{:width$}  {:<15}", "", "");
+    for schedule in SCHEDULES {
+        text.push_str(&format!(" {:<8}", schedule.name));
+    }
+    text.truncate(text.trim_end().len());
+    for row in rows {
+        let mut line = format!("\n{:width$}  {:<15}", row.target, row.claimed);
+        for cell in &row.cells {
+            let sign = match cell.seen {
+                Some(true) => "-",
+                Some(false) => "ok",
+                None => "n/a",
+            };
+            line.push_str(&format!(" {sign:<8}"));
+        }
+        text.push_str(line.trim_end());
+    }
+    text.push_str(
+        "\nok: not seen; -: the anomaly was seen; n/a: the store cannot play the schedule\n",
+    );
+    text
+}
+
+/// The levels of a target by its own option `isolation`, as URLs; the target alone if it has none, or
+/// if the URL names one.
+pub fn levels(url: &str) -> Vec<String> {
+    let name = url.split([':', '?']).next().unwrap_or(url);
+    let listing = syncline_targets::listings().find(|listing| listing.name == name);
+    let option = listing.and_then(|listing| {
+        let mut options = listing.options.iter();
+        options.find(|option| option.name == "isolation")
+    });
+    let Some(option) = option.filter(|_| !url.contains("isolation=")) else {
+        return vec![url.to_owned()];
+    };
+    let words = option.takes.split(", ").flat_map(|part| part.split(" or "));
+    let joint = if url.contains('?') { '&' } else { '?' };
+    words
+        .map(|word| format!("{url}{joint}isolation={}", word.trim()))
+        .collect()
+}
+
+fn claimed<T: Target>(target: &T, stage: &Stage) -> syncline_contract::TargetResult<Isolation> {
+    use syncline_contract::conformance::block_on;
+    block_on(&(), target.create(&stage.plan))?;
+    let claimed = block_on(&(), target.evidence());
+    block_on(&(), target.remove())?;
+    Ok(claimed?.isolation)
+}
+
+/// Which schedules a level must not show. Of repeatable read only what every store means by it.
+fn is_forbidden(level: Isolation, schedule: &str) -> bool {
+    match level {
+        Isolation::NoneClaimed => false,
+        Isolation::ReadCommitted | Isolation::RepeatableRead => {
+            matches!(schedule, "G0" | "G1a" | "G1b" | "G1c")
+        }
+        Isolation::Snapshot => !matches!(schedule, "G2-item" | "G2"),
+        Isolation::Serializable => true,
+    }
+}

@@ -1,0 +1,82 @@
+//! Lists in rows, for any store: a key and its values as text. An append reads the list and puts it back
+//! longer, so it stands in the history as a read and an append, which it is.
+
+use super::history::Operation;
+use syncline_contract::{
+    Asked, Int, Kind, Lock, Plan, Read, Session, Shape, Stop, Table, Text, Transaction, Write,
+};
+
+/// Appends that a key takes before it is left.
+pub(super) const VALUES_MAX: i64 = 48;
+
+/// The longest text: values have up to 12 characters, and a space each.
+const TEXT_BYTES_MAX: u32 = 13 * 2 * VALUES_MAX as u32;
+
+/// The plan and its operations.
+#[derive(Debug)]
+pub(super) struct Lists {
+    pub(super) plan: Plan,
+    get: Read<(Int,), (Text,)>,
+    put: Write<(Int, Text)>,
+}
+
+impl Lists {
+    pub(super) fn new() -> Lists {
+        let mut plan = Plan::new();
+        let lists = Table::new("syncline_lists").column("id", Kind::Int);
+        let lists = plan.table(lists.text("items", TEXT_BYTES_MAX).key(&["id"]));
+        Lists {
+            get: plan.get("get list", lists, &["items"], Lock::None),
+            put: plan.put("put list", lists),
+            plan,
+        }
+    }
+
+    /// Performs a transaction, filling in what it reads, and commits it.
+    pub(super) async fn perform<S: Session>(
+        &self,
+        session: &mut S,
+        operations: &mut Vec<Operation>,
+    ) -> Result<(), Stop> {
+        let writes = operations
+            .iter()
+            .any(|one| matches!(one, Operation::Append { .. }));
+        session.begin(if writes {
+            Shape::Several
+        } else {
+            Shape::ReadOnly
+        });
+        let mut asked = Asked::new(false);
+        let mut transaction = Transaction::new(session, &mut asked);
+        for wanted in std::mem::take(operations) {
+            let (Operation::Append { key, .. } | Operation::Read { key, .. }) = wanted;
+            let mut values = self.read(&mut transaction, key).await?;
+            operations.push(Operation::Read {
+                key,
+                values: Some(values.clone()),
+            });
+            if let Operation::Append { value, .. } = wanted {
+                values.push(value);
+                let text = text_of(&values);
+                transaction.write(&self.put, (key, &text))?;
+                operations.push(wanted);
+            }
+        }
+        session.commit().await
+    }
+
+    async fn read<S: Session>(
+        &self,
+        transaction: &mut Transaction<'_, S>,
+        key: i64,
+    ) -> Result<Vec<i64>, Stop> {
+        let list = transaction.read_if_any(&self.get, (key,)).await?;
+        let items = list.map_or("", |(items,)| items).split_whitespace();
+        Ok(items.filter_map(|item| item.parse().ok()).collect())
+    }
+}
+
+fn text_of(values: &[i64]) -> String {
+    let words: Vec<_> = values.iter().map(i64::to_string).collect();
+    words.join(" ")
+}

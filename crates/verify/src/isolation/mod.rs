@@ -1,0 +1,43 @@
+//! Did isolation hold?
+//!
+//! Two ways to find out, through the same sessions as every workload. *Schedules*: two or three sessions
+//! led step by step through the known anomalies. *Histories*: clients append to lists and read them, under
+//! load. Since
+//! each value is appended once, what was read tells in which order transactions wrote, and who saw what.
+//! Anomalies are cycles in that; the smallest is explained in words. Histories are read and written in
+//! Elle's JSON form, so that other checkers can be asked too.
+//!
+//! | file | what stands in it |
+//! |---|---|
+//! | `history.rs`, `elle.rs` | a history, and its form on disk |
+//! | `versions.rs` | which value came after which; what is wrong with single reads |
+//! | `graph.rs`, `cycles.rs` | which transaction came before which; cycles |
+//! | `check.rs`, `anomaly.rs`, `words.rs` | the anomalies, found, named and explained |
+//! | `lists.rs`, `load.rs` | lists in rows, and clients that use them |
+//! | `schedules.rs`, `stage.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
+//! | `finding.rs` | the record, against what was claimed |
+
+mod anomaly;
+mod check;
+mod cycles;
+pub mod elle;
+mod finding;
+mod graph;
+mod hermitage;
+mod history;
+mod lists;
+mod load;
+mod schedules;
+mod stage;
+mod versions;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use anomaly::{Anomaly, Kind, Order};
+pub use check::check;
+pub use finding::{FORMAT, Finding};
+pub use hermitage::{Cell, Row, hermitage, levels, table};
+pub use history::{Ending, History, Operation, Transaction};
+pub use load::{Load, Loaded, load};

@@ -1,0 +1,322 @@
+//! Sessions side by side, each on a thread of its own, led step by step.
+//!
+//! A step is handed to its session, and the next waits until it is done, or for [`PATIENCE`]: then the
+//! store is letting it wait for another session, and the schedule goes on without it. What a session
+//! still has to do waits in its own order. So the order of steps is fixed but for what the store delays.
+
+use super::schedules::Schedule;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+use syncline_contract::conformance::block_on;
+use syncline_contract::{
+    Asked, By, IndexId, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Scan as ScanOf,
+    Session, Set as SetOf, Shape, Stop, Table, Target, TargetResult, Transaction, Write,
+};
+
+/// How long a step may take before it counts as waiting for another session.
+const PATIENCE: Duration = Duration::from_millis(400);
+
+/// How long the whole may take behind the last step: a store gives up waiting before.
+const END: Duration = Duration::from_secs(30);
+
+/// What a session does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Reads a row's value.
+    Get(i64),
+    /// Sets a row to a value.
+    Set(i64, i64),
+    /// A new row.
+    Insert(i64, i64),
+    /// Reads the values of rows from one value to another, by an index.
+    Scan(i64, i64),
+    Commit,
+    Abort,
+}
+
+/// What came of a schedule.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Played {
+    got: [Vec<i64>; 3],
+    committed: [bool; 3],
+    rows: Vec<(i64, i64)>,
+    /// Why sessions stopped before their commit, in words.
+    pub(super) stops: Vec<String>,
+}
+
+impl Played {
+    /// What a session has read, in order.
+    pub(super) fn got(&self, session: usize) -> &[i64] {
+        &self.got[session - 1]
+    }
+
+    /// True if its commit was acknowledged.
+    pub(super) fn committed(&self, session: usize) -> bool {
+        self.committed[session - 1]
+    }
+
+    /// True if the first two committed.
+    pub(super) fn both_committed(&self) -> bool {
+        self.committed(1) && self.committed(2)
+    }
+
+    /// The rows at the end.
+    pub(super) fn rows(&self) -> &[(i64, i64)] {
+        &self.rows
+    }
+}
+
+/// The plan and its operations.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) plan: Plan,
+    get: Read<(Int,), (Int,)>,
+    set: Write<(Int, Int)>,
+    insert: Write<(Int, Int)>,
+    scan: Option<Read<(Int, Int), (Int,)>>,
+}
+
+impl Stage {
+    /// With an index for predicates, where the store has them.
+    pub(super) fn new(has_indexes: bool) -> Stage {
+        let mut plan = Plan::new();
+        let table = Table::new("syncline_hermitage").column("id", Kind::Int);
+        let mut table = table.column("amount", Kind::Int).key(&["id"]);
+        if has_indexes {
+            table = table.index("syncline_hermitage_amount", &["amount"], false);
+        }
+        let table = plan.table(table);
+        let path = Path {
+            table,
+            by: By::Index(IndexId(0)),
+            equal: 0,
+            range: Range::Between,
+        };
+        let scan = ScanOf {
+            path,
+            order: Order::Ascending,
+            limit: Limit::None,
+            columns: &["amount"],
+            lock: Lock::None,
+        };
+        Stage {
+            get: plan.get("get row", table, &["amount"], Lock::None),
+            set: plan.update("set row", table, &[("amount", SetOf::To)]),
+            insert: plan.insert("new row", table),
+            scan: has_indexes.then(|| plan.scan("scan rows", scan)),
+            plan,
+        }
+    }
+
+    /// Plays a schedule on a target that does not stand yet; it is removed at the end.
+    pub(super) fn play<T: Target>(&self, target: &T, schedule: &Schedule) -> TargetResult<Played> {
+        block_on(&(), target.create(&self.plan))?;
+        let played = self.play_on(target, schedule);
+        block_on(&(), target.remove())?;
+        played
+    }
+
+    fn play_on<T: Target>(&self, target: &T, schedule: &Schedule) -> TargetResult<Played> {
+        let mut setter = Played::default();
+        let fill = [(1, Insert(1, 10)), (1, Insert(2, 20)), (1, Commit)];
+        self.lead(target, &fill, &mut setter)?;
+        let mut played = Played::default();
+        self.lead(target, schedule.steps, &mut played)?;
+        let mut reader = Played::default();
+        self.lead(
+            target,
+            &[(1, Get(1)), (1, Get(2)), (1, Commit)],
+            &mut reader,
+        )?;
+        played.rows = (1..).zip(reader.got(1).iter().copied()).collect();
+        Ok(played)
+    }
+
+    /// Leads the sessions through the steps.
+    fn lead<T: Target>(
+        &self,
+        target: &T,
+        steps: &[(usize, Act)],
+        played: &mut Played,
+    ) -> TargetResult<()> {
+        thread::scope(|scope| {
+            let (answer, answers) = channel();
+            let sessions = (1..=3).filter(|one| steps.iter().any(|(session, _)| session == one));
+            let mut doors: Vec<(usize, Sender<Act>)> = Vec::new();
+            let mut threads = Vec::new();
+            for session in sessions {
+                let acts = steps.iter().filter(|(of, _)| *of == session);
+                let writes = acts
+                    .clone()
+                    .any(|(_, act)| matches!(act, Set(..) | Insert(..)));
+                let (door, orders) = channel();
+                let answer = answer.clone();
+                doors.push((session, door));
+                threads.push(scope.spawn(move || {
+                    let part = Part {
+                        stage: self,
+                        session,
+                        shape: if writes {
+                            Shape::Several
+                        } else {
+                            Shape::ReadOnly
+                        },
+                        orders,
+                        answer,
+                    };
+                    part.run(target)
+                }));
+            }
+            drop(answer);
+            conduct(steps, doors, &answers, played);
+            threads.into_iter().try_for_each(|thread| {
+                let ended = thread.join();
+                ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+        })
+    }
+}
+
+use Act::{Abort, Commit, Get, Insert, Scan, Set};
+
+/// What a session has to say of one step.
+enum Said {
+    Got(Vec<i64>),
+    Done,
+    Committed,
+    Stopped(String),
+}
+
+/// Hands out the steps, and gathers what is said.
+fn conduct(
+    steps: &[(usize, Act)],
+    doors: Vec<(usize, Sender<Act>)>,
+    answers: &Receiver<(usize, Said)>,
+    played: &mut Played,
+) {
+    let mut owed = [0_usize; 3];
+    for (session, act) in steps {
+        let door = doors.iter().find(|(of, _)| of == session);
+        if door.is_some_and(|(_, door)| door.send(*act).is_ok()) {
+            owed[session - 1] += 1;
+        }
+        while owed[session - 1] > 0 {
+            let Ok((of, said)) = answers.recv_timeout(PATIENCE) else {
+                break;
+            };
+            owed[of - 1] -= 1;
+            played.hear(of, said);
+        }
+    }
+    drop(doors);
+    while owed.iter().any(|owed| *owed > 0)
+        && let Ok((of, said)) = answers.recv_timeout(END)
+    {
+        owed[of - 1] -= 1;
+        played.hear(of, said);
+    }
+}
+
+impl Played {
+    fn hear(&mut self, session: usize, said: Said) {
+        match said {
+            Said::Got(values) => self.got[session - 1].extend(values),
+            Said::Committed => self.committed[session - 1] = true,
+            Said::Stopped(why) => self.stops.push(format!("T{session} {why}")),
+            Said::Done => {}
+        }
+    }
+}
+
+/// One session on its thread.
+struct Part<'p> {
+    stage: &'p Stage,
+    session: usize,
+    shape: Shape,
+    orders: Receiver<Act>,
+    answer: Sender<(usize, Said)>,
+}
+
+impl Part<'_> {
+    fn run<T: Target>(&self, target: &T) -> TargetResult<()> {
+        let worker = target.worker()?;
+        block_on(&worker, async {
+            let mut session = target.connect(&self.stage.plan, &worker).await?;
+            let (mut begun, mut over) = (false, false);
+            while let Ok(act) = self.orders.recv() {
+                if over {
+                    self.say(Said::Done);
+                    continue;
+                }
+                if !begun {
+                    session.begin(self.shape);
+                    begun = true;
+                }
+                match self.act(&mut session, act).await {
+                    Ok(said) => {
+                        over = matches!(act, Commit | Abort);
+                        self.say(said);
+                    }
+                    Err(stop) => {
+                        session.abort().await;
+                        over = true;
+                        self.say(Said::Stopped(words(stop)));
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn act<S: Session>(&self, session: &mut S, act: Act) -> Result<Said, Stop> {
+        match act {
+            Commit => {
+                session.commit().await?;
+                return Ok(Said::Committed);
+            }
+            Abort => {
+                session.abort().await;
+                return Ok(Said::Done);
+            }
+            Get(_) | Set(..) | Insert(..) | Scan(..) => {}
+        }
+        let (stage, mut asked) = (self.stage, Asked::new(false));
+        let mut transaction = Transaction::new(session, &mut asked);
+        match act {
+            Get(id) => {
+                let (value,) = transaction.read(&stage.get, (id,)).await?;
+                return Ok(Said::Got(vec![value]));
+            }
+            Scan(from, to) => {
+                let scan = stage
+                    .scan
+                    .as_ref()
+                    .expect("a schedule that scans has an index");
+                transaction.ask(scan, (from, to))?;
+                let mut values = Vec::new();
+                for row in transaction.answers(scan).await? {
+                    values.push(row?.0);
+                }
+                return Ok(Said::Got(values));
+            }
+            Set(id, value) => transaction.write(&stage.set, (id, value))?,
+            Insert(id, value) => transaction.write(&stage.insert, (id, value))?,
+            Commit | Abort => {}
+        }
+        Ok(Said::Done)
+    }
+
+    fn say(&self, said: Said) {
+        // Nobody hears who speaks after the end.
+        drop(self.answer.send((self.session, said)));
+    }
+}
+
+fn words(stop: Stop) -> String {
+    match stop {
+        Stop::Abort => "aborted by itself".to_owned(),
+        Stop::Conflict(cause) => format!("was refused ({})", cause.name()),
+        Stop::Failed(failure) | Stop::Unknown(failure) => format!("failed: {}", failure.what),
+    }
+}

@@ -1,0 +1,269 @@
+//! Each anomaly in its smallest history; random histories against another checker; a hundred thousand
+//! transactions in time.
+
+use super::{Anomaly, Ending, History, Kind, Operation, Order, Transaction, check, elle};
+use std::collections::BTreeMap;
+use syncline_metering::clock;
+
+/// A history from lines as `0 ok a1.5 r2.[1 2]`: client, ending, appends and reads. Lines that overlap are
+/// joined by `|`; others follow one another.
+fn history(text: &str) -> History {
+    let (mut history, mut event) = (History::default(), 0);
+    for line in text.split(';') {
+        let first = history.transactions.len();
+        for one in line.split('|') {
+            history.transactions.push(transaction(one.trim(), event));
+            event += 1;
+        }
+        for one in &mut history.transactions[first..] {
+            if one.ending != Ending::Unknown {
+                one.completed = Some(event);
+            }
+            event += 1;
+        }
+    }
+    history
+}
+
+fn transaction(text: &str, invoked: usize) -> Transaction {
+    let mut words = text.splitn(3, ' ');
+    let process = words.next().unwrap().parse().unwrap();
+    let ending = match words.next().unwrap() {
+        "ok" => Ending::Committed,
+        "fail" => Ending::Failed,
+        _ => Ending::Unknown,
+    };
+    let operations = words.next().unwrap_or_default().split(", ").map(operation);
+    Transaction {
+        process,
+        invoked,
+        completed: None,
+        ending,
+        operations: operations.collect(),
+    }
+}
+
+fn operation(text: &str) -> Operation {
+    let (key, value) = text[1..].split_once('.').unwrap();
+    let key = key.parse().unwrap();
+    if text.starts_with('a') {
+        let value = value.parse().unwrap();
+        return Operation::Append { key, value };
+    }
+    let values = value.trim_matches(['[', ']']).split_whitespace();
+    let values = Some(values.map(|value| value.parse().unwrap()).collect());
+    Operation::Read { key, values }
+}
+
+fn kinds(text: &str) -> Vec<(Kind, Order)> {
+    let found = check(&history(text)).into_iter();
+    found.map(|one| (one.kind, one.order)).collect()
+}
+
+#[test]
+fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
+    for (text, expected) in [
+        (
+            "0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[1 2], r2.[2 1]",
+            Kind::G0,
+        ),
+        ("0 fail a1.1 ; 1 ok r1.[1]", Kind::G1a),
+        ("0 ok a1.1, a1.2 | 1 ok r1.[1] ; 2 ok r1.[1 2]", Kind::G1b),
+        ("0 ok a1.1, r2.[2] | 1 ok a2.2, r1.[1]", Kind::G1c),
+        ("0 ok a1.1 ; 1 ok a1.2, r1.[1]", Kind::Internal),
+        ("0 ok r1.[1 2] | 1 ok r1.[1 3]", Kind::IncompatibleOrder),
+        (
+            "0 ok a1.1, a2.2 | 1 ok r1.[1], r2.[] ; 2 ok r2.[2]",
+            Kind::GSingle,
+        ),
+        (
+            "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2",
+            Kind::G2Item,
+        ),
+        (
+            "0 ok a1.1 | 1 ok a2.2 | 2 ok r1.[1], r2.[] | 3 ok r1.[], r2.[2]",
+            Kind::GNonadjacent,
+        ),
+    ] {
+        assert_eq!(kinds(text), [(expected, Order::Plain)], "{text}");
+    }
+    let lost = kinds("0 ok r1.[], a1.1 | 1 ok r1.[], a1.2 ; 2 ok r1.[1 2]");
+    assert_eq!(
+        lost,
+        [
+            (Kind::LostUpdate, Order::Plain),
+            (Kind::GSingle, Order::Plain)
+        ]
+    );
+}
+
+#[test]
+fn what_only_an_order_of_time_forbids_is_told_apart() {
+    // A client does not see its own earlier append.
+    let session = kinds("0 ok a1.1 ; 0 ok r1.[] ; 1 ok r1.[1]");
+    assert_eq!(session, [(Kind::GSingle, Order::Session)]);
+    // Another client does not see what had ended.
+    let real_time = kinds("0 ok a1.1 ; 1 ok r1.[] ; 2 ok r1.[1]");
+    assert_eq!(real_time, [(Kind::GSingle, Order::RealTime)]);
+    // Under way at once, it need not.
+    assert!(kinds("0 ok a1.1 | 1 ok r1.[] ; 2 ok r1.[1]").is_empty());
+}
+
+#[test]
+fn an_unknown_ending_may_have_happened_or_not() {
+    assert!(kinds("0 info a1.1 ; 1 ok r1.[1]").is_empty());
+    assert!(kinds("0 info a1.1 ; 1 ok r1.[]").is_empty());
+    let later = kinds("0 info a1.1 ; 1 ok r1.[1] ; 2 ok r1.[]");
+    assert_eq!(later, [(Kind::GSingle, Order::RealTime)]);
+}
+
+#[test]
+fn the_smallest_cycle_is_explained_in_words() {
+    let found = check(&history(
+        "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2",
+    ));
+    let [Anomaly { example, .. }] = &found[..] else {
+        panic!("one anomaly: {found:?}");
+    };
+    assert_eq!(
+        example[0],
+        "T0 (client 0): read key 1: [], read key 2: [], appended 1 to key 1"
+    );
+    assert_eq!(
+        example[2],
+        "T0 came before T1, whose append to key 2 it did not see"
+    );
+    assert_eq!(
+        example[3],
+        "T1 came before T0, whose append to key 1 it did not see"
+    );
+}
+
+/// A store of lists with chosen faults: `skew` lets readers see some keys as they were before, `lose`
+/// makes appends start from an older list.
+fn random_history(seed: u64, transactions: usize, skew: bool) -> History {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let (mut lists, mut old): (BTreeMap<i64, Vec<i64>>, BTreeMap<i64, Vec<i64>>) =
+        Default::default();
+    let (mut history, mut event, mut value) = (History::default(), 0, 0);
+    for number in 0..transactions {
+        let first = number as i64 / 40;
+        let mut operations = Vec::new();
+        if random.u8(0..4) == 0 {
+            old.clone_from(&lists);
+        }
+        let writes = random.bool();
+        for _ in 0..random.usize(1..=4) {
+            let key = first + random.i64(0..4);
+            if writes && random.bool() {
+                value += 1;
+                lists.entry(key).or_default().push(value);
+                operations.push(Operation::Append { key, value });
+            } else {
+                let stale = skew && !writes && random.u8(0..6) == 0;
+                let from = if stale { &old } else { &lists };
+                let values = Some(from.get(&key).cloned().unwrap_or_default());
+                operations.push(Operation::Read { key, values });
+            }
+        }
+        history.transactions.push(Transaction {
+            process: number as i64 % 8,
+            invoked: event,
+            completed: Some(event + 1),
+            ending: Ending::Committed,
+            operations,
+        });
+        event += 2;
+    }
+    history
+}
+
+fn written(history: &History) -> String {
+    let mut text = Vec::new();
+    elle::write(history, &mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn a_history_is_the_same_after_it_was_written_and_read() {
+    for seed in 0..20 {
+        let mut history = random_history(seed, 50, true);
+        history.transactions[7].ending = Ending::Failed;
+        let read = elle::read(written(&history).as_bytes()).unwrap();
+        assert_eq!(read.transactions.len(), 50);
+        for (one, other) in history.transactions.iter().zip(&read.transactions) {
+            assert_eq!((one.ending, one.process), (other.ending, other.process));
+            if one.ending == Ending::Committed {
+                assert_eq!(one, other);
+            }
+        }
+    }
+    for (text, why) in [
+        ("{", "line 1"),
+        (r#"{"type":"ok","process":1,"value":[]}"#, "never asked for"),
+        (
+            r#"{"type":"invoke","process":1,"value":[["x",1,2]]}"#,
+            "no list of appends",
+        ),
+    ] {
+        let error = elle::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+/// What the other checker says of a history under a model.
+fn adya_says(history: &History, model: &str) -> bool {
+    let text = written(history);
+    let history = adya::History::from_json(&text).unwrap();
+    let options = adya::Opts {
+        models: vec![model.into()],
+        ..adya::Opts::default()
+    };
+    let report = adya::check(&history, adya::Workload::ListAppend, &options);
+    assert_ne!(report.valid, adya::Valid::Unknown, "{text}");
+    report.valid == adya::Valid::True
+}
+
+#[test]
+fn another_checker_agrees_on_random_histories() {
+    let mut invalid = 0;
+    for seed in 0..300 {
+        let history = random_history(seed, 30 + seed as usize % 60, seed % 3 != 0);
+        let found = check(&history);
+        let plain = found.iter().filter(|one| one.order == Order::Plain);
+        let plain: Vec<_> = plain.map(|one| one.kind).collect();
+        assert_eq!(
+            plain.is_empty(),
+            adya_says(&history, "serializable"),
+            "seed {seed}: {plain:?}"
+        );
+        let snapshot = plain.iter().all(|kind| *kind == Kind::G2Item);
+        assert_eq!(
+            snapshot,
+            adya_says(&history, "snapshot-isolation"),
+            "seed {seed}: {plain:?}"
+        );
+        assert_eq!(
+            found.is_empty(),
+            adya_says(&history, "strict-serializable"),
+            "seed {seed}: {found:?}"
+        );
+        invalid += usize::from(!plain.is_empty());
+        if seed % 3 == 0 {
+            assert!(found.is_empty(), "seed {seed}: {found:?}");
+        }
+    }
+    assert!(
+        invalid > 30,
+        "only {invalid} of 300 histories show anomalies"
+    );
+}
+
+#[test]
+fn a_hundred_thousand_transactions_are_checked_in_five_seconds() {
+    let history = random_history(1, 100_000, false);
+    let before = clock::thread_cpu();
+    assert!(check(&history).is_empty());
+    let spent = clock::thread_cpu() - before;
+    assert!(spent < 5 * clock::SECOND, "{spent} ns of processor time");
+}

@@ -1,0 +1,232 @@
+//! Which value of a key came after which, from what was read; and what is wrong with single reads.
+
+use super::anomaly::Kind;
+use super::history::{Ending, History, Operation, Transaction};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Something wrong with a read, by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) kind: Kind,
+    pub(super) what: String,
+}
+
+/// Who appended a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Writer {
+    pub(super) transaction: usize,
+    /// True if it is the last that its transaction appended to the key.
+    is_last: bool,
+}
+
+/// What is known of all keys.
+#[derive(Debug, Default)]
+pub(super) struct Versions {
+    pub(super) writers: HashMap<(i64, i64), Writer>,
+    /// The longest list that was read of each key.
+    pub(super) orders: BTreeMap<i64, Vec<i64>>,
+    pub(super) wrong: Vec<Wrong>,
+}
+
+impl Versions {
+    pub(super) fn of(history: &History) -> Versions {
+        let mut versions = Versions::default();
+        for (number, transaction) in history.transactions.iter().enumerate() {
+            versions.writers_of(number, transaction);
+        }
+        for transaction in committed(history) {
+            versions.longest_of(transaction);
+        }
+        versions.add_unread(history);
+        for (number, transaction) in history.transactions.iter().enumerate() {
+            if transaction.ending == Ending::Committed {
+                versions.reads_of(history, number, transaction);
+                versions.internal(number, transaction);
+            }
+        }
+        versions
+    }
+
+    fn writers_of(&mut self, number: usize, transaction: &Transaction) {
+        let mut last: HashMap<i64, i64> = HashMap::new();
+        for operation in &transaction.operations {
+            let Operation::Append { key, value } = operation else {
+                continue;
+            };
+            if let Some(before) = last.insert(*key, *value)
+                && let Some(writer) = self.writers.get_mut(&(*key, before))
+            {
+                writer.is_last = false;
+            }
+            let writer = Writer {
+                transaction: number,
+                is_last: true,
+            };
+            self.writers.insert((*key, *value), writer);
+        }
+    }
+
+    fn longest_of(&mut self, transaction: &Transaction) {
+        for (key, values) in reads(transaction) {
+            let known = self.orders.entry(key).or_default();
+            if values.len() > known.len() {
+                values.clone_into(known);
+            }
+        }
+    }
+
+    /// What nobody has read comes behind what was read. If one transaction alone has committed such values
+    /// of a key, their order is known too.
+    fn add_unread(&mut self, history: &History) {
+        let mut unread: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for transaction in committed(history) {
+            for operation in &transaction.operations {
+                if let Operation::Append { key, value } = operation {
+                    unread.entry(*key).or_default().push(*value);
+                }
+            }
+        }
+        for (key, values) in &mut unread {
+            let read: HashSet<i64> = self
+                .orders
+                .entry(*key)
+                .or_default()
+                .iter()
+                .copied()
+                .collect();
+            values.retain(|value| !read.contains(value));
+        }
+        for (key, values) in unread {
+            let writers: BTreeSet<_> = values
+                .iter()
+                .filter_map(|value| self.writers.get(&(key, *value)))
+                .map(|writer| writer.transaction)
+                .collect();
+            if writers.len() == 1 {
+                self.orders.entry(key).or_default().extend(values);
+            }
+        }
+    }
+
+    fn reads_of(&mut self, history: &History, number: usize, transaction: &Transaction) {
+        let mut wrong = Vec::new();
+        for (key, values) in reads(transaction) {
+            if !self.orders[&key].starts_with(values) {
+                wrong.push(Wrong {
+                    kind: Kind::IncompatibleOrder,
+                    what: format!(
+                        "T{number} read {values:?} of key {key}, and another read {:?}: no one order of \
+                         appends gives both",
+                        self.orders[&key]
+                    ),
+                });
+            }
+            for value in values {
+                let writer = self.writers.get(&(key, *value));
+                let failed = writer.filter(|writer| {
+                    history.transactions[writer.transaction].ending == Ending::Failed
+                });
+                if let Some(writer) = failed {
+                    let what = format!(
+                        "T{number} read {value} in key {key}, which T{} had appended and undone",
+                        writer.transaction
+                    );
+                    wrong.push(Wrong {
+                        kind: Kind::G1a,
+                        what,
+                    });
+                }
+            }
+            let newest = values
+                .last()
+                .and_then(|value| self.writers.get(&(key, *value)));
+            if let Some(writer) = newest
+                && !writer.is_last
+                && writer.transaction != number
+            {
+                let what = format!(
+                    "T{number} read key {key} as T{} had left it in its middle",
+                    writer.transaction
+                );
+                wrong.push(Wrong {
+                    kind: Kind::G1b,
+                    what,
+                });
+            }
+        }
+        self.wrong.extend(wrong);
+    }
+
+    /// Holds each read against what the transaction itself knows: its last read, and its appends since.
+    fn internal(&mut self, number: usize, transaction: &Transaction) {
+        let mut known: HashMap<i64, (Option<Vec<i64>>, Vec<i64>)> = HashMap::new();
+        for operation in &transaction.operations {
+            match operation {
+                Operation::Append { key, value } => {
+                    known.entry(*key).or_default().1.push(*value);
+                }
+                Operation::Read {
+                    key,
+                    values: Some(values),
+                } => {
+                    let (read, appended) = known.entry(*key).or_default();
+                    let fits = match read {
+                        Some(read) => {
+                            values.starts_with(read) && values[read.len()..] == **appended
+                        }
+                        None => values.ends_with(appended),
+                    };
+                    if !fits {
+                        let what = format!(
+                            "T{number} read {values:?} of key {key} behind its own read of {read:?} and \
+                             appends of {appended:?}"
+                        );
+                        self.wrong.push(Wrong {
+                            kind: Kind::Internal,
+                            what,
+                        });
+                    }
+                    *read = Some(values.clone());
+                    appended.clear();
+                }
+                Operation::Read { values: None, .. } => {}
+            }
+        }
+    }
+}
+
+/// Committed transactions.
+fn committed(history: &History) -> impl Iterator<Item = &Transaction> {
+    let all = history.transactions.iter();
+    all.filter(|transaction| transaction.ending == Ending::Committed)
+}
+
+/// What a transaction read, without the values that it had appended itself: what others had left.
+pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
+    let mut own: HashMap<i64, usize> = HashMap::new();
+    let mut seen = Vec::new();
+    for operation in &transaction.operations {
+        match operation {
+            Operation::Append { key, .. } => *own.entry(*key).or_default() += 1,
+            Operation::Read {
+                key,
+                values: Some(values),
+            } => {
+                let own = own.get(key).copied().unwrap_or(0);
+                seen.push((*key, &values[..values.len().saturating_sub(own)]));
+            }
+            Operation::Read { values: None, .. } => {}
+        }
+    }
+    seen
+}
+
+fn reads(transaction: &Transaction) -> impl Iterator<Item = (i64, &[i64])> {
+    transaction.operations.iter().filter_map(|one| match one {
+        Operation::Read {
+            key,
+            values: Some(values),
+        } => Some((*key, &**values)),
+        _ => None,
+    })
+}

@@ -1,0 +1,113 @@
+//! Isolation of the stores of every build: what each level declares is what the schedules and histories
+//! show.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+use std::sync::atomic::AtomicBool;
+use syncline_contract::Isolation;
+use syncline_targets::AnyTarget;
+use syncline_verify::isolation::{Finding, Kind, Load, Row, hermitage, levels, load, table};
+
+fn open(url: &str) -> syncline_verify::Result<AnyTarget> {
+    AnyTarget::open(url).map_err(|error| syncline_verify::Error::cannot(error.to_string()))
+}
+
+fn played(url: &str) -> Row {
+    hermitage(url, || open(url), &|_| {}).unwrap()
+}
+
+/// The schedules that showed their anomaly.
+fn seen(row: &Row) -> Vec<&str> {
+    let seen = row.cells.iter().filter(|cell| cell.seen == Some(true));
+    seen.map(|cell| &*cell.schedule).collect()
+}
+
+fn found(url: &str, transactions: usize) -> Finding {
+    let target = open(url).unwrap();
+    let loaded = load(&target, of(transactions), &AtomicBool::new(false)).unwrap();
+    Finding::of(url, loaded.claimed, &loaded.history)
+}
+
+fn of(transactions: usize) -> Load {
+    Load {
+        transactions,
+        clients: 4,
+        seed: 3,
+    }
+}
+
+#[test]
+fn a_targets_levels_are_those_that_it_lists() {
+    assert_eq!(levels("sqlite?journal=wal"), ["sqlite?journal=wal"]);
+    let engine = ["engine?isolation=serializable", "engine?isolation=snapshot"];
+    assert_eq!(levels("engine"), engine);
+    assert_eq!(
+        levels("engine?isolation=snapshot"),
+        ["engine?isolation=snapshot"]
+    );
+}
+
+#[test]
+fn the_engine_shows_its_declared_rows_of_hermitages_table() {
+    let rows: Vec<_> = levels("engine").iter().map(|url| played(url)).collect();
+    let [serializable, snapshot] = &rows[..] else {
+        panic!("two levels: {rows:?}");
+    };
+    assert_eq!(seen(serializable), [""; 0], "{}", table(&rows));
+    assert_eq!(seen(snapshot), ["G2-item", "G2"], "{}", table(&rows));
+    assert!(rows.iter().all(|row| row.forbidden.is_empty()));
+    assert!(
+        rows.iter()
+            .all(|row| row.cells.iter().all(|cell| cell.seen.is_some()))
+    );
+}
+
+#[test]
+fn sqlite_shows_nothing_in_any_schedule() {
+    let row = played("sqlite");
+    assert_eq!(seen(&row), [""; 0], "{}", table(&[row.clone()]));
+    assert_eq!(row.claimed, "serializable");
+}
+
+#[test]
+fn the_engine_is_serializable_under_load_and_its_snapshots_show_write_skew_alone() {
+    let serializable = found("engine?durability=none&isolation=serializable", 4000);
+    assert!(
+        serializable.forbidden.is_empty(),
+        "{:#?}",
+        serializable.forbidden
+    );
+    assert!(serializable.committed > 1000, "{}", serializable.committed);
+    let snapshot = found("engine?durability=none&isolation=snapshot", 4000);
+    assert!(snapshot.forbidden.is_empty(), "{:#?}", snapshot.forbidden);
+    let kinds: Vec<_> = snapshot.allowed.iter().map(|one| one.kind).collect();
+    assert!(
+        kinds
+            .iter()
+            .all(|kind| *kind == Kind::G2Item || *kind == Kind::GSingle),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn sqlite_is_serializable_under_load() {
+    let finding = found("sqlite?durability=os", 1500);
+    assert!(finding.forbidden.is_empty(), "{:#?}", finding.forbidden);
+    assert!(finding.committed > 500);
+}
+
+#[test]
+fn a_store_that_claims_more_than_it_does_is_found_out() {
+    // Snapshots judged as if they were serializable.
+    let target = open("engine?durability=none&isolation=snapshot").unwrap();
+    let loaded = load(&target, of(6000), &AtomicBool::new(false)).unwrap();
+    let finding = Finding::of("engine", Isolation::Serializable, &loaded.history);
+    assert!(finding.forbidden.iter().any(|one| one.kind == Kind::G2Item));
+    assert!(!finding.holds());
+    let text = finding.sentences().join("\n");
+    assert!(
+        text.contains("not serializable: write skew (G2-item)"),
+        "{text}"
+    );
+    assert!(text.contains("came before"), "{text}");
+}
