@@ -9,3 +9,4 @@ mod conformance;
 mod durability;
 mod refusals;
 mod support;
+mod workloads;
