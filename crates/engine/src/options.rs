@@ -32,7 +32,8 @@ pub struct Options {
     /// Bytes of log segments after which a checkpoint begins by itself, and at twice of which writers
     /// wait for it. A single client writes 4 KiB a commit, however short its record. Default 4 GiB.
     pub checkpoint_segment_bytes: u64,
-    /// Bytes by which the data file grows, a multiple of the page. Default 64 MiB.
+    /// Bytes with which the data file begins and by which it grows at most, a multiple of the page; a file
+    /// of less than 2 GiB grows by less. Default 64 MiB.
     pub extent_bytes: u64,
     /// How often [`Database::run`](crate::Database::run) tries again beside others before it runs the
     /// closure alone. Default 8.

@@ -5,11 +5,13 @@ use crate::error::{Error, Result};
 /// How a data file is used. None of it is written into the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileOptions {
-    /// By how much the file grows: 4 KiB to 1 GiB, rounded up to whole pages. Default 64 MiB: seldom,
-    /// and little beside what a busy store writes. Small ones are for tests.
+    /// With how much the file begins, and by how much it grows at most: 4 KiB to 1 GiB, rounded up to
+    /// whole pages. Default 64 MiB: seldom, and little beside what a busy store writes. A file of less
+    /// than 2 GiB grows by less (see `room`). Small ones are for tests.
     pub(crate) extent_bytes: u64,
-    /// What is kept free beside a checkpoint's own need, if the disk has it: up to 1 GiB. Default
-    /// 16 MiB: so that a checkpoint of that many changed pages still works when the disk is full.
+    /// What is kept free beside a checkpoint's own need, if the disk has it: up to 1 GiB, and no more
+    /// than a small part of the file (see `room`). Default 16 MiB: so that a checkpoint of that many
+    /// changed pages still works when the disk is full.
     pub(crate) reserve_bytes: u64,
     /// Past the page cache, where pages have 4 KiB at least and the file system offers it. Default
     /// true: a checkpoint would else push out what other programs have cached.

@@ -1,7 +1,8 @@
 //! Room for a checkpoint: the file grows by zeros, written and synced, until slots suffice.
 //!
-//! Asked for is what the checkpoint needs, and a reserve, in whole extents. If the disk has no space
-//! for that, just what is needed; and if not even that, the checkpoint stops with `Full` before it has
+//! Asked for is what the checkpoint needs, and a reserve, in steps. A step is a small part of the file, so
+//! that little of it lies idle, and an extent at most. If the disk has no space for that, just what is
+//! needed; and if not even that, the checkpoint stops with `Full` before it has
 //! written anything, and its next step tries again. What was grown in vain is given back.
 
 use crate::checkpoint::data_file::DataFile;
@@ -12,6 +13,11 @@ use syncline_disk::{Disk, File};
 
 /// How much is written with zeros between two syncs, so that commits beside it do not wait long.
 const PIECE_BYTES: u64 = 4 << 20;
+
+/// A step of growth is one part in so many of the file, but a piece at least and an extent at most; so
+/// is the reserve, up to its own limit. Two images of all pages are the file already: whole extents beside
+/// them would be a large part of a small file.
+const PARTS_IN_FILE: u64 = 32;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -99,10 +105,16 @@ impl Room {
             let missing = missing(plan, file, 0);
             return (missing > 0).then_some(has + missing);
         }
-        let missing = missing(plan, file, file.options.reserve_bytes / page);
-        let extent = file.options.extent_bytes.div_ceil(page);
-        (missing > 0).then(|| has + missing.next_multiple_of(extent))
+        let part = part_bytes(has * page);
+        let missing = missing(plan, file, file.options.reserve_bytes.min(part) / page);
+        let step = file.options.extent_bytes.min(part).div_ceil(page);
+        (missing > 0).then(|| has + missing.next_multiple_of(step))
     }
+}
+
+/// The part of a file of so many bytes by which it grows, and which it keeps free, if limits allow it.
+fn part_bytes(file_bytes: u64) -> u64 {
+    (file_bytes / PARTS_IN_FILE).max(PIECE_BYTES)
 }
 
 /// How many slots there are too few at the file's end.
@@ -114,4 +126,17 @@ fn missing<D: Disk>(plan: &Plan, file: &DataFile<D>, reserve: u64) -> u64 {
         return missing;
     }
     missing.max(in_a_row - file.slots.free_at_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::part_bytes;
+
+    #[test]
+    fn a_file_grows_by_a_small_part_of_itself() {
+        let mib = 1 << 20;
+        assert_eq!(part_bytes(64 * mib), 4 * mib);
+        assert_eq!(part_bytes(320 * mib), 10 * mib);
+        assert_eq!(part_bytes(100 << 30), 3200 * mib);
+    }
 }

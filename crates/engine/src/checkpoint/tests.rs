@@ -635,3 +635,20 @@ fn a_real_disk_keeps_checkpoints() {
         check(&file, &all);
     }
 }
+
+#[test]
+fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page_bytes, pages) = (8192, 8_000);
+    let options = FileOptions::default();
+    let path = folder.path().join("data");
+    let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
+    for time in 1..=4 {
+        let work = cut(&file, 1..=pages, time);
+        checkpoint(&mut file, work);
+    }
+    let image_bytes = pages * u64::from(page_bytes);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes >= 2 * image_bytes, "{bytes}");
+    assert!(10 * bytes <= 22 * image_bytes, "{bytes} for {image_bytes}");
+}
