@@ -177,7 +177,8 @@ pub trait Workload: Sync {
     }
 
     /// What the loaded rows are made from, in words that differ wherever a run could not start from the
-    /// rows of another: "100000 rows of 100 bytes". None if a run cannot start from what an earlier one has left.
+    /// rows of another: "100000 rows of 100 bytes". None if a run cannot start from what an earlier one
+    /// has left.
     fn loaded_as(&self) -> Option<String> {
         None
     }

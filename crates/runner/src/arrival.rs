@@ -5,8 +5,8 @@
 //! skipped. At the start of the measured span the schedule begins anew: what the warm-up left behind is
 //! nobody's.
 //!
-//! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span: what was taken
-//! and not started is given back.
+//! `offered = started + skipped + abandoned` over the arrivals that were due in the measured span: what
+//! was taken and not started is given back.
 
 use crate::plan::Arrival;
 use crate::result::Arrivals;

@@ -12,6 +12,7 @@
 //! | `ycsb_properties.rs` | what each property means here |
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
+//! | `place.rs` | whether a target's place stays |
 //! | `sysbench.rs` | the commands of `syncline sysbench` |
 //! | `sysbench_flags.rs` | what each option of sysbench means here |
 //! | `sysbench_url.rs` | the store that its driver options name |
@@ -23,6 +24,7 @@ mod pgbench;
 mod pgbench_log;
 mod pgbench_report;
 mod pgbench_watch;
+mod place;
 mod sysbench;
 mod sysbench_flags;
 mod sysbench_report;
@@ -36,11 +38,3 @@ mod ycsb_properties;
 pub(crate) use pgbench::pgbench;
 pub(crate) use sysbench::sysbench;
 pub(crate) use ycsb::ycsb;
-
-/// True if the URL names a place, so that what is there can stay.
-fn has_path(url: &str) -> bool {
-    let place = url.split('?').next().unwrap_or_default();
-    place
-        .split_once(':')
-        .is_some_and(|(_, path)| !path.is_empty())
-}

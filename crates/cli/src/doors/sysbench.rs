@@ -5,7 +5,7 @@
 //! changes which rows there are would leave others than its `prepare` made: it starts from rows of its
 //! own, which are removed afterwards, and so does a run on a target without a place.
 
-use super::has_path;
+use super::place::has_path;
 use super::sysbench_flags::{Command, Flags};
 use super::sysbench_report as report;
 use super::sysbench_watch::Watch;

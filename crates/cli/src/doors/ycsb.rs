@@ -5,7 +5,7 @@
 //! inserts would leave other rows than were loaded, so it starts from rows of its own, which are removed
 //! afterwards; so does a run on a target without a path.
 
-use super::has_path;
+use super::place::has_path;
 use super::ycsb_flags::Flags;
 use super::ycsb_lines::{self, KEPT};
 use super::ycsb_properties::Meant;
