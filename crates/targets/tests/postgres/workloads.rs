@@ -122,8 +122,10 @@ fn a_server_killed_in_mid_run_leaves_a_result_that_says_so() {
     assert!(
         matches!(&result.stopped_by, StopReason::Failure { kind: FailureKind::Connection, what, .. } if
             what.contains("cannot be reached")),
-        "{:?}",
-        result.stopped_by
+        "{:?}, {:?}, {:?}",
+        result.stopped_by,
+        result.outcomes,
+        result.warnings
     );
     let said = |of: fn(&Warning) -> bool| result.warnings.iter().any(of);
     assert!(said(|warning| matches!(

@@ -25,6 +25,9 @@
 //! arrive at the rate of the plan. Both judge 90 % of the responses by 2 s. Both say how their rate
 //! stands to what their scale allows, one transaction a second for each branch.
 //!
+//! Over a network each statement of pgbench's three profiles waits for the answer to the one before, as
+//! pgbench sends them; those of the others share round trips.
+//!
 //! Deviations: the space for 30 or 90 days of history is not reserved. Derby declares a teller's balance
 //! too narrow and takes a delta of five digits. The time in a history row is a count, so that equal seeds
 //! give equal rows. `ex_tpcb` reads each record and writes it back, and keeps a loaded history.
