@@ -10,8 +10,8 @@ use crate::server::{MARK, SchemaName};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, Rows, TargetResult, Value};
 
-/// The marking table.
-const TABLE: &str = "syncline_mark";
+/// The marking table; `syncline_mark` is the runner's own, which says that every row is loaded.
+const TABLE: &str = "syncline_made";
 
 /// A name for a run's database, and whether it was made or adopted.
 #[derive(Debug)]

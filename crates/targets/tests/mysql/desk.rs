@@ -100,15 +100,11 @@ impl Desk {
         read.expect("a balance")
     }
 
-    /// The name of its database.
-    pub(crate) fn database(&self, server: &Server) -> String {
-        let session = self.session();
-        let name = server.says(
-            "SELECT DB FROM information_schema.PROCESSLIST WHERE DB LIKE 'syncline%' \
-             ORDER BY ID DESC LIMIT 1",
-        );
-        drop(session);
-        name.trim().to_owned()
+    /// The name of its database, by the statement that would drop it.
+    pub(crate) fn database(&self) -> String {
+        let intent = self.target.intent(&self.plan, 1).expect("an intent");
+        let name = intent.removes[0].split('`').nth(1);
+        name.expect("a quoted name").to_owned()
     }
 }
 

@@ -18,7 +18,7 @@ fn kill_sessions(server: &Server, database: &str) {
 fn a_connection_that_is_lost_fails_its_transaction_and_a_new_one_goes_on() {
     let server = Server::shared();
     let desk = Desk::on(server, "").filled();
-    let database = desk.database(server);
+    let database = desk.database();
     let mut session = desk.session();
     desk.run(async {
         session.begin(Shape::Several);
@@ -45,7 +45,7 @@ fn a_connection_that_is_lost_fails_its_transaction_and_a_new_one_goes_on() {
 fn a_commit_whose_answer_never_comes_is_unknown_and_reads_are_not() {
     let server = Server::shared();
     let desk = Desk::on(server, "").filled();
-    let database = desk.database(server);
+    let database = desk.database();
     let mut session = desk.session();
     desk.run(async {
         session.begin(Shape::Single);
