@@ -43,6 +43,7 @@ const UNSAFE: &[&str] = &[
     "crates/engine/src/buffer/translation.rs",
     "crates/meters/src/perf_event.rs",
     "crates/runner/src/executor/pinned.rs",
+    "crates/targets/src/jdbc/jvm/call.rs",
     "crates/targets/src/lmdb.rs",
     "crates/targets/src/sqlite/raw.rs",
     "crates/targets/tests/postgres/allocations.rs",

@@ -196,4 +196,8 @@ targets! {
     Fjall: crate::fjall::FjallTarget,
     #[cfg(feature = "rocksdb")]
     Rocksdb: crate::rocksdb::RocksdbTarget,
+    Redis: crate::redis::RedisTarget,
+    Etcd: crate::etcd::EtcdTarget,
+    #[cfg(feature = "jdbc")]
+    Jdbc: crate::jdbc::Jdbc,
 }

@@ -9,11 +9,13 @@ mod any;
     feature = "lmdb",
     feature = "redb",
     feature = "fjall",
-    feature = "rocksdb"
+    feature = "rocksdb",
+    feature = "jdbc"
 ))]
 mod directory;
 pub mod engine;
 mod error;
+pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
 #[cfg(any(
@@ -23,15 +25,19 @@ pub mod fjall;
     feature = "rocksdb"
 ))]
 mod home;
+#[cfg(feature = "jdbc")]
+pub mod jdbc;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
 pub mod mysql;
 pub mod null;
+mod open_files;
 mod path;
 pub mod postgres;
 pub mod private;
 #[cfg(feature = "redb")]
 pub mod redb;
+pub mod redis;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
 pub mod server;

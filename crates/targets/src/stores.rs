@@ -5,8 +5,11 @@
 use crate::any::AnyTarget;
 use crate::engine;
 use crate::error::Error;
+use crate::etcd;
 #[cfg(feature = "fjall")]
 use crate::fjall;
+#[cfg(feature = "jdbc")]
+use crate::jdbc;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::mysql;
@@ -14,6 +17,7 @@ use crate::null::Null;
 use crate::postgres;
 #[cfg(feature = "redb")]
 use crate::redb;
+use crate::redis;
 #[cfg(feature = "rocksdb")]
 use crate::rocksdb;
 use crate::server::expanded;
@@ -77,6 +81,19 @@ const STORES: &[Store] = &[
     Store {
         listing: rocksdb::LISTING,
         open: rocksdb::open,
+    },
+    Store {
+        listing: etcd::LISTING,
+        open: etcd::open,
+    },
+    Store {
+        listing: redis::LISTING,
+        open: redis::open,
+    },
+    #[cfg(feature = "jdbc")]
+    Store {
+        listing: jdbc::LISTING,
+        open: jdbc::open,
     },
 ];
 

@@ -1,5 +1,6 @@
 //! A store's I/O errors as stops and failures; the table stands at [`KeyValue`](super::KeyValue).
 
+use super::store::Changed;
 use crate::outcome::{Cause, Failure, FailureKind, Stop};
 use std::io::{self, ErrorKind};
 
@@ -32,6 +33,9 @@ pub(super) fn statement(what: impl Into<String>) -> Failure {
 }
 
 fn conflict(error: &io::Error) -> Option<Stop> {
+    if matches!(error.get_ref(), Some(inner) if inner.is::<Changed>()) {
+        return Some(Stop::Conflict(Cause::Serialization));
+    }
     match error.kind() {
         ErrorKind::ResourceBusy => Some(Stop::Conflict(Cause::Locked)),
         ErrorKind::Deadlock => Some(Stop::Conflict(Cause::Deadlock)),
@@ -60,6 +64,7 @@ fn kind(error: &io::Error) -> FailureKind {
 #[cfg(test)]
 mod tests {
     use super::{of_commit, of_read};
+    use crate::key_value::Changed;
     use crate::outcome::{Cause, FailureKind, Stop};
     use std::io::{Error, ErrorKind};
 
@@ -85,6 +90,10 @@ mod tests {
         assert!(matches!(
             commit(ErrorKind::Deadlock),
             Stop::Conflict(Cause::Deadlock)
+        ));
+        assert!(matches!(
+            of_commit(&Error::other(Changed), "s"),
+            Stop::Conflict(Cause::Serialization)
         ));
     }
 

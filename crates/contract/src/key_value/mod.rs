@@ -8,7 +8,7 @@
 //! ```text
 //! Session: tables, rows, transactions      session.rs, operations.rs, figure.rs
 //!   | own writes over the store's          pending.rs, walk.rs
-//!   | row locks until commit               locks.rs
+//!   | row locks until commit               locks.rs; none where the store itself watches rows
 //!   | rows as keys and values              layout.rs, key.rs, row.rs
 //! KeyValue: commit a batch, get, scan      store.rs, failure.rs
 //! ```
@@ -33,5 +33,5 @@ mod tests;
 mod walk;
 
 pub use session::KeyValueSession;
-pub use store::{About, Change, KeyValue, Pair};
+pub use store::{About, Change, Changed, KeyValue, Pair};
 pub use target::KeyValueTarget;

@@ -92,11 +92,16 @@ impl<K: KeyValue> Work<K> {
         committed.map_err(|error| of_commit(&error, &self.shared.name))
     }
 
-    /// Writes whole rows. That no key stands in the batch twice is looked at; that the store holds
+    /// Writes whole rows, in one commit or in as many as the store needs. That no key stands in the batch twice is looked at; that the store holds
     /// none of them yet is not, since a load fills what was just made.
     pub(super) fn load(&mut self, table: usize, batch: &Rows) -> Result<(), Stop> {
-        let layout = &self.layouts[table];
+        let changes_max = self.shared.store.changes_max();
         for whole in batch.iter() {
+            if self.pending.changes().len() == changes_max {
+                self.commit()?;
+                self.pending.clear();
+            }
+            let layout = &self.layouts[table];
             let number = match layout.counted {
                 Some(column) => Some(loaded_number(whole.value(column.0))?),
                 None => None,
@@ -125,6 +130,7 @@ impl<K: KeyValue> Work<K> {
 
     /// Forgets everything and lets go of every row.
     pub(super) fn clear(&mut self) {
+        self.shared.store.unwatch();
         self.pending.clear();
         self.replies.clear();
         self.held.release();
@@ -139,11 +145,12 @@ impl<K: KeyValue> Work<K> {
     ) -> Result<(), Stop> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
-        if lock == Lock::Update {
-            self.held.lock(&self.key).map_err(Stop::Conflict)?;
-        }
+        let row = match lock {
+            Lock::Update => kept(&mut self.held, &self.pending, &self.shared, &self.key)?,
+            Lock::None => current(&self.pending, &self.shared, &self.key)?,
+        };
         let reply = self.replies.push(columns.len());
-        if let Some(row) = current(&self.pending, &self.shared, &self.key)? {
+        if let Some(row) = row {
             found(&mut self.places, layout, &self.shared, &row)?;
             answer(&self.places, layout, columns, &row, reply);
         }
@@ -160,8 +167,7 @@ impl<K: KeyValue> Work<K> {
         } else {
             let key = layout.key.iter().map(|id| values[id.0]);
             layout.key_of(key, &mut self.key)?;
-            self.held.lock(&self.key).map_err(Stop::Conflict)?;
-            if current(&self.pending, &self.shared, &self.key)?.is_some() {
+            if kept(&mut self.held, &self.pending, &self.shared, &self.key)?.is_some() {
                 return Err(refused(layout, "holds a row of that key already"));
             }
         }
@@ -175,7 +181,7 @@ impl<K: KeyValue> Work<K> {
         let layout = &self.layouts[table];
         let key = layout.key.iter().map(|id| values[id.0]);
         layout.key_of(key, &mut self.key)?;
-        self.held.lock(&self.key).map_err(Stop::Conflict)?;
+        lock(&mut self.held, &self.shared, &self.key)?;
         let mut row = self.pending.buffer();
         layout.row_of(0, values, &mut row)?;
         self.pending.put(&self.key, Some(row));
@@ -191,9 +197,8 @@ impl<K: KeyValue> Work<K> {
         let layout = &self.layouts[table];
         let (key, given) = values.split_at(layout.key.len());
         layout.key_of(key.iter().copied(), &mut self.key)?;
-        self.held.lock(&self.key).map_err(Stop::Conflict)?;
         let mut changed = self.pending.buffer();
-        let Some(row) = current(&self.pending, &self.shared, &self.key)? else {
+        let Some(row) = kept(&mut self.held, &self.pending, &self.shared, &self.key)? else {
             return Err(refused(layout, "has no row of that key"));
         };
         found(&mut self.places, layout, &self.shared, &row)?;
@@ -206,8 +211,7 @@ impl<K: KeyValue> Work<K> {
     fn delete(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
-        self.held.lock(&self.key).map_err(Stop::Conflict)?;
-        if current(&self.pending, &self.shared, &self.key)?.is_none() {
+        if kept(&mut self.held, &self.pending, &self.shared, &self.key)?.is_none() {
             return Err(refused(layout, "has no row of that key"));
         }
         self.pending.put(&self.key, None);
@@ -217,7 +221,7 @@ impl<K: KeyValue> Work<K> {
     fn remove(&mut self, table: usize, values: &[Value<'_>]) -> Result<(), Stop> {
         let layout = &self.layouts[table];
         layout.key_of(values.iter().copied(), &mut self.key)?;
-        self.held.lock(&self.key).map_err(Stop::Conflict)?;
+        lock(&mut self.held, &self.shared, &self.key)?;
         self.pending.put(&self.key, None);
         Ok(())
     }
@@ -265,8 +269,7 @@ impl<K: KeyValue> Work<K> {
         })?;
         let reply = self.replies.push(columns.len());
         for key in keys {
-            self.held.lock(&key).map_err(Stop::Conflict)?;
-            if let Some(row) = current(&self.pending, shared, &key)? {
+            if let Some(row) = kept(&mut self.held, &self.pending, shared, &key)? {
                 found(&mut self.places, layout, shared, &row)?;
                 answer(&self.places, layout, columns, &row, reply);
             }
@@ -301,6 +304,31 @@ impl<K: KeyValue> Work<K> {
         figure.answer(places, self.replies.push(1));
         Ok(())
     }
+}
+
+/// Locks a row against other writers until the transaction's end, unless the store watches rows.
+fn lock<K: KeyValue>(held: &mut Held, shared: &Shared<K>, key: &[u8]) -> Result<(), Stop> {
+    if shared.store.watches() {
+        return Ok(());
+    }
+    held.lock(key).map_err(Stop::Conflict)
+}
+
+/// The row of a key as the transaction sees it, kept as it is until the transaction's end: others wait,
+/// or the commit fails if they did not.
+fn kept<'p, K: KeyValue>(
+    held: &mut Held,
+    pending: &'p Pending,
+    shared: &Shared<K>,
+    key: &[u8],
+) -> Result<Option<Cow<'p, [u8]>>, Stop> {
+    lock(held, shared, key)?;
+    if !shared.store.watches() || pending.find(key).is_some() {
+        return current(pending, shared, key);
+    }
+    let watched = shared.store.watch(key);
+    let watched = watched.map_err(|error| of_read(&error, &shared.name))?;
+    Ok(watched.map(Cow::Owned))
 }
 
 /// The row of a key as the transaction sees it.

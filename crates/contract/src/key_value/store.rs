@@ -1,6 +1,9 @@
 //! What a key-value store must be able to do, and may.
 
 use crate::capabilities::Durability;
+use crate::counter::Counter;
+use crate::intent::Intent;
+use crate::observed::Observed;
 use crate::operation::Order;
 use crate::target::{LogPlace, Setting, StoreProcess};
 use std::io;
@@ -30,6 +33,12 @@ pub struct Change {
     pub value: Option<Vec<u8>>,
 }
 
+/// Why a commit failed: what it had watched was changed by another. Inside an [`io::Error`], by
+/// [`io::Error::other`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("what the transaction rests on was changed by another")]
+pub struct Changed;
+
 /// A key and its value.
 pub type Pair = (Vec<u8>, Vec<u8>);
 
@@ -44,6 +53,7 @@ pub type Pair = (Vec<u8>, Vec<u8>);
 /// | `Connection..`, `NotConnected`, `BrokenPipe`, `TimedOut`, `..Unreachable` | the connection is lost | outcome unknown |
 /// | `InvalidInput` | too large, too long: refused before anything was done | nothing remains |
 /// | `ResourceBusy`, `Deadlock` | another was in the way: may be tried again | nothing remains |
+/// | [`Changed`] inside | what was watched has changed: may be tried again | nothing remains |
 /// | any other | the store cannot read or write | outcome unknown |
 pub trait KeyValue: Send + Sync {
     /// What it says of itself.
@@ -77,6 +87,71 @@ pub trait KeyValue: Send + Sync {
         _limit: usize,
     ) -> io::Result<Vec<Pair>> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// A handle of its own for one client: a connection, and what that watches. None: all share this
+    /// one.
+    fn client(&self) -> io::Result<Option<Self>>
+    where
+        Self: Sized,
+    {
+        Ok(None)
+    }
+
+    /// True if the store itself finds that a row was changed by another: then [`KeyValue::watch`] takes
+    /// the place of the adapter's locks, and clients of other processes are kept apart too.
+    fn watches(&self) -> bool {
+        false
+    }
+
+    /// As [`KeyValue::get`]; from now on until its end, a commit of this client fails with [`Changed`] if
+    /// another has changed the key.
+    fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        self.get(key)
+    }
+
+    /// Forgets what is watched: the transaction has ended. One that committed has forgotten already.
+    fn unwatch(&self) {}
+
+    /// The most changes of one commit; a load is split by it, a transaction of more fails.
+    fn changes_max(&self) -> usize {
+        usize::MAX
+    }
+
+    /// As [`Target::meet`](crate::Target::meet).
+    fn meet(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// The most clients it takes, once it was met; none if it sets no limit.
+    fn clients_max(&self) -> Option<usize> {
+        None
+    }
+
+    /// As [`Target::counters`](crate::Target::counters).
+    fn counters(&self) -> io::Result<Vec<Counter>> {
+        Ok(Vec::new())
+    }
+
+    /// Sends an empty request and waits for its answer; false for a store in this process.
+    fn ping(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    /// As [`Target::observe`](crate::Target::observe); none of a store that cannot be observed.
+    fn observe(&self) -> io::Result<Option<Observed>> {
+        Ok(None)
+    }
+
+    /// As [`Target::clean`](crate::Target::clean); none of a store in which nothing of ours stays.
+    fn clean(&self) -> io::Result<Option<Vec<String>>> {
+        Ok(None)
+    }
+
+    /// What makes the store, what it calls for a commit, what it sets and what removes it, for
+    /// [`Target::intent`](crate::Target::intent).
+    fn intent(&self, _clients: usize) -> Intent {
+        Intent::default()
     }
 
     /// Settings in force that bear on speed or safety, as read back from the store.

@@ -9,6 +9,9 @@ use super::row::Places;
 use super::session::KeyValueSession;
 use super::store::{About, KeyValue};
 use crate::capabilities::{Capabilities, Isolation};
+use crate::counter::Counter;
+use crate::intent::Intent;
+use crate::observed::Observed;
 use crate::operation::Action;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
@@ -17,12 +20,17 @@ use crate::target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetRes
 use std::path;
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use syncline_metering::{Nanos, clock};
+
+/// How often an empty request is timed.
+const PINGS: usize = 200;
 
 /// A [`KeyValue`] store under the laboratory.
 ///
 /// Clients block, hence each has a thread. Reads see the latest commit; a write, and a read for
 /// update, locks its row until the transaction's end, so no update is lost: that is isolation "read
-/// committed", whatever the store does beyond.
+/// committed", whatever the store does beyond. A store that watches rows lets a commit fail instead of
+/// letting others wait.
 #[derive(Debug)]
 pub struct KeyValueTarget<K> {
     shared: Arc<Shared<K>>,
@@ -77,9 +85,15 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         self.shared.name.clone()
     }
 
+    async fn meet(&self) -> TargetResult<()> {
+        let met = self.shared.store.meet();
+        met.map_err(|error| self.failure(&error, "be met"))
+    }
+
     fn capabilities(&self) -> Capabilities {
         let scans = self.shared.store.scans();
         Capabilities {
+            clients_max: self.shared.store.clients_max(),
             scans,
             aggregates: scans,
             keys_by_server: true,
@@ -100,6 +114,48 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         self.shared.store.synced_writes()
     }
 
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        let counters = self.shared.store.counters();
+        counters.map_err(|error| self.failure(&error, "say its counters"))
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        let mut least = None;
+        for _ in 0..PINGS {
+            let started = clock::now();
+            let pinged = self.shared.store.ping();
+            let pinged = pinged.map_err(|error| self.failure(&error, "answer an empty request"))?;
+            if !pinged {
+                return Ok(None);
+            }
+            let took = clock::now() - started;
+            least = Some(least.map_or(took, |least: Nanos| least.min(took)));
+        }
+        Ok(least)
+    }
+
+    fn intent(&self, plan: &Plan, clients: usize) -> TargetResult<Intent> {
+        refuse_plan(plan)?;
+        Ok(self.shared.store.intent(clients))
+    }
+
+    async fn observe(&self) -> TargetResult<Observed> {
+        let seen = self.shared.store.observe();
+        let seen = seen.map_err(|error| self.failure(&error, "be observed"))?;
+        seen.ok_or_else(|| refusal(format!("{} cannot be observed", self.shared.name)))
+    }
+
+    async fn clean(&self) -> TargetResult<Vec<String>> {
+        let cleaned = self.shared.store.clean();
+        let cleaned = cleaned.map_err(|error| self.failure(&error, "be cleaned"))?;
+        cleaned.ok_or_else(|| {
+            let name = &self.shared.name;
+            refusal(format!(
+                "{name} is no server, so nothing of ours stays in it: remove the files that the run named"
+            ))
+        })
+    }
+
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         let mut numbers = self.numbers();
         let created = self.shared.store.create();
@@ -118,10 +174,22 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
             ..
         } = self.shared.store.about();
         let mut settings = self.shared.store.settings();
+        let (value, said_by) = if self.shared.store.watches() {
+            (
+                "a commit fails if another has changed a row that it writes or has read for update; \
+                 committed rows read",
+                "the store, which watches the rows for its client",
+            )
+        } else {
+            (
+                "rows locked by their writers until commit, committed rows read",
+                "the laboratory's key-value adapter, which keeps the locks",
+            )
+        };
         settings.push(Setting {
             name: "isolation".to_owned(),
-            value: "rows locked by their writers until commit, committed rows read".to_owned(),
-            said_by: "the laboratory's key-value adapter, which keeps the locks".to_owned(),
+            value: value.to_owned(),
+            said_by: said_by.to_owned(),
         });
         Ok(Evidence {
             product: name,
@@ -142,10 +210,19 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         let numbers = self.numbers().clone();
         let numbers = numbers.filter(|numbers| numbers.len() == plan.tables().len());
         let unmade = || refusal("a session was asked for before its tables were made");
+        let client = self.shared.store.client();
+        let client = client.map_err(|error| self.failure(&error, "take another client"))?;
+        let shared = client.map_or_else(
+            || Arc::clone(&self.shared),
+            |store| {
+                let (name, locks) = (self.shared.name.clone(), Arc::clone(&self.shared.locks));
+                Arc::new(Shared { store, name, locks })
+            },
+        );
         Ok(KeyValueSession {
             plan: plan.clone(),
             work: Work {
-                shared: Arc::clone(&self.shared),
+                shared,
                 layouts: Layout::of(plan),
                 numbers: numbers.ok_or_else(unmade)?,
                 held: Held::new(&self.shared.locks),

@@ -36,9 +36,9 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let mut serves: Vec<OsString> = vec![java.into_os_string(), "-cp".into(), path];
     match wanted.durability {
         Durability::Data => {}
-        Durability::Os => serves.push("-Dderby.system.durability=test".into()),
-        Durability::None | Durability::Full => {
-            return Err(wanted.refused("Derby syncs the data of its log, or with os nothing"));
+        Durability::None => serves.push("-Dderby.system.durability=test".into()),
+        Durability::Os | Durability::Full => {
+            return Err(wanted.refused("Derby syncs the data of its log, or with none nothing"));
         }
     }
     if let Some(bytes) = wanted.cache_bytes {

@@ -1,0 +1,120 @@
+//! What etcd says of itself: version, process, place; and whether it syncs, which it shows by its own
+//! count of syncs.
+
+use super::gateway::Gateway;
+use super::metrics::{Metrics, SYNCS};
+use super::settings::Settings;
+use crate::open_files::open_files;
+use crate::server::{LogWord, listener, log_place};
+use serde_json::json;
+use std::io::{self, ErrorKind};
+use std::thread;
+use std::time::Duration;
+use syncline_contract::{Durability, LogPlace, Setting, StoreProcess};
+
+/// A server that was met.
+#[derive(Clone, Debug)]
+pub(super) struct Met {
+    pub(super) version: String,
+    pub(super) log_place: LogPlace,
+    pub(super) process: StoreProcess,
+    pub(super) settings: Vec<Setting>,
+}
+
+/// How long is looked whether others work there.
+const LOOKS_FOR: Duration = Duration::from_millis(300);
+/// What counts the requests of whomever.
+const REQUESTS: &str = "grpc_server_started_total";
+
+/// Asks a server for all of it.
+pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
+    let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
+    let version = status["version"].as_str().unwrap_or("not said").to_owned();
+    let process = if settings.address.names_this_machine() {
+        listener(settings.port).map_or(StoreProcess::Unknown, StoreProcess::Other)
+    } else {
+        StoreProcess::Unknown
+    };
+    let said = ["dbSize", "raftTerm"].map(|name| Setting {
+        name: name.to_owned(),
+        value: status[name].as_str().unwrap_or("0").to_owned(),
+        said_by: "maintenance/status".to_owned(),
+    });
+    Ok(Met {
+        version,
+        log_place: place(process),
+        process,
+        settings: said.to_vec(),
+    })
+}
+
+/// Refuses a server on which others work: one that is asked for more than we ask it.
+pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Result<()> {
+    if settings.live {
+        return Ok(());
+    }
+    let before = Metrics::ask(gateway)?.sum(REQUESTS);
+    thread::sleep(LOOKS_FOR);
+    let others = Metrics::ask(gateway)?.sum(REQUESTS) - before;
+    if others < 1.0 {
+        return Ok(());
+    }
+    let what = format!(
+        "others sent it {others} requests within {LOOKS_FOR:?}: a run would disturb them, and they it; \
+         say live=yes in the URL to run all the same"
+    );
+    Err(io::Error::new(ErrorKind::InvalidInput, what))
+}
+
+/// What a commit promises, by whether etcd counts a sync of its log for each of a few that were made.
+pub(super) fn durability(
+    gateway: &Gateway,
+    mut commits: impl FnMut() -> io::Result<()>,
+) -> io::Result<(Durability, String)> {
+    const TRIED: u32 = 3;
+    let before = Metrics::ask(gateway)?.get(SYNCS);
+    for _ in 0..TRIED {
+        commits()?;
+    }
+    let after = Metrics::ask(gateway)?.get(SYNCS);
+    let (Some(before), Some(after)) = (before, after) else {
+        let what = format!("not known: it has no metric {SYNCS}; nothing is claimed");
+        return Ok((Durability::None, what));
+    };
+    let syncs = after - before;
+    let counted = format!("{TRIED} commits one after another, {syncs} syncs by {SYNCS}");
+    Ok(if syncs >= f64::from(TRIED) {
+        let what = format!("its log is synced before a commit is answered: {counted}");
+        (Durability::Data, what)
+    } else {
+        let what = format!("its log is written and not synced (--unsafe-no-fsync): {counted}");
+        (Durability::Os, what)
+    })
+}
+
+/// Where its log is: the folder of the files that its process holds open as such.
+fn place(process: StoreProcess) -> LogPlace {
+    let StoreProcess::Other(id) = process else {
+        let what = "the server is not known to run on this machine; --line RECORD names a probe made \
+                    there";
+        return LogPlace::Nowhere(what.to_owned());
+    };
+    let log = open_files(id)
+        .into_iter()
+        .find(|(_, path)| path.extension().is_some_and(|end| end == "wal"))
+        .and_then(|(_, path)| Some(path.parent()?.to_owned()));
+    match log {
+        Some(log) => log_place(
+            process,
+            "etcd",
+            &LogWord {
+                directory: log.display().to_string(),
+                said_by: "the files that its process holds",
+            },
+        ),
+        None => {
+            let what = format!("the files of process {id}, which is etcd's, are not ours to see");
+            LogPlace::Nowhere(what)
+        }
+    }
+}

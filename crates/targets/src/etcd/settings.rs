@@ -1,0 +1,131 @@
+//! The options of an `etcd:` URL.
+
+use crate::error::Error;
+use crate::server::{Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, connect_timeout};
+use crate::url::{Listing, Url};
+use std::time::Duration;
+use syncline_contract::{Durability, OptionListing};
+
+/// Everything that a URL chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) address: Address,
+    /// The gateway: `http://host:port`.
+    pub(super) gateway: String,
+    pub(super) port: u16,
+    /// What a commit must promise; none for whatever the server does.
+    pub(super) durability: Option<Durability>,
+    /// True if others may work on the server meanwhile.
+    pub(super) live: bool,
+    pub(super) connects_within: Duration,
+}
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "etcd",
+    what: "etcd, through its HTTP/JSON gateway",
+    form: "etcd://[user:password@]host[:port][?options]",
+    options: &[
+        OptionListing {
+            name: "durability",
+            takes: "os or data",
+            default: "as the server stands",
+            meaning: "os only of a server started with --unsafe-no-fsync",
+        },
+        OptionListing {
+            name: "live",
+            takes: "yes or no",
+            default: "no",
+            meaning: "runs though others work on the server",
+        },
+        OptionListing {
+            name: "password",
+            takes: "a password, or ${NAME} of the environment",
+            default: "ETCD_PASSWORD, or none",
+            meaning: "the password, which is never shown",
+        },
+        PASSWORD_FILE,
+        CONNECT_TIMEOUT,
+    ],
+};
+
+const FORM: AddressForm = AddressForm {
+    form: LISTING.form,
+    port: 2379,
+    password_variable: "ETCD_PASSWORD",
+    socket_file: |_| String::new(),
+};
+
+impl Settings {
+    pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
+        let given = url.given(LISTING)?;
+        let address = Address::of(url, &FORM)?;
+        let malformed = |why| Error::Malformed {
+            url: url.text.clone(),
+            why,
+            form: LISTING.form,
+        };
+        if address.database.is_some() {
+            return Err(malformed("etcd has no databases"));
+        }
+        let (gateway, port) = match &address.host {
+            Host::Tcp(host, port) if host.contains(':') => {
+                (format!("http://[{host}]:{port}"), *port)
+            }
+            Host::Tcp(host, port) => (format!("http://{host}:{port}"), *port),
+            Host::Socket(_) => {
+                return Err(malformed("its gateway is reached by host and port"));
+            }
+        };
+        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        if let Some(word @ (Durability::None | Durability::Full)) = durability {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: format!(
+                    "durability={}: etcd writes its log before it answers and syncs it by fdatasync; the \
+                     words are os and data",
+                    word.word()
+                ),
+            });
+        }
+        let word = |yes: bool| if yes { "yes" } else { "no" };
+        let live = given.word("live", &[true, false], word)?;
+        Ok(Settings {
+            address,
+            gateway,
+            port,
+            durability,
+            live: live.unwrap_or(false),
+            connects_within: connect_timeout(&given)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use crate::url::Url;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(&Url::parse(url).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_comes_apart() {
+        let settings = parse("etcd://root:secret@host?live=yes").unwrap();
+        assert_eq!(settings.gateway, "http://host:2379");
+        assert!(settings.live && !settings.address.to_string().contains("secret"));
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        for (url, words) in [
+            ("etcd://h?durability=none", "the words are os and data"),
+            ("etcd://h?durability=full", "the words are os and data"),
+            ("etcd://h/rows", "no databases"),
+        ] {
+            let said = parse(url).unwrap_err();
+            assert!(said.contains(words), "{url}: {said}");
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! Rows as keys of etcd, and transactions by comparing revisions.
+
+use super::evidence::{self, Met};
+use super::gateway::{Gateway, coded, decoded, number};
+use super::metrics::{self, Metrics};
+use super::settings::{LISTING, Settings};
+use crate::any::AnyTarget;
+use crate::error::Error;
+use crate::server::{MARK, SchemaName};
+use crate::url::Url;
+use serde_json::{Value, json};
+use std::io::{self, ErrorKind};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use syncline_contract::key_value::{About, Change, Changed, KeyValue, KeyValueTarget, Pair};
+use syncline_contract::{
+    Counter, Durability, Intent, LogPlace, Observed, Order, Setting, StoreProcess,
+};
+
+/// etcd under the laboratory.
+pub type EtcdTarget = KeyValueTarget<Etcd>;
+
+/// What etcd takes in one transaction, unless it was started with another `--max-txn-ops`.
+const OPERATIONS_MAX: usize = 128;
+
+/// etcd as a store of keys and values: a client's own handle, or the one that all clients come from.
+#[derive(Debug)]
+pub struct Etcd {
+    shared: Arc<Shared>,
+    gateway: OnceLock<Gateway>,
+    /// What the transaction rests on: keys as etcd has them, and the revisions that they had.
+    watched: Mutex<Vec<(Vec<u8>, i64)>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    prefix: SchemaName,
+    met: Mutex<Option<Met>>,
+    /// What a commit promises, since the store was made.
+    said: Mutex<Option<(Durability, String)>>,
+}
+
+/// Opens what an `etcd:` URL names; touches nothing yet.
+pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let shared = Shared {
+        settings: Settings::parse(url)?,
+        prefix: SchemaName::fresh(),
+        met: Mutex::new(None),
+        said: Mutex::new(None),
+    };
+    let store = Etcd::of(Arc::new(shared));
+    Ok(AnyTarget::Etcd(KeyValueTarget::new(store)))
+}
+
+impl Etcd {
+    fn of(shared: Arc<Shared>) -> Etcd {
+        Etcd {
+            shared,
+            gateway: OnceLock::new(),
+            watched: Mutex::default(),
+        }
+    }
+
+    fn gateway(&self) -> io::Result<&Gateway> {
+        if let Some(gateway) = self.gateway.get() {
+            return Ok(gateway);
+        }
+        let gateway = Gateway::new(&self.shared.settings)?;
+        Ok(self.gateway.get_or_init(|| gateway))
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<Met>> {
+        held(&self.shared.met)
+    }
+
+    /// What the server is, asked once.
+    fn meeting(&self) -> io::Result<Met> {
+        if let Some(met) = &*self.met() {
+            return Ok(met.clone());
+        }
+        let met = evidence::ask(self.gateway()?, &self.shared.settings)?;
+        *self.met() = Some(met.clone());
+        Ok(met)
+    }
+
+    fn named(&self, what: &[u8]) -> Vec<u8> {
+        [self.shared.prefix.as_str().as_bytes(), b"/", what].concat()
+    }
+
+    fn row(&self, key: &[u8]) -> Vec<u8> {
+        self.named(&[b"row/", key].concat())
+    }
+
+    /// The row of a key, and the revision of its last change; 0 of a key that is not there.
+    fn look(&self, row: &[u8]) -> io::Result<(Option<Vec<u8>>, i64)> {
+        let answer = self
+            .gateway()?
+            .ask("/v3/kv/range", &json!({ "key": coded(row) }))?;
+        match &answer["kvs"][0] {
+            Value::Null => Ok((None, 0)),
+            found => Ok((
+                Some(decoded(&found["value"])?),
+                number(&found["mod_revision"]),
+            )),
+        }
+    }
+
+    fn transaction(&self, compare: &[Value], success: &[Value]) -> io::Result<bool> {
+        let transaction = json!({ "compare": compare, "success": success });
+        let answer = self.gateway()?.ask("/v3/kv/txn", &transaction)?;
+        Ok(answer["succeeded"].as_bool().unwrap_or(false))
+    }
+
+    /// Marks the prefix as ours; false if it is there already.
+    fn mark(&self) -> io::Result<bool> {
+        let mark = self.named(b"mark");
+        self.transaction(&[compare(&mark, 0)], &[put(&mark, MARK.as_bytes())])
+    }
+}
+
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn compare(key: &[u8], revision: i64) -> Value {
+    json!({
+        "key": coded(key),
+        "target": "MOD",
+        "result": "EQUAL",
+        "mod_revision": revision.to_string(),
+    })
+}
+
+fn put(key: &[u8], value: &[u8]) -> Value {
+    json!({ "request_put": { "key": coded(key), "value": coded(value) } })
+}
+
+fn delete(key: &[u8]) -> Value {
+    json!({ "request_delete_range": { "key": coded(key) } })
+}
+
+impl KeyValue for Etcd {
+    fn about(&self) -> About {
+        let met = self.met().clone();
+        let said = held(&self.shared.said).clone();
+        let unmet = || "the server was not met yet".to_owned();
+        let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
+        About {
+            name: LISTING.name.to_owned(),
+            version: met
+                .as_ref()
+                .map_or(String::new(), |met| met.version.clone()),
+            durability,
+            durability_evidence: evidence,
+            log_place: met.map_or_else(|| LogPlace::Nowhere(unmet()), |met| met.log_place),
+        }
+    }
+
+    fn meet(&self) -> io::Result<()> {
+        self.meeting()?;
+        evidence::refuse_others(self.gateway()?, &self.shared.settings)
+    }
+
+    fn create(&self) -> io::Result<()> {
+        self.meeting()?;
+        if !self.mark()? {
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                format!(
+                    "keys of the prefix {} are there already",
+                    self.shared.prefix
+                ),
+            ));
+        }
+        let trial = self.named(b"trial");
+        let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
+        let said = evidence::durability(self.gateway()?, commits)?;
+        let refused = match self.shared.settings.durability {
+            Some(word) if word != said.0 => Some(format!(
+                "durability={} was asked for, but {}; this target changes no setting of a server",
+                word.word(),
+                said.1
+            )),
+            _ => None,
+        };
+        self.transaction(&[], &[delete(&trial)])?;
+        if let Some(refused) = refused {
+            remove(self.gateway()?, &self.shared.prefix)?;
+            return Err(io::Error::new(ErrorKind::InvalidInput, refused));
+        }
+        *held(&self.shared.said) = Some(said);
+        Ok(())
+    }
+
+    fn remove(&self) -> io::Result<()> {
+        remove(self.gateway()?, &self.shared.prefix).map(drop)
+    }
+
+    fn client(&self) -> io::Result<Option<Etcd>> {
+        let client = Etcd::of(Arc::clone(&self.shared));
+        // So that a server that is not there is said when a client connects.
+        client.ping()?;
+        Ok(Some(client))
+    }
+
+    fn watches(&self) -> bool {
+        true
+    }
+
+    fn watch(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        let row = self.row(key);
+        let (value, revision) = self.look(&row)?;
+        let mut watched = held(&self.watched);
+        // What was seen first counts: a change since then is one that the transaction does not rest on.
+        if watched.iter().all(|(key, _)| *key != row) {
+            watched.push((row, revision));
+        }
+        Ok(value)
+    }
+
+    fn unwatch(&self) {
+        held(&self.watched).clear();
+    }
+
+    fn changes_max(&self) -> usize {
+        OPERATIONS_MAX
+    }
+
+    fn commit(&self, changes: &[Change]) -> io::Result<()> {
+        let watched = std::mem::take(&mut *held(&self.watched));
+        let compares: Vec<_> = watched
+            .iter()
+            .map(|(key, revision)| compare(key, *revision))
+            .collect();
+        let writes: Vec<_> = changes
+            .iter()
+            .map(|Change { key, value }| match value {
+                Some(value) => put(&self.row(key), value),
+                None => delete(&self.row(key)),
+            })
+            .collect();
+        if self.transaction(&compares, &writes)? {
+            Ok(())
+        } else {
+            Err(io::Error::other(Changed))
+        }
+    }
+
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.look(&self.row(key))?.0)
+    }
+
+    fn scans(&self) -> bool {
+        true
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8], order: Order, limit: usize) -> io::Result<Vec<Pair>> {
+        let mut question = json!({
+            "key": coded(&self.row(from)),
+            "range_end": coded(&self.row(to)),
+            "limit": limit.to_string(),
+        });
+        if order == Order::Descending {
+            question["sort_order"] = json!("DESCEND");
+            question["sort_target"] = json!("KEY");
+        }
+        let answer = self.gateway()?.ask("/v3/kv/range", &question)?;
+        let begin = self.row(b"").len();
+        let pairs = answer["kvs"].as_array().into_iter().flatten();
+        pairs
+            .map(|pair| {
+                let name = decoded(&pair["key"])?;
+                let key = name.get(begin..).unwrap_or_default().to_vec();
+                Ok((key, decoded(&pair["value"])?))
+            })
+            .collect()
+    }
+
+    fn settings(&self) -> Vec<Setting> {
+        let mut settings = self
+            .met()
+            .as_ref()
+            .map_or(Vec::new(), |met| met.settings.clone());
+        for (name, value) in [
+            ("rows", "a key a row"),
+            (
+                "transactions",
+                "compared revisions, then puts and deletions, at most 128 of each",
+            ),
+            ("protocol", "its HTTP/JSON gateway, a connection a client"),
+        ] {
+            settings.push(Setting {
+                name: name.to_owned(),
+                value: value.to_owned(),
+                said_by: "this target".to_owned(),
+            });
+        }
+        settings
+    }
+
+    fn process(&self) -> StoreProcess {
+        let met = self.met();
+        met.as_ref()
+            .map_or(StoreProcess::Unknown, |met| met.process)
+    }
+
+    fn ping(&self) -> io::Result<bool> {
+        self.gateway()?.page("/version").map(|_| true)
+    }
+
+    fn counters(&self) -> io::Result<Vec<Counter>> {
+        Ok(Metrics::ask(self.gateway()?)?.counters())
+    }
+
+    fn observe(&self) -> io::Result<Option<Observed>> {
+        let met = self.meeting()?;
+        metrics::observed(self.gateway()?, &met).map(Some)
+    }
+
+    fn clean(&self) -> io::Result<Option<Vec<String>>> {
+        clean(self.gateway()?).map(Some)
+    }
+
+    fn intent(&self, clients: usize) -> Intent {
+        let prefix = &self.shared.prefix;
+        Intent {
+            makes: vec![format!("put {prefix}/mark \"{MARK}\" if it is not there")],
+            transactions: vec![
+                format!("range {prefix}/row/KEY for what is written over"),
+                format!("txn: if the revisions are those, put {prefix}/row/KEY VALUE"),
+            ],
+            connections: Some(clients + 1),
+            removes: vec![format!("delete-range {prefix}/")],
+            ..Intent::default()
+        }
+    }
+}
+
+/// Removes every key of a prefix of ours; says how many there were.
+fn remove(gateway: &Gateway, prefix: &SchemaName) -> io::Result<i64> {
+    // `0` is the byte behind `/`.
+    let question = json!({
+        "key": coded(format!("{prefix}/").as_bytes()),
+        "range_end": coded(format!("{prefix}0").as_bytes()),
+    });
+    let answer = gateway.ask("/v3/kv/deleterange", &question)?;
+    Ok(number(&answer["deleted"]))
+}
+
+/// Removes what bears a prefix of ours and our mark; says what.
+fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
+    // '`' is the byte behind `_`.
+    let question = json!({
+        "key": coded(b"syncline_"),
+        "range_end": coded(b"syncline`"),
+        "keys_only": true,
+    });
+    let answer = gateway.ask("/v3/kv/range", &question)?;
+    let mut cleaned = Vec::new();
+    for pair in answer["kvs"].as_array().into_iter().flatten() {
+        let key = decoded(&pair["key"])?;
+        let name = str::from_utf8(&key).ok();
+        let prefix = name.and_then(|name| SchemaName::of(name.strip_suffix("/mark")?));
+        let Some(prefix) = prefix else { continue };
+        let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&key) }))?;
+        if decoded(&found["kvs"][0]["value"])? == MARK.as_bytes() {
+            let count = remove(gateway, &prefix)?;
+            cleaned.push(format!("{count} keys of prefix {prefix}"));
+        }
+    }
+    Ok(cleaned)
+}

@@ -1,0 +1,157 @@
+//! A driver: its jar files on a class loader of their own, its object made directly.
+//!
+//! `DriverManager` finds no driver from a thread that Java did not start, so that the driver is asked
+//! itself. A driver is loaded once in a process and stays, so that a second run finds its code compiled;
+//! other jar files, say of another version, get a class loader of their own.
+
+use super::jvm::{Java, Local, Shared, Thrown, given, methods};
+use jni::objects::JObject;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// A driver that was loaded. Any thread may connect by it.
+#[derive(Debug)]
+pub(super) struct Driver {
+    jars: Vec<PathBuf>,
+    class: Option<String>,
+    driver: Shared,
+}
+
+/// The drivers that were loaded in this process.
+static LOADED: Mutex<Vec<Arc<Driver>>> = Mutex::new(Vec::new());
+
+impl Driver {
+    /// The driver of a URL from jar files: the class of that name, or the first that the jars themselves
+    /// name as a driver and that takes the URL.
+    pub(super) fn of(
+        jars: &[PathBuf],
+        class: Option<&str>,
+        url: &str,
+    ) -> TargetResult<Arc<Driver>> {
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = loaded.iter().find(|driver| {
+            // Jars without a class may hold a driver of another URL.
+            driver.jars == jars && driver.class.as_deref() == class && driver.accepts(url)
+        });
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let driver = Arc::new(Driver::load(jars, class, url)?);
+        loaded.push(Arc::clone(&driver));
+        Ok(driver)
+    }
+
+    fn load(jars: &[PathBuf], class: Option<&str>, url: &str) -> TargetResult<Driver> {
+        if let Some(absent) = jars.iter().find(|jar| !jar.is_file()) {
+            let what = format!(
+                "there is no driver jar {}: name the file in driver=JAR:JAR; this program fetches none",
+                absent.display()
+            );
+            return Err(Failure::new(FailureKind::Limit, what));
+        }
+        let mut java = Java::attach()?;
+        let loader = loader(&mut java, jars).map_err(|thrown| not_loaded(&thrown))?;
+        let driver = match class {
+            Some(class) => by_name(&mut java, &loader, class)
+                .map_err(|thrown| not_loaded(&format!("class {class}: {thrown}")))?,
+            None => by_service(&mut java, &loader, url)
+                .map_err(|thrown| not_loaded(&thrown))?
+                .ok_or_else(|| {
+                    not_loaded(&"no driver in those jars takes this URL; name its class in class=")
+                })?,
+        };
+        let driver = java.share(&driver);
+        Ok(Driver {
+            jars: jars.to_vec(),
+            class: class.map(str::to_owned),
+            driver: driver.map_err(|thrown| not_loaded(&thrown))?,
+        })
+    }
+
+    /// True if it takes that URL; who refuses one by an exception does not.
+    fn accepts(&self, url: &str) -> bool {
+        Java::attach().is_ok_and(|mut java| takes(&mut java, &self.driver, url).unwrap_or(false))
+    }
+
+    /// Connects; null where the driver does not take that URL.
+    pub(super) fn connect(
+        &self,
+        java: &mut Java,
+        url: &str,
+        properties: &[(String, String)],
+    ) -> Result<Local, Thrown> {
+        let methods = methods(java)?;
+        let url = java.text(url)?;
+        let named = java.make(&methods.properties_new, &[])?;
+        for (name, value) in properties {
+            let (name, value) = (java.text(name)?, java.text(value)?);
+            let pair = [given(&name), given(&value)];
+            java.object(&named, &methods.properties_set, &pair)?;
+        }
+        let connect = &methods.driver_connect;
+        java.object(&self.driver, connect, &[given(&url), given(&named)])
+    }
+}
+
+fn not_loaded(why: &impl Display) -> Failure {
+    let what = format!("the JDBC driver could not be loaded: {why}");
+    Failure::new(FailureKind::Limit, what)
+}
+
+fn loader(java: &mut Java, jars: &[PathBuf]) -> Result<Local, Thrown> {
+    let methods = methods(java)?;
+    let mut urls = Vec::with_capacity(jars.len());
+    for jar in jars {
+        let path = java.text(&jar.to_string_lossy())?;
+        let file = java.make(&methods.file_new, &[given(&path)])?;
+        let uri = java.object(&file, &methods.file_to_uri, &[])?;
+        urls.push(java.object(&uri, &methods.uri_to_url, &[])?);
+    }
+    let url = java.class("java/net/URL")?;
+    let urls = java.array(&url, &urls)?;
+    java.make(&methods.loader_new, &[given(&urls)])
+}
+
+fn by_name(java: &mut Java, loader: &Local, class: &str) -> Result<Local, Thrown> {
+    let methods = methods(java)?;
+    let name = java.text(class)?;
+    let class = java.object(loader, &methods.loader_class, &[given(&name)])?;
+    java.object(&class, &methods.class_new, &[])
+}
+
+/// Where a jar names the drivers that it holds, a class a line.
+const SERVICES: &str = "META-INF/services/java.sql.Driver";
+
+/// The first driver that the jars name and that takes the URL. Java's own loader of services cannot be
+/// called from here: it wants a caller that is a Java class.
+fn by_service(java: &mut Java, loader: &Local, url: &str) -> Result<Option<Local>, Thrown> {
+    let methods = methods(java)?;
+    let name = java.text(SERVICES)?;
+    let lists = java.object(loader, &methods.loader_resources, &[given(&name)])?;
+    let mut bytes = Vec::new();
+    while java.truth(&lists, &methods.enumeration_more, &[])? {
+        let list = java.object(&lists, &methods.enumeration_next, &[])?;
+        let stream = java.object(&list, &methods.url_open, &[])?;
+        let read = java.object(&stream, &methods.stream_bytes, &[])?;
+        java.read_bytes(&read, &mut bytes)?;
+        java.run(&stream, &methods.stream_close, &[])?;
+        let text = String::from_utf8_lossy(&bytes);
+        let lines = text.lines().map(|line| line.split('#').next());
+        let classes = lines.flatten().map(str::trim);
+        for class in classes.filter(|class| !class.is_empty()) {
+            let driver = by_name(java, loader, class)?;
+            if takes(java, &driver, url).unwrap_or(false) {
+                return Ok(Some(driver));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn takes(java: &mut Java, driver: &JObject<'_>, url: &str) -> Result<bool, Thrown> {
+    let methods = methods(java)?;
+    let url = java.text(url)?;
+    java.truth(driver, &methods.driver_accepts, &[given(&url)])
+}

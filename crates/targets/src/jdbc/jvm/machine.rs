@@ -1,0 +1,40 @@
+//! The one JVM of this process: a second cannot be started, and a first cannot be ended and started
+//! again, so that it stays until the process ends.
+
+use super::libjvm;
+use jni::{InitArgsBuilder, JNIEnv, JNIVersion, JavaVM};
+use std::sync::OnceLock;
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// `-Xrs` leaves Ctrl-C and the other signals to the program; the JVM has nothing to end by itself. In
+/// UTC every time of day stands once, so that a timestamp comes back as it was written.
+const OPTIONS: [&str; 3] = ["-Xrs", "-Djava.awt.headless=true", "-Duser.timezone=UTC"];
+
+/// This thread's door to the JVM, which is started if it was not. The thread stays attached until it
+/// ends.
+pub(super) fn attach() -> TargetResult<JNIEnv<'static>> {
+    static MACHINE: OnceLock<Result<JavaVM, String>> = OnceLock::new();
+    let machine = MACHINE.get_or_init(start).as_ref();
+    let machine = machine.map_err(|why| Failure::new(FailureKind::Limit, why.clone()))?;
+    let attached = machine.attach_current_thread_permanently();
+    attached.map_err(|error| {
+        let what = format!("the JVM does not take another thread: {error}");
+        Failure::new(FailureKind::Limit, what)
+    })
+}
+
+fn start() -> Result<JavaVM, String> {
+    let library = libjvm::find()?;
+    let options = OPTIONS.iter().fold(
+        InitArgsBuilder::new().version(JNIVersion::V8),
+        |builder, option| builder.option(*option),
+    );
+    let options = options.build().map_err(|error| error.to_string())?;
+    let started = JavaVM::with_libjvm(options, || Ok(library.clone()));
+    started.map_err(|error| {
+        format!(
+            "the JVM of {} could not be started: {error}",
+            library.display()
+        )
+    })
+}

@@ -1,0 +1,136 @@
+//! What is ours on a server: a schema of its own, marked, and dropped with what stands in it; and who
+//! else works there.
+
+use super::connection::Connection;
+use super::jvm::Thrown;
+use super::product::Product;
+use super::target::Jdbc;
+use crate::server::{MARK, SchemaName};
+use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// The table that marks a schema as ours.
+const MARKING: &str = "syncline_mark";
+
+fn quoted(product: &Product, name: &str) -> String {
+    let quote = product.dialect.quote;
+    format!("{quote}{name}{quote}")
+}
+
+fn inside(product: &Product, schema: &SchemaName, table: &str) -> String {
+    let schema = quoted(product, schema.as_str());
+    format!("{schema}.{}", quoted(product, table))
+}
+
+/// The statements that make a schema of ours, marked.
+pub(super) fn makes(product: &Product, schema: &SchemaName) -> Vec<String> {
+    let marking = inside(product, schema, MARKING);
+    vec![
+        format!(
+            "{}{}",
+            product.schema.make,
+            quoted(product, schema.as_str())
+        ),
+        format!("CREATE TABLE {marking} (words VARCHAR(100))"),
+        format!("INSERT INTO {marking} VALUES ('{MARK}')"),
+    ]
+}
+
+/// Makes a schema of ours, marked.
+pub(super) fn make_schema(
+    connection: &mut Connection,
+    product: &Product,
+    schema: &SchemaName,
+) -> Result<(), Thrown> {
+    let mut statements = makes(product, schema).into_iter();
+    statements.try_for_each(|statement| connection.execute(&statement))
+}
+
+/// Drops a schema of ours with every table in it, if it is there.
+pub(super) fn remove_schema(
+    connection: &mut Connection,
+    product: &Product,
+    schema: &SchemaName,
+) -> Result<(), Thrown> {
+    let is_catalog = product.schema.is_catalog;
+    let there = connection.schemas(is_catalog)?;
+    if there.iter().all(|name| name != schema.as_str()) {
+        return Ok(());
+    }
+    for table in connection.tables(schema.as_str(), is_catalog)? {
+        // The mark goes last, so that what a failure leaves is known as ours still.
+        if table != MARKING {
+            let table = inside(product, schema, &table);
+            connection.execute(&format!("DROP TABLE {table}"))?;
+        }
+    }
+    let marking = inside(product, schema, MARKING);
+    connection.execute(&format!("DROP TABLE {marking}"))?;
+    let (before, after) = product.schema.remove;
+    let name = quoted(product, schema.as_str());
+    connection.execute(&format!("{before}{name}{after}"))
+}
+
+/// Drops every schema that bears a name of ours and our mark; says which.
+pub(super) fn clean(connection: &mut Connection, product: &Product) -> Result<Vec<String>, Thrown> {
+    let mut cleaned = Vec::new();
+    for name in connection.schemas(product.schema.is_catalog)? {
+        let Some(schema) = SchemaName::of(&name) else {
+            continue;
+        };
+        if is_marked(connection, product, &schema)? {
+            remove_schema(connection, product, &schema)?;
+            cleaned.push(format!("schema {schema}"));
+        }
+    }
+    Ok(cleaned)
+}
+
+fn is_marked(
+    connection: &mut Connection,
+    product: &Product,
+    schema: &SchemaName,
+) -> Result<bool, Thrown> {
+    let tables = connection.tables(schema.as_str(), product.schema.is_catalog)?;
+    if tables.iter().all(|table| table != MARKING) {
+        return Ok(false);
+    }
+    let marking = inside(product, schema, MARKING);
+    let words = connection.cell(&format!("SELECT words FROM {marking}"))?;
+    Ok(words.is_some_and(|words| words == MARK))
+}
+
+/// Refuses a server on which others work, unless the URL says that they may.
+pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> TargetResult<()> {
+    let Some(asks) = target.product.others.filter(|_| !target.settings.live) else {
+        return Ok(());
+    };
+    let count = number(target, connection, asks)?;
+    if count < 1 {
+        return Ok(());
+    }
+    let what = format!(
+        "{count} sessions of others work on {}: a run would disturb them, and they it; say live=yes in \
+         the URL to run all the same",
+        target.product.name
+    );
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
+/// How many connections the server has left; none if it does not say.
+pub(super) fn free(target: &Jdbc, connection: &mut Connection) -> TargetResult<Option<usize>> {
+    let Some(asks) = target.product.free else {
+        return Ok(None);
+    };
+    let free = number(target, connection, asks)?;
+    Ok(Some(usize::try_from(free).unwrap_or(0)))
+}
+
+fn number(target: &Jdbc, connection: &mut Connection, asks: &str) -> TargetResult<i64> {
+    let cell = connection.cell(asks);
+    let cell = cell.map_err(|thrown| target.failure(&thrown, &format!("answer {asks}")))?;
+    let number = cell.as_deref().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| {
+        let what = format!("{} answers no number to {asks}", target.product.name);
+        Failure::new(FailureKind::Statement, what)
+    })
+}

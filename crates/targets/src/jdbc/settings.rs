@@ -1,0 +1,215 @@
+//! The options of a `jdbc:` URL. What the driver itself takes stands where the driver wants it: in the
+//! attributes of its own URL (`;create=true`), or as `property.NAME=VALUE`.
+
+use crate::error::Error;
+use crate::path;
+use crate::server::PASSWORD_FILE;
+use crate::url::{Listing, Url};
+use std::path::{Path, PathBuf};
+use syncline_contract::{Durability, Isolation, OptionListing};
+
+/// How far transactions are kept apart, in JDBC's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// `TRANSACTION_READ_COMMITTED`.
+    ReadCommitted,
+    /// `TRANSACTION_REPEATABLE_READ`.
+    RepeatableRead,
+    /// `TRANSACTION_SERIALIZABLE`.
+    Serializable,
+}
+
+impl Level {
+    /// Every level offered here.
+    pub const ALL: [Level; 3] = [
+        Level::ReadCommitted,
+        Level::RepeatableRead,
+        Level::Serializable,
+    ];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            Level::ReadCommitted => "read_committed",
+            Level::RepeatableRead => "repeatable_read",
+            Level::Serializable => "serializable",
+        }
+    }
+
+    /// JDBC's number.
+    pub(super) fn number(self) -> i32 {
+        match self {
+            Level::ReadCommitted => 2,
+            Level::RepeatableRead => 4,
+            Level::Serializable => 8,
+        }
+    }
+
+    /// What the laboratory calls it.
+    pub(super) fn isolation(self) -> Isolation {
+        match self {
+            Level::ReadCommitted => Isolation::ReadCommitted,
+            Level::RepeatableRead => Isolation::RepeatableRead,
+            Level::Serializable => Isolation::Serializable,
+        }
+    }
+}
+
+/// Everything that a URL chooses but the database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The driver's jar files.
+    pub jars: Vec<PathBuf>,
+    /// The driver's class; none if its jars name it.
+    pub class: Option<String>,
+    /// What a commit must promise; none for whatever the database does as it stands.
+    pub durability: Option<Durability>,
+    /// How far transactions are kept apart; none for the product's usual one.
+    pub isolation: Option<Level>,
+    /// True if others may work on the server meanwhile.
+    pub live: bool,
+    /// What the driver is given beside the URL, user and password excepted.
+    pub properties: Vec<(String, String)>,
+}
+
+/// What begins the name of an option that is the driver's.
+const PROPERTY: &str = "property.";
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "jdbc",
+    what: "any store with a JDBC driver, through a JVM in this process",
+    form: "jdbc:PRODUCT:PLACE?driver=JAR:JAR&options, or jdbc:derby?driver=JAR:JAR for a private one",
+    options: &[
+        OptionListing {
+            name: "driver",
+            takes: "paths of jar files, with colons between them",
+            default: "none: it must be given",
+            meaning: "where the driver is; this program fetches none",
+        },
+        OptionListing {
+            name: "class",
+            takes: "the name of a Java class",
+            default: "what the jars themselves name",
+            meaning: "the driver's class",
+        },
+        OptionListing {
+            name: "durability",
+            takes: "none, os, data or full, as the product can",
+            default: "as the database stands",
+            meaning: "what a commit promises",
+        },
+        OptionListing {
+            name: "isolation",
+            takes: "read_committed, repeatable_read or serializable",
+            default: "read_committed; of HSQLDB serializable",
+            meaning: "how far transactions are kept apart",
+        },
+        OptionListing {
+            name: "user",
+            takes: "a name",
+            default: "the driver's",
+            meaning: "who connects to a server",
+        },
+        OptionListing {
+            name: "password",
+            takes: "a password, or ${NAME} of the environment",
+            default: "SYNCLINE_PASSWORD, or none",
+            meaning: "the password, which is never shown",
+        },
+        PASSWORD_FILE,
+        OptionListing {
+            name: "live",
+            takes: "yes or no",
+            default: "no",
+            meaning: "runs though others work on the server",
+        },
+        OptionListing {
+            name: "property.NAME",
+            takes: "any value",
+            default: "none",
+            meaning: "handed to the driver as its property NAME",
+        },
+    ],
+};
+
+impl Settings {
+    /// What a URL's options choose; refuses what is not listed, and a URL without a driver.
+    pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
+        let (properties, ours): (Vec<_>, Vec<_>) = url
+            .pairs
+            .iter()
+            .cloned()
+            .partition(|(name, _)| name.starts_with(PROPERTY));
+        let only_ours = Url {
+            pairs: ours,
+            ..url.clone()
+        };
+        let given = only_ours.given(LISTING)?;
+        let text = |value: &str| Some(value.to_owned()).filter(|value| !value.is_empty());
+        let driver = given.parsed("driver", text)?.ok_or(Error::NotHonoured {
+            target: LISTING.name,
+            what: "a URL without driver=JAR:JAR: name the jar files of the driver, which this program \
+                   does not fetch"
+                .to_owned(),
+        })?;
+        let jars = driver.split(':').map(|jar| path::absolute(Path::new(jar)));
+        let properties = properties
+            .into_iter()
+            .map(|(name, value)| (name[PROPERTY.len()..].to_owned(), value));
+        Ok(Settings {
+            jars: jars.collect::<Result<_, _>>()?,
+            class: given.parsed("class", text)?,
+            durability: given.word("durability", &Durability::ALL, Durability::word)?,
+            isolation: given.word("isolation", &Level::ALL, Level::word)?,
+            live: given
+                .word(
+                    "live",
+                    &[true, false],
+                    |live| if live { "yes" } else { "no" },
+                )?
+                .unwrap_or(false),
+            properties: properties.collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Level, Settings};
+    use crate::url::Url;
+    use syncline_contract::Durability;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(&Url::parse(url).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_are_taken_and_the_drivers_own_are_handed_on() {
+        let url = "jdbc:x:y?driver=/a.jar:/b.jar&class=c.D&durability=data&isolation=serializable\
+                   &property.ssl=true";
+        let settings = parse(url).unwrap();
+        assert_eq!(settings.jars.len(), 2);
+        assert_eq!(settings.class.as_deref(), Some("c.D"));
+        assert_eq!(settings.durability, Some(Durability::Data));
+        assert_eq!(settings.isolation, Some(Level::Serializable));
+        assert_eq!(settings.properties, [("ssl".to_owned(), "true".to_owned())]);
+        assert!(!settings.live);
+    }
+
+    #[test]
+    fn a_url_without_a_driver_or_with_an_unknown_option_is_refused_by_name() {
+        for (url, words) in [
+            ("jdbc:derby:x", "driver=JAR:JAR"),
+            ("jdbc:derby:x?driver=", "option driver of target jdbc"),
+            ("jdbc:derby:x?driver=a&speed=1", "no option \"speed\""),
+            (
+                "jdbc:derby:x?driver=a&durability=much",
+                "takes none, os, data or full",
+            ),
+        ] {
+            let said = parse(url).unwrap_err();
+            assert!(said.contains(words), "{url}: {said}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The options of a `redis:` URL.
+
+use crate::error::Error;
+use crate::server::{
+    Address, AddressForm, CONNECT_TIMEOUT, PASSWORD_FILE, SOCKET, connect_timeout,
+};
+use crate::url::{Listing, Url};
+use std::time::Duration;
+use syncline_contract::{Durability, OptionListing};
+
+/// Everything that a URL chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Settings {
+    pub(super) address: Address,
+    /// The number of the database.
+    pub(super) database: u32,
+    /// What a commit must promise; none for whatever the server does.
+    pub(super) durability: Option<Durability>,
+    /// True if the names of rows are kept in order.
+    pub(super) scans: bool,
+    /// True if others may work on the server meanwhile.
+    pub(super) live: bool,
+    pub(super) connects_within: Duration,
+}
+
+/// What `syncline list targets` shows.
+pub(crate) const LISTING: &Listing = &Listing {
+    name: "redis",
+    what: "Redis, Valkey and who speaks as they do, through their own protocol",
+    form: "redis://[user:password@]host[:port][/number][?options]",
+    options: &[
+        OptionListing {
+            name: "durability",
+            takes: "none, os or data",
+            default: "as the server stands",
+            meaning: "no append-only file; appendfsync everysec or no; appendfsync always",
+        },
+        OptionListing {
+            name: "scans",
+            takes: "yes or no",
+            default: "yes",
+            meaning: "keeps the names of rows in a sorted set, without which nothing is scanned",
+        },
+        OptionListing {
+            name: "live",
+            takes: "yes or no",
+            default: "no",
+            meaning: "runs though others are connected to the server",
+        },
+        OptionListing {
+            name: "password",
+            takes: "a password, or ${NAME} of the environment",
+            default: "REDISCLI_AUTH, or none",
+            meaning: "the password, which is never shown",
+        },
+        PASSWORD_FILE,
+        SOCKET,
+        CONNECT_TIMEOUT,
+    ],
+};
+
+const FORM: AddressForm = AddressForm {
+    form: LISTING.form,
+    port: 6379,
+    password_variable: "REDISCLI_AUTH",
+    socket_file: |_| "redis.sock".to_owned(),
+};
+
+impl Settings {
+    pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
+        let given = url.given(LISTING)?;
+        let address = Address::of(url, &FORM)?;
+        let number = address.database.as_deref().map(str::parse);
+        let database = number.transpose().map_err(|_error| Error::Malformed {
+            url: url.text.clone(),
+            why: "a database of Redis is a number",
+            form: LISTING.form,
+        })?;
+        let durability = given.word("durability", &Durability::ALL, Durability::word)?;
+        if durability == Some(Durability::Full) {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: "durability=full: Redis syncs by fdatasync; the most is data".to_owned(),
+            });
+        }
+        let yes = |option, otherwise| -> Result<bool, Error> {
+            let word = |yes: bool| if yes { "yes" } else { "no" };
+            let chosen = given.word(option, &[true, false], word)?;
+            Ok(chosen.unwrap_or(otherwise))
+        };
+        Ok(Settings {
+            address,
+            database: database.unwrap_or(0),
+            durability,
+            scans: yes("scans", true)?,
+            live: yes("live", false)?,
+            connects_within: connect_timeout(&given)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Settings;
+    use crate::url::Url;
+
+    fn parse(url: &str) -> Result<Settings, String> {
+        Settings::parse(&Url::parse(url).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_url_comes_apart() {
+        let settings = parse("redis://bob:secret@host:7/3?scans=no&durability=os").unwrap();
+        assert_eq!(
+            (settings.database, settings.scans, settings.live),
+            (3, false, false)
+        );
+        assert_eq!(settings.address.to_string(), "redis://bob@host:7/3");
+        assert_eq!(
+            parse("redis://").unwrap().address.to_string(),
+            "redis://127.0.0.1:6379"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused() {
+        for (url, words) in [
+            ("redis://h?durability=full", "the most is data"),
+            ("redis://h/rows", "is a number"),
+            ("redis://h?speed=1", "no option \"speed\""),
+        ] {
+            let said = parse(url).unwrap_err();
+            assert!(said.contains(words), "{url}: {said}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! etcd, on real servers that the tests start: the suite, durability as it is, no harm to what is not
+//! ours, lost connections.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+
+use syncline_contract::conformance::{block_on, conforms};
+use syncline_contract::{
+    Cause, Durability, FailureKind, Int, Kind, LogPlace, Meaning, OperationId, Plan, Session, Set,
+    Shape, Stop, StoreProcess, Table, Target, Value, Write,
+};
+use syncline_targets::AnyTarget;
+use syncline_targets::private::{Private, Product, Wanted};
+
+fn server() -> Private {
+    Private::start(&Wanted::new(Product::Etcd)).unwrap()
+}
+
+/// The server's address, without options.
+fn place(server: &Private) -> &str {
+    server
+        .url()
+        .split('?')
+        .next()
+        .unwrap()
+        .trim_end_matches('/')
+}
+
+fn open(url: &str) -> AnyTarget {
+    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// Asks the gateway as anybody could, by keys and values that need no code of their own.
+fn ask(server: &Private, path: &str, question: &str) -> String {
+    let gateway = place(server).replace("etcd://", "http://");
+    let mut answer = ureq::post(format!("{gateway}{path}"))
+        .send(question.as_bytes())
+        .unwrap();
+    answer.body_mut().read_to_string().unwrap()
+}
+
+/// How many keys there are.
+fn keys(server: &Private) -> String {
+    // From the byte 0 to the byte 255.
+    let all = r#"{"key": "AA==", "range_end": "/w==", "count_only": true}"#;
+    let answer = ask(server, "/v3/kv/range", all);
+    let count = answer.split("\"count\":\"").nth(1).unwrap_or("0\"");
+    count.split('"').next().unwrap().to_owned()
+}
+
+const INSERT: OperationId = OperationId(0);
+const SET: OperationId = OperationId(1);
+
+fn plan() -> Plan {
+    let mut plan = Plan::new();
+    let table = Table::new("rows")
+        .column("id", Kind::Int)
+        .column("n", Kind::Int);
+    let table = plan.table(table.key(&["id"]));
+    let _: Write<(Int, Int)> = plan.insert("insert row", table);
+    let _: Write<(Int, Int)> = plan.update("set row", table, &[("n", Set::To)]);
+    plan
+}
+
+#[test]
+fn etcd_conforms_in_all_but_indexes_and_joins() {
+    let server = server();
+    let url = server.url();
+    let outcome = conforms(|| open(url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    for case in ["no update is lost", "scans by key", "batches are loaded"] {
+        assert!(outcome.tested.contains(&case), "{outcome:?}");
+    }
+    assert_eq!(keys(&server), "0", "nothing is left");
+}
+
+#[test]
+fn that_it_syncs_is_seen_in_its_own_count() {
+    let server = server();
+    let target = open(place(&server));
+    block_on(&(), target.meet()).unwrap();
+    assert_eq!(target.process(), StoreProcess::Other(server.pid()));
+    let log = target.log_place();
+    assert!(
+        matches!(&log, LogPlace::Directory(place) if place.ends_with("member/wal")),
+        "{log:?}"
+    );
+    block_on(&(), target.create(&plan())).unwrap();
+    let said = block_on(&(), target.evidence()).unwrap();
+    assert_eq!(said.durability, Durability::Data);
+    assert!(
+        said.durability_evidence
+            .contains("3 commits one after another"),
+        "{said:?}"
+    );
+    assert!(said.version.starts_with("3."), "{said:?}");
+    block_on(&(), target.remove()).unwrap();
+    let weaker = open(&format!("{}?durability=os", place(&server)));
+    let refused = block_on(&(), weaker.create(&plan())).unwrap_err();
+    assert!(
+        refused.what.contains("durability=os was asked for"),
+        "{refused}"
+    );
+    assert_eq!(keys(&server), "0", "a refusal leaves nothing");
+}
+
+#[test]
+fn a_commit_over_a_row_that_another_process_changed_conflicts() {
+    let server = server();
+    let target = open(place(&server));
+    let plan = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        session.commit().await.unwrap();
+        session.begin(Shape::Several);
+        session.send(SET, &[Value::Int(1), Value::Int(3)]).unwrap();
+        ask(
+            &server,
+            "/v3/kv/deleterange",
+            r#"{"key": "AA==", "range_end": "/w=="}"#,
+        );
+        let stopped = session.commit().await.unwrap_err();
+        assert!(
+            matches!(stopped, Stop::Conflict(Cause::Serialization)),
+            "{stopped:?}"
+        );
+        session.abort().await;
+    });
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
+    let server = server();
+    let target = open(place(&server));
+    let plan = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Several);
+        for id in 0..200 {
+            session
+                .send(INSERT, &[Value::Int(id), Value::Int(id)])
+                .unwrap();
+        }
+        let stopped = session.commit().await.unwrap_err();
+        assert!(
+            matches!(&stopped, Stop::Failed(failure) if failure.kind == FailureKind::Limit
+                && failure.what.contains("too many operations")),
+            "{stopped:?}"
+        );
+        session.abort().await;
+        assert_eq!(keys(&server), "1", "the mark alone");
+        let mut batch = syncline_contract::Rows::new(2);
+        (0..200).for_each(|id| batch.push_row(&[Value::Int(id), Value::Int(id)]));
+        session
+            .load(syncline_contract::TableId(0), &batch)
+            .await
+            .unwrap();
+        assert_eq!(keys(&server), "201");
+    });
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
+    let server = server();
+    // The keys "mine" and "syncline_y/mark", of value "precious".
+    for key in ["bWluZQ==", "c3luY2xpbmVfeS9tYXJr"] {
+        let put = format!(r#"{{"key": "{key}", "value": "cHJlY2lvdXM="}}"#);
+        ask(&server, "/v3/kv/put", &put);
+    }
+    let target = open(place(&server));
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let server = &server;
+        let works = scope.spawn(move || {
+            while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                ask(server, "/v3/kv/range", r#"{"key": "bWluZQ=="}"#);
+            }
+        });
+        let refused = block_on(&(), target.meet()).unwrap_err();
+        assert!(refused.what.contains("live=yes"), "{refused}");
+        drop(stop);
+        works.join().unwrap();
+    });
+    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.create(&plan())).unwrap();
+    assert_eq!(keys(&server), "3");
+    let cleaned = block_on(&(), open(place(&server)).clean()).unwrap();
+    assert_eq!(cleaned.len(), 1, "{cleaned:?}");
+    assert_eq!(keys(&server), "2", "what is not ours stays");
+}
+
+#[test]
+fn counters_grow_and_what_is_not_counted_says_why() {
+    let server = server();
+    let target = open(place(&server));
+    let before = block_on(&(), target.counters()).unwrap();
+    block_on(&(), target.create(&plan())).unwrap();
+    let after = block_on(&(), target.counters()).unwrap();
+    let grown = |meaning: Meaning| {
+        let find = |all: &[syncline_contract::Counter]| {
+            all.iter()
+                .find(|one| one.meaning == meaning)
+                .unwrap()
+                .clone()
+        };
+        find(&after).grown_since(&find(&before))
+    };
+    // The mark, three trials and their removal.
+    assert!(grown(Meaning::Commits).unwrap() >= 5);
+    assert!(grown(Meaning::LogSyncs).unwrap() >= 5);
+    assert!(grown(Meaning::SyncTime).unwrap() > 0);
+    assert!(grown(Meaning::LogBytes).is_err());
+    let seen = block_on(&(), target.observe()).unwrap();
+    for meaning in Meaning::ALL {
+        assert!(
+            seen.counter(meaning).is_some(),
+            "{meaning:?} stands there, available or not"
+        );
+    }
+    assert_eq!(seen.replication, Ok(Vec::new()));
+    assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+    let server = server();
+    let target = open(place(&server));
+    let plan = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        drop(server);
+        let lost = session.commit().await.unwrap_err();
+        assert!(
+            matches!(&lost, Stop::Unknown(failure) if failure.kind == FailureKind::Connection),
+            "{lost:?}"
+        );
+        session.abort().await;
+    });
+    assert!(block_on(&(), target.remove()).is_err());
+}

@@ -1,0 +1,296 @@
+//! Redis, on real servers that the tests start: the suite, durability as it is, no harm to what is not
+//! ours, lost connections.
+
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use syncline_contract::conformance::{block_on, conforms};
+use syncline_contract::{
+    Durability, FailureKind, Int, LogPlace, Meaning, Plan, Session, Shape, Stop, StoreProcess,
+    Table, Target, Value, Write as _Insert,
+};
+use syncline_targets::AnyTarget;
+use syncline_targets::private::{Private, Product, Wanted};
+
+fn server(durability: Durability) -> Private {
+    let wanted = Wanted {
+        durability,
+        ..Wanted::new(Product::Redis)
+    };
+    Private::start(&wanted).unwrap()
+}
+
+/// The server's address, without options.
+fn place(server: &Private) -> &str {
+    server.url().split('?').next().unwrap()
+}
+
+fn open(url: &str) -> AnyTarget {
+    AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// Somebody else's connection, as plain as it can be.
+struct Other(BufReader<TcpStream>);
+
+impl Other {
+    fn of(server: &Private) -> Other {
+        let place = place(server).trim_start_matches("redis://");
+        let socket = TcpStream::connect(place.trim_end_matches('/')).unwrap();
+        Other(BufReader::new(socket))
+    }
+
+    /// Sends a command without spaces in its parts, and answers the first line of the reply.
+    fn ask(&mut self, command: &str) -> String {
+        self.0
+            .get_mut()
+            .write_all(format!("{command}\r\n").as_bytes())
+            .unwrap();
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        if line.starts_with('$') && line.trim() != "$-1" {
+            line.clear();
+            self.0.read_line(&mut line).unwrap();
+        }
+        line.trim().to_owned()
+    }
+}
+
+fn plan() -> (Plan, _Insert<(Int, Int)>) {
+    let mut plan = Plan::new();
+    let table = Table::new("rows")
+        .column("id", syncline_contract::Kind::Int)
+        .column("n", syncline_contract::Kind::Int)
+        .key(&["id"]);
+    let table = plan.table(table);
+    let insert = plan.insert("insert row", table);
+    (plan, insert)
+}
+
+const INSERT: syncline_contract::OperationId = syncline_contract::OperationId(0);
+
+#[test]
+fn redis_conforms_in_all_but_indexes_and_joins() {
+    let server = server(Durability::Data);
+    let url = server.url();
+    let outcome = conforms(|| open(url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
+    assert!(outcome.tested.contains(&"scans by key"), "{outcome:?}");
+    assert!(
+        outcome.skipped.iter().all(|(_, why)| {
+            [
+                "it has no secondary indexes",
+                "it cannot join",
+                "it cannot scan by index",
+            ]
+            .contains(why)
+        }),
+        "{outcome:?}"
+    );
+    assert_eq!(Other::of(&server).ask("DBSIZE"), ":0", "nothing is left");
+}
+
+#[test]
+fn redis_without_scans_conforms_in_what_is_left() {
+    let server = server(Durability::None);
+    let url = format!("{}?scans=no", place(&server));
+    let outcome = conforms(|| open(&url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
+    assert_eq!(Other::of(&server).ask("DBSIZE"), ":0", "nothing is left");
+}
+
+#[test]
+fn durability_is_read_back_and_another_word_is_refused() {
+    for (durability, words) in [
+        (Durability::None, "aof_enabled:0"),
+        (Durability::Os, "appendfsync=no"),
+        (Durability::Data, "appendfsync=always"),
+    ] {
+        let server = server(durability);
+        let target = open(place(&server));
+        block_on(&(), target.meet()).unwrap();
+        assert_eq!(target.process(), StoreProcess::Other(server.pid()));
+        let here = matches!(target.log_place(), LogPlace::Directory(place) if place.is_dir());
+        assert_eq!(
+            here,
+            durability != Durability::None,
+            "{:?}",
+            target.log_place()
+        );
+        block_on(&(), target.create(&plan().0)).unwrap();
+        let said = block_on(&(), target.evidence()).unwrap();
+        assert_eq!(said.durability, durability);
+        assert!(said.durability_evidence.contains(words), "{said:?}");
+        assert!(
+            said.version
+                .starts_with(|first: char| first.is_ascii_digit())
+        );
+        block_on(&(), target.remove()).unwrap();
+        drop(target);
+        for other in [Durability::None, Durability::Os, Durability::Data] {
+            let target = open(&format!("{}?durability={}", place(&server), other.word()));
+            let met = block_on(&(), target.meet());
+            assert_eq!(met.is_ok(), other == durability, "{met:?}");
+        }
+    }
+}
+
+#[test]
+fn everysec_is_no_more_than_handed_to_the_operating_system() {
+    let server = server(Durability::Data);
+    assert_eq!(
+        Other::of(&server).ask("CONFIG SET appendfsync everysec"),
+        "+OK"
+    );
+    let target = open(&format!("{}?live=yes", place(&server)));
+    block_on(&(), target.create(&plan().0)).unwrap();
+    let said = block_on(&(), target.evidence()).unwrap();
+    assert_eq!(said.durability, Durability::Os);
+    assert!(said.durability_evidence.contains("two seconds"), "{said:?}");
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
+    let server = server(Durability::None);
+    let mut other = Other::of(&server);
+    for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
+        assert_eq!(other.ask(&format!("SET {key} precious")), "+OK");
+    }
+    let target = open(place(&server));
+    let refused = block_on(&(), target.meet()).unwrap_err();
+    assert!(refused.what.contains("live=yes"), "{refused}");
+    assert_eq!(refused.kind, FailureKind::Limit);
+    let target = open(&format!("{}?live=yes", place(&server)));
+    block_on(&(), target.meet()).unwrap();
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        session.commit().await.unwrap();
+    });
+    assert_eq!(
+        other.ask("DBSIZE"),
+        ":6",
+        "three of ours: mark, row, names of rows"
+    );
+    // A run that was killed leaves its keys; cleaning takes them and nothing else.
+    let cleaned = block_on(&(), open(&format!("{}?live=yes", place(&server))).clean()).unwrap();
+    assert_eq!(cleaned.len(), 1, "{cleaned:?}");
+    for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
+        assert_eq!(other.ask(&format!("GET {key}")), "precious");
+    }
+    assert_eq!(other.ask("DBSIZE"), ":3");
+}
+
+#[test]
+fn a_commit_over_a_row_that_another_process_changed_conflicts() {
+    let server = server(Durability::None);
+    let target = open(place(&server));
+    let mut plan = Plan::new();
+    let table = plan.table(
+        Table::new("rows")
+            .column("id", syncline_contract::Kind::Int)
+            .column("n", syncline_contract::Kind::Int)
+            .key(&["id"]),
+    );
+    let _: _Insert<(Int, Int)> = plan.insert("insert row", table);
+    let _: _Insert<(Int, Int)> =
+        plan.update("set row", table, &[("n", syncline_contract::Set::To)]);
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        session.commit().await.unwrap();
+        session.begin(Shape::Several);
+        let update = syncline_contract::OperationId(1);
+        session
+            .send(update, &[Value::Int(1), Value::Int(3)])
+            .unwrap();
+        // Another removes every key meanwhile, as only another process could.
+        assert_eq!(Other::of(&server).ask("FLUSHALL"), "+OK");
+        let stopped = session.commit().await.unwrap_err();
+        assert!(
+            matches!(
+                stopped,
+                Stop::Conflict(syncline_contract::Cause::Serialization)
+            ),
+            "{stopped:?}"
+        );
+        session.abort().await;
+    });
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn counters_grow_and_what_is_not_counted_says_why() {
+    let server = server(Durability::Data);
+    let target = open(place(&server));
+    let before = block_on(&(), target.counters()).unwrap();
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let after = block_on(&(), target.counters()).unwrap();
+    let grown = |name: &str| {
+        let find = |all: &[syncline_contract::Counter]| {
+            all.iter().find(|one| one.name == name).unwrap().clone()
+        };
+        find(&after).grown_since(&find(&before))
+    };
+    assert!(grown("total_commands_processed").unwrap() > 0);
+    assert!(grown("aof_current_size").unwrap() > 0);
+    let seen = block_on(&(), target.observe()).unwrap();
+    for meaning in Meaning::ALL {
+        let counter = seen.counter(meaning);
+        assert!(
+            counter.is_some(),
+            "{meaning:?} stands there, available or not"
+        );
+    }
+    let commits = seen.counter(Meaning::Commits).unwrap().value.clone();
+    assert!(commits.unwrap_err().contains("not commits"));
+    assert_eq!(seen.replication, Ok(Vec::new()));
+    assert!(block_on(&(), target.round_trip_ns()).unwrap().unwrap() > 0);
+    block_on(&(), target.remove()).unwrap();
+}
+
+#[test]
+fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
+    let server = server(Durability::None);
+    let target = open(place(&server));
+    let (plan, _) = plan();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    block_on(&worker, async {
+        let mut session = target.connect(&plan, &worker).await.unwrap();
+        session.begin(Shape::Single);
+        session
+            .send(INSERT, &[Value::Int(1), Value::Int(2)])
+            .unwrap();
+        drop(server);
+        let lost = session.commit().await.unwrap_err();
+        assert!(
+            matches!(&lost, Stop::Unknown(failure) if failure.kind == FailureKind::Connection),
+            "{lost:?}"
+        );
+        session.abort().await;
+        session.begin(Shape::Single);
+        let again = session.send(INSERT, &[Value::Int(2), Value::Int(2)]);
+        assert!(
+            matches!(&again, Err(Stop::Failed(failure)) if failure.kind == FailureKind::Connection),
+            "{again:?}"
+        );
+    });
+    let unreached = block_on(&(), target.remove()).unwrap_err();
+    assert_eq!(unreached.kind, FailureKind::Connection, "{unreached}");
+}
