@@ -62,7 +62,7 @@ fn told(intent: &Intent) -> String {
         if !lines.is_empty() {
             text += &format!("  {heading}\n");
             for line in lines {
-                text += &format!("    {line}\n");
+                text += &format!("    {}\n", line.replace('\n', "\n    "));
             }
         }
     };

@@ -7,6 +7,7 @@ use crate::terminal;
 use std::fmt::Write;
 use std::path::Path;
 use syncline_report::{record, table};
+use syncline_targets::private::Product;
 
 /// Lists what there is.
 pub(crate) fn list<S: Shelf>(args: &ListArgs, shelf: &S) -> Outcome {
@@ -32,7 +33,10 @@ fn targets(own: Option<&str>) -> String {
         options.for_each(|one| option(&mut text, one.name, one.meaning, one.takes, one.default));
         text.push('\n');
     }
-    text + "A bare name opens a private store in the current directory and removes it afterwards.\n"
+    text += "PRODUCT:private?durability=...&cache=...&cpus=...\n  a throw-away server that is started for the \
+             run and removed afterwards; PRODUCT is one of ";
+    text += &Product::ALL.map(Product::word).join(", ");
+    text + "\n\nA bare name opens a private store in the current directory and removes it afterwards.\n"
 }
 
 fn workloads() -> String {

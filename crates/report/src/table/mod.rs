@@ -23,6 +23,7 @@ mod run;
 mod run_parts;
 mod series;
 mod statements;
+mod stores;
 mod survey;
 
 pub(crate) use probe_device::short_source;
@@ -38,4 +39,5 @@ pub use probe::{Detail, probe};
 pub use run::run;
 pub use series::series;
 pub use statements::statements;
+pub use stores::stores;
 pub use survey::{show, survey};

@@ -14,7 +14,7 @@ pub fn statements(run: &RunRecord) -> String {
         if !lines.is_empty() {
             text += &prose::heading(heading);
             for line in lines {
-                text += &format!("  {line}\n");
+                text += &format!("  {}\n", line.replace('\n', "\n  "));
             }
         }
     };

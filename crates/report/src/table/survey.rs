@@ -28,7 +28,11 @@ pub fn show(records: &[Record]) -> String {
     let mut parts: Vec<String> = whole.iter().map(|one| survey(one)).collect();
     if whole.len() > 1 {
         let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
-        parts.push(super::matrix(&several));
+        if super::stores::each_in_its_own(&several) {
+            parts.push(super::stores(&several));
+        } else {
+            parts.push(super::matrix(&several));
+        }
     }
     let belongs = |id: &str| {
         let of = |survey: &&&Survey<'_>| survey.runs.iter().any(|run| run.identity.id == id);
@@ -167,7 +171,8 @@ fn starved(run: &RunRecord) -> Option<String> {
     })
 }
 
-fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
+/// A run's row on a line: clients, rate, range, places, commits a sync, times, limit.
+pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |line: Option<f64>| {
         units::or_unknown(line.filter(|line| *line > 0.0), |line| {

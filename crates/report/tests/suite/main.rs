@@ -12,6 +12,7 @@ mod conversion;
 mod findings;
 mod fixture;
 mod golden;
+mod observation;
 mod published_fixture;
 mod real_run;
 mod record_file;

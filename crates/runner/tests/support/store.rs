@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread::JoinHandle;
 use syncline_contract::{
-    Capabilities, Cause, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation,
-    LogPlace, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
-    TargetResult, Value, Worker,
+    Capabilities, Cause, ClientModel, Counter, Durability, Evidence, Failure, FailureKind,
+    Isolation, LogPlace, Meaning, Observed, OperationId, Plan, Rows, Session, Shape, Stop,
+    StoreProcess, TableId, Target, TargetResult, Value, Worker,
 };
-use syncline_metering::clock;
+use syncline_metering::{Nanos, clock};
 
 /// How a commit ends.
 #[derive(Clone, Copy, Debug)]
@@ -91,10 +91,14 @@ pub(crate) struct Store {
     pub(crate) can: Capabilities,
     pub(crate) book: Arc<Book>,
     pub(crate) script: Arc<Script>,
-    /// What fails: "meet", "create", "evidence", "worker", "connect", "load", "remove".
+    /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
     pub(crate) broken: Option<&'static str>,
     /// Whose system calls it says are its own.
     pub(crate) process: StoreProcess,
+    /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
+    pub(crate) counts: bool,
+    /// Looks that were taken at it, each of which it counts as a commit.
+    pub(crate) looks: AtomicUsize,
     log: Mutex<Option<Sender<Arc<Ticket>>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -125,6 +129,8 @@ impl Store {
             script: Arc::new(script),
             broken: None,
             process: StoreProcess::Ours,
+            counts: false,
+            looks: AtomicUsize::new(0),
             log: Mutex::new(Some(sender)),
             thread: Some(thread),
         }
@@ -140,6 +146,19 @@ impl Store {
         let mut store = Store::always(Answer::Committed);
         store.broken = Some(step);
         store
+    }
+
+    fn counted(&self) -> Vec<Counter> {
+        let open = self.book.sessions_open.load(Ordering::SeqCst);
+        assert_eq!(open, 0, "counters are read while no session is open");
+        let keys = self.book.keys.lock().unwrap();
+        let commits: u64 = keys.values().map(|times| u64::from(*times)).sum();
+        let looks = self.looks.load(Ordering::SeqCst) as u64;
+        vec![
+            Counter::read(Meaning::Commits, "commits", commits + looks, "the script"),
+            Counter::read(Meaning::LogSyncs, "syncs", commits / 2, "the script"),
+            Counter::unavailable(Meaning::SyncTime, "time", "nobody times it", "the script"),
+        ]
     }
 
     /// A thread a client.
@@ -339,6 +358,38 @@ impl Target for Store {
 
     fn process(&self) -> StoreProcess {
         self.process
+    }
+
+    async fn counters(&self) -> TargetResult<Vec<Counter>> {
+        self.step("counters")?;
+        Ok(if self.counts {
+            self.counted()
+        } else {
+            Vec::new()
+        })
+    }
+
+    async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {
+        Ok(self.counts.then_some(50_000))
+    }
+
+    async fn observe(&self) -> TargetResult<Observed> {
+        let looks = self.looks.fetch_add(1, Ordering::SeqCst) as u64;
+        let key = self.book.keys.lock().unwrap().len() as i64;
+        // Somebody else commits four times between two looks.
+        for number in 0..4 {
+            self.book.keys.lock().unwrap().insert(key + number, 1);
+        }
+        Ok(Observed {
+            product: "scripted".to_owned(),
+            version: "1".to_owned(),
+            log_place: self.log_place(),
+            process: self.process,
+            counters: self.counted(),
+            own_commits: looks + 1,
+            settings: Vec::new(),
+            replication: Err("it has none".to_owned()),
+        })
     }
 
     async fn create(&self, _plan: &Plan) -> TargetResult<()> {

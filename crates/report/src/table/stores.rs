@@ -1,0 +1,91 @@
+//! Stores whose logs go to different directories, in one table: each on the line of its own log.
+//!
+//! Where the same stores ran in several directories the matrix tells more; where each ran in its own, as
+//! servers do, their places on their lines are what can be compared.
+
+use super::grid::{Grid, Side};
+use super::prose::{self, fact};
+use super::survey::cells;
+use crate::survey::{Group, RungOutcome, Survey};
+use crate::units;
+
+/// True if no store ran in two of the directories.
+pub(super) fn each_in_its_own(surveys: &[Survey<'_>]) -> bool {
+    let named = |group: Group<'_>| (group.target, group.durability, group.model);
+    let mut seen = Vec::new();
+    for survey in surveys {
+        let ran = survey.groups().into_iter();
+        for store in ran.filter(|group| group.example.is_some()).map(named) {
+            if seen.contains(&store) {
+                return false;
+            }
+            seen.push(store);
+        }
+    }
+    true
+}
+
+/// The durability that all stores have, if it is one.
+fn one_durability(surveys: &[Survey<'_>]) -> Option<String> {
+    let groups = surveys.iter().flat_map(Survey::groups);
+    let mut words = groups
+        .filter(|group| group.example.is_some())
+        .map(|group| group.durability);
+    let first = words.next()?;
+    words.all(|word| word == first).then_some(first)
+}
+
+/// Every store of several surveys, each on the line of its own log directory.
+pub fn stores(surveys: &[Survey<'_>]) -> String {
+    let same = one_durability(surveys);
+    let at = same
+        .as_ref()
+        .map_or_else(String::new, |word| format!(", all at durability {word}"));
+    let mut text = format!("every store on the line of its own log directory{at}\n\n");
+    let letters = 'A'..='Z';
+    for (letter, survey) in letters.clone().zip(surveys) {
+        text += &fact(&format!("log {letter}"), &survey.probe.body.directory);
+        let line = survey.line();
+        let ceilings = format!(
+            "line_1 {}, line_max {}",
+            units::or_unknown(line.line_1, units::rate),
+            units::or_unknown(line.line_max, units::rate)
+        );
+        text += &fact("", &ceilings);
+    }
+    text.push('\n');
+    let mut grid = Grid::new(&[
+        ("store", Side::Left),
+        ("log", Side::Left),
+        ("clients", Side::Right),
+        ("commits/s", Side::Right),
+        ("x line_1", Side::Right),
+        ("x line_max", Side::Right),
+        ("per sync", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("limit", Side::Left),
+    ]);
+    for (letter, survey) in letters.zip(surveys) {
+        for group in survey.groups() {
+            for rung in &group.rungs {
+                let RungOutcome::Ran(run) = rung.outcome else {
+                    continue;
+                };
+                let store = match &same {
+                    Some(_) => format!("{} ({})", group.target, group.model),
+                    None => format!("{} ({}, {})", group.target, group.model, group.durability),
+                };
+                let mut row = vec![store, letter.to_string()];
+                let all = cells(run, survey.line()).into_iter().enumerate();
+                // The range stands in the table of its own directory.
+                row.extend(all.filter(|(column, _)| *column != 2).map(|(_, cell)| cell));
+                grid.row(row);
+            }
+        }
+    }
+    let legend = "x line_1, x line_max: commits for each sync that the line of its own log allows; per \
+                  sync: commits that shared one counted sync; the durability was read back, power loss \
+                  not tested";
+    text + &grid.render() + &prose::wrapped("", legend)
+}

@@ -1,0 +1,136 @@
+//! The record of an observation: from what was seen, to a file and back, shown, shared, withheld.
+
+use crate::fixture;
+use crate::schema;
+use std::path::PathBuf;
+use syncline_report::record::{
+    Identity, ObservationGiven, ObservationRecord, Record, Writer, from_observation, read, share,
+};
+use syncline_report::table;
+use syncline_runner::{
+    CounterUnit, LogPlace, Machine, Meaning, Observation, Observed, ObservedInterval, Setting,
+    StoreCounter, StoreProcess,
+};
+
+fn counter(meaning: Meaning, unit: CounterUnit, grown: Result<u64, String>) -> StoreCounter {
+    StoreCounter {
+        meaning,
+        name: format!("pg_stat.{}", meaning.name()),
+        unit,
+        said_by: "SELECT".to_owned(),
+        before: grown.is_ok().then_some(7),
+        after: grown.as_ref().ok().map(|grown| grown + 7),
+        grown,
+    }
+}
+
+fn seen() -> Observation {
+    Observation {
+        last: Observed {
+            product: "PostgreSQL".to_owned(),
+            version: "15.18".to_owned(),
+            log_place: LogPlace::Directory(PathBuf::from("/home/ann/data/pg_wal")),
+            process: StoreProcess::Other(4_711),
+            counters: Vec::new(),
+            own_commits: 20,
+            settings: vec![Setting {
+                name: "fsync".to_owned(),
+                value: "on".to_owned(),
+                said_by: "pg_settings".to_owned(),
+            }],
+            replication: Ok(Vec::new()),
+        },
+        span_ns: 10_000_000_000,
+        counters: vec![
+            counter(Meaning::Commits, CounterUnit::Count, Ok(1_020)),
+            counter(Meaning::LogSyncs, CounterUnit::Count, Ok(250)),
+            counter(Meaning::LogBytes, CounterUnit::Bytes, Ok(512_000)),
+            counter(
+                Meaning::SyncTime,
+                CounterUnit::Nanoseconds,
+                Err("not timed".to_owned()),
+            ),
+        ],
+        own_commits: 20,
+        intervals: vec![ObservedInterval {
+            start_ns: 0,
+            end_ns: 10_000_000_000,
+            commits: Some(1_000),
+            log_syncs: Some(250),
+            log_bytes: None,
+        }],
+        sync_calls: Ok(200),
+        flushes: None,
+        device: Err("no single disk".to_owned()),
+        machine: Machine {
+            cores: 2,
+            smt: None,
+            governor: None,
+            kernel: None,
+            cpu_model: None,
+            memory_bytes: None,
+            hypervisor: None,
+        },
+    }
+}
+
+fn record(alias: Option<&str>) -> ObservationRecord {
+    let given = ObservationGiven {
+        identity: Identity::new("observation", fixture::STARTED_NS, 9),
+        name: "postgres".to_owned(),
+        url: Some("postgres://ann@db.example/app".to_owned()),
+        alias: alias.map(str::to_owned),
+        host: Some("buildhost7".to_owned()),
+        sync_line: fixture::line(),
+    };
+    from_observation(&seen(), &given)
+}
+
+#[test]
+fn what_was_seen_becomes_figures_with_their_sources() {
+    let record = record(None);
+    let body = &record.body;
+    assert_eq!(body.commits_per_s, Some(100.0));
+    assert_eq!(body.commits_per_sync.value, Some(4.0));
+    assert_eq!(body.commits_per_sync_call.value, Some(5.0));
+    assert_eq!(body.log_bytes_per_commit.value, Some(512.0));
+    assert_eq!(body.sync_ns.value, None);
+    assert_eq!(body.flushes_per_s.value, None);
+    schema::check(&[Record::from(record)]);
+}
+
+#[test]
+fn what_was_written_is_read_back_and_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = record(None);
+    let writer = Writer::create_observation(folder.path(), &record.identity, "postgres").unwrap();
+    let path = writer.finish_observation(&record).unwrap();
+    assert_eq!(read(&path).unwrap(), Record::from(record.clone()));
+    let text = table::observation(&record);
+    for words in [
+        "100/s commits",
+        "not available: not timed",
+        "nobody follows it",
+        "fsync = on",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let writer = Writer::create_observation(folder.path(), &record.identity, "cut").unwrap();
+    let why = read(writer.path()).unwrap_err().to_string();
+    assert!(why.contains("cut short"), "{why}");
+}
+
+#[test]
+fn a_shared_or_withheld_observation_names_nobody() {
+    let shared = share(&Record::from(record(None)));
+    let text = shared.to_value().to_string();
+    for name in ["buildhost7", "ann", "db.example", "/home"] {
+        assert!(!text.contains(name), "{name}: {text}");
+    }
+    let withheld = Record::from(record(Some("Store A"))).to_value().to_string();
+    for name in ["PostgreSQL", "postgres", "pg_", "15.18", "fsync"] {
+        assert!(!withheld.contains(name), "{name}: {withheld}");
+    }
+    assert!(withheld.contains("Store A"));
+    schema::check(&[Record::from(record(Some("Store A")))]);
+}
