@@ -60,7 +60,7 @@ impl Versions {
 
     /// Values of a key that come behind all that were read.
     pub(super) fn unread_behind(&self, key: i64) -> &[i64] {
-        self.unread.get(&key).map_or(&[], |values| values)
+        self.unread.get(&key).map_or(&[][..], Vec::as_slice)
     }
 
     fn writers_of(&mut self, number: usize, transaction: &Transaction) {
@@ -208,7 +208,7 @@ pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
                 key,
                 values: Some(values),
             } => {
-                let own = own.get(key).map_or(&[][..], |own| own);
+                let own = own.get(key).map_or(&[][..], Vec::as_slice);
                 seen.extend(values.strip_suffix(own).map(|values| (*key, values)));
             }
             Operation::Read { values: None, .. } => {}
