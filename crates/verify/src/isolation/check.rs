@@ -1,7 +1,7 @@
 //! A history checked: every anomaly of lists that are appended to, each with its smallest example.
 //!
-//! The order of a key's versions is that of the longest list read of it. From it follow the edges of the
-//! graph, and in it:
+//! The order of a key's versions is that of the longest list read of it; what nobody read comes behind.
+//! From it follow the edges of the graph, and in it:
 //!
 //! | cycle over | is |
 //! |---|---|

@@ -68,11 +68,17 @@ impl Graph {
 
     fn appends(&mut self, history: &History, versions: &Versions) {
         for (key, order) in &versions.orders {
+            let writer = |value: &i64| Graph::writer(history, versions, *key, *value);
             for pair in order.windows(2) {
-                let writer = |value| Graph::writer(history, versions, *key, value);
-                if let (Some(one), Some(other)) = (writer(pair[0]), writer(pair[1])) {
+                if let (Some(one), Some(other)) = (writer(&pair[0]), writer(&pair[1])) {
                     self.add(one, other, Why::Overwritten(*key));
                 }
+            }
+            let Some(last) = order.last().and_then(writer) else {
+                continue;
+            };
+            for unread in versions.unread_behind(*key).iter().filter_map(writer) {
+                self.add(last, unread, Why::Overwritten(*key));
             }
         }
     }
@@ -83,16 +89,18 @@ impl Graph {
                 continue;
             }
             for (key, values) in external_reads(transaction) {
-                let writer = |value| Graph::writer(history, versions, key, value);
-                if let Some(before) = values.last().and_then(|value| writer(*value)) {
+                let writer = |value: &i64| Graph::writer(history, versions, key, *value);
+                if let Some(before) = values.last().and_then(writer) {
                     self.add(before, number, Why::Read(key));
                 }
-                let order = &versions.orders[&key];
-                // Own appends behind the read are no overwriting by another.
-                let next = order.get(values.len()).and_then(|value| writer(*value));
-                if let Some(next) = next
-                    && order.starts_with(values)
-                {
+                let Some(behind) = versions.orders[&key].strip_prefix(values) else {
+                    continue;
+                };
+                let next = match behind {
+                    [next, ..] => std::slice::from_ref(next),
+                    [] => versions.unread_behind(key),
+                };
+                for next in next.iter().filter_map(writer) {
                     self.add(number, next, Why::ReadBefore(key));
                 }
             }

@@ -68,7 +68,6 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
             Kind::G0,
         ),
         ("0 fail a1.1 ; 1 ok r1.[1]", Kind::G1a),
-        ("0 ok a1.1, a1.2 | 1 ok r1.[1] ; 2 ok r1.[1 2]", Kind::G1b),
         ("0 ok a1.1, r2.[2] | 1 ok a2.2, r1.[1]", Kind::G1c),
         ("0 ok a1.1 ; 1 ok a1.2, r1.[1]", Kind::Internal),
         ("0 ok r1.[1 2] | 1 ok r1.[1 3]", Kind::IncompatibleOrder),
@@ -87,6 +86,11 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
     ] {
         assert_eq!(kinds(text), [(expected, Order::Plain)], "{text}");
     }
+    let middle = kinds("0 ok a1.1, a1.2 | 1 ok r1.[1] ; 2 ok r1.[1 2]");
+    assert_eq!(
+        middle,
+        [(Kind::G1b, Order::Plain), (Kind::GSingle, Order::Plain)]
+    );
     let lost = kinds("0 ok r1.[], a1.1 | 1 ok r1.[], a1.2 ; 2 ok r1.[1 2]");
     assert_eq!(
         lost,

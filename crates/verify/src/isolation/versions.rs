@@ -2,7 +2,7 @@
 
 use super::anomaly::Kind;
 use super::history::{Ending, History, Operation, Transaction};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Something wrong with a read, by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,9 @@ pub(super) struct Versions {
     pub(super) writers: HashMap<(i64, i64), Writer>,
     /// The longest list that was read of each key.
     pub(super) orders: BTreeMap<i64, Vec<i64>>,
+    /// Values that were appended, or may have been, and are in no such list.
+    unread: BTreeMap<i64, Vec<i64>>,
+    read: HashSet<(i64, i64)>,
     pub(super) wrong: Vec<Wrong>,
 }
 
@@ -37,7 +40,15 @@ impl Versions {
         for transaction in committed(history) {
             versions.longest_of(transaction);
         }
-        versions.add_unread(history);
+        let orders = versions.orders.iter();
+        versions.read = orders
+            .flat_map(|(key, values)| values.iter().map(|value| (*key, *value)))
+            .collect();
+        for transaction in &history.transactions {
+            if transaction.ending != Ending::Failed {
+                versions.unread_of(transaction);
+            }
+        }
         for (number, transaction) in history.transactions.iter().enumerate() {
             if transaction.ending == Ending::Committed {
                 versions.reads_of(history, number, transaction);
@@ -45,6 +56,11 @@ impl Versions {
             }
         }
         versions
+    }
+
+    /// Values of a key that come behind all that were read.
+    pub(super) fn unread_behind(&self, key: i64) -> &[i64] {
+        self.unread.get(&key).map_or(&[][..], Vec::as_slice)
     }
 
     fn writers_of(&mut self, number: usize, transaction: &Transaction) {
@@ -75,35 +91,14 @@ impl Versions {
         }
     }
 
-    /// What nobody has read comes behind what was read. If one transaction alone has committed such values
-    /// of a key, their order is known too.
-    fn add_unread(&mut self, history: &History) {
-        let mut unread: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        for transaction in committed(history) {
-            for operation in &transaction.operations {
-                if let Operation::Append { key, value } = operation {
-                    unread.entry(*key).or_default().push(*value);
-                }
-            }
-        }
-        for (key, values) in &mut unread {
-            let read: HashSet<i64> = self
-                .orders
-                .entry(*key)
-                .or_default()
-                .iter()
-                .copied()
-                .collect();
-            values.retain(|value| !read.contains(value));
-        }
-        for (key, values) in unread {
-            let writers: BTreeSet<_> = values
-                .iter()
-                .filter_map(|value| self.writers.get(&(key, *value)))
-                .map(|writer| writer.transaction)
-                .collect();
-            if writers.len() == 1 {
-                self.orders.entry(key).or_default().extend(values);
+    /// What nobody has read comes behind all that was read, in an order of its own that nobody knows.
+    fn unread_of(&mut self, transaction: &Transaction) {
+        for operation in &transaction.operations {
+            if let Operation::Append { key, value } = operation
+                && !self.read.contains(&(*key, *value))
+            {
+                self.orders.entry(*key).or_default();
+                self.unread.entry(*key).or_default().push(*value);
             }
         }
     }
@@ -201,19 +196,20 @@ fn committed(history: &History) -> impl Iterator<Item = &Transaction> {
     all.filter(|transaction| transaction.ending == Ending::Committed)
 }
 
-/// What a transaction read, without the values that it had appended itself: what others had left.
+/// What a transaction read, without the values that it had appended itself: what others had left. A read
+/// that does not show them is inconsistent in itself, and says nothing of others.
 pub(super) fn external_reads(transaction: &Transaction) -> Vec<(i64, &[i64])> {
-    let mut own: HashMap<i64, usize> = HashMap::new();
+    let mut own: HashMap<i64, Vec<i64>> = HashMap::new();
     let mut seen = Vec::new();
     for operation in &transaction.operations {
         match operation {
-            Operation::Append { key, .. } => *own.entry(*key).or_default() += 1,
+            Operation::Append { key, value } => own.entry(*key).or_default().push(*value),
             Operation::Read {
                 key,
                 values: Some(values),
             } => {
-                let own = own.get(key).copied().unwrap_or(0);
-                seen.push((*key, &values[..values.len().saturating_sub(own)]));
+                let own = own.get(key).map_or(&[][..], Vec::as_slice);
+                seen.extend(values.strip_suffix(own).map(|values| (*key, values)));
             }
             Operation::Read { values: None, .. } => {}
         }
