@@ -188,6 +188,29 @@ fn a_connection_that_the_server_ends_is_lost_and_says_whose() {
 }
 
 #[test]
+fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let host = "127.0.0.1".to_owned();
+    let endpoint = Endpoint::Tcp { host, port };
+    let poller = Poller::new().unwrap();
+    let failure = block_on(&poller, async {
+        let mut stream = Stream::connect(&endpoint, Some(&poller), LIMIT)
+            .await
+            .unwrap();
+        // The last words and the end are both here before anybody looks.
+        let (mut socket, _) = listener.accept().unwrap();
+        socket.write_all(b"last words").unwrap();
+        drop(socket);
+        stream.limit(Some(Duration::from_secs(5))).unwrap();
+        stream.fill().await.unwrap();
+        assert_eq!(stream.received(), b"last words");
+        stream.fill().await.unwrap_err()
+    });
+    assert!(failure.what.ends_with("it closed it"), "{failure}");
+}
+
+#[test]
 fn who_does_not_answer_in_time_is_lost() {
     let endpoint = tcp_server(|socket| {
         // Answers nothing, as long as the other side holds on.

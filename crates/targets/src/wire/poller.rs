@@ -138,7 +138,11 @@ impl Poller {
             let Token(place) = event.token();
             if let Some(Some(readiness)) = sockets.places.get(place) {
                 let over = event.is_error() || event.is_read_closed() || event.is_write_closed();
-                readiness.told(event.is_readable() || over, event.is_writable() || over);
+                readiness.told(
+                    event.is_readable() || over,
+                    event.is_writable() || over,
+                    over,
+                );
             }
         }
     }

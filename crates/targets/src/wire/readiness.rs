@@ -23,6 +23,8 @@ pub(super) struct Readiness {
     readable: AtomicBool,
     /// A write may find room.
     writable: AtomicBool,
+    /// The other side has ended it: what is left can be read, and then its end, of which no more is told.
+    closed: AtomicBool,
     /// When waiting becomes a failure; [`NEVER`] while the session may take as long as it likes.
     due: AtomicU64,
     waiting: Mutex<Option<Waker>>,
@@ -34,13 +36,17 @@ impl Readiness {
         Readiness {
             readable: AtomicBool::new(false),
             writable: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             due: AtomicU64::new(NEVER),
             waiting: Mutex::new(None),
         }
     }
 
     /// The kernel has told something.
-    pub(super) fn told(&self, readable: bool, writable: bool) {
+    pub(super) fn told(&self, readable: bool, writable: bool, closed: bool) {
+        if closed {
+            self.closed.store(true, Relaxed);
+        }
         if readable {
             self.readable.store(true, Relaxed);
         }
@@ -61,6 +67,13 @@ impl Readiness {
     /// A read found nothing more.
     pub(super) fn drained(&self) {
         self.readable.store(false, Relaxed);
+    }
+
+    /// A read found less than it had room for: nothing more, unless the end comes behind it.
+    pub(super) fn fell_short(&self) {
+        if !self.closed.load(Relaxed) {
+            self.drained();
+        }
     }
 
     /// A write found no more room.

@@ -89,16 +89,19 @@ impl Socket {
     }
 
     /// Reads once. None if a polled socket has nothing now; its readiness then says so. A socket that
-    /// gave less than there was room for has nothing more.
+    /// gave less than there was room for has nothing more, unless it was closed.
     pub(super) fn read(&self, room: &mut [u8]) -> io::Result<Option<usize>> {
+        let room_length = room.len();
         let read = self.once(|| match &self.kind {
             Kind::Tcp(socket) => (&mut &*socket).read(room),
             Kind::Unix(socket) => (&mut &*socket).read(room),
         });
-        if let Some(readiness) = self.readiness()
-            && !matches!(read, Ok(Some(length)) if length == room.len() || length == 0)
-        {
-            readiness.drained();
+        if let Some(readiness) = self.readiness() {
+            match &read {
+                Ok(Some(length)) if *length < room_length => readiness.fell_short(),
+                Ok(None) => readiness.drained(),
+                _ => {}
+            }
         }
         read
     }
