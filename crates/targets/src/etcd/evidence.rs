@@ -103,18 +103,13 @@ fn place(process: StoreProcess) -> LogPlace {
         .into_iter()
         .find(|(_, path)| path.extension().is_some_and(|end| end == "wal"))
         .and_then(|(_, path)| Some(path.parent()?.to_owned()));
-    match log {
-        Some(log) => log_place(
-            process,
-            "etcd",
-            &LogWord {
-                directory: log.display().to_string(),
-                said_by: "the files that its process holds",
-            },
-        ),
-        None => {
-            let what = format!("the files of process {id}, which is etcd's, are not ours to see");
-            LogPlace::Nowhere(what)
-        }
-    }
+    let Some(log) = log else {
+        let what = format!("the files of process {id}, which is etcd's, are not ours to see");
+        return LogPlace::Nowhere(what);
+    };
+    let word = LogWord {
+        directory: log.display().to_string(),
+        said_by: "the files that its process holds",
+    };
+    log_place(process, "etcd", &word)
 }

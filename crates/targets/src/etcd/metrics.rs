@@ -162,7 +162,7 @@ mod tests {
     fn metrics_come_apart_and_become_counters() {
         let metrics = Metrics(PAGE.to_owned());
         assert_eq!(metrics.get(SYNCS), Some(7.0));
-        assert_eq!(metrics.sum("grpc_server_started_total"), 9.0);
+        assert_eq!(metrics.sum("grpc_server_started_total") as u64, 9);
         let counters = metrics.counters();
         let of = |meaning| counters.iter().find(|one| one.meaning == meaning).unwrap();
         assert_eq!(of(Meaning::Commits).value, Ok(15));

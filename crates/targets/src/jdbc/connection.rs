@@ -10,7 +10,7 @@ use jni::sys::jvalue;
 pub(super) struct Connection {
     java: Java,
     methods: &'static Methods,
-    connection: Shared,
+    handle: Shared,
     /// As the connection was last told; a JDBC connection begins with it.
     autocommit: bool,
 }
@@ -41,11 +41,11 @@ impl Connection {
                 message,
             });
         }
-        let connection = java.share(&connection)?;
+        let handle = java.share(&connection)?;
         Ok(Connection {
             methods: methods(&mut java)?,
             java,
-            connection,
+            handle,
             autocommit: true,
         })
     }
@@ -78,7 +78,7 @@ impl Connection {
         let arguments = [jvalue {
             z: u8::from(autocommit),
         }];
-        self.java.run(&self.connection, method, &arguments)?;
+        self.java.run(&self.handle, method, &arguments)?;
         self.autocommit = autocommit;
         Ok(())
     }
@@ -87,13 +87,13 @@ impl Connection {
     #[inline]
     pub(super) fn commit(&mut self) -> Result<(), Thrown> {
         let method = &self.methods.connection_commit;
-        self.java.run(&self.connection, method, &[])
+        self.java.run(&self.handle, method, &[])
     }
 
     /// Undoes the transaction.
     pub(super) fn rollback(&mut self) -> Result<(), Thrown> {
         let method = &self.methods.connection_rollback;
-        self.java.run(&self.connection, method, &[])
+        self.java.run(&self.handle, method, &[])
     }
 
     /// Sets how far transactions are kept apart, and reads it back.
@@ -104,8 +104,8 @@ impl Connection {
             &methods.connection_set_isolation,
             &methods.connection_isolation,
         );
-        self.java.run(&self.connection, set, &arguments)?;
-        self.java.int(&self.connection, get, &[])
+        self.java.run(&self.handle, set, &arguments)?;
+        self.java.int(&self.handle, get, &[])
     }
 
     /// Makes a schema the one in which unqualified names stand; a catalog where a product has no
@@ -119,7 +119,7 @@ impl Connection {
             &methods.connection_set_schema
         };
         let arguments = [given(&name)];
-        self.java.run(&self.connection, method, &arguments)
+        self.java.run(&self.handle, method, &arguments)
     }
 
     /// Prepares a statement.
@@ -127,7 +127,7 @@ impl Connection {
         let method = &self.methods.connection_prepare;
         let text = self.java.text(text)?;
         let arguments = [given(&text)];
-        let prepared = self.java.object(&self.connection, method, &arguments)?;
+        let prepared = self.java.object(&self.handle, method, &arguments)?;
         self.java.share(&prepared)
     }
 
@@ -182,7 +182,7 @@ impl Connection {
     pub(super) fn about(&mut self) -> Result<About, Thrown> {
         let methods = self.methods;
         let method = &methods.connection_about;
-        let about = self.java.object(&self.connection, method, &[])?;
+        let about = self.java.object(&self.handle, method, &[])?;
         let mut words = |method| {
             let text = self.java.object(&about, method, &[])?;
             self.java.words(&text)
@@ -202,7 +202,7 @@ impl Connection {
     pub(super) fn is_valid(&mut self) -> Result<bool, Thrown> {
         let method = &self.methods.connection_valid;
         let seconds = [jvalue { i: 10 }];
-        self.java.truth(&self.connection, method, &seconds)
+        self.java.truth(&self.handle, method, &seconds)
     }
 
     /// The names of all schemas, or catalogs.
@@ -210,7 +210,7 @@ impl Connection {
         let methods = self.methods;
         let about = self
             .java
-            .object(&self.connection, &methods.connection_about, &[])?;
+            .object(&self.handle, &methods.connection_about, &[])?;
         let asks = if is_catalog {
             &methods.about_catalogs
         } else {
@@ -225,7 +225,7 @@ impl Connection {
         let methods = self.methods;
         let about = self
             .java
-            .object(&self.connection, &methods.connection_about, &[])?;
+            .object(&self.handle, &methods.connection_about, &[])?;
         let name = self.java.text(schema)?;
         let (any, kind) = (self.java.text("%")?, self.java.text("TABLE")?);
         let text = self.java.class("java/lang/String")?;
@@ -259,7 +259,7 @@ impl Connection {
 
     fn statement(&mut self) -> Result<Local, Thrown> {
         let method = &self.methods.connection_statement;
-        self.java.object(&self.connection, method, &[])
+        self.java.object(&self.handle, method, &[])
     }
 }
 
@@ -271,6 +271,6 @@ impl Drop for Connection {
             drop(self.rollback());
         }
         let close = &self.methods.connection_close;
-        drop(self.java.run(&self.connection, close, &[]));
+        drop(self.java.run(&self.handle, close, &[]));
     }
 }

@@ -16,7 +16,7 @@ use syncline_contract::{Failure, FailureKind, TargetResult};
 pub(super) struct Driver {
     jars: Vec<PathBuf>,
     class: Option<String>,
-    driver: Shared,
+    object: Shared,
 }
 
 /// The drivers that were loaded in this process.
@@ -66,13 +66,13 @@ impl Driver {
         Ok(Driver {
             jars: jars.to_vec(),
             class: class.map(str::to_owned),
-            driver: driver.map_err(|thrown| not_loaded(&thrown))?,
+            object: driver.map_err(|thrown| not_loaded(&thrown))?,
         })
     }
 
     /// True if it takes that URL; who refuses one by an exception does not.
     fn accepts(&self, url: &str) -> bool {
-        Java::attach().is_ok_and(|mut java| takes(&mut java, &self.driver, url).unwrap_or(false))
+        Java::attach().is_ok_and(|mut java| takes(&mut java, &self.object, url).unwrap_or(false))
     }
 
     /// Connects; null where the driver does not take that URL.
@@ -91,7 +91,7 @@ impl Driver {
             java.object(&named, &methods.properties_set, &pair)?;
         }
         let connect = &methods.driver_connect;
-        java.object(&self.driver, connect, &[given(&url), given(&named)])
+        java.object(&self.object, connect, &[given(&url), given(&named)])
     }
 }
 

@@ -1,7 +1,6 @@
 //! What the database says of itself: product, version, durability and isolation, read back.
 
 use super::connection::Connection;
-use super::jvm::Thrown;
 use super::licence;
 use super::place::Place;
 use super::product::{Looked, Said};
@@ -85,7 +84,7 @@ pub(super) fn said(target: &Jdbc, connection: &mut Connection) -> TargetResult<S
             let log = directory.join(embedded.log);
             (Some(directory), Some(log))
         }
-        _ => (None, server_log(target, connection, process)?),
+        _ => (None, server_log(target, connection, process)),
     };
     let said = (target.product.said)(&mut Looked {
         connection,
@@ -102,34 +101,29 @@ pub(super) fn log_place(
     target: &Jdbc,
     connection: &mut Connection,
     process: StoreProcess,
-) -> TargetResult<LogPlace> {
-    let Some(log) = server_log(target, connection, known(process))? else {
+) -> LogPlace {
+    let Some(log) = server_log(target, connection, known(process)) else {
         let what = format!(
             "{} does not say over JDBC where its log goes; --line RECORD names a probe made there",
             target.product.name
         );
-        return Ok(LogPlace::Nowhere(what));
+        return LogPlace::Nowhere(what);
     };
     let word = LogWord {
         directory: log.display().to_string(),
         said_by: "asked by JDBC, or seen in its process",
     };
-    Ok(place_of(process, target.product.name, &word))
+    place_of(process, target.product.name, &word)
 }
 
-fn server_log(
-    target: &Jdbc,
-    connection: &mut Connection,
-    process: Option<u32>,
-) -> TargetResult<Option<PathBuf>> {
-    let log: Result<_, Thrown> = (target.product.log)(&mut Looked {
+fn server_log(target: &Jdbc, connection: &mut Connection, process: Option<u32>) -> Option<PathBuf> {
+    (target.product.log)(&mut Looked {
         connection,
         asked: None,
         directory: None,
         log: None,
         process,
-    });
-    log.map_err(|thrown| target.failure(&thrown, "say where its log goes"))
+    })
 }
 
 fn known(process: StoreProcess) -> Option<u32> {

@@ -291,7 +291,7 @@ impl Jdbc {
         let mut connection = self.bare()?;
         ours::refuse_others(self, &mut connection)?;
         let free = ours::free(self, &mut connection)?;
-        let log_place = evidence::log_place(self, &mut connection, process)?;
+        let log_place = evidence::log_place(self, &mut connection, process);
         Ok(Met {
             process,
             log_place,

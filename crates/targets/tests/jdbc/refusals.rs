@@ -2,6 +2,7 @@
 
 use crate::support::{DerbyServer, derby_jars, jars, open};
 use std::fs;
+use std::mem::ManuallyDrop;
 use syncline_contract::conformance::{block_on, refuses_foreign};
 use syncline_contract::{
     FailureKind, Int, Kind, OperationId, Plan, Session, Shape, Stop, Table, Target, Value, Write,
@@ -55,10 +56,9 @@ fn a_driver_that_is_not_there_is_said() {
 #[test]
 fn a_schema_of_others_stays_and_what_a_killed_run_left_is_cleaned() {
     let server = DerbyServer::start();
-    let left = open(&server.url(""));
-    block_on(&(), left.create(&plan())).unwrap();
     // As a run that was killed: nothing is removed.
-    std::mem::forget(left);
+    let left = ManuallyDrop::new(open(&server.url("")));
+    block_on(&(), left.create(&plan())).unwrap();
     let jars = derby_jars();
     let mut theirs = Ij::of(&server, &jars);
     theirs.say("create table app.precious (id int); create schema \"syncline_theirs\";");

@@ -103,7 +103,9 @@ const LOADS: [&str; 4] = ["debit-credit", "select", "update", "join"];
 #[test]
 fn on_a_derby_server() {
     let server = DerbyServer::start();
-    LOADS.iter().for_each(|name| holds(&server.url(""), name));
+    for name in LOADS {
+        holds(&server.url(""), name);
+    }
 }
 
 #[test]
@@ -116,6 +118,8 @@ fn on_embedded_databases() {
         ("hsqldb", jars(&["hsqldb"])),
     ] {
         let url = format!("jdbc:{product}:{place}?driver={jars}");
-        LOADS.iter().for_each(|name| holds(&url, name));
+        for name in LOADS {
+            holds(&url, name);
+        }
     }
 }

@@ -75,7 +75,9 @@ impl Deref for Local {
 impl Drop for Local {
     fn drop(&mut self) {
         // SAFETY: by invariant 1 the pointer is that of this thread, which is attached still.
-        let table = unsafe { **self.env };
+        let table = unsafe { *self.env };
+        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        let table = unsafe { *table };
         if let Some(free) = table.DeleteLocalRef {
             // SAFETY: by invariant 2 the reference is this thread's and is freed only here.
             unsafe { free(self.env, self.object.as_raw()) };
@@ -302,7 +304,9 @@ impl Java {
         into.clear();
         let env = self.env.get_raw();
         // SAFETY: by invariant 1 the pointer is that of this thread.
-        let table = unsafe { **env };
+        let table = unsafe { *env };
+        // SAFETY: the JVM's table of functions stays as long as the JVM.
+        let table = unsafe { *table };
         let (Some(length), Some(region)) = (table.GetStringLength, table.GetStringRegion) else {
             return Err(jni::errors::Error::JNIEnvMethodNotFound("GetStringRegion").into());
         };

@@ -5,7 +5,7 @@
 //! back: the flag from the file, the kind of writes from the descriptor that the process holds. That
 //! property is the JVM's, not the database's, so that it is set only while an embedded one starts.
 
-use super::{Close, Embedded, Looked, Product, Put, SCHEMA, Said, Schema, setting};
+use super::{Close, Embedded, Looked, Product, Property, Put, SCHEMA, Said, Schema, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
 use crate::open_files::open_files;
@@ -83,7 +83,7 @@ fn database(directory: &Path) -> PathBuf {
     directory.join("database")
 }
 
-fn properties(durability: Durability) -> Vec<(&'static str, Option<&'static str>)> {
+fn properties(durability: Durability) -> Vec<Property> {
     let test = (durability == Durability::None).then_some("test");
     vec![
         (DURABILITY, test),
@@ -132,18 +132,15 @@ fn said(looked: &mut Looked<'_>) -> Result<Said, Thrown> {
 
 /// The log of the one database that the server's process holds open; none if it holds several, or is
 /// not to be seen.
-fn log(looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
-    let Some(process) = looked.process else {
-        return Ok(None);
-    };
-    let mut logs: Vec<_> = open_files(process)
+fn log(looked: &mut Looked<'_>) -> Option<PathBuf> {
+    let mut logs: Vec<_> = open_files(looked.process?)
         .into_iter()
         .filter_map(|(_, path)| Some(path.parent()?.to_owned()))
         .filter(|folder| folder.ends_with("log") && folder.join("log.ctrl").is_file())
         .collect();
     logs.sort();
     logs.dedup();
-    Ok(logs.pop().filter(|_| logs.is_empty()))
+    logs.pop().filter(|_| logs.is_empty())
 }
 
 /// What the log's own files and descriptors say.
@@ -164,23 +161,19 @@ fn of_log(log: &Path, process: u32) -> (Durability, String) {
         );
         return (Durability::None, what);
     }
-    match synchronous(log, process) {
-        Some(kind) => {
-            let what = format!(
-                "its log is open for synchronous writes ({kind}), as the flags of the descriptor say \
-                 that process {process} holds; {} bears no mark of {DURABILITY}=test",
-                control.display()
-            );
-            (Durability::Data, what)
-        }
-        None => {
-            let what = format!(
-                "not known: process {process} holds no log in {} open for synchronous writes",
-                log.display()
-            );
-            (Durability::None, what)
-        }
-    }
+    let Some(kind) = synchronous(log, process) else {
+        let what = format!(
+            "not known: process {process} holds no log in {} open for synchronous writes",
+            log.display()
+        );
+        return (Durability::None, what);
+    };
+    let what = format!(
+        "its log is open for synchronous writes ({kind}), as the flags of the descriptor say that process \
+         {process} holds; {} bears no mark of {DURABILITY}=test",
+        control.display()
+    );
+    (Durability::Data, what)
 }
 
 /// By which flag the process has opened a log of that folder for synchronous writes; none if by none.

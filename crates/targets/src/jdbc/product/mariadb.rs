@@ -40,10 +40,10 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
     said,
 };
 
-fn log(looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
+fn log(looked: &mut Looked<'_>) -> Option<PathBuf> {
     let asks = "SELECT @@datadir, @@innodb_log_group_home_dir";
-    let row = looked.connection.rows(asks, 2)?.into_iter().next();
-    Ok(row.and_then(|row| Some(PathBuf::from(row.first()?).join(row.get(1)?))))
+    let row = looked.connection.rows(asks, 2).ok()?.into_iter().next()?;
+    Some(PathBuf::from(row.first()?).join(row.get(1)?))
 }
 
 fn said(looked: &mut Looked<'_>) -> Result<Said, Thrown> {

@@ -91,7 +91,7 @@ pub(super) struct Product {
     pub(super) free: Option<&'static str>,
     /// Where a server of this machine keeps its log, by its own word or by the files that its process
     /// holds.
-    pub(super) log: fn(&mut Looked<'_>) -> Result<Option<PathBuf>, Thrown>,
+    pub(super) log: fn(&mut Looked<'_>) -> Option<PathBuf>,
     /// Reads back what a commit promises.
     pub(super) said: fn(&mut Looked<'_>) -> Result<Said, Thrown>,
 }
@@ -114,6 +114,9 @@ const SCHEMA: Schema = Schema {
     is_catalog: false,
 };
 
+/// A property of the JVM and its value; one without is taken away.
+pub(super) type Property = (&'static str, Option<&'static str>);
+
 /// How a product runs in this process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Embedded {
@@ -131,9 +134,8 @@ pub(super) struct Embedded {
     pub(super) log: &'static str,
     /// As whom it is entered; nothing where nobody is asked.
     pub(super) login: &'static [(&'static str, &'static str)],
-    /// Properties of the JVM that must stand while the database starts; one without a value is taken
-    /// away.
-    pub(super) properties: fn(Durability) -> Vec<(&'static str, Option<&'static str>)>,
+    /// Properties of the JVM that must stand while the database starts.
+    pub(super) properties: fn(Durability) -> Vec<Property>,
     /// What is executed once, when the database was made.
     pub(super) made: fn(Durability) -> Vec<String>,
     /// What is executed after each commit, before it is acknowledged.
@@ -170,6 +172,6 @@ fn setting(name: &str, value: String, said_by: &str) -> Setting {
 }
 
 /// No log to be found.
-fn nowhere(_looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
-    Ok(None)
+fn nowhere(_looked: &mut Looked<'_>) -> Option<PathBuf> {
+    None
 }

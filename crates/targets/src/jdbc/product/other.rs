@@ -54,6 +54,10 @@ fn column_type(column: &Column) -> String {
     }
 }
 
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "as its siblings, which ask the database"
+)]
 fn said(_looked: &mut Looked<'_>) -> Result<Said, Thrown> {
     Ok(Said {
         durability: Durability::None,

@@ -39,13 +39,10 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
     said,
 };
 
-fn log(looked: &mut Looked<'_>) -> Result<Option<PathBuf>, Thrown> {
+fn log(looked: &mut Looked<'_>) -> Option<PathBuf> {
     // Only some users may ask; who may not is told nothing, and the log is not known.
-    let directory = looked
-        .connection
-        .cell("SHOW data_directory")
-        .unwrap_or(None);
-    Ok(directory.map(|directory| PathBuf::from(directory).join("pg_wal")))
+    let directory = looked.connection.cell("SHOW data_directory");
+    Some(PathBuf::from(directory.ok()??).join("pg_wal"))
 }
 
 fn said(looked: &mut Looked<'_>) -> Result<Said, Thrown> {
