@@ -4,7 +4,7 @@ use super::adapter::{Adapter, Expected, Setting};
 use super::adapters::ADAPTERS;
 use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::ground::{CLIENTS, Ground};
-use super::images::{Images, Trial, cuts};
+use super::images::{Images, Keep, Trial, cuts};
 use super::kill::kills;
 use super::live::faults;
 use super::outcome::Class;
@@ -147,7 +147,7 @@ impl Check<'_> {
         let images = self.images("this setting", prepared, options, request.images, keep)?;
         finding.images = Some(images);
         for setting in self.ground.adapter.settings() {
-            if setting.options != options && self.is_wanted(setting, finding) {
+            if setting.options != options && is_wanted(setting, finding) {
                 finding.controls.push(self.control(setting)?);
             }
         }
@@ -156,16 +156,6 @@ impl Check<'_> {
             finding.faults = Some(faults(&self.ground, prepared, options, &progress)?);
         }
         Ok(())
-    }
-
-    /// One control that must hold is enough, and the tested setting may be it.
-    fn is_wanted(&self, setting: &Setting, finding: &Finding) -> bool {
-        setting.expected != Expected::Hold
-            || (finding.expected != Expected::Hold
-                && !finding
-                    .controls
-                    .iter()
-                    .any(|one| one.expected == Expected::Hold))
     }
 
     fn control(&self, setting: &Setting) -> Result<Control> {
@@ -187,7 +177,7 @@ impl Check<'_> {
         prepared: &Path,
         options: &str,
         count: u64,
-        keep: Option<(&Path, fn(Class) -> bool)>,
+        keep: Option<Keep<'_>>,
     ) -> Result<Images> {
         (self.progress)(&format!("loading {name}"));
         let load = self.request.load;
@@ -220,6 +210,16 @@ impl Check<'_> {
             &self.request.options
         }
     }
+}
+
+/// One control that must hold is enough, and the tested setting may be it.
+fn is_wanted(setting: &Setting, finding: &Finding) -> bool {
+    setting.expected != Expected::Hold
+        || (finding.expected != Expected::Hold
+            && !finding
+                .controls
+                .iter()
+                .any(|one| one.expected == Expected::Hold))
 }
 
 /// What a setting is expected to do: as its adapter says, or by its word.

@@ -75,7 +75,7 @@ fn work(url: &str, clients: i64, acknowledgements: &Path) -> Result<Answer, Stri
             scope.spawn(move || one_client(work, target, number, acknowledgements))
         };
         let clients: Vec<_> = (0..clients).map(client).collect();
-        let ends = clients.into_iter().map(|client| client.join());
+        let ends = clients.into_iter().map(thread::ScopedJoinHandle::join);
         ends.map(|end| end.unwrap_or_else(|_| Err("a client panicked".to_owned())))
             .collect::<Vec<_>>()
     });

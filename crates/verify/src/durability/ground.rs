@@ -13,7 +13,7 @@ use std::time::Duration;
 use syncline_metering::clock;
 
 /// How long a store may take to open, recover and be read.
-pub(super) const LOOK_LIMIT: Duration = Duration::from_secs(60);
+pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a store may take until it has acknowledged its first transactions.
 const FIRST_LIMIT: Duration = Duration::from_secs(30);

@@ -194,13 +194,16 @@ fn syncs(recording: &Recording, first: usize) -> Vec<Vec<usize>> {
     syncs.into_values().collect()
 }
 
+/// Where failing images go, and which classes fail.
+pub(super) type Keep<'t> = (&'t Path, fn(Class) -> bool);
+
 /// Every image of a loaded store.
 pub(super) struct Trial<'t> {
     pub(super) ground: &'t Ground<'t>,
     pub(super) options: &'t str,
     pub(super) loaded: &'t Loaded,
-    /// Where failing images go, and which classes fail; none keeps no image.
-    pub(super) keep: Option<(&'t Path, fn(Class) -> bool)>,
+    /// None keeps no image.
+    pub(super) keep: Option<Keep<'t>>,
     /// Told after each image.
     pub(super) progress: &'t (dyn Fn(u64) + Sync),
 }
@@ -219,7 +222,7 @@ impl Trial<'_> {
                     scope.spawn(move || self.part(number, cuts, done, kept))
                 })
                 .collect();
-            let ends = started.into_iter().map(|part| part.join());
+            let ends = started.into_iter().map(thread::ScopedJoinHandle::join);
             ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect::<Vec<_>>()
         });

@@ -126,7 +126,7 @@ impl Search<'_> {
         let mut plain: [Vec<Cycle>; 3] = Default::default();
         for knot in &knots {
             let steps = self.steps(knot, &counts, &|why| matches!(why, Why::ReadBefore(_)));
-            let single = |step: &Step| self.single(knot, &ranks, step, &flows);
+            let single = |step: &Step| self.single(knot, ranks.as_deref(), step, &flows);
             let apart = |step: &Step| self.nonadjacent(knot, step, &counts);
             let any = |step: &Step| self.any(knot, step, &counts);
             if let Some(cycle) = shortest(steps.iter().filter_map(single)) {
@@ -170,15 +170,12 @@ impl Search<'_> {
     fn single(
         &self,
         knot: &[usize],
-        ranks: &Option<Vec<usize>>,
+        ranks: Option<&[usize]>,
         step: &Step,
         flows: &dyn Fn(Why) -> bool,
     ) -> Option<Cycle> {
         // What leads forward only cannot come back behind the node that it shall reach.
-        let before = |node: usize| {
-            let ranks = ranks.as_ref();
-            ranks.is_none_or(|ranks| ranks[node] <= ranks[step.0])
-        };
+        let before = |node: usize| ranks.is_none_or(|ranks| ranks[node] <= ranks[step.0]);
         if !before(step.1) {
             return None;
         }

@@ -59,6 +59,9 @@ pub(super) fn knots(graph: &Graph, takes: impl Fn(Why) -> bool) -> Vec<Vec<usize
     found
 }
 
+/// A node, and whether it was reached by a read of something overwritten.
+type State = (usize, bool);
+
 /// Which ways count as one that closes a cycle.
 pub(super) struct Shape<'s> {
     /// Whether an edge may be taken, after one that was, or was not, a read of something overwritten.
@@ -77,7 +80,7 @@ pub(super) fn way(
     to: usize,
     shape: &Shape<'_>,
 ) -> Option<Cycle> {
-    let mut came: HashMap<(usize, bool), ((usize, bool), Why)> = HashMap::new();
+    let mut came: HashMap<State, (State, Why)> = HashMap::new();
     let mut queue = VecDeque::from([from]);
     while let Some(state @ (node, after_read)) = queue.pop_front() {
         if node == to && state != from && (shape.may_end_in_read || !after_read) {
@@ -95,11 +98,7 @@ pub(super) fn way(
     None
 }
 
-fn unwind(
-    came: &HashMap<(usize, bool), ((usize, bool), Why)>,
-    from: (usize, bool),
-    mut state: (usize, bool),
-) -> Cycle {
+fn unwind(came: &HashMap<State, (State, Why)>, from: State, mut state: State) -> Cycle {
     let mut steps = Vec::new();
     while state != from {
         let (before, why) = came[&state];

@@ -61,7 +61,7 @@ pub fn load<T: Target>(target: &T, load: Load, stop: &AtomicBool) -> Result<Load
             scope.spawn(move || one_client(target, lists, shared, number))
         };
         let clients: Vec<_> = (0..clients as i64).map(client).collect();
-        let ends = clients.into_iter().map(|client| client.join());
+        let ends = clients.into_iter().map(thread::ScopedJoinHandle::join);
         ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Vec<_>>()
     });

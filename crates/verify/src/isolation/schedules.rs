@@ -4,7 +4,8 @@
 //! Two rows stand before each: 1 holds 10, 2 holds 20. A predicate is a range of an index on the value.
 //! An anomaly counts only if those who take part in it have committed.
 
-use super::stage::{Act, Act::*, Played};
+use super::stage::Act::{self, Abort, Commit, Get, Insert, Scan, Set};
+use super::stage::Played;
 
 /// A schedule.
 #[derive(Debug)]
