@@ -69,6 +69,7 @@ fn holds(url: &str, name: &str) {
     block_on(&(), async {
         load(&mut connect(target, workload).await, workload).await;
     });
+    workload.run_begins();
     let tallies = thread::scope(|scope| {
         let clients = (0..CLIENTS).map(|number| {
             scope.spawn(move || {
