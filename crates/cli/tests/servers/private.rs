@@ -77,12 +77,9 @@ fn a_run_starts_its_private_server_and_removes_it() {
         .unwrap();
     assert!(commits["grown"].as_u64().unwrap() >= 50, "{commits}");
     assert!(record["sync_line"]["round_trip_ns"].as_u64().unwrap() > 0);
-    assert!(
-        record["per_commit"]["target_cpu_ns"]["value"]
-            .as_f64()
-            .unwrap()
-            > 0.0
-    );
+    // Counted in ticks of 10 ms, of which so few commits may not fill one.
+    let cpu = &record["per_commit"]["target_cpu_ns"];
+    assert!(cpu["value"].is_f64(), "{cpu}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
