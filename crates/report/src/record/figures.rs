@@ -296,12 +296,23 @@ impl PerCommit {
         }
     }
 
-    /// Commits that share a sync; `None` where syncs were not counted or there were none.
+    /// Commits that share a sync; `None` where syncs were not counted or there were none. Also where
+    /// nobody counts writes that are syncs themselves and the disk was flushed far more often than syncs
+    /// were called: those writes were likely the syncs, and the calls alone would tell a wrong number.
     pub fn commits_per_sync(&self) -> Option<f64> {
-        let ratio = 1.0 / (self.syncs.value? + self.synced_writes.value.unwrap_or(0.0));
+        let calls = self.syncs.value?;
+        let flushes = self.flushes.value.unwrap_or(0.0);
+        if self.synced_writes.value.is_none() && flushes > UNSEEN * calls {
+            return None;
+        }
+        let ratio = 1.0 / (calls + self.synced_writes.value.unwrap_or(0.0));
         ratio.is_finite().then_some(ratio)
     }
 }
+
+/// So many times as often as syncs are called a disk may be flushed, by the store's files and by others,
+/// before the calls are no longer taken for all syncs.
+const UNSEEN: f64 = 5.0;
 
 #[cfg(test)]
 mod tests {
@@ -349,5 +360,15 @@ mod tests {
         per_commit.synced_writes = Counted::by(Some(0.25), "the store's own count");
         assert_eq!(per_commit.commits_per_sync(), Some(2.0));
         assert_eq!(Counted::by(Some(f64::NAN), "perf event").value, None);
+    }
+
+    #[test]
+    fn commits_per_sync_is_unknown_where_flushes_tell_of_syncs_that_nobody_counted() {
+        let mut per_commit = PerCommit::unknown("tracing is not allowed");
+        per_commit.syncs = Counted::by(Some(0.001), "perf event");
+        per_commit.flushes = Counted::by(Some(1.0), "the whole disk");
+        assert_eq!(per_commit.commits_per_sync(), None);
+        per_commit.synced_writes = Counted::by(Some(0.999), "the store's own count");
+        assert_eq!(per_commit.commits_per_sync(), Some(1.0));
     }
 }
