@@ -470,7 +470,7 @@ mod tests {
             ("cpu run", "has no test \"cpu\""),
             ("oltp_insert go", "there is no command \"go\""),
             ("oltp_insert prewarm", "--warmup-time"),
-            ("oltp_insert run --threads 8", "one word too many"),
+            ("oltp_insert run 8", "one word too many"),
             ("oltp_insert run --threads", "wants =VALUE"),
             ("oltp_insert run --threads=0", "a whole number from 1"),
             ("oltp_insert run --tables", "wants =VALUE"),

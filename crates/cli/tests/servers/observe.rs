@@ -18,19 +18,13 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
         .spawn()
         .unwrap();
     // The first looks follow one another at once, the third half a second later.
-    let mut first = 0.0;
-    while first == 0.0 {
-        first = world.other_session_asked_at();
-    }
-    look_after(&world, first + 0.4);
+    world.wait_while("count(query_start) = 0");
+    look_after(&world, now(&world) + 0.4);
     let each = (LOAD / 2).to_string();
     world.pgbench(&["-n", "-N", "-c", "2", "-t", &each, "postgres"]);
     // Sessions that have ended have told all they did; what looks after that has seen it.
-    while world.other_sessions() > 1 {
-        std::thread::yield_now();
-    }
-    let ended = world.ask("SELECT extract(epoch FROM clock_timestamp())");
-    look_after(&world, ended.parse::<f64>().unwrap() + 0.6);
+    world.wait_while("count(*) > 1");
+    look_after(&world, now(&world) + 0.6);
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&child),
         rustix::process::Signal::INT,
@@ -77,11 +71,17 @@ fn an_observation_agrees_with_pgbench_and_with_the_traced_sync_calls() {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// Waits until the observing session has asked something after that time.
+/// The server's clock, in seconds.
+fn now(world: &World) -> f64 {
+    let now = world.ask("SELECT extract(epoch FROM clock_timestamp())");
+    now.parse().unwrap()
+}
+
+/// Waits until the observer has looked after that time.
 fn look_after(world: &World, seconds: f64) {
-    while world.other_session_asked_at() < seconds {
-        std::thread::yield_now();
-    }
+    world.wait_while(&format!(
+        "coalesce(max(extract(epoch FROM query_start)), 0) < {seconds}"
+    ));
 }
 
 #[test]

@@ -68,22 +68,15 @@ impl World {
         foreign
     }
 
-    /// When the only other session last sent something, in seconds; zero if there is none.
-    pub(crate) fn other_session_asked_at(&self) -> f64 {
-        let asked = self.ask(
-            "SELECT coalesce(max(extract(epoch FROM query_start)), 0) FROM pg_stat_activity WHERE \
-             backend_type = 'client backend' AND pid <> pg_backend_pid()",
-        );
-        asked.parse().unwrap()
-    }
-
-    /// How many sessions there are beside the one that asks.
-    pub(crate) fn other_sessions(&self) -> usize {
-        let count = self.ask(
-            "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
-             pg_backend_pid()",
-        );
-        count.parse().unwrap()
+    /// Waits while a condition holds over the sessions beside the one that asks (`other`, of
+    /// `pg_stat_activity`). One transaction, however long it takes, so that asking is not what is seen.
+    pub(crate) fn wait_while(&self, condition: &str) {
+        let others = "SELECT * FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> \
+                      pg_backend_pid()";
+        self.ask(&format!(
+            "DO $$ BEGIN WHILE (WITH other AS ({others}) SELECT {condition} FROM other) LOOP PERFORM \
+             pg_sleep(0.02); PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+        ));
     }
 
     /// Runs pgbench to its end.

@@ -240,10 +240,12 @@ SELECT count(*) AS n FROM pgbench_history \\gset
 
 #[test]
 fn conflicts_are_tried_again_and_nothing_is_lost() {
-    // A transaction that reads first and writes then meets, on SQLite, whoever wrote in between.
+    // A transaction that reads first and writes then meets, on SQLite, whoever wrote in between; the
+    // pause lets somebody.
     let text = "\\set delta random(-5000, 5000)
 BEGIN;
 SELECT abalance FROM pgbench_accounts WHERE aid = 1;
+\\sleep 1 ms
 UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = 1;
 INSERT INTO pgbench_history (delta) VALUES (:delta);
 END;

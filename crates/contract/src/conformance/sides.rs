@@ -19,8 +19,9 @@ const VAIN_NS: u64 = clock::SECOND / 10;
 /// Additions that each of two clients makes.
 const ADDITIONS: i64 = 50;
 
-/// Tries after which a client that always conflicts counts as starved.
-const TRIES_MAX: u32 = 100_000;
+/// How long one addition may conflict. Time and not tries: who spins beside a client that waits makes
+/// as many tries as the processor can.
+const TRIED_NS: u64 = 60 * clock::SECOND;
 
 /// Lets others run until something holds or patience ends.
 async fn until(holds: impl Fn() -> bool, patience_ns: u64) {
@@ -128,7 +129,8 @@ async fn meet(come: &AtomicUsize, patience_ns: u64) {
 /// that a store which lets both read and both write loses one for certain; where the other cannot
 /// read meanwhile, they wait for it in vain.
 async fn add_one<S: Session>(seat: &mut Seat<S>, scene: &Scene, read: &AtomicUsize) -> Verdict {
-    for _ in 0..TRIES_MAX {
+    let end = clock::now() + TRIED_NS;
+    while clock::now() < end {
         let added = seat
             .commits(Shape::Several, async |tx| {
                 let (whole,) = tx.read(&scene.get_whole_for_update, (1,)).await?;
@@ -142,6 +144,9 @@ async fn add_one<S: Session>(seat: &mut Seat<S>, scene: &Scene, read: &AtomicUsi
         }
     }
     holds(false, || {
-        format!("an addition conflicted {TRIES_MAX} times in a row")
+        format!(
+            "an addition conflicted for {} seconds",
+            TRIED_NS / clock::SECOND
+        )
     })
 }

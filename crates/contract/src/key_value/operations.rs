@@ -94,8 +94,8 @@ impl<K: KeyValue> Work<K> {
     }
 
     /// Writes whole rows, in one commit or in as many as the store needs. That no key stands in the
-    /// batch twice is looked at; that the store holds
-    /// none of them yet is not, since a load fills what was just made.
+    /// batch twice is looked at; that the store holds none of them yet is not, since a load fills what
+    /// was just made.
     pub(super) fn load(&mut self, table: usize, batch: &Rows) -> Result<(), Stop> {
         let changes_max = self.shared.store.changes_max();
         for whole in batch.iter() {

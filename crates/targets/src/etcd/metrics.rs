@@ -11,7 +11,6 @@ const SAID_BY: &str = "/metrics";
 /// How often the log was synced, and for how long.
 pub(super) const SYNCS: &str = "etcd_disk_wal_fsync_duration_seconds_count";
 const SYNC_SECONDS: &str = "etcd_disk_wal_fsync_duration_seconds_sum";
-const WAL_BYTES: &str = "etcd_disk_wal_write_bytes_total";
 
 /// Whole counters, by what they tell.
 const COUNTED: [(Meaning, &str); 8] = [
@@ -75,7 +74,7 @@ impl Metrics {
             }
             None => Counter::unavailable(Meaning::SyncTime, SYNC_SECONDS, absent, SAID_BY),
         });
-        // A gauge by its kind: the bytes of the last write; etcd sums them up nowhere.
+        // etcd_disk_wal_write_bytes_total is a gauge by its kind: the bytes of the last write.
         for (meaning, why) in [
             (
                 Meaning::LogBytes,
@@ -89,8 +88,12 @@ impl Metrics {
                 Meaning::WriteTime,
                 "etcd does not time the writes to its log",
             ),
+            (
+                Meaning::LockWaitTime,
+                "etcd has no locks to wait for: a transaction compares",
+            ),
         ] {
-            counters.push(Counter::unavailable(meaning, WAL_BYTES, why, SAID_BY));
+            counters.push(Counter::unavailable(meaning, meaning.name(), why, SAID_BY));
         }
         counters
     }

@@ -7,6 +7,7 @@
 //! | log syncs | `Innodb_os_log_fsyncs` | the same before 10.8, which ceased to count them |
 //! | log writes, bytes | `Innodb_log_writes`, `Innodb_os_log_written` | the same |
 //! | time of syncs and writes | `performance_schema`, where it is on | the same |
+//! | time of waits for locks | `Innodb_row_lock_time` | the same |
 //!
 //! `Com_commit` counts the COMMITs that were said, not the statements that commit themselves;
 //! `Handler_commit` counts statements too. Neither is the number of transactions, so they stand among the
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use syncline_contract::{Counter, Meaning, TargetResult};
 
 /// What is listed without a meaning of the laboratory's.
-const OTHERS: [&str; 11] = [
+const OTHERS: [&str; 10] = [
     "Binlog_commits",
     "Binlog_group_commits",
     "Com_commit",
@@ -30,15 +31,18 @@ const OTHERS: [&str; 11] = [
     "Innodb_data_fsyncs",
     "Innodb_log_write_requests",
     "Innodb_row_lock_waits",
-    "Innodb_row_lock_time",
 ];
 
 /// What is asked for its meaning.
-const MEANT: [&str; 3] = [
+const MEANT: [&str; 4] = [
     "Innodb_log_writes",
     "Innodb_os_log_fsyncs",
     "Innodb_os_log_written",
+    LOCK_TIME,
 ];
+
+/// The time of waits for rows, in milliseconds.
+const LOCK_TIME: &str = "Innodb_row_lock_time";
 
 const STATUS: &str = "SHOW GLOBAL STATUS";
 const METRICS: &str = "information_schema.INNODB_METRICS";
@@ -64,6 +68,7 @@ pub(super) async fn counters(
         log_syncs(&status),
         of_status(Meaning::LogWrites, "Innodb_log_writes", &status),
         of_status(Meaning::LogBytes, "Innodb_os_log_written", &status),
+        lock_waits(&status),
     ];
     all.extend(times);
     let others = OTHERS.iter().filter(|name| {
@@ -114,6 +119,12 @@ fn log_syncs(status: &BTreeMap<String, String>) -> Counter {
     let name = "Innodb_os_log_fsyncs";
     let why = "MariaDB ceased to count the syncs of its log with version 10.8";
     read_or(Meaning::LogSyncs, name, number(status, name), STATUS, why)
+}
+
+fn lock_waits(status: &BTreeMap<String, String>) -> Counter {
+    let nanoseconds = number(status, LOCK_TIME).map(|milliseconds| milliseconds * 1_000_000);
+    let why = "this version does not count it";
+    read_or(Meaning::LockWaitTime, LOCK_TIME, nanoseconds, STATUS, why)
 }
 
 fn read_or(meaning: Meaning, name: &str, value: Option<u64>, said_by: &str, why: &str) -> Counter {

@@ -50,6 +50,9 @@ pub(super) async fn counters(
         140_000.. => from_14(control).await?,
         _ => before_14(control).await?,
     });
+    let why = "PostgreSQL keeps no sum of the time that sessions wait for locks";
+    let meaning = Meaning::LockWaitTime;
+    counters.push(Counter::unavailable(meaning, meaning.name(), why, DATABASE));
     Ok(counters)
 }
 

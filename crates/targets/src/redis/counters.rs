@@ -19,7 +19,7 @@ const COUNTED: [(Meaning, &str); 5] = [
 ];
 
 /// What Redis does not count, and why.
-const UNCOUNTED: [(Meaning, &str); 6] = [
+const UNCOUNTED: [(Meaning, &str); 7] = [
     (Meaning::Commits, "Redis counts commands, not commits"),
     (Meaning::Aborts, "Redis counts commands, not transactions"),
     (
@@ -38,6 +38,7 @@ const UNCOUNTED: [(Meaning, &str); 6] = [
         Meaning::WriteTime,
         "Redis does not time the writes to its file",
     ),
+    (Meaning::LockWaitTime, "Redis has no locks to wait for"),
 ];
 
 /// All counters.

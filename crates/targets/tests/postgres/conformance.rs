@@ -6,7 +6,7 @@ use syncline_contract::conformance::{conforms, refuses_foreign};
 use syncline_targets::AnyTarget;
 
 /// Cases that a target which claims everything runs.
-const CASES: usize = 31;
+const CASES: usize = 32;
 
 #[test]
 fn it_conforms_by_socket_and_tcp_at_every_isolation() {
