@@ -16,6 +16,7 @@ const RESTRICTING: &[(&str, &str)] = &[
     ("adaptive server", "SAP ASE"),
     ("sql anywhere", "SAP SQL Anywhere"),
     ("teradata", "Teradata"),
+    ("vertica", "Vertica"),
     ("intersystems", "InterSystems IRIS and Caché"),
 ];
 

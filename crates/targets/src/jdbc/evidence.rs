@@ -1,7 +1,6 @@
 //! What the database says of itself: product, version, durability and isolation, read back.
 
 use super::connection::Connection;
-use super::licence;
 use super::place::Place;
 use super::product::{Looked, Said};
 use super::settings::Level;
@@ -21,12 +20,6 @@ pub(super) fn of(target: &Jdbc) -> TargetResult<Evidence> {
     let mut said = said(target, &mut connection)?;
     said.settings
         .extend(chosen(target, level, isolation, about.driver));
-    said.settings
-        .extend(licence::notice(&about.product).map(|value| Setting {
-            name: "licence".to_owned(),
-            value,
-            said_by: "this target, by the product's name".to_owned(),
-        }));
     Ok(Evidence {
         product: about.product,
         version: about.version,

@@ -14,7 +14,6 @@
 //! | `failure.rs` | what Java throws as stops |
 //! | `session.rs` | a client |
 //! | `evidence.rs` | product, durability and isolation, read back |
-//! | `licence.rs` | a notice for products whose licences restrict the publishing of figures |
 //! | `ours.rs` | our schema on a server, who else works there |
 //! | `intent.rs` | what a run would do, said before |
 //! | `target.rs` | all of it as a target |
@@ -33,7 +32,6 @@ mod evidence;
 mod failure;
 mod intent;
 mod jvm;
-mod licence;
 mod load;
 mod ours;
 mod place;
