@@ -53,8 +53,8 @@ pub trait Adapter: Debug + Sync {
     /// What a file is, by its path below the store's directory.
     fn classify(&self) -> Classify;
 
-    /// Starts the store in a directory that is empty, holds what [`Task::Prepare`](super::task::Task) or
-    /// an earlier process has left, or is a crash image. A store in the child's own process starts there.
+    /// Starts the store in a directory that is empty, holds what `Task::Prepare` or an earlier process
+    /// has left, or is a crash image. A store in the child's own process starts there.
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>>;
 
     /// Removes what a machine that boots again would not have: sockets, lock files with process numbers.
