@@ -1,6 +1,8 @@
 //! A history checked: every anomaly of lists that are appended to, each with its smallest example.
 //!
 //! The order of a key's versions is that of the longest list read of it; what nobody read comes behind.
+//! A key whose reads fit no one list, or in which a value was overwritten, has no order that is known: of
+//! it only what was read from whom counts.
 //! From it follow the edges of the graph, and in it:
 //!
 //! | cycle over | is |
@@ -19,8 +21,8 @@
 use super::anomaly::{Anomaly, Kind, Order};
 use super::cycles::{Cycle, Shape, knots, way};
 use super::graph::{Graph, Why};
-use super::history::{Ending, History, Operation};
-use super::versions::{Versions, external_reads};
+use super::history::History;
+use super::versions::{Versions, replaced};
 use super::words::explain;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,29 +63,7 @@ fn single_reads(versions: &Versions) -> Vec<Anomaly> {
 
 /// Two that committed, had read the same version of a key, and both appended to it.
 fn lost_updates(history: &History) -> Option<Anomaly> {
-    let mut replaced: BTreeMap<(i64, usize, Option<i64>), Vec<usize>> = BTreeMap::new();
-    for (number, transaction) in history.transactions.iter().enumerate() {
-        if transaction.ending != Ending::Committed {
-            continue;
-        }
-        let appended: BTreeSet<i64> = transaction
-            .operations
-            .iter()
-            .filter_map(|one| match one {
-                Operation::Append { key, .. } => Some(*key),
-                Operation::Read { .. } => None,
-            })
-            .collect();
-        for (key, values) in external_reads(transaction) {
-            if appended.contains(&key) {
-                let version = (key, values.len(), values.last().copied());
-                let by = replaced.entry(version).or_default();
-                if by.last() != Some(&number) {
-                    by.push(number);
-                }
-            }
-        }
-    }
+    let replaced = replaced(history);
     let mut lost = replaced.iter().filter(|(_, by)| by.len() > 1);
     let ((key, count, _), by) = lost.next()?;
     let example = format!(

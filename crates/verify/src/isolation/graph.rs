@@ -67,7 +67,8 @@ impl Graph {
     }
 
     fn appends(&mut self, history: &History, versions: &Versions) {
-        for (key, order) in &versions.orders {
+        let ordered = versions.orders.iter();
+        for (key, order) in ordered.filter(|(key, _)| versions.has_order(**key)) {
             let writer = |value: &i64| Graph::writer(history, versions, *key, *value);
             for pair in order.windows(2) {
                 if let (Some(one), Some(other)) = (writer(&pair[0]), writer(&pair[1])) {
@@ -92,6 +93,9 @@ impl Graph {
                 let writer = |value: &i64| Graph::writer(history, versions, key, *value);
                 if let Some(before) = values.last().and_then(writer) {
                     self.add(before, number, Why::Read(key));
+                }
+                if !versions.has_order(key) {
+                    continue;
                 }
                 let Some(behind) = versions.orders[&key].strip_prefix(values) else {
                     continue;

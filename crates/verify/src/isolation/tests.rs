@@ -102,6 +102,18 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
 }
 
 #[test]
+fn a_key_in_which_a_value_was_overwritten_has_no_order_to_accuse_by() {
+    // In key 1 the value 1 was overwritten, so it is not known on which side of 2 it stood.
+    let gone =
+        "0 ok r1.[], a1.1, r2.[2], a2.3 | 1 ok r1.[], a1.2, r2.[], a2.2 ; 2 ok r1.[2], r2.[2 3]";
+    assert_eq!(kinds(gone), [(Kind::LostUpdate, Order::Plain)]);
+    // Reads of key 1 that fit no one list.
+    let forked =
+        "0 ok a1.1, a2.1 | 1 ok a1.2, a2.2 ; 2 ok r1.[2], r2.[1 2] | 3 ok r1.[1 2], r2.[1 2]";
+    assert_eq!(kinds(forked), [(Kind::IncompatibleOrder, Order::Plain)]);
+}
+
+#[test]
 fn what_only_an_order_of_time_forbids_is_told_apart() {
     // A client does not see its own earlier append.
     let session = kinds("0 ok a1.1 ; 0 ok r1.[] ; 1 ok r1.[1]");

@@ -2,7 +2,7 @@
 
 use super::anomaly::Kind;
 use super::history::{Ending, History, Operation, Transaction};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Something wrong with a read, by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +28,13 @@ pub(super) struct Versions {
     /// Values that were appended, or may have been, and are in no such list.
     unread: BTreeMap<i64, Vec<i64>>,
     read: HashSet<(i64, i64)>,
+    /// Keys of which no one order of appends is known.
+    forked: HashSet<i64>,
     pub(super) wrong: Vec<Wrong>,
 }
+
+/// A version of a key: how many values it has, and the last.
+type Version = (i64, usize, Option<i64>);
 
 impl Versions {
     pub(super) fn of(history: &History) -> Versions {
@@ -55,7 +60,32 @@ impl Versions {
                 versions.internal(number, transaction);
             }
         }
+        versions.overwritten(history);
         versions
+    }
+
+    /// True if the order of a key's versions is known, and with it which append followed which.
+    pub(super) fn has_order(&self, key: i64) -> bool {
+        !self.forked.contains(&key)
+    }
+
+    /// Of two that appended to the same version, a value that nobody read was overwritten, and is in no
+    /// order with the others.
+    fn overwritten(&mut self, history: &History) {
+        for ((key, ..), by) in replaced(history) {
+            let is_gone = |number: &usize| {
+                let mut operations = history.transactions[*number].operations.iter();
+                operations.any(|one| match one {
+                    Operation::Append { key: of, value } => {
+                        *of == key && !self.read.contains(&(key, *value))
+                    }
+                    Operation::Read { .. } => false,
+                })
+            };
+            if by.len() > 1 && by.iter().any(is_gone) {
+                self.forked.insert(key);
+            }
+        }
     }
 
     /// Values of a key that come behind all that were read.
@@ -107,6 +137,7 @@ impl Versions {
         let mut wrong = Vec::new();
         for (key, values) in reads(transaction) {
             if !self.orders[&key].starts_with(values) {
+                self.forked.insert(key);
                 wrong.push(Wrong {
                     kind: Kind::IncompatibleOrder,
                     what: format!(
@@ -172,9 +203,12 @@ impl Versions {
                         None => values.ends_with(appended),
                     };
                     if !fits {
+                        let before = read.as_ref().map_or(String::new(), |read| {
+                            format!("its own read of {read:?} and ")
+                        });
                         let what = format!(
-                            "T{number} read {values:?} of key {key} behind its own read of {read:?} and \
-                             appends of {appended:?}"
+                            "T{number} read {values:?} of key {key} behind {before}its own appends of \
+                             {appended:?}"
                         );
                         self.wrong.push(Wrong {
                             kind: Kind::Internal,
@@ -188,6 +222,33 @@ impl Versions {
             }
         }
     }
+}
+
+/// Who committed, had read a version, and appended to its key.
+pub(super) fn replaced(history: &History) -> BTreeMap<Version, Vec<usize>> {
+    let mut replaced: BTreeMap<Version, Vec<usize>> = BTreeMap::new();
+    for (number, transaction) in history.transactions.iter().enumerate() {
+        if transaction.ending != Ending::Committed {
+            continue;
+        }
+        let operations = transaction.operations.iter();
+        let appended: BTreeSet<i64> = operations
+            .filter_map(|one| match one {
+                Operation::Append { key, .. } => Some(*key),
+                Operation::Read { .. } => None,
+            })
+            .collect();
+        for (key, values) in external_reads(transaction) {
+            if appended.contains(&key) {
+                let version = (key, values.len(), values.last().copied());
+                let by = replaced.entry(version).or_default();
+                if by.last() != Some(&number) {
+                    by.push(number);
+                }
+            }
+        }
+    }
+    replaced
 }
 
 /// Committed transactions.
