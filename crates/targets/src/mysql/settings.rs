@@ -98,9 +98,9 @@ const OPTIONS: &[OptionListing] = &[
     },
     OptionListing {
         name: "isolation",
-        takes: "read-committed, repeatable-read, snapshot (MariaDB) or serializable",
+        takes: "read-committed, repeatable-read, snapshot or serializable",
         default: "repeatable-read",
-        meaning: "set for each session and read back",
+        meaning: "set for each session and read back; snapshot is MariaDB's",
     },
     server::SOCKET,
     server::PASSWORD_FILE,
