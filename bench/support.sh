@@ -10,8 +10,8 @@ need() { # COMMAND PACKAGE: a Debian package that has the command, installed if 
   exit 2
 }
 
-build() { # FEATURE...: the program, with these features
-  cargo build --release --locked --quiet --manifest-path "$root/Cargo.toml" ${1:+--features "$*"}
+build() { # FEATURE...: the program, with these features; in its own folder, whose settings cargo then finds
+  (cd "$root" && cargo build --release --locked --quiet ${1:+--features "$*"})
   syncline=${CARGO_TARGET_DIR:-$root/target}/release/syncline
 }
 
