@@ -45,13 +45,12 @@ pub struct Sought {
 /// }
 /// scout.go();
 /// session.begin(Begin::ReadOnly)?;
-/// let mut squares = Vec::new();
-/// for (place, sought) in sought.iter_mut().enumerate() {
+/// let squares = [Some(Value::Int(49)), Some(Value::Int(9801)), None];
+/// for (place, (sought, square)) in sought.iter_mut().zip(squares).enumerate() {
 ///     scout.tell(place, sought);
 ///     let row = session.get_sought(&table, sought)?;
-///     squares.push(row.map(|row| row.value(1)).transpose()?);
+///     assert_eq!(row.map(|row| row.value(1)).transpose()?, square);
 /// }
-/// assert_eq!(squares, [Some(Value::Int(49)), Some(Value::Int(9801)), None]);
 /// # Ok(())
 /// # }
 /// ```
