@@ -1,7 +1,8 @@
 //! The one list of cost modules: a name, a heading and one sentence each.
 //!
 //! The list follows the layers of the 2006 Derby resource table (DERBY-1961), so that then and now
-//! can stand side by side, and adds the rows that page lacked: waiting for a request, and other.
+//! can stand side by side, and adds the rows that page lacked: waiting for a request, the laboratory
+//! itself where the store runs in its process, and other.
 
 /// A part of a store to which time, system calls and waits are charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,13 +29,15 @@ pub enum Module {
     TransactionControl,
     /// A server thread with nothing to do until its client asks again.
     WaitingForRequest,
+    /// The client's own code in the process of an embedded store: drawing, timing, counting.
+    Laboratory,
     /// What belongs to no module above; always shown, never hidden.
     Other,
 }
 
 impl Module {
     /// Every module, in the order of the table.
-    pub const ALL: [Module; 12] = [
+    pub const ALL: [Module; 13] = [
         Module::NetworkServer,
         Module::ClientApi,
         Module::ParseAndPlan,
@@ -46,6 +49,7 @@ impl Module {
         Module::DataStore,
         Module::TransactionControl,
         Module::WaitingForRequest,
+        Module::Laboratory,
         Module::Other,
     ];
 
@@ -63,6 +67,7 @@ impl Module {
             Module::DataStore => "data_store",
             Module::TransactionControl => "transaction_control",
             Module::WaitingForRequest => "waiting_for_request",
+            Module::Laboratory => "laboratory",
             Module::Other => "other",
         }
     }
@@ -81,6 +86,7 @@ impl Module {
             Module::DataStore => "data store",
             Module::TransactionControl => "transaction control",
             Module::WaitingForRequest => "waiting for request",
+            Module::Laboratory => "laboratory",
             Module::Other => "other",
         }
     }

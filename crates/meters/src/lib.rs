@@ -4,6 +4,7 @@
 //! that was not measured: every refusal is a reason in words.
 
 mod block;
+mod collect;
 mod files;
 mod list;
 mod machine;
@@ -13,6 +14,7 @@ mod sync_calls;
 mod tracepoint;
 
 pub use block::{BlockCounts, Place};
+pub use collect::{Meter, MeterOptions, Runtime, Subject};
 pub use list::{Listing, list};
 pub use machine::Machine;
 pub use proc::{Pressure, ProcessUse, SystemTimes};

@@ -55,6 +55,8 @@ pub(crate) fn assemble<W: Workload>(
         figures: own_figures(workload, &meter, seconds),
         internals: std::mem::take(&mut measured.internals),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
+        profile: measured.profile.take(),
+        commits_in_span: measured.commits_in_span,
         saturation: saturation(figures(&head, &measured, sampler, &meter, &around)),
         counters: around.counters,
         round_trip_ns: around.round_trip_ns,

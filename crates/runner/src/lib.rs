@@ -65,5 +65,6 @@ pub use syncline_contract::{
     FailureKind, IntendedOperation, Intent, Internal, Isolation, LogPlace, Meaning, Observed,
     OwnFigure, Setting, StoreProcess, Unit,
 };
-pub use syncline_meters::{Machine, Place};
+pub use syncline_meters::{Machine, MeterOptions, Place};
+pub use syncline_profile::Profile;
 pub use warning::Warning;

@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use syncline_contract::{Failure, Internal, Target, Workload};
 use syncline_metering::Nanos;
+use syncline_profile::Profile;
 
 /// What the measured span left behind.
 pub(crate) struct Measured<W: Workload> {
@@ -30,6 +31,8 @@ pub(crate) struct Measured<W: Workload> {
     pub commits_in_span: u64,
     /// What the store counted inside itself in the span.
     pub internals: Vec<Internal>,
+    /// What was seen of the store's process in the span, if it was metered.
+    pub profile: Option<Profile>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,
@@ -162,6 +165,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             span: span.readings,
             commits_in_span: span.commits,
             internals: span.internals,
+            profile: span.profile,
             whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),
             ended_in_whole: tally.all(),

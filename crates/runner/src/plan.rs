@@ -1,6 +1,7 @@
 //! What a run shall be: how many clients, how long, how they arrive, what is measured beside.
 
 use std::time::Duration;
+use syncline_meters::MeterOptions;
 
 /// How transactions arrive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -73,6 +74,8 @@ pub struct RunPlan {
     pub reuse: bool,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
+    /// How closely the store's process is looked at, for the cost by module; none does not look.
+    pub meter: Option<MeterOptions>,
     /// The length of an interval of `RunResult::intervals`.
     pub interval: Duration,
     /// What the laboratory itself costs a transaction, in nanoseconds of processor time, as
@@ -101,6 +104,7 @@ impl Default for RunPlan {
             pin: Vec::new(),
             reuse: false,
             operations: false,
+            meter: None,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,
             line_max_per_s: None,

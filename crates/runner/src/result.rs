@@ -17,6 +17,7 @@ use syncline_contract::{
 };
 use syncline_metering::Nanos;
 use syncline_meters::{Machine, Place};
+use syncline_profile::Profile;
 
 /// What was fixed before the first transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,6 +109,10 @@ pub struct RunResult {
     /// The processor time a transaction cost its workers (the store's part included where the store is
     /// a library), warm-up and drain included. The waiting loop of an open loop is taken off.
     pub client_cpu_ns_per_transaction: Option<f64>,
+    /// What was seen of the store's process in the measured span; none unless it was metered.
+    pub profile: Option<Profile>,
+    /// Acknowledged commits in the same span, whenever their transactions started; aborts apart.
+    pub commits_in_span: u64,
     /// What held the run back.
     pub saturation: Saturation,
     /// The measured span in intervals, all of the plan's length but the last.

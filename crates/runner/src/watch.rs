@@ -13,8 +13,10 @@ use crate::result::Interval;
 use crate::sampler::Reading;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use syncline_contract::{ClientModel, Internal, Target, Workload};
+use syncline_contract::{ClientModel, Internal, StoreProcess, Target, Workload};
 use syncline_metering::{Nanos, clock};
+use syncline_meters::{Meter, Subject, Watched as Process};
+use syncline_profile::Profile;
 
 /// How often the coordinator looks whether it was asked to stop.
 const LOOK_NS: Nanos = 20_000_000;
@@ -49,6 +51,8 @@ pub(crate) struct Span {
     pub readings: (Reading, Reading),
     /// What the store counted inside itself between them.
     pub internals: Vec<Internal>,
+    /// What was seen of its process between them, if it was metered.
+    pub profile: Option<Profile>,
 }
 
 #[derive(Clone)]
@@ -98,6 +102,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             Control::rest(LOOK_NS);
         }
         let idle_flushes_per_ns = self.watch_idle();
+        let mut meter = self.meter();
         let first = self.read();
         let cpu = clock::thread_cpu();
         let times = self.times();
@@ -117,7 +122,11 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             coordinator_cpu_ns: 0,
         };
         self.warm_up(control, &mut watched);
-        self.span(control, live, &mut watched);
+        self.span(control, live, &mut watched, meter.as_mut());
+        if let (Some(span), Some(meter)) = (watched.span.as_mut(), meter) {
+            // Before the drain: the store's processes may end with their clients.
+            span.profile = Some(meter.finish());
+        }
         self.drain(control, watched.budget_taken);
         watched.coordinator_cpu_ns = clock::thread_cpu() - cpu;
         Some(watched)
@@ -175,7 +184,26 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         }
     }
 
-    fn span(&self, control: &Control, live: &[Live], watched: &mut Watched) {
+    /// The collectors of a metered run, ready to start.
+    fn meter(&self) -> Option<Meter> {
+        let options = self.plan.meter.as_ref()?;
+        let process = match self.sampler.process() {
+            StoreProcess::Ours => Process::Ours,
+            StoreProcess::Other(pid) => Process::Other(pid),
+            StoreProcess::Unknown => return None,
+        };
+        let mut meter = Meter::open(&Subject::of(process), options);
+        meter.prepare();
+        Some(meter)
+    }
+
+    fn span(
+        &self,
+        control: &Control,
+        live: &[Live],
+        watched: &mut Watched,
+        mut meter: Option<&mut Meter>,
+    ) {
         let Times {
             start,
             measure,
@@ -183,6 +211,9 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
+        if let Some(meter) = &mut meter {
+            meter.start();
+        }
         let first = if cold { watched.first } else { self.read() };
         let mut begun = Mark {
             reading: first,
@@ -210,6 +241,9 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             }
             Control::rest(LOOK_NS.min(next.min(deadline).saturating_sub(now)));
         }
+        if let Some(meter) = &mut meter {
+            meter.stop();
+        }
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());
         watched.ended = clock::now().min(deadline);
@@ -221,6 +255,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             commits: mark.tally.count(Ended::Committed) - commits_before,
             readings: (begun.reading, mark.reading),
             internals,
+            profile: None,
         });
     }
 

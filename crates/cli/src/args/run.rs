@@ -99,6 +99,14 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) operations: bool,
 
+    /// Look where the store's time goes: the cost of a transaction by module of the store
+    #[arg(long)]
+    pub(crate) meter: bool,
+
+    /// Looks a second at each processor, with --meter
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "99", requires = "meter")]
+    pub(crate) looks: usize,
+
     /// Run once a value: clients=1,8,64, rate=..., retries=..., or an option of the workload; several
     /// multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]

@@ -9,7 +9,7 @@ use crate::{interrupt, terminal};
 use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
-use syncline_runner::{self as runner, Arrival, RunPlan};
+use syncline_runner::{self as runner, Arrival, MeterOptions, RunPlan};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -169,6 +169,9 @@ fn plan(args: &RunArgs) -> RunPlan {
         pin: args.pin.clone(),
         reuse: args.reuse,
         operations: args.operations,
+        meter: args.meter.then(|| MeterOptions {
+            looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),
+        }),
         ..RunPlan::default()
     }
 }

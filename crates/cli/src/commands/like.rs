@@ -51,6 +51,8 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
         operations: plan.operations,
+        meter: plan.looks_per_s.is_some(),
+        looks: plan.looks_per_s.map_or(99, count),
         sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,

@@ -87,6 +87,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         pin: Vec::new(),
         reuse: stays && !meant.changes_rows,
         operations: false,
+        meter: false,
+        looks: 99,
         sweep: Vec::new(),
         repeat: 1,
         interleave: false,

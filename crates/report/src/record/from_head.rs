@@ -23,6 +23,10 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
         operations: plan.operations,
+        looks_per_s: plan
+            .meter
+            .as_ref()
+            .map(|meter| u64::from(meter.looks_per_s)),
         reuse: Some(plan.reuse),
         interval_ns: nanos(plan.interval),
         repeat: given.repeat,

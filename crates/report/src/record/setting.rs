@@ -30,6 +30,8 @@ described! {
         pub pin: Vec<u64>,
         /// True if operations were timed one by one.
         pub operations: bool,
+        /// Looks a second at the store's processors, for the cost by module; null if not metered.
+        pub looks_per_s: Option<u64>,
         /// True if loaded rows were to be shared with other runs; null in records of old.
         pub reuse: Option<bool>,
         /// Length of an interval.

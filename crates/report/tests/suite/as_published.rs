@@ -263,7 +263,7 @@ fn rates_above_the_rotation_ceiling_are_marked_and_only_they() {
 #[test]
 fn what_was_not_metered_or_counted_is_never_zero() {
     let text = as_published(Published::Derby, &records(vec![select()])).unwrap();
-    assert_eq!(text.matches("not metered").count(), 12 + 1, "{text}");
+    assert_eq!(text.matches("not metered").count(), 13 + 1, "{text}");
     let text = as_published(Published::K2, &records(vec![tpcc_elsewhere()])).unwrap();
     let unknown = "now: unknown, the store counts nothing inside";
     assert_eq!(text.matches(unknown).count(), 6, "{text}");

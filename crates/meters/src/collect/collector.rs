@@ -1,0 +1,35 @@
+//! What every collector offers.
+
+use super::meter::MeterOptions;
+use super::subject::Subject;
+use std::fmt::Debug;
+use syncline_profile::{Account, ProfileBuilder};
+
+/// Looks at a process and leaves weights on stacks. The steps are those of the room's head.
+pub(super) trait Collector: Debug {
+    /// Does what is slow. The error is a sentence that says what opens the way.
+    fn prepare(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Begins to look.
+    fn start(&mut self) -> Result<(), String>;
+
+    /// Ends looking.
+    fn stop(&mut self) -> Result<(), String>;
+
+    /// Names what was seen and puts it into the profile, with an account for each of its metrics.
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder);
+
+    /// The accounts of its metrics if it failed on the way, for that reason.
+    fn failed(&self, why: &str) -> Vec<Account>;
+}
+
+/// A collector that could be opened, or an account of each metric that is missing for want of it.
+pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
+
+/// How a collector is opened.
+pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
+
+/// Every collector, in the order in which they are opened.
+pub(super) const ALL: &[Open] = &[];

@@ -1,0 +1,91 @@
+//! All collectors that work here, as one.
+
+use super::collector::{ALL, Collector};
+use super::subject::Subject;
+use syncline_metering::{Nanos, clock};
+use syncline_profile::{Account, Profile, ProfileBuilder};
+
+/// How closely is looked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeterOptions {
+    /// Looks a second at each processor that runs the store.
+    pub looks_per_s: u32,
+}
+
+impl Default for MeterOptions {
+    /// What costs too little to be seen in the throughput (`reference` figures stand in docs/metering.md).
+    fn default() -> MeterOptions {
+        MeterOptions { looks_per_s: 99 }
+    }
+}
+
+/// The collectors of one run.
+#[derive(Debug)]
+pub struct Meter {
+    working: Vec<Box<dyn Collector>>,
+    refused: Vec<Account>,
+    started: Nanos,
+    window_ns: Nanos,
+}
+
+type Step = fn(&mut dyn Collector) -> Result<(), String>;
+
+impl Meter {
+    /// Opens every collector that can look at the subject.
+    pub fn open(subject: &Subject, options: &MeterOptions) -> Meter {
+        let mut meter = Meter {
+            working: Vec::new(),
+            refused: Vec::new(),
+            started: 0,
+            window_ns: 0,
+        };
+        for open in ALL {
+            match open(subject, options) {
+                Ok(collector) => meter.working.push(collector),
+                Err(refused) => meter.refused.extend(refused),
+            }
+        }
+        meter
+    }
+
+    /// To be called when every client is connected and none works yet.
+    pub fn prepare(&mut self) {
+        self.step(|collector| collector.prepare());
+    }
+
+    /// Begins to look.
+    pub fn start(&mut self) {
+        self.step(|collector| collector.start());
+        self.started = clock::now();
+    }
+
+    /// Ends looking.
+    pub fn stop(&mut self) {
+        self.window_ns = clock::now().saturating_sub(self.started);
+        self.step(|collector| collector.stop());
+    }
+
+    /// What was seen. To be called before the store's processes end.
+    pub fn finish(self) -> Profile {
+        let mut profile = ProfileBuilder::default();
+        for collector in self.working {
+            collector.hand_over(&mut profile);
+        }
+        for account in self.refused {
+            profile.account(account);
+        }
+        profile.finish(self.window_ns)
+    }
+
+    /// A collector that fails at a step leaves, with its reason.
+    fn step(&mut self, step: Step) {
+        let (mut working, refused) = (Vec::new(), &mut self.refused);
+        for mut collector in self.working.drain(..) {
+            match step(collector.as_mut()) {
+                Ok(()) => working.push(collector),
+                Err(why) => refused.extend(collector.failed(&why)),
+            }
+        }
+        self.working = working;
+    }
+}

@@ -1,0 +1,63 @@
+//! Whose time is looked at.
+
+use crate::sync_calls::Watched;
+use std::fs;
+
+/// What runs the store's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// The processor alone.
+    Native,
+    /// A Java virtual machine.
+    Jvm,
+}
+
+/// The store's process, as far as a collector must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Which process, with its threads and children.
+    pub process: Watched,
+    /// What runs its code.
+    pub runtime: Runtime,
+}
+
+impl Subject {
+    /// Looks what a process is.
+    pub fn of(process: Watched) -> Subject {
+        let maps = format!("/proc/{}/maps", pid(process));
+        let is_jvm = fs::read_to_string(maps).is_ok_and(|maps| maps.contains("/libjvm.so"));
+        Subject {
+            process,
+            runtime: if is_jvm {
+                Runtime::Jvm
+            } else {
+                Runtime::Native
+            },
+        }
+    }
+
+    /// The number of its first process.
+    pub fn pid(&self) -> u32 {
+        pid(self.process)
+    }
+}
+
+fn pid(process: Watched) -> u32 {
+    match process {
+        Watched::Ours => std::process::id(),
+        Watched::Other(pid) => pid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Runtime, Subject};
+    use crate::Watched;
+
+    #[test]
+    fn this_test_is_no_java_virtual_machine() {
+        let subject = Subject::of(Watched::Ours);
+        assert_eq!(subject.runtime, Runtime::Native);
+        assert_eq!(subject.pid(), std::process::id());
+    }
+}

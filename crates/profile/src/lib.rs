@@ -1,0 +1,19 @@
+//! Where a transaction's time goes: what was seen of a process from outside, and to which module of
+//! the store it is charged.
+//!
+//! A collector (room `meters`) looks at a process and leaves a [`Profile`]: weights of [`Metric`]s on
+//! stacks of frames, thread by thread, with the [`Account`] of how each metric was taken. Nothing in a
+//! profile says *module*: a map of the product does, and folding a profile by a map is a pure step that
+//! can be done again years later with a better map. Hence profiles are kept beside the run's record.
+//!
+//! Nothing here reads a process, a clock or a terminal.
+
+mod cost;
+mod metric;
+mod profile;
+mod stack;
+
+pub use cost::{Charge, Cost, MetricCost, ThreadClass, View};
+pub use metric::{Metric, Quantity};
+pub use profile::{Account, How, Profile, ProfileBuilder, Sample, Total};
+pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};
