@@ -50,6 +50,7 @@ const UNSAFE: &[&str] = &[
     "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
     "crates/meters/src/perf_event.rs",
+    "crates/meters/src/thread_clock.rs",
     "crates/runner/src/executor/pinned.rs",
     "crates/targets/src/jdbc/jvm/call.rs",
     "crates/targets/src/lmdb.rs",

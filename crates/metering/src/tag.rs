@@ -55,13 +55,22 @@ pub struct Entered {
     _thread: PhantomData<*const ()>,
 }
 
-/// What a look at a thread saw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// The operating system's number of the thread.
-    pub thread: u32,
-    /// The module it was in; none outside of all.
-    pub module: Option<Module>,
+/// A thread that has entered a module, and is alive or was when it was looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Tagged(&'static Slot);
+
+impl Tagged {
+    /// The operating system's number of the thread; that of a later one if the thread has ended and
+    /// left its place to it.
+    pub fn thread(self) -> u32 {
+        self.0.thread.load(Ordering::Relaxed)
+    }
+
+    /// The module it is in at this moment; none outside of all.
+    pub fn module(self) -> Option<Module> {
+        let module = usize::from(self.0.module.load(Ordering::Relaxed));
+        Module::ALL.get(module).copied()
+    }
 }
 
 /// Enters a module on this thread.
@@ -84,20 +93,14 @@ impl Drop for Entered {
     }
 }
 
-/// Looks at every thread that has ever entered a module and is alive, without stopping any.
-pub fn look(seen: &mut Vec<Seen>) {
-    seen.clear();
+/// Every thread that has ever entered a module and is alive, without stopping any.
+pub fn tagged(threads: &mut Vec<Tagged>) {
+    threads.clear();
     let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
-    for slot in slots
+    let taken = slots
         .iter()
-        .filter(|slot| slot.taken.load(Ordering::Acquire))
-    {
-        let module = usize::from(slot.module.load(Ordering::Relaxed));
-        seen.push(Seen {
-            thread: slot.thread.load(Ordering::Relaxed),
-            module: Module::ALL.get(module).copied(),
-        });
-    }
+        .filter(|slot| slot.taken.load(Ordering::Acquire));
+    threads.extend(taken.map(|slot| Tagged(slot)));
 }
 
 #[cold]
@@ -124,14 +127,20 @@ fn join() -> &'static Slot {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, enter, look};
+    use super::{enter, tagged};
     use crate::Module;
     use std::sync::mpsc;
 
-    fn own(thread: u32) -> Option<Seen> {
-        let mut seen = Vec::new();
-        look(&mut seen);
-        seen.into_iter().find(|seen| seen.thread == thread)
+    /// None if the thread is not seen, and the module it is in.
+    #[allow(
+        clippy::option_option,
+        reason = "not seen and in no module are two things"
+    )]
+    fn own(thread: u32) -> Option<Option<Module>> {
+        let mut threads = Vec::new();
+        tagged(&mut threads);
+        let own = threads.into_iter().find(|one| one.thread() == thread);
+        own.map(super::Tagged::module)
     }
 
     #[test]
@@ -146,14 +155,11 @@ mod tests {
         let outer = enter(Module::TransactionControl);
         {
             let _inner = enter(Module::Access);
-            assert_eq!(own(thread).unwrap().module, Some(Module::Access));
+            assert_eq!(own(thread), Some(Some(Module::Access)));
         }
-        assert_eq!(
-            own(thread).unwrap().module,
-            Some(Module::TransactionControl)
-        );
+        assert_eq!(own(thread), Some(Some(Module::TransactionControl)));
         drop(outer);
-        assert_eq!(own(thread).unwrap().module, None);
+        assert_eq!(own(thread), Some(None));
     }
 
     #[test]
@@ -172,7 +178,7 @@ mod tests {
             ended.recv().unwrap_err();
         });
         let thread = told.recv().unwrap();
-        assert_eq!(own(thread).unwrap().module, Some(Module::Logging));
+        assert_eq!(own(thread), Some(Some(Module::Logging)));
         drop(end);
         other.join().unwrap();
         assert_eq!(own(thread), None);

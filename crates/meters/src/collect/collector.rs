@@ -2,6 +2,7 @@
 
 use super::meter::MeterOptions;
 use super::subject::Subject;
+use super::tag::Tags;
 use std::fmt::Debug;
 use syncline_profile::{Account, ProfileBuilder};
 
@@ -32,4 +33,4 @@ pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
 /// Every collector, in the order in which they are opened.
-pub(super) const ALL: &[Open] = &[];
+pub(super) const ALL: &[Open] = &[Tags::open];

@@ -15,6 +15,7 @@
 mod collector;
 mod meter;
 mod subject;
+mod tag;
 
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};
