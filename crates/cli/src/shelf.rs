@@ -6,8 +6,9 @@
 use crate::exit::CannotRun;
 use crate::privates::Privates;
 use syncline_contract::{
-    Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
-    Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
+    Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace, Observed,
+    OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult,
+    Value, Worker,
 };
 use syncline_metering::Nanos;
 use syncline_targets::AnyTarget;
@@ -138,6 +139,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         match self {
             OneOf::Own(target) => target.internals(),
             OneOf::BuiltIn(target) => target.internals(),
+        }
+    }
+
+    fn take_commit_paths(&self) -> Option<CommitPaths> {
+        match self {
+            OneOf::Own(target) => target.take_commit_paths(),
+            OneOf::BuiltIn(target) => target.take_commit_paths(),
         }
     }
 

@@ -19,6 +19,7 @@
 )]
 
 mod capabilities;
+mod commit_path;
 pub mod conformance;
 mod counter;
 mod fields;
@@ -40,6 +41,7 @@ mod value;
 mod workload;
 
 pub use capabilities::{Capabilities, ClientModel, Durability, Isolation};
+pub use commit_path::{CommitPath, CommitPaths};
 pub use counter::{Counter, CounterUnit, Meaning};
 pub use fields::{
     Any, Bytes, Exact, Field, Fields, Float, Int, Many, Nullable, Several, Text, Timestamp,

@@ -1,6 +1,7 @@
 //! A target: a store under test, from which the runner makes sessions.
 
 use crate::capabilities::{Capabilities, Durability, Isolation};
+use crate::commit_path::CommitPaths;
 use crate::counter::Counter;
 use crate::intent::Intent;
 use crate::internal::Internal;
@@ -151,6 +152,11 @@ pub trait Target: Sync {
     /// What it counts and times inside itself, since it was opened; nothing if it does not.
     fn internals(&self) -> Vec<Internal> {
         Vec::new()
+    }
+
+    /// The ways of commits through the store since this was last asked; none if it does not time them.
+    fn take_commit_paths(&self) -> Option<CommitPaths> {
+        None
     }
 
     /// The store's own running counters, by its own account; nothing if it keeps none. Asked when no

@@ -107,4 +107,7 @@ pub use error::{Error, Result};
 pub use ids::{Csn, DatabaseId, FrameNumber, PageId, SegmentNumber, SlotId, TreeId};
 pub use options::Options;
 pub use table::{Change, Mark, Path, Row, Scout, Sought, Table, Transaction, TypedSession};
-pub use txn::{Begin, Conflict, Counts, Direction, Latencies, PatchFailure, SAMPLED_ONE_IN};
+pub use txn::{
+    Begin, CommitPath, CommitPaths, Conflict, Counts, Direction, Latencies, PatchFailure, PathStep,
+    SAMPLED_ONE_IN,
+};

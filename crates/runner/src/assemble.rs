@@ -54,6 +54,7 @@ pub(crate) fn assemble<W: Workload>(
         per_commit: per_commit(&measured, sampler, &around.counters),
         figures: own_figures(workload, &meter, seconds),
         internals: std::mem::take(&mut measured.internals),
+        commit_paths: measured.commit_paths.take(),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
         profile: measured.profile.take(),
         commits_in_span: measured.commits_in_span,

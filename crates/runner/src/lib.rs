@@ -61,9 +61,9 @@ pub use saturation::{
 };
 // What a result holds of the seam, for crates that show results and know no store.
 pub use syncline_contract::{
-    Cause, Check, CheckOutcome, ClientModel, CounterUnit, Durability, Evidence, Failure,
-    FailureKind, IntendedOperation, Intent, Internal, Isolation, LogPlace, Meaning, Observed,
-    OwnFigure, Setting, StoreProcess, Unit,
+    Cause, Check, CheckOutcome, ClientModel, CommitPath, CommitPaths, CounterUnit, Durability,
+    Evidence, Failure, FailureKind, IntendedOperation, Intent, Internal, Isolation, LogPlace,
+    Meaning, Observed, OwnFigure, Setting, StoreProcess, Unit,
 };
 pub use syncline_meters::{Machine, MeterOptions, Place};
 pub use syncline_profile::Profile;

@@ -16,7 +16,7 @@ use std::any::Any;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
-use syncline_contract::{Failure, Internal, Target, Workload};
+use syncline_contract::{CommitPaths, Failure, Internal, Target, Workload};
 use syncline_metering::Nanos;
 use syncline_profile::Profile;
 
@@ -31,6 +31,8 @@ pub(crate) struct Measured<W: Workload> {
     pub commits_in_span: u64,
     /// What the store counted inside itself in the span.
     pub internals: Vec<Internal>,
+    /// The ways of commits that were acknowledged in the span, of a sample.
+    pub commit_paths: Option<CommitPaths>,
     /// What was seen of the store's process in the span, if it was metered.
     pub profile: Option<Profile>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
@@ -165,6 +167,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             span: span.readings,
             commits_in_span: span.commits,
             internals: span.internals,
+            commit_paths: span.commit_paths,
             profile: span.profile,
             whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),

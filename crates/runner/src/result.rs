@@ -12,8 +12,8 @@ use crate::plan::RunPlan;
 use crate::saturation::Saturation;
 use crate::warning::Warning;
 use syncline_contract::{
-    Check, ClientModel, Evidence, FailureKind, Intent, Internal, LogPlace, OwnFigure, StoreProcess,
-    Unit,
+    Check, ClientModel, CommitPaths, Evidence, FailureKind, Intent, Internal, LogPlace, OwnFigure,
+    StoreProcess, Unit,
 };
 use syncline_metering::Nanos;
 use syncline_meters::{Machine, Place};
@@ -102,6 +102,9 @@ pub struct RunResult {
     pub figures: Vec<OwnFigure>,
     /// What the store counted and timed inside itself in the measured span, if it does.
     pub internals: Vec<Internal>,
+    /// The ways of commits that were acknowledged in the measured span, of a sample, if the store times
+    /// them.
+    pub commit_paths: Option<CommitPaths>,
     /// The store's own counters around the run; empty if it keeps none.
     pub counters: Vec<StoreCounter>,
     /// How long an empty request takes to the store and back; none for a store in this process.

@@ -13,7 +13,7 @@ use crate::result::Interval;
 use crate::sampler::Reading;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use syncline_contract::{ClientModel, Internal, StoreProcess, Target, Workload};
+use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
 use syncline_metering::{Nanos, clock};
 use syncline_meters::{Meter, Subject, Watched as Process};
 use syncline_profile::Profile;
@@ -51,6 +51,8 @@ pub(crate) struct Span {
     pub readings: (Reading, Reading),
     /// What the store counted inside itself between them.
     pub internals: Vec<Internal>,
+    /// The ways of commits that were acknowledged between them, of a sample.
+    pub commit_paths: Option<CommitPaths>,
     /// What was seen of its process between them, if it was metered.
     pub profile: Option<Profile>,
 }
@@ -223,6 +225,8 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             begun.tally.read(live);
         }
         let inside = self.target.internals();
+        // What was timed before the span is not asked for again.
+        drop(self.target.take_commit_paths());
         let commits_before = begun.tally.count(Ended::Committed);
         self.observer.event(Event::Measuring);
         let mut next = measure + interval_ns;
@@ -246,6 +250,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         }
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());
+        let commit_paths = self.target.take_commit_paths();
         watched.ended = clock::now().min(deadline);
         let rest_ns = mark.reading.at.saturating_sub(last.reading.at);
         if watched.intervals.is_empty() || rest_ns as f64 >= interval_ns as f64 * LAST_INTERVAL {
@@ -255,6 +260,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             commits: mark.tally.count(Ended::Committed) - commits_before,
             readings: (begun.reading, mark.reading),
             internals,
+            commit_paths,
             profile: None,
         });
     }

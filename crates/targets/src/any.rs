@@ -6,8 +6,9 @@
 use std::task::Waker;
 use std::time::Duration;
 use syncline_contract::{
-    Capabilities, Counter, Evidence, Intent, Internal, LogPlace, Observed, OperationId, Plan, Rows,
-    Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult, Value, Worker,
+    Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace, Observed,
+    OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult,
+    Value, Worker,
 };
 use syncline_metering::Nanos;
 
@@ -87,6 +88,10 @@ macro_rules! targets {
 
             fn internals(&self) -> Vec<Internal> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.internals(),)* }
+            }
+
+            fn take_commit_paths(&self) -> Option<CommitPaths> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.take_commit_paths(),)* }
             }
 
             async fn counters(&self) -> TargetResult<Vec<Counter>> {

@@ -14,7 +14,7 @@ use crate::ids::Csn;
 use crate::log::{self, Threads, Worker};
 use crate::options::Options;
 use crate::table::{Scout, Table, Transaction, TypedSession};
-use crate::txn::Begin;
+use crate::txn::{Begin, CommitPaths};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -255,6 +255,12 @@ impl<D: Disk> Database<D> {
     /// What was done since it was opened, and what it holds.
     pub fn stats(&self) -> Stats {
         self.engine.stats()
+    }
+
+    /// Commits' ways from begin to acknowledgement, of one in [`SAMPLED_ONE_IN`](crate::SAMPLED_ONE_IN)
+    /// transactions of each session since this was last called.
+    pub fn take_commit_paths(&self) -> CommitPaths {
+        self.engine.core.take_paths()
     }
 
     /// Walks every tree, compares indexes with tables, and reads the whole data file again. Writers

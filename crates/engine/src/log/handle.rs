@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId};
 use crate::log::commit::{Permit, Ticket, claimed};
+use crate::log::groups::Group;
 use crate::log::open::{self, Opened};
 use crate::log::options::{Durability, Options};
 use crate::log::ring::{Lack, NO_WORKER};
@@ -161,6 +162,11 @@ impl<D: Disk> Log<D> {
     /// The same as a future, for callers without a [`Worker`].
     pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
         Completion::new(&self.shared, ticket, NO_WORKER)
+    }
+
+    /// The group that made a commit stable; none if it is not, or is long since.
+    pub(crate) fn group_of(&self, csn: Csn) -> Option<Group> {
+        self.shared.group_of(csn)
     }
 
     /// Lets the log's own thread write what is published, for commits that nobody waits for.

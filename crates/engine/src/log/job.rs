@@ -40,6 +40,8 @@ pub(super) enum Job<F> {
 pub(super) struct Done<F> {
     pub(super) job: Job<F>,
     pub(super) result: Result<()>,
+    /// When it was begun and when it had ended.
+    pub(super) span: (Nanos, Nanos),
 }
 
 impl<F: File> Job<F> {
@@ -57,9 +59,13 @@ impl<F: File> Job<F> {
             Job::Sync { file, level } => sync(file.as_ref(), *level),
             Job::Header { .. } => self.write_header(stats),
         };
-        let span = clock::now().saturating_sub(started);
-        let done = Done { job: self, result };
-        done.count(span, stats);
+        let span = (started, clock::now());
+        let done = Done {
+            job: self,
+            result,
+            span,
+        };
+        done.count(stats);
         done
     }
 
@@ -85,7 +91,8 @@ impl<F: File> Job<F> {
 }
 
 impl<F> Done<F> {
-    fn count(&self, span: Nanos, stats: &SharedStats) {
+    fn count(&self, stats: &SharedStats) {
+        let span = self.span.1.saturating_sub(self.span.0);
         match &self.job {
             Job::Write { bytes, is_sync, .. } => {
                 stats.write_bytes.add(*bytes as u64);

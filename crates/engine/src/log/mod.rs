@@ -56,6 +56,7 @@ mod cork;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod groups;
 mod handle;
 mod horizon;
 mod job;
@@ -85,6 +86,7 @@ mod simulation;
 mod tests;
 
 pub use commit::{Permit, Reserved, Ticket};
+pub(crate) use groups::Group;
 pub use handle::{Log, Settings};
 pub use options::{Durability, Options, Writer};
 pub use stats::Stats;

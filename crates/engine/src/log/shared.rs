@@ -15,6 +15,7 @@
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::cork::Workers;
+use crate::log::groups::{Group, Groups};
 use crate::log::horizon::Horizon;
 use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options, Writer};
@@ -47,6 +48,7 @@ pub(super) struct Shared<D: Disk> {
     pub(super) writer_signal: Signal,
     pub(super) files_signal: Signal,
     outlet: Mutex<Outlet<D::File>>,
+    groups: Mutex<Groups>,
     flying: AtomicU32,
     /// Segments that hold commits which recovery may need; changed under the outlet's lock.
     live_segments: AtomicU64,
@@ -96,6 +98,7 @@ impl<D: Disk> Shared<D> {
             files_signal: Signal::default(),
             live_segments: AtomicU64::new(outlet.segments().live()),
             outlet: Mutex::new(outlet),
+            groups: Mutex::default(),
             flying: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
@@ -177,9 +180,23 @@ impl<D: Disk> Shared<D> {
         // Whoever publishes fences, too, before it looks at `flying`: it sees that this job has landed,
         // or the looks at the ring that follow here see its record.
         fence(Ordering::SeqCst);
+        let span = done.span;
+        let write = match &done.job {
+            Job::Write { is_sync, .. } => Some(*is_sync),
+            Job::Sync { .. } | Job::Header { .. } => None,
+        };
         let finished = outlet.finish(done);
         let range = match &finished {
-            Finished::Horizon(to) => (self.horizon.advance(*to), *to),
+            Finished::Horizon(to) => {
+                if let Some(is_sync) = write {
+                    self.groups().written(span, is_sync);
+                }
+                // Before the horizon moves: whoever sees it moved finds the group.
+                if *to > self.horizon.get() {
+                    self.groups().stable(*to, span.1);
+                }
+                (self.horizon.advance(*to), *to)
+            }
             Finished::Failed(because) => {
                 self.horizon.fail(Arc::clone(because));
                 (Csn::ZERO, Csn::ZERO)
@@ -349,6 +366,15 @@ impl<D: Disk> Shared<D> {
             }
         }
         self.writer_signal.raise();
+    }
+
+    /// The group that made a commit stable; none if it is not, or is long since.
+    pub(super) fn group_of(&self, csn: Csn) -> Option<Group> {
+        self.groups().of(csn)
+    }
+
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn outlet(&self) -> MutexGuard<'_, Outlet<D::File>> {

@@ -276,6 +276,14 @@ impl<D: Disk> TypedSession<D> {
         self.session.wait(ticket)
     }
 
+    /// To be called when a ticket of this session was seen complete otherwise than by
+    /// [`wait`](TypedSession::wait), so that [`Database::take_commit_paths`](crate::Database::take_commit_paths)
+    /// knows the commit's way to its end. Costs nothing for most commits.
+    #[inline]
+    pub fn acknowledged(&self, ticket: Ticket) {
+        self.session.acknowledged(ticket);
+    }
+
     /// Ends the transaction, if there is one, without a trace.
     pub fn abort(&mut self) {
         self.session.abort();

@@ -25,6 +25,7 @@ use crate::txn::watch::Part;
 use crate::txn::write_set::Refusal;
 use std::ops::RangeInclusive;
 use syncline_disk::Disk;
+use syncline_metering::clock;
 
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
@@ -105,6 +106,9 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             number.void();
             leave(section);
             return Err(Error::Conflict(conflict));
+        }
+        if txn.is_measured {
+            txn.marks.validated = clock::now();
         }
         without_misses(|| apply(core, txn, number.csn())); // e: values, words, unlocked
         step(Step::Publish);

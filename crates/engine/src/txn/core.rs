@@ -11,6 +11,7 @@ use crate::sync::thread::yield_now;
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
 use crate::txn::gate::{Closed, Gate, Section};
+use crate::txn::path::{CommitPaths, SharedPaths};
 use crate::txn::registry::Registry;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
@@ -70,6 +71,7 @@ pub(crate) struct Core<D: Disk> {
     pub(super) garbage: Garbage,
     pub(super) counters: Counters,
     pub(super) watch: Watch,
+    pub(super) paths: SharedPaths,
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
@@ -102,6 +104,7 @@ impl<D: Disk> Core<D> {
             garbage: Garbage::new(),
             counters: Counters::default(),
             watch: Watch::default(),
+            paths: SharedPaths::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
             log_bytes_max: AtomicU64::new(u64::MAX),
@@ -113,6 +116,11 @@ impl<D: Disk> Core<D> {
     /// Closes the commit gate: waits until no section runs. For cuts and for changes of tables.
     pub(crate) fn close_gate(&self) -> Closed {
         self.gate.close()
+    }
+
+    /// Commits' ways since this was last asked, of a sample.
+    pub(crate) fn take_paths(&self) -> CommitPaths {
+        self.paths.take()
     }
 
     /// What parts of transactions took, of a sample.

@@ -58,6 +58,7 @@ mod hash;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
+mod path;
 mod read;
 mod read_set;
 mod record;
@@ -79,6 +80,7 @@ pub(crate) use self::core::{Core, Relief, TxnOptions};
 pub use conflict::{Conflict, Counts};
 pub(crate) use garbage::strip_ghosts;
 pub(crate) use gate::Closed;
+pub use path::{CommitPath, CommitPaths, PathStep};
 pub(crate) use record::{Operation, operations};
 pub use scan::Direction;
 pub(crate) use scan::Scan;

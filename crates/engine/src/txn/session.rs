@@ -14,6 +14,7 @@ use crate::txn::commit::{commit, refusal_of};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
+use crate::txn::path::Staged;
 use crate::txn::read::{move_read_point, read};
 use crate::txn::record::{Operation, add};
 use crate::txn::scan::{Scan, scan};
@@ -21,16 +22,19 @@ use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
 use crate::txn::watch::{Part, SAMPLED_ONE_IN};
 use crate::txn::write_set::{Action, Folded, PatchFn, Refusal, Savepoint};
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_metering::{Module, clock, tag};
 
 /// See the module.
 pub(crate) struct Session<D: Disk> {
     core: Arc<Core<D>>,
     txn: Transaction,
+    /// The last commit, if it is timed and not yet acknowledged.
+    staged: Cell<Option<Staged>>,
 }
 
 impl<D: Disk> Session<D> {
@@ -43,6 +47,7 @@ impl<D: Disk> Session<D> {
                 seat,
                 ..Transaction::default()
             },
+            staged: Cell::new(None),
         })
     }
 
@@ -59,6 +64,11 @@ impl<D: Disk> Session<D> {
             txn.kind.is_none(),
             "a session has one transaction at a time"
         );
+        txn.begun = txn.begun.wrapping_add(1);
+        txn.is_measured = txn.begun.is_multiple_of(SAMPLED_ONE_IN);
+        if txn.is_measured {
+            txn.marks.begin = clock::now();
+        }
         match begin {
             Begin::Serializable | Begin::Snapshot => {
                 core.log.check()?;
@@ -80,8 +90,9 @@ impl<D: Disk> Session<D> {
             }
         });
         txn.kind = Some(begin);
-        txn.begun = txn.begun.wrapping_add(1);
-        txn.is_measured = txn.begun.is_multiple_of(SAMPLED_ONE_IN);
+        if txn.is_measured {
+            txn.marks.begun = clock::now();
+        }
         Ok(())
     }
 
@@ -244,9 +255,47 @@ impl<D: Disk> Session<D> {
     /// or without writes everything that was read, is stable: see [`Session::wait`].
     #[inline]
     pub(crate) fn commit(&mut self) -> Result<Ticket> {
+        if self.txn.is_measured {
+            self.txn.marks.called = clock::now();
+        }
         let result = self.try_commit();
+        if self.txn.is_measured {
+            self.keep_marks(&result);
+        }
         self.end();
         result
+    }
+
+    /// Remembers the way of a commit that writes, until it is acknowledged.
+    #[cold]
+    fn keep_marks(&mut self, result: &Result<Ticket>) {
+        self.txn.marks.staged = clock::now();
+        let ticket = result.as_ref().ok();
+        let wrote =
+            ticket.filter(|ticket| ticket.csn == self.txn.last && !self.txn.writes.is_empty());
+        self.staged.set(wrote.map(|ticket| Staged {
+            csn: ticket.csn,
+            marks: self.txn.marks,
+        }));
+    }
+
+    /// To be called when the caller has learnt that a ticket of this session is complete, so that the
+    /// way of its commit is known to its end. [`Session::wait`] does it itself.
+    #[inline]
+    pub(crate) fn acknowledged(&self, ticket: Ticket) {
+        if let Some(staged) = self.staged.take() {
+            self.end_path(staged, ticket);
+        }
+    }
+
+    #[cold]
+    fn end_path(&self, staged: Staged, ticket: Ticket) {
+        if staged.csn == ticket.csn
+            && let Some(group) = self.core.log.group_of(ticket.csn)
+        {
+            let path = staged.path(group, clock::now());
+            self.core.paths.add(path);
+        }
     }
 
     /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
@@ -315,7 +364,9 @@ impl<D: Disk> Session<D> {
     /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
     #[inline]
     pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
-        self.core.log.wait(ticket)
+        self.core.log.wait(ticket)?;
+        self.acknowledged(ticket);
+        Ok(())
     }
 
     /// Ends the transaction, if there is one, without a trace.

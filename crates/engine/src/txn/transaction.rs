@@ -9,6 +9,7 @@ use crate::txn::arena::Arena;
 use crate::txn::batch::ScanMemory;
 use crate::txn::conflict::Conflict;
 use crate::txn::gate::Closed;
+use crate::txn::path::Marks;
 use crate::txn::read_set::ReadSet;
 use crate::txn::version::VersionRef;
 use crate::txn::write_set::{Folder, WriteSet};
@@ -40,6 +41,8 @@ pub(super) struct Transaction {
     pub(super) begun: u32,
     /// This one's parts are measured.
     pub(super) is_measured: bool,
+    /// The moments of its way, if they are.
+    pub(super) marks: Marks,
     /// The session's place in the registry and its counter in the gate.
     pub(super) seat: u32,
     /// Everything read is as it was after this commit.

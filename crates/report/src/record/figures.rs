@@ -130,6 +130,31 @@ described! {
         pub mean_ns: Option<f64>,
     }
 
+    /// The way of commits through the store, from begin to acknowledgement, by its own word.
+    pub struct CommitPathFigures {
+        /// The steps, in their order.
+        pub steps: Vec<String>,
+        /// How many commits of the measured phase were timed.
+        pub timed: u64,
+        /// One in so many was.
+        pub timed_one_in: u64,
+        /// The mean of a fair sample, the ways around percentiles of the whole length, and the slowest
+        /// of all that were timed, one by one.
+        pub rows: Vec<PathFigures>,
+    }
+
+    /// One way, or the mean of some.
+    pub struct PathFigures {
+        /// "mean", "p50" to "p99.9", "slowest 1" and on.
+        pub name: String,
+        /// From begin to acknowledgement, in nanoseconds.
+        pub total_ns: f64,
+        /// Each step, in nanoseconds; their sum is the whole.
+        pub step_ns: Vec<f64>,
+        /// Of how many ways it is the mean.
+        pub mean_of: u64,
+    }
+
     /// A counter of the store's own, before the first client connected and after the last had gone.
     pub struct CounterFigures {
         /// What it tells: `commits`, `aborts`, `log_syncs`, `log_writes`, `log_bytes`, `sync_time`,

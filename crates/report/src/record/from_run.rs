@@ -4,6 +4,7 @@
 //! median, and what cannot be averaged (percentiles, saturation, fairness) is taken from the
 //! repetition in the middle, so that its figures belong together.
 
+use super::commit_path::commit_path;
 use super::figures::{
     Arrivals, Counted, CounterFigures, InternalFigures, Outcomes, OwnFigure, PerCommit, Range,
 };
@@ -162,6 +163,7 @@ fn end_of(
             .then(|| middle.operations.iter().map(operation).collect()),
         figures: figures(runs),
         internals: internals(middle),
+        commit_path: middle.commit_paths.as_ref().and_then(commit_path),
         counters: counters(middle).filter(|_| given.alias.is_none()),
         commits_per_sync_by_store: finite(runner::commits_per_sync(&middle.counters)),
         per_commit: per_commit(runs),

@@ -7,6 +7,7 @@
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 
+mod commit_path;
 mod described;
 mod figures;
 mod from_head;
@@ -30,8 +31,9 @@ mod whole;
 mod writer;
 
 pub use figures::{
-    Arrivals, Counted, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes,
-    OwnFigure, PerCommit, Range, Repetition, TransactionFigures,
+    Arrivals, CommitPathFigures, Counted, CounterFigures, InternalFigures, Latency,
+    OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
+    TransactionFigures,
 };
 pub use from_probe::from_probe;
 pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from};

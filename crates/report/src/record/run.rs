@@ -5,8 +5,8 @@
 
 use super::described::{Described, described};
 use super::figures::{
-    Arrivals, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes, OwnFigure,
-    PerCommit, Range, Repetition, TransactionFigures,
+    Arrivals, CommitPathFigures, CounterFigures, InternalFigures, Latency, OperationFigures,
+    Outcomes, OwnFigure, PerCommit, Range, Repetition, TransactionFigures,
 };
 use super::identity::Identity;
 use super::interval::Interval;
@@ -58,6 +58,9 @@ described! {
         /// What the store counted and timed inside itself, in the repetition with the median throughput;
         /// null if it does not.
         pub internals: Option<Vec<InternalFigures>>,
+        /// The way of commits through the store, in the repetition with the median throughput; null if the
+        /// store does not time it.
+        pub commit_path: Option<CommitPathFigures>,
         /// The store's own counters around the repetition with the median throughput; null if it keeps
         /// none.
         pub counters: Option<Vec<CounterFigures>>,
@@ -124,6 +127,7 @@ impl RunEnd {
             operations: None,
             figures: None,
             internals: None,
+            commit_path: None,
             counters: None,
             commits_per_sync_by_store: None,
             per_commit: PerCommit::unknown(reason),

@@ -9,6 +9,7 @@
 )]
 
 mod as_published;
+mod commit_path;
 mod compare;
 mod endurance;
 mod from_dual;

@@ -1,5 +1,6 @@
 //! One run: headline, outcomes, percentiles, cost of a commit, bottleneck, checks, warnings.
 
+use super::commit_path::commit_path;
 use super::prose::{self, fact};
 use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
@@ -17,6 +18,7 @@ pub fn run(run: &RunRecord) -> String {
     text += &percentiles(run);
     text += &operations(run);
     text += &internals(run);
+    text += &commit_path(run);
     text += &repetitions(run);
     text += &counts(run);
     text += &counters(run);

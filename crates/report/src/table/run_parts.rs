@@ -250,7 +250,7 @@ fn times_row(name: &str, count: u64, times: &Latency) -> Vec<String> {
     cells
 }
 
-fn drawn(grid: &Grid) -> String {
+pub(super) fn drawn(grid: &Grid) -> String {
     if grid.is_empty() {
         String::new()
     } else {

@@ -146,6 +146,7 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         round_trip_ns: None,
         client_cpu_ns_per_transaction: Some(1_000.0),
         profile: None,
+        commit_paths: None,
         commits_in_span: 0,
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),

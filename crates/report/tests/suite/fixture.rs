@@ -141,6 +141,7 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
             operations: None,
             figures: None,
             internals: None,
+            commit_path: None,
             counters: None,
             commits_per_sync_by_store: None,
             per_commit: per_commit(commits_per_sync),

@@ -109,7 +109,11 @@ impl<D: Disk> EngineSession<D> {
     #[inline]
     async fn complete(&self, ticket: Ticket) -> Result<(), Stop> {
         let completed = match &self.worker {
-            Some(worker) => worker.log.completion(ticket).await,
+            Some(worker) => {
+                let completed = worker.log.completion(ticket).await;
+                self.client.session.acknowledged(ticket);
+                completed
+            }
             None => self.client.session.wait(ticket),
         };
         completed.map_err(|error| stop(&error))

@@ -13,11 +13,13 @@ use crate::url::Url;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
-    Capabilities, ClientModel, Evidence, Failure, FailureKind, Internal, Isolation, LogPlace, Plan,
-    Setting, TIME_CLASSES, Target, TargetResult,
+    Capabilities, ClientModel, CommitPath, CommitPaths, Evidence, Failure, FailureKind, Internal,
+    Isolation, LogPlace, Plan, Setting, TIME_CLASSES, Target, TargetResult,
 };
 use syncline_disk::{NullDisk, RealDisk};
-use syncline_engine::{Begin, CLASSES, Database, Distribution, SAMPLED_ONE_IN, Stats, log};
+use syncline_engine::{
+    Begin, CLASSES, Database, Distribution, PathStep, SAMPLED_ONE_IN, Stats, log,
+};
 
 /// The engine on a disk.
 pub type Engine = EngineTarget<RealDisk>;
@@ -161,6 +163,21 @@ impl<D: Ground> Target for EngineTarget<D> {
 
     fn internals(&self) -> Vec<Internal> {
         self.stats().map_or_else(Vec::new, |stats| of_stats(&stats))
+    }
+
+    fn take_commit_paths(&self) -> Option<CommitPaths> {
+        let store = self.store();
+        let taken = store.as_ref()?.database.take_commit_paths();
+        let path = |path: &syncline_engine::CommitPath| CommitPath {
+            step_ns: path.step_ns.to_vec(),
+        };
+        Some(CommitPaths {
+            steps: PathStep::ALL.map(PathStep::name).to_vec(),
+            one_in: SAMPLED_ONE_IN.into(),
+            timed: taken.timed,
+            sample: taken.sample.iter().map(path).collect(),
+            slowest: taken.slowest.iter().map(path).collect(),
+        })
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {

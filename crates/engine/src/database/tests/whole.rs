@@ -4,11 +4,12 @@ use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
 use crate::log::Threads;
 use crate::txn::{Begin, Session};
-use crate::{Error, Kind, Options, Result};
+use crate::{Error, Kind, Options, Result, SAMPLED_ONE_IN};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use syncline_disk::{Disk, RealDisk};
+use syncline_metering::clock;
 
 fn schema(name: &str) -> crate::Schema {
     crate::Schema::table(name)
@@ -195,4 +196,32 @@ fn long_values_that_only_a_snapshot_still_saw_leave_no_pages_behind() {
     let engine = reopened(&directory).unwrap();
     assert_eq!(engine.core.buffer.pages_of(tree).len(), pages);
     assert_eq!(rows(&engine, "one")[&1], [2; 3_000]);
+}
+
+#[test]
+fn the_ways_of_one_in_so_many_commits_are_kept_with_all_their_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+    engine.create_table(schema("one")).unwrap();
+    let tree = engine.catalog().table("one").unwrap().tree;
+    let tree = engine.forest.tree(tree).unwrap();
+    let mut session = Session::new(&engine.core).unwrap();
+    drop(engine.core.take_paths());
+    let started = clock::now();
+    for key in 0..4 * SAMPLED_ONE_IN {
+        session.begin(Begin::Serializable).unwrap();
+        session.put(&tree, &key.to_be_bytes(), b"value").unwrap();
+        let ticket = session.commit().unwrap();
+        session.wait(ticket).unwrap();
+    }
+    let took = clock::now() - started;
+    let paths = engine.core.take_paths();
+    assert_eq!((paths.timed, paths.sample.len()), (4, 4));
+    for path in &paths.sample {
+        let [.., sync, _] = path.step_ns;
+        assert!(sync > 0, "{path:?}");
+        assert!(path.total_ns() < took, "{path:?} of {took} ns in all");
+    }
+    assert_eq!(paths.slowest.len(), 4);
 }
