@@ -71,6 +71,9 @@ pub struct RunPlan {
     pub pin: Vec<usize>,
     /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
     pub reuse: bool,
+    /// Whether statements that do not wait for one another's answers travel together; false sends one a
+    /// round trip, none leaves it to the workload.
+    pub pipeline: Option<bool>,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// The length of an interval of `RunResult::intervals`.
@@ -100,6 +103,7 @@ impl Default for RunPlan {
             seed: 1,
             pin: Vec::new(),
             reuse: false,
+            pipeline: None,
             operations: false,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,

@@ -95,12 +95,17 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) reuse: bool,
 
+    /// Whether statements that need no answer of one another travel together; default: as the workload's
+    /// profile says
+    #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no)]
+    pub(crate) pipeline: Option<bool>,
+
     /// Time each operation too
     #[arg(long)]
     pub(crate) operations: bool,
 
-    /// Run once a value: clients=1,8,64, rate=..., retries=..., or an option of the workload; several
-    /// multiply
+    /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
+    /// workload; several multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]
     pub(crate) sweep: Vec<Sweep>,
 

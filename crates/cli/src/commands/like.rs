@@ -50,6 +50,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
+        pipeline: plan.pipeline,
         operations: plan.operations,
         sweep: Vec::new(),
         repeat: count(plan.repeat),

@@ -23,6 +23,7 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
         operations: plan.operations,
+        pipeline: plan.pipeline,
         reuse: Some(plan.reuse),
         interval_ns: nanos(plan.interval),
         repeat: given.repeat,

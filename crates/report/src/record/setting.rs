@@ -30,6 +30,9 @@ described! {
         pub pin: Vec<u64>,
         /// True if operations were timed one by one.
         pub operations: bool,
+        /// True if statements that did not wait for one another's answers travelled together; false if each
+        /// was a call or a round trip of its own; null in records of old.
+        pub pipeline: Option<bool>,
         /// True if loaded rows were to be shared with other runs; null in records of old.
         pub reuse: Option<bool>,
         /// Length of an interval.

@@ -263,6 +263,7 @@ fn plan(clients: u64) -> Plan {
         seed: 1,
         pin: Vec::new(),
         operations: false,
+        pipeline: Some(false),
         reuse: Some(false),
         interval_ns: SECOND_NS,
         repeat: 3,

@@ -142,6 +142,7 @@ impl Target for Mysql {
             keys_by_server: true,
             loads: true,
             reopens: self.settings.schema.is_some(),
+            pipelines: true,
             statements: Some(MYSQL.name),
         }
     }

@@ -8,6 +8,8 @@ mod evidence;
 mod failures;
 mod harm;
 mod log_in;
+#[path = "../shared/relay.rs"]
+mod relay;
 mod server;
 mod statements;
 mod transactions;

@@ -9,6 +9,8 @@ mod errors;
 mod harm;
 mod keeps;
 mod login;
+#[path = "../shared/relay.rs"]
+mod relay;
 mod said;
 mod server;
 mod workloads;
