@@ -2,7 +2,12 @@
 //!
 //! MySQL has no package on Debian; the head of `conform.rs` says how the suite is run on one by hand.
 
+#[path = "../shared/certificates.rs"]
+mod certificates;
+mod conflicts;
 mod conform;
+#[path = "../shared/crossing.rs"]
+mod crossing;
 mod desk;
 mod evidence;
 mod failures;

@@ -4,7 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod allocations;
+mod conflicts;
 mod conformance;
+#[path = "../shared/crossing.rs"]
+mod crossing;
 mod errors;
 mod harm;
 mod keeps;
