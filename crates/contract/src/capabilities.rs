@@ -127,6 +127,9 @@ pub struct Capabilities {
     /// True if rows can stay for a later run: [`Target::reopen`](crate::Target::reopen) and
     /// [`Target::keep`](crate::Target::keep) work.
     pub reopens: bool,
+    /// True if what does not wait for one another's answer travels together where the plan says so
+    /// ([`Plan::pipeline`](crate::Plan::pipeline)); a store of calls has no round trips to share.
+    pub pipelines: bool,
     /// The dialect of the statements that a user may bring (`Action::Statement`): "sqlite"; none if it
     /// takes none.
     pub statements: Option<&'static str>,
@@ -148,6 +151,7 @@ impl Capabilities {
             keys_by_server: false,
             loads: false,
             reopens: false,
+            pipelines: false,
             statements: None,
         }
     }

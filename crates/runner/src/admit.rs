@@ -75,6 +75,12 @@ fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Optio
     if plan.reuse && workload.loaded_as().is_none() {
         return Some("--reuse: the workload cannot start from what an earlier run left".to_owned());
     }
+    if plan.pipeline == Some(true) && !can.pipelines {
+        return Some(
+            "--pipeline yes: it takes one call after another, so nothing travels together"
+                .to_owned(),
+        );
+    }
     workload.plan().refusal(can)
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn assemble<W: Workload>(
         arrivals: measured.arrivals,
         transactions: transactions(workload, &meter),
         operations: if operations {
-            operation_rows(workload, &meter)
+            operation_rows(workload, &meter, head.plan.pipeline == Some(true))
         } else {
             Vec::new()
         },
@@ -103,7 +103,11 @@ fn transactions<W: Workload>(workload: &W, meter: &Meter) -> Vec<TransactionResu
 }
 
 /// A row a name: a workload may prepare one operation several times, once a column.
-fn operation_rows<W: Workload>(workload: &W, meter: &Meter) -> Vec<OperationResult> {
+fn operation_rows<W: Workload>(
+    workload: &W,
+    meter: &Meter,
+    pipelined: bool,
+) -> Vec<OperationResult> {
     let plan = workload.plan();
     let rows = plan.operations().iter().zip(&meter.operations);
     let mut named: Vec<(&str, Histogram<u64>)> = Vec::new();
@@ -115,7 +119,7 @@ fn operation_rows<W: Workload>(workload: &W, meter: &Meter) -> Vec<OperationResu
     }
     let rows = named.iter().map(|(name, times)| OperationResult {
         name: (*name).to_owned(),
-        pipelined: plan.pipeline,
+        pipelined,
         service_ns: distribution(times),
     });
     rows.collect()

@@ -7,6 +7,7 @@
 
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::plan::RunPlan;
 use std::borrow::Cow;
 use syncline_contract::{
     Asked, Failure, FailureKind, Int, Kind, Lock, Plan, Read, Session, Shape, Stop, Table, Target,
@@ -34,10 +35,13 @@ struct Mark {
 }
 
 impl<'w> Ground<'w> {
-    /// Of a workload; `keeps` says that its rows stay. The workload's operations keep their places.
-    pub(crate) fn of<W: Workload>(workload: &'w W, keeps: bool) -> Ground<'w> {
+    /// Of a workload in a run. The workload's operations keep their places.
+    pub(crate) fn of<W: Workload>(workload: &'w W, run: &RunPlan) -> Ground<'w> {
         let mut plan = Cow::Borrowed(workload.plan());
-        let mark = workload.loaded_as().filter(|_| keeps).map(|rows| {
+        if let Some(asked) = run.pipeline.filter(|asked| *asked != plan.pipeline) {
+            plan.to_mut().pipeline = asked;
+        }
+        let mark = workload.loaded_as().filter(|_| run.reuse).map(|rows| {
             let plan = plan.to_mut();
             let table = Table::new("syncline_mark")
                 .column("id", Kind::Int)

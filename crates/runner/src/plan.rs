@@ -72,6 +72,9 @@ pub struct RunPlan {
     pub pin: Vec<usize>,
     /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
     pub reuse: bool,
+    /// Whether statements that do not wait for one another's answers travel together; false sends one a
+    /// round trip, none leaves it to the workload.
+    pub pipeline: Option<bool>,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// How closely the store's process is looked at, for the cost by module; none does not look.
@@ -103,6 +106,7 @@ impl Default for RunPlan {
             seed: 1,
             pin: Vec::new(),
             reuse: false,
+            pipeline: None,
             operations: false,
             meter: None,
             interval: Duration::from_secs(1),

@@ -60,7 +60,7 @@ pub fn run_followed<T: Target, W: Workload>(
         source,
     })?;
     let workers = admit(target, workload, plan)?;
-    let ground = Ground::of(workload, plan.reuse);
+    let ground = Ground::of(workload, plan);
     let life = Life {
         target,
         workload,
@@ -216,9 +216,13 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         sampler: &Sampler,
     ) -> RunHead {
         let options = self.workload.options().into_iter();
+        let can = self.target.capabilities();
         RunHead {
             began_wall_ns,
-            plan: self.plan.clone(),
+            plan: RunPlan {
+                pipeline: Some(self.ground.plan.pipeline && can.pipelines),
+                ..self.plan.clone()
+            },
             target: TargetFacts {
                 name: self.target.name(),
                 evidence,
@@ -236,7 +240,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 rows_kept: reopened,
             },
             client: ClientFacts {
-                model: self.target.capabilities().client_model,
+                model: can.client_model,
                 clients: self.plan.clients,
                 workers: self.workers,
             },

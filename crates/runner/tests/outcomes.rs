@@ -7,7 +7,9 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Answer, Keys, Store, counted, go, plan};
-use syncline_runner::{Cause, CheckOutcome, FailureKind, RunResult, StopReason, Warning, run};
+use syncline_runner::{
+    Cause, CheckOutcome, Error, FailureKind, RunPlan, RunResult, StopReason, Warning, run,
+};
 
 fn held(result: &RunResult) -> bool {
     !result.checks.is_empty()
@@ -240,7 +242,33 @@ fn operations_are_timed_only_where_asked() {
     };
     assert_eq!(
         (operation.name.as_str(), operation.pipelined),
-        ("insert key", true)
+        ("insert key", false)
     );
     assert_eq!(operation.service_ns.unwrap().count, 100);
+}
+
+#[test]
+fn statements_travel_together_as_the_plan_says_or_else_the_workload() {
+    let mut store = Store::always(Answer::Committed);
+    let mut plan = counted(1, 10);
+    plan.operations = true;
+    let travelled = |store: &Store, asked| {
+        let plan = RunPlan {
+            pipeline: asked,
+            ..plan.clone()
+        };
+        let result = go(store, &plan)?;
+        assert_eq!(
+            result.head.plan.pipeline,
+            Some(result.operations[0].pipelined)
+        );
+        Ok::<_, Error>(result.operations[0].pipelined)
+    };
+    assert!(!travelled(&store, None).unwrap(), "a store of calls");
+    let refused = travelled(&store, Some(true)).unwrap_err().to_string();
+    assert!(refused.contains("--pipeline yes"), "{refused}");
+    store.can.pipelines = true;
+    assert!(travelled(&store, None).unwrap(), "the workload says so");
+    assert!(!travelled(&store, Some(false)).unwrap());
+    assert!(travelled(&store, Some(true)).unwrap());
 }

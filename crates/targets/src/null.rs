@@ -49,6 +49,7 @@ impl Target for Null {
             keys_by_server: true,
             loads: true,
             reopens: false,
+            pipelines: true,
             statements: Some("any"),
         }
     }

@@ -97,6 +97,9 @@ const STORES: &[Store] = &[
     },
 ];
 
+/// Names that ask for encryption, and the targets that they open.
+const ENCRYPTED: [(&str, &str); 2] = [("rediss", "redis"), ("etcds", "etcd")];
+
 /// Every target there is.
 pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
     STORES.iter().map(|store| store.listing)
@@ -107,7 +110,9 @@ impl AnyTarget {
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
         let url = expanded(url, |name| std::env::var(name).ok())?;
         let url = Url::parse(&url)?;
-        let store = STORES.iter().find(|store| store.listing.name == url.name);
+        let encrypted = ENCRYPTED.iter().find(|(name, _)| *name == url.name);
+        let name = encrypted.map_or(url.name.as_str(), |(_, target)| target);
+        let store = STORES.iter().find(|store| store.listing.name == name);
         let store = store.ok_or_else(|| {
             let known: Vec<_> = listings().map(|listing| listing.name).collect();
             Error::UnknownTarget {

@@ -3,6 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
+#[path = "shared/certificates.rs"]
+mod certificates;
+
+use certificates::Certificates;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::process::{Child, Command, Stdio};
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{
     Cause, Durability, FailureKind, Int, Kind, LogPlace, Meaning, OperationId, Plan, Session, Set,
@@ -253,4 +259,102 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
         session.abort().await;
     });
     assert!(block_on(&(), target.remove()).is_err());
+}
+
+/// Debian's user of no rights, as whom a server runs if the test is root.
+const NOBODY: u32 = 65_534;
+
+/// A server that takes encrypted connections only; ended when it is dropped.
+struct Encrypted {
+    process: Child,
+    port: u16,
+    folder: tempfile::TempDir,
+}
+
+impl Encrypted {
+    fn start(with: &Certificates) -> Encrypted {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+        if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+            chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        }
+        let free = || {
+            let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().port()
+        };
+        let (port, peers) = (free(), format!("http://127.0.0.1:{}", free()));
+        let clients = format!("https://127.0.0.1:{port}");
+        let process = command
+            .args(["etcd", "--name=encrypted", "--data-dir"])
+            .arg(folder.path().join("data"))
+            .arg("--cert-file")
+            .arg(with.certificate())
+            .arg("--key-file")
+            .arg(with.key())
+            .args(["--listen-client-urls", &clients])
+            .args(["--advertise-client-urls", &clients])
+            .args(["--listen-peer-urls", &peers])
+            .args(["--initial-advertise-peer-urls", &peers])
+            .args(["--initial-cluster", &format!("encrypted={peers}")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("etcd, of Debian's package etcd-server, and setpriv");
+        Encrypted {
+            process,
+            port,
+            folder,
+        }
+    }
+
+    /// The URL with those options, once it answers there.
+    fn ready(&mut self, options: &str) -> String {
+        let url = format!("etcds://127.0.0.1:{}?{options}", self.port);
+        let target = open(&url);
+        let mut last = None;
+        for _ in 0..1_000 {
+            assert!(self.process.try_wait().unwrap().is_none(), "etcd ended");
+            match block_on(&(), target.meet()) {
+                Ok(()) => return url,
+                Err(failure) => last = Some(failure),
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{} is never ready: {last:?}", self.folder.path().display());
+    }
+}
+
+impl Drop for Encrypted {
+    fn drop(&mut self) {
+        // One that has ended already is gone.
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
+    let made = Certificates::new();
+    let mut server = Encrypted::start(&made);
+    let roots = made.root().display().to_string();
+    let url = server.ready(&format!("tls_roots={roots}"));
+    let outcome = conforms(|| open(&url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    let other = Certificates::new();
+    let stranger = other.root().display().to_string();
+    for (url, why) in [
+        (url.replace(&roots, &stranger), "invalid peer certificate"),
+        (
+            url.replace("etcds:", "etcd:")
+                .replace(&format!("tls_roots={roots}"), "live=yes"),
+            "",
+        ),
+    ] {
+        let failure = block_on(&(), open(&url).meet()).unwrap_err();
+        assert!(failure.what.contains(why), "{url}: {failure}");
+    }
+    let any = url.replace(&format!("tls_roots={roots}"), "tls=require");
+    block_on(&(), open(&any).meet()).unwrap();
 }

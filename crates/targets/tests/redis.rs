@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
+#[path = "shared/certificates.rs"]
+mod certificates;
+
+use certificates::Certificates;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use syncline_contract::conformance::{block_on, conforms};
@@ -293,4 +297,57 @@ fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     });
     let unreached = block_on(&(), target.remove()).unwrap_err();
     assert_eq!(unreached.kind, FailureKind::Connection, "{unreached}");
+}
+
+/// The server takes encrypted connections too; at which port.
+fn encrypts(server: &Private, with: &Certificates) -> u16 {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let mut other = Other::of(server);
+    for (name, value) in [
+        ("tls-cert-file", with.certificate().display().to_string()),
+        ("tls-key-file", with.key().display().to_string()),
+        ("tls-ca-cert-file", with.root().display().to_string()),
+        ("tls-auth-clients", "no".to_owned()),
+        ("tls-port", port.to_string()),
+    ] {
+        let said = other.ask(&format!("CONFIG SET {name} {value}"));
+        assert_eq!(said, "+OK", "{name}");
+    }
+    port
+}
+
+#[test]
+fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
+    let (server, made) = (server(Durability::Data), Certificates::new());
+    let place = format!("rediss://127.0.0.1:{}", encrypts(&server, &made));
+    let roots = made.root().display().to_string();
+    let url = format!("{place}/?tls_roots={roots}&durability=data");
+    let outcome = conforms(|| open(&url));
+    assert!(outcome.findings.is_empty(), "{outcome}");
+    let target = open(&url);
+    block_on(&(), target.meet()).unwrap();
+    assert_eq!(
+        target.process(),
+        StoreProcess::Other(server.pid()),
+        "whose port it is"
+    );
+    // Whom nobody vouches for, and who does not encrypt, is not spoken to.
+    let other = Certificates::new();
+    let stranger = other.root().display().to_string();
+    let plain = url.replace(&place, self::place(&server).trim_end_matches('/'));
+    for (url, why) in [
+        (url.replace(&roots, &stranger), "cannot be encrypted"),
+        (plain.replace("redis:", "rediss:"), "cannot be encrypted"),
+    ] {
+        let target = open(&url);
+        let failure = block_on(&(), target.meet()).unwrap_err();
+        assert!(failure.what.contains(why), "{url}: {failure}");
+        assert_eq!(failure.kind, FailureKind::Connection);
+    }
+    let any = format!("{place}/?tls=require&live=yes");
+    block_on(&(), open(&any).meet()).unwrap();
+    let unread = AnyTarget::open(&format!("{place}/?tls_roots=/nowhere")).unwrap_err();
+    assert!(unread.to_string().contains("/nowhere"), "{unread}");
 }

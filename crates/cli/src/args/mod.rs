@@ -27,6 +27,7 @@ pub(crate) use show::ShowArgs;
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use sysbench::SysbenchArgs;
+pub(crate) use value::yes_or_no;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
 pub(crate) use verify::{ClaimedArg, DurabilityArgs, IsolationArgs, VerifyArgs, VerifyVerb};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

@@ -95,6 +95,11 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) reuse: bool,
 
+    /// Whether statements that need no answer of one another travel together; default: as the workload's
+    /// profile says
+    #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no)]
+    pub(crate) pipeline: Option<bool>,
+
     /// Time each operation too
     #[arg(long)]
     pub(crate) operations: bool,
@@ -107,8 +112,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "99", requires = "meter")]
     pub(crate) looks: usize,
 
-    /// Run once a value: clients=1,8,64, rate=..., retries=..., or an option of the workload; several
-    /// multiply
+    /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
+    /// workload; several multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]
     pub(crate) sweep: Vec<Sweep>,
 

@@ -44,6 +44,15 @@ pub(super) fn rate(typed: &str) -> Result<f64, String> {
     }
 }
 
+/// A word for true or false.
+pub(crate) fn yes_or_no(typed: &str) -> Result<bool, String> {
+    match typed {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("say yes or no".to_owned()),
+    }
+}
+
 /// A share above zero, up to one.
 pub(super) fn share(typed: &str) -> Result<f64, String> {
     let share = rate(typed)?;

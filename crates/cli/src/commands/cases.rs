@@ -2,7 +2,7 @@
 
 use super::line::Lines;
 use super::series::Planned;
-use crate::args::{ArrivalArg, RunArgs, choices};
+use crate::args::{ArrivalArg, RunArgs, choices, yes_or_no};
 use crate::exit::CannotRun;
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
@@ -63,6 +63,9 @@ fn choice(
             "rate" => {
                 let rate = value.parse().ok().filter(|rate: &f64| rate.is_finite());
                 args.rate = Some(rate.filter(|rate| *rate > 0.0).ok_or_else(bad)?);
+            }
+            "pipeline" => {
+                args.pipeline = Some(yes_or_no(value).map_err(|_error| bad())?);
             }
             "retries" => args.retries = value.parse().map_err(|_error| bad())?,
             _ => {
@@ -168,6 +171,7 @@ fn plan(args: &RunArgs) -> RunPlan {
         seed: args.seed,
         pin: args.pin.clone(),
         reuse: args.reuse,
+        pipeline: args.pipeline,
         operations: args.operations,
         meter: args.meter.then(|| MeterOptions {
             looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),

@@ -44,7 +44,8 @@ fn one<S: Shelf>(choice: &Choice, url: &str, shelf: &S) -> Result<String, Cannot
     let clients = choice.clients();
     let workload = choice.workload();
     let mut text = format!("{} on {}, {clients} clients\n", workload.name(), shown(url));
-    if Wanted::of_url(url).is_some() {
+    if let Some(wanted) = Wanted::of_url(url) {
+        wanted?;
         text += "  a private server would be started for it and removed afterwards: it holds nothing else\n\n";
         return Ok(text);
     }

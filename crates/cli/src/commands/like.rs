@@ -50,6 +50,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
+        pipeline: plan.pipeline,
         operations: plan.operations,
         meter: plan.looks_per_s.is_some(),
         looks: plan.looks_per_s.map_or(99, count),

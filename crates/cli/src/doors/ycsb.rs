@@ -86,6 +86,7 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         seed: flags.seed,
         pin: Vec::new(),
         reuse: stays && !meant.changes_rows,
+        pipeline: None,
         operations: false,
         meter: false,
         looks: 99,

@@ -60,6 +60,10 @@ fn a_run_is_done_again_like_its_record() {
     for part in ["plan", "workload"] {
         assert_eq!(old[part], new[part]);
     }
+    assert_eq!(
+        old["plan"]["pipeline"], false,
+        "SQLite takes call after call"
+    );
     assert_eq!(old["target"]["url"], new["target"]["url"]);
     assert_eq!(old["outcomes"]["attempted"], new["outcomes"]["attempted"]);
     assert_ne!(old["id"], new["id"]);

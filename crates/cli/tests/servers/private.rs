@@ -1,11 +1,13 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
-use crate::support::{Said, folder, left_behind, program, say};
-use crate::world::{command_lines, open_folder};
+use crate::support::{Said, folder, left_behind, program, records, say};
+use crate::world::{command_lines, first_interval, open_folder};
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 fn started(folder: &Path) -> (Child, String) {
     let mut child = program(folder, "private redis")
@@ -54,7 +56,7 @@ fn kill_9_of_the_program_ends_a_private_server_too() {
         if left_behind(folder.path()).is_empty() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
     assert_eq!(servers_of(folder.path()), 0);
@@ -83,15 +85,88 @@ fn a_run_starts_its_private_server_and_removes_it() {
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 
+/// How long a run may take to end after its server has: far below what it was asked to measure.
+const ENDS_WITHIN: Duration = Duration::from_mins(1);
+
+#[test]
+fn a_server_killed_in_mid_run_ends_the_run_with_a_record_that_says_so() {
+    let folder = folder();
+    let line =
+        "run insert --on postgres:private --clients 8 --duration 10m --warm-up 0 --line none";
+    let mut child = program(folder.path(), line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let run = Pid::from_child(&child);
+    let mut errors = BufReader::new(child.stderr.take().unwrap());
+    let server = server_named(&mut errors);
+    let (said, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut rest = String::new();
+        errors.read_to_string(&mut rest).unwrap();
+        said.send((child.wait_with_output().unwrap(), rest))
+    });
+    first_interval(folder.path());
+    kill_process(server, Signal::QUIT).unwrap();
+    let Ok((output, err)) = ended.recv_timeout(ENDS_WITHIN) else {
+        kill_process(run, Signal::KILL).unwrap();
+        panic!("the run hangs on a server that is gone");
+    };
+    let said = Said {
+        err,
+        ..Said::of(output)
+    };
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("cannot be reached"), "{said:?}");
+    let files = records(folder.path());
+    assert_eq!(files.len(), 1);
+    let record = say(
+        folder.path(),
+        &format!("show --json {}", files[0].display()),
+    )
+    .json();
+    assert_eq!(record["stopped_by"], "failure", "{record}");
+    let why = record["cut_short"].as_str().unwrap();
+    assert!(why.contains("cannot be reached"), "{why}");
+    assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
+    // Named only where there are any: a client that waited for a commit is unfinished.
+    let failed = &record["outcomes"]["failed"]["connection"];
+    let failed = failed.as_u64().unwrap_or(0);
+    let unfinished = record["outcomes"]["unfinished"].as_u64().unwrap();
+    assert!(failed + unfinished > 0, "{}", record["outcomes"]);
+    let warnings = record["warnings"].as_array().unwrap();
+    let warned = |name: &str| warnings.iter().any(|one| one["name"] == name);
+    assert!(warned("checks_not_made"), "{warnings:?}");
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+/// The process of the private server that a run says to have started.
+fn server_named(errors: &mut impl BufRead) -> Pid {
+    for line in errors.lines() {
+        let line = line.unwrap();
+        if let Some((_, rest)) = line.split_once(", process ") {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            return Pid::from_raw(digits.parse().unwrap()).unwrap();
+        }
+    }
+    panic!("the run says of no server that it was started");
+}
+
 #[test]
 fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
     let folder = folder();
-    let said = say(
-        folder.path(),
+    for line in [
         "run insert --on redis:private?durability=full --transactions 1",
-    );
-    assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.err.contains("durability=full"), "{said:?}");
+        "run insert --on mariadb:private?durability=full --transactions 1",
+        "run insert --on mariadb:private?durability=full --dry-run",
+        "private mariadb --durability full",
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains("durability=full"), "{line}: {said:?}");
+        assert!(!said.err.contains("started a private"), "{line}: {said:?}");
+    }
     let said = say(folder.path(), "private oracle");
     assert_eq!(said.code, 2);
     assert!(said.err.contains("postgres, mariadb"), "{said:?}");

@@ -20,5 +20,5 @@ pub(crate) use bigdata::bigdata;
 pub(crate) use derby::{DerbyLoad, DerbyModule, derby};
 pub(crate) use from_dual::from_dual;
 pub(crate) use k2::{K2Column, K2Load, K2Mix, k2};
-pub(crate) use mail2002::mail2002;
+pub(crate) use mail2002::{MailDisk, mail2002};
 pub(crate) use source::Source;

@@ -27,6 +27,7 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
             .meter
             .as_ref()
             .map(|meter| u64::from(meter.looks_per_s)),
+        pipeline: plan.pipeline,
         reuse: Some(plan.reuse),
         interval_ns: nanos(plan.interval),
         repeat: given.repeat,

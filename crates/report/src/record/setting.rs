@@ -32,6 +32,9 @@ described! {
         pub operations: bool,
         /// Looks a second at the store's processors, for the cost by module; null if not metered.
         pub looks_per_s: Option<u64>,
+        /// True if statements that did not wait for one another's answers travelled together; false if each
+        /// was a call or a round trip of its own; null in records of old.
+        pub pipeline: Option<bool>,
         /// True if loaded rows were to be shared with other runs; null in records of old.
         pub reuse: Option<bool>,
         /// Length of an interval.

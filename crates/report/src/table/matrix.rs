@@ -70,7 +70,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn singles(&self) -> impl Iterator<Item = &'a RunRecord> {
+    /// The directory, or that there is none.
+    pub(super) fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// Its runs of one client that commits every insert.
+    pub(super) fn singles(&self) -> impl Iterator<Item = &'a RunRecord> {
         self.runs
             .iter()
             .copied()

@@ -128,7 +128,11 @@ fn setting(run: &RunRecord) -> String {
         || "closed loop".to_owned(),
         |rate| format!("open loop, {} at {}", plan.arrival, units::rate(rate)),
     );
-    text += &fact("clients", &format!("{client}; {arrival}"));
+    let together = match plan.pipeline {
+        Some(true) => "; statements pipelined",
+        Some(false) | None => "",
+    };
+    text += &fact("clients", &format!("{client}; {arrival}{together}"));
     let options = &run.head.workload.options;
     let options: Vec<_> = options
         .iter()

@@ -1,6 +1,6 @@
 //! Views beside what sources published: golden files, what must stand on screen, what is refused.
 
-use crate::fixture::{self, ENGINE, SQLITE};
+use crate::fixture::{self, ENGINE, SQLITE, Store};
 use crate::golden;
 use crate::published_fixture::{
     commit_every, concurrent_tx, mrow, run_of, select, tpcc, tpcc_elsewhere, update, ycsb,
@@ -23,7 +23,34 @@ fn survey_of_singles() -> Vec<Record> {
     alone.end.sync_line.directory = Some("/mnt/hdd".to_owned());
     alone.end.sync_line.line_1 = Some(118.0);
     records.push(alone.into());
+    records.push(postgres(NATIVE, 812.0, 21_000.0));
+    records.push(postgres(BY_JDBC, 640.0, 65_000.0));
     records
+}
+
+const NATIVE: Store = Store {
+    name: "postgres",
+    version: "15.14",
+    evidence: "fsync=on read back",
+    isolation: "read committed",
+    ..ENGINE
+};
+
+const BY_JDBC: Store = Store {
+    name: "jdbc:postgres",
+    model: "threads",
+    ..NATIVE
+};
+
+/// A run of one client on a server whose log is in a place of its own.
+fn postgres(store: Store, per_s: f64, client_cpu_ns: f64) -> Record {
+    let mut run = fixture::run(store, 1, per_s, 1.0);
+    run.identity.survey = None;
+    run.end.sync_line.directory = Some("/srv/pg_wal".to_owned());
+    if let Some(client) = &mut run.end.client {
+        client.cpu_ns_per_transaction = Some(client_cpu_ns);
+    }
+    run.into()
 }
 
 fn from_dual_records() -> Vec<Record> {

@@ -265,6 +265,7 @@ fn plan(clients: u64) -> Plan {
         pin: Vec::new(),
         operations: false,
         looks_per_s: None,
+        pipeline: Some(false),
         reuse: Some(false),
         interval_ns: SECOND_NS,
         repeat: 3,

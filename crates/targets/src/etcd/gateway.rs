@@ -1,12 +1,16 @@
 //! The HTTP/JSON gateway of etcd: one request, one answer, on a connection that stays.
 
 use super::settings::Settings;
+use crate::server::Encryption;
+use crate::wire::{TlsMode, certificates};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::Duration;
 use ureq::Agent;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// How long an answer may take: longer than an election, after which etcd itself gives up.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
@@ -32,6 +36,7 @@ impl Gateway {
             .max_idle_connections(CONNECTIONS)
             .max_idle_age(Duration::from_hours(1))
             .no_delay(true)
+            .tls_config(encrypted(&settings.encryption)?)
             .build();
         let mut gateway = Gateway {
             agent: config.into(),
@@ -83,6 +88,26 @@ impl Gateway {
         let text = answer.body_mut().with_config().limit(u64::MAX);
         text.read_to_string().map_err(lost)
     }
+}
+
+/// How the gateway's connections are encrypted, if they are.
+fn encrypted(encryption: &Encryption) -> io::Result<TlsConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
+    let config = match encryption.mode {
+        TlsMode::VerifyCa | TlsMode::VerifyFull => {
+            let roots = certificates(encryption.roots.as_deref());
+            let roots =
+                roots.map_err(|failure| io::Error::new(ErrorKind::InvalidInput, failure.what))?;
+            let roots: Vec<_> = roots
+                .iter()
+                .map(|root| Certificate::from_der(root).to_owned())
+                .collect();
+            config.root_certs(RootCerts::new_with_certs(&roots))
+        }
+        TlsMode::Disable | TlsMode::Prefer | TlsMode::Require => config.disable_verification(true),
+    };
+    Ok(config.build())
 }
 
 /// Bytes as JSON has them there.

@@ -1,8 +1,12 @@
 //! The options of an `etcd:` URL.
 
 use crate::error::Error;
-use crate::server::{Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, connect_timeout};
+use crate::server::{
+    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD_FILE, TLS, TLS_ROOTS,
+    connect_timeout,
+};
 use crate::url::{Listing, Url};
+use crate::wire::TlsMode;
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing};
 
@@ -10,7 +14,8 @@ use syncline_contract::{Durability, OptionListing};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) address: Address,
-    /// The gateway: `http://host:port`.
+    pub(super) encryption: Encryption,
+    /// The gateway: `http://host:port`, or `https`.
     pub(super) gateway: String,
     pub(super) port: u16,
     /// What a commit must promise; none for whatever the server does.
@@ -24,7 +29,7 @@ pub(super) struct Settings {
 pub(crate) const LISTING: &Listing = &Listing {
     name: "etcd",
     what: "etcd, through its HTTP/JSON gateway",
-    form: "etcd://[user:password@]host[:port][?options]",
+    form: "etcd://[user:password@]host[:port][?options], etcds:// where it is encrypted",
     options: &[
         OptionListing {
             name: "durability",
@@ -45,6 +50,11 @@ pub(crate) const LISTING: &Listing = &Listing {
             meaning: "the password, which is never shown",
         },
         PASSWORD_FILE,
+        OptionListing {
+            takes: "disable, require or verify-full",
+            ..TLS
+        },
+        TLS_ROOTS,
         CONNECT_TIMEOUT,
     ],
 };
@@ -68,11 +78,21 @@ impl Settings {
         if address.database.is_some() {
             return Err(malformed("etcd has no databases"));
         }
+        let encryption = Encryption::of(url, &given, LISTING.name)?;
+        if encryption.mode == TlsMode::VerifyCa {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: "tls=verify-ca: its gateway's certificate is held against its name too; say \
+                       verify-full, or require for any certificate"
+                    .to_owned(),
+            });
+        }
+        let word = if encryption.is_on() { "https" } else { "http" };
         let (gateway, port) = match &address.host {
             Host::Tcp(host, port) if host.contains(':') => {
-                (format!("http://[{host}]:{port}"), *port)
+                (format!("{word}://[{host}]:{port}"), *port)
             }
-            Host::Tcp(host, port) => (format!("http://{host}:{port}"), *port),
+            Host::Tcp(host, port) => (format!("{word}://{host}:{port}"), *port),
             Host::Socket(_) => {
                 return Err(malformed("its gateway is reached by host and port"));
             }
@@ -92,6 +112,7 @@ impl Settings {
         let live = given.word("live", &[true, false], word)?;
         Ok(Settings {
             address,
+            encryption,
             gateway,
             port,
             durability,
@@ -114,6 +135,8 @@ mod tests {
     fn a_url_comes_apart() {
         let settings = parse("etcd://root:secret@host?live=yes").unwrap();
         assert_eq!(settings.gateway, "http://host:2379");
+        let encrypted = parse("etcds://host:1?tls=require").unwrap();
+        assert_eq!(encrypted.gateway, "https://host:1");
         assert!(settings.live && !settings.address.to_string().contains("secret"));
     }
 
@@ -123,6 +146,8 @@ mod tests {
             ("etcd://h?durability=none", "the words are os and data"),
             ("etcd://h?durability=full", "the words are os and data"),
             ("etcd://h/rows", "no databases"),
+            ("etcds://h?tls=verify-ca", "verify-full"),
+            ("etcds://h?tls=disable", "tls=disable"),
         ] {
             let said = parse(url).unwrap_err();
             assert!(said.contains(words), "{url}: {said}");

@@ -42,8 +42,11 @@ struct Shared {
 
 /// Opens what an `etcd:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
+    // Roots that cannot be read are refused here, not when the first client connects.
+    settings.encryption.tls(LISTING.name)?;
     let shared = Shared {
-        settings: Settings::parse(url)?,
+        settings,
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
         said: Mutex::new(None),
@@ -295,6 +298,7 @@ impl KeyValue for Etcd {
                 said_by: "this target".to_owned(),
             });
         }
+        settings.push(self.shared.settings.encryption.said());
         settings
     }
 

@@ -24,12 +24,10 @@ fn inside(product: &Product, schema: &SchemaName, table: &str) -> String {
 /// The statements that make a schema of ours, marked.
 pub(super) fn makes(product: &Product, schema: &SchemaName) -> Vec<String> {
     let marking = inside(product, schema, MARKING);
+    let (before, after) = product.schema.make;
+    let name = quoted(product, schema.as_str());
     vec![
-        format!(
-            "{}{}",
-            product.schema.make,
-            quoted(product, schema.as_str())
-        ),
+        format!("{before}{name}{after}"),
         format!("CREATE TABLE {marking} (words VARCHAR(100))"),
         format!("INSERT INTO {marking} VALUES ('{MARK}')"),
     ]

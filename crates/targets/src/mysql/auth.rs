@@ -3,7 +3,7 @@
 //! | plugin | answer |
 //! |---|---|
 //! | `mysql_native_password` | SHA1(password) xor SHA1(nonce, SHA1(SHA1(password))) |
-//! | `caching_sha2_password` | SHA256(password) xor SHA256(SHA256(SHA256(password)), nonce); where the server has no hash cached it asks for the password itself, which goes over TLS or a Unix socket only |
+//! | `caching_sha2_password` | SHA256(password) xor SHA256(SHA256(SHA256(password)), nonce); where the server has no hash cached it asks for the password itself, which goes over TLS, a Unix socket, or under its RSA key |
 //! | `client_ed25519` | the nonce, signed with the key that SHA512(password) gives |
 //! | `mysql_clear_password` | the password itself, over TLS or a Unix socket only |
 

@@ -8,6 +8,7 @@ use super::failure::{garbled, outside, refused};
 use super::login::{Greeting, Login, Next, Refused, Who};
 use super::packet::{self, HEADER, PAYLOAD_MAX};
 use super::reply::{Answer, End, Form, PreparedAnswer, Preparing, ServerError};
+use super::server_key::ServerKey;
 use super::values::Column;
 use crate::server::Password;
 use crate::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
@@ -30,6 +31,7 @@ pub(super) struct Door {
     pub(super) user: String,
     pub(super) password: Password,
     pub(super) tls: Tls,
+    pub(super) server_key: Option<ServerKey>,
     /// How long connecting and logging in may take in all.
     pub(super) limit: Duration,
 }
@@ -115,6 +117,7 @@ impl Connection {
             user: &door.user,
             password: door.password.reveal(),
             database,
+            server_key: door.server_key.as_ref(),
         };
         let mut login = Login::new(&greeting, who, tls, secure);
         self.abilities = login.abilities();

@@ -8,20 +8,25 @@
 //! ```
 //!
 //! Invariants:
-//! 1. A password in clear leaves only over a secure way (TLS or a Unix socket); else the log-in is
-//!    refused with what to do.
+//! 1. A password in clear leaves only over a secure way (TLS or a Unix socket); else it goes under the
+//!    server's RSA key where the URL trusts one, or the log-in is refused with what to do.
 //! 2. TLS is decided before the user's name is sent.
 
 use super::auth::{NONCE, Plugin, terminated};
 use super::capability as can;
 use super::packet::{Malformed, Reader, put_bytes, put_terminated};
 use super::reply::ServerError;
+use super::server_key::{ServerKey, of_pem, sealed};
+use rsa::RsaPublicKey;
 
 /// utf8mb4 in the greeting's answer; the collation is set afterwards.
 const UTF8MB4: u8 = 45;
 
 /// The version prefix of older MariaDB servers, kept for MySQL's replicas.
 const REPLICATION_PREFIX: &str = "5.5.5-";
+
+/// What asks a server for its RSA key.
+const ASKS_FOR_KEY: u8 = 2;
 
 /// A server's first words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,6 +112,8 @@ pub(super) struct Who<'a> {
     pub(super) user: &'a str,
     pub(super) password: &'a str,
     pub(super) database: Option<&'a str>,
+    /// Which RSA key of the server is trusted.
+    pub(super) server_key: Option<&'a ServerKey>,
 }
 
 /// What the driver does next.
@@ -129,6 +136,8 @@ pub(super) struct Login<'a> {
     secure: bool,
     nonce: Vec<u8>,
     plugin: Plugin,
+    /// True if the server was asked for its RSA key.
+    awaits_key: bool,
 }
 
 impl<'a> Login<'a> {
@@ -149,6 +158,7 @@ impl<'a> Login<'a> {
             nonce: greeting.nonce.clone(),
             // The server asks again where this is not the user's own.
             plugin: plugin.unwrap_or(Plugin::Native),
+            awaits_key: false,
         }
     }
 
@@ -247,16 +257,40 @@ impl<'a> Login<'a> {
             (Plugin::CachingSha2, [4]) if self.secure => {
                 Ok(Next::Send(terminated(self.who.password.as_bytes())))
             }
-            (Plugin::CachingSha2, [4]) => Err(self.insecure()),
+            (Plugin::CachingSha2, [4]) => match self.who.server_key {
+                None => Err(self.insecure()),
+                Some(ServerKey::Known(key)) => self.under(key),
+                Some(ServerKey::Ask) => {
+                    self.awaits_key = true;
+                    Ok(Next::Send(vec![ASKS_FOR_KEY]))
+                }
+            },
+            (Plugin::CachingSha2, pem) if std::mem::take(&mut self.awaits_key) => {
+                let key = of_pem(pem).map_err(|why| self.unusable(&why))?;
+                self.under(&key)
+            }
             _ => Err(Refused::Protocol("a plugin's question that is none")),
         }
+    }
+
+    /// The password under a key of the server's.
+    fn under(&self, key: &RsaPublicKey) -> Result<Next, Refused> {
+        let sent = sealed(self.who.password.as_bytes(), &self.nonce, key);
+        sent.map(Next::Send).map_err(|why| self.unusable(&why))
+    }
+
+    fn unusable(&self, why: &str) -> Refused {
+        Refused::Plugin(format!(
+            "the server's key for the password of user {} {why}; connect by TLS (tls=require)",
+            self.who.user
+        ))
     }
 
     fn insecure(&self) -> Refused {
         Refused::Plugin(format!(
             "the server asks for the password of user {} itself, which is not sent in clear: connect by \
-             TLS (tls=require) or by a Unix socket, or log in once with another client, so that the \
-             server remembers its hash",
+             TLS (tls=require) or by a Unix socket, trust its key (server_key=FILE or ask), or log in \
+             once with another client, so that the server remembers its hash",
             self.who.user
         ))
     }
@@ -267,6 +301,8 @@ mod tests {
     use super::{Greeting, Login, Next, Refused, Who};
     use crate::mysql::capability as can;
     use crate::mysql::packet::Reader;
+    use crate::mysql::server_key::ServerKey;
+    use crate::mysql::server_key::tests::{opened, pair};
 
     /// What a server says that can do `abilities` and prefers `plugin`.
     fn greeting(version: &str, abilities: u64, plugin: &str) -> Vec<u8> {
@@ -291,6 +327,7 @@ mod tests {
         user: "ann",
         password: "secret",
         database: Some("d"),
+        server_key: None,
     };
 
     fn read(version: &str, plugin: &str) -> Greeting {
@@ -386,5 +423,39 @@ mod tests {
         let mut secure = Login::new(&greeting, WHO, true, true);
         assert_eq!(secure.take(&[1, 4]), Ok(Next::Send(b"secret\0".to_vec())));
         assert_ne!(secure.abilities() & can::TLS, 0);
+    }
+    #[test]
+    fn a_key_that_is_trusted_takes_the_password_over_an_open_way() {
+        let (private, pem) = pair();
+        let greeting = read("8.0.12", "caching_sha2_password");
+        let asks = Who {
+            server_key: Some(&ServerKey::Ask),
+            ..WHO
+        };
+        let mut login = Login::new(&greeting, asks, false, false);
+        assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
+        let Ok(Next::Send(sent)) = login.take(&[&[1], pem.as_bytes()].concat()) else {
+            panic!("it sends the password");
+        };
+        assert_eq!(opened(&private, &sent, &greeting.nonce), b"secret\0");
+        assert_eq!(login.take(&[0, 0, 0, 2, 0, 0, 0]), Ok(Next::Done));
+        // A key that was not asked for is none.
+        assert!(login.take(&[&[1], pem.as_bytes()].concat()).is_err());
+        let known = ServerKey::Known(Box::new(private.to_public_key()));
+        let knows = Who {
+            server_key: Some(&known),
+            ..WHO
+        };
+        let mut login = Login::new(&greeting, knows, false, false);
+        let Ok(Next::Send(sent)) = login.take(&[1, 4]) else {
+            panic!("it sends the password at once");
+        };
+        assert_eq!(opened(&private, &sent, &greeting.nonce), b"secret\0");
+        let mut login = Login::new(&greeting, asks, false, false);
+        assert_eq!(login.take(&[1, 4]), Ok(Next::Send(vec![2])));
+        let Err(Refused::Plugin(words)) = login.take(b"\x01no key at all") else {
+            panic!("it refuses");
+        };
+        assert!(words.contains("no public RSA key"), "{words}");
     }
 }

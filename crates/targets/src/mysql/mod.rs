@@ -8,6 +8,7 @@
 //! | `reply.rs`, `values.rs` | answers packet by packet; values on the wire |
 //! | `connection.rs` | one connection over `wire`: log-in, questions, answers |
 //! | `prepared.rs` | the plan's operations, prepared once |
+//! | `server_key.rs` | a server's RSA key, under which a password goes where there is no TLS |
 //! | `session.rs` | a client: the pipeline and its transactions |
 //! | `load.rs` | the bulk path |
 //! | `failure.rs` | error codes as stops |
@@ -47,6 +48,7 @@ mod packet;
 mod prepared;
 mod reply;
 mod server;
+mod server_key;
 mod session;
 mod settings;
 mod target;

@@ -3,6 +3,7 @@
 //! How a commit is synced is set for the whole server; a session can only ask for what is there. So a
 //! durability is held against what the server says, and refused with the setting that would give it.
 
+use super::server_key::ServerKey;
 use crate::error::Error;
 use crate::server::{self, Address, AddressForm, SchemaName};
 use crate::url::{Listing, Url};
@@ -74,6 +75,8 @@ pub(super) struct Settings {
     pub(super) apart: Apart,
     pub(super) tls: TlsMode,
     pub(super) tls_roots: Option<PathBuf>,
+    /// Which RSA key of the server takes a password where nothing is encrypted.
+    pub(super) server_key: Option<ServerKey>,
     /// The database of rows that stay.
     pub(super) schema: Option<SchemaName>,
     /// How long a statement waits for a row's lock; none leaves it to the server.
@@ -116,6 +119,13 @@ const OPTIONS: &[OptionListing] = &[
         default: "the system's",
         meaning: "the root certificates that are trusted",
     },
+    OptionListing {
+        name: "server_key",
+        takes: "ask, or the path of a PEM file",
+        default: "none: such a log-in is refused",
+        meaning: "the RSA key under which caching_sha2_password sends the password where nothing is \
+                  encrypted; ask trusts the key of whoever answers",
+    },
     server::SCHEMA,
     OptionListing {
         name: "lock_wait_s",
@@ -153,6 +163,12 @@ impl Settings {
     pub(super) fn parse(url: &Url, listing: &'static Listing) -> Result<Settings, Error> {
         let given = url.given(listing)?;
         let text = |option: &str| url.option(option);
+        let server_key = text("server_key").map(|value| {
+            ServerKey::of_option(value).map_err(|why| Error::NotHonoured {
+                target: listing.name,
+                what: format!("server_key: {why}"),
+            })
+        });
         let live = given.word(
             "live",
             &[true, false],
@@ -172,6 +188,7 @@ impl Settings {
                 .word("tls", &TlsMode::ALL, TlsMode::word)?
                 .unwrap_or(TlsMode::Prefer),
             tls_roots: text("tls_roots").map(PathBuf::from),
+            server_key: server_key.transpose()?,
             schema: text("schema").map(SchemaName::chosen).transpose()?,
             lock_wait_s: wait.map(|seconds| seconds as u32),
             live: live.unwrap_or(false),

@@ -81,6 +81,7 @@ impl Mysql {
                 .password
                 .clone()
                 .unwrap_or_else(|| Password::new("")),
+            server_key: self.settings.server_key.clone(),
             tls: Tls::new(self.settings.tls, self.settings.tls_roots.as_deref())?,
             limit: self.settings.connect_timeout,
         })
@@ -142,6 +143,7 @@ impl Target for Mysql {
             keys_by_server: true,
             loads: true,
             reopens: self.settings.schema.is_some(),
+            pipelines: true,
             statements: Some(MYSQL.name),
         }
     }

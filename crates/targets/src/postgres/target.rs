@@ -146,6 +146,7 @@ impl Target for Postgres {
             keys_by_server: true,
             loads: true,
             reopens: self.stays,
+            pipelines: true,
             statements: Some(POSTGRES.name),
         }
     }

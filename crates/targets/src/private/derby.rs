@@ -18,6 +18,27 @@ const PARTS: [&str; 5] = [
 /// Bytes of a page of Derby's cache.
 const PAGE: u64 = 4_096;
 
+/// The URL of one that listens there, whose driver is in these jars.
+pub(super) fn url(wanted: &Wanted, port: u16, jars: &[PathBuf]) -> String {
+    let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+    format!(
+        "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&driver={}",
+        wanted.options("?"),
+        jars.join(":")
+    )
+}
+
+/// The settings for a durability, or that there are none.
+pub(super) fn durable(wanted: &Wanted) -> Result<Option<&'static str>, String> {
+    match wanted.durability {
+        Durability::Data => Ok(None),
+        Durability::None => Ok(Some("-Dderby.system.durability=test")),
+        Durability::Os | Durability::Full => {
+            Err(wanted.refused("Derby syncs the data of its log, or with none nothing"))
+        }
+    }
+}
+
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let java = program(&["java"], "default-jre-headless")?;
     let jars = if wanted.jars.is_empty() {
@@ -34,13 +55,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let path = std::env::join_paths(&jars)
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
     let mut serves: Vec<OsString> = vec![java.into_os_string(), "-cp".into(), path];
-    match wanted.durability {
-        Durability::Data => {}
-        Durability::None => serves.push("-Dderby.system.durability=test".into()),
-        Durability::Os | Durability::Full => {
-            return Err(wanted.refused("Derby syncs the data of its log, or with none nothing"));
-        }
-    }
+    serves.extend(durable(wanted)?.map(OsString::from));
     if let Some(bytes) = wanted.cache_bytes {
         let pages = (bytes / PAGE).max(40);
         serves.push(format!("-Dderby.storage.pageCacheSize={pages}").into());
@@ -50,16 +65,11 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let start = ["org.apache.derby.drda.NetworkServerControl", "start"];
     serves.extend(start.map(OsString::from));
     serves.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
-    let class_path: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     Ok(Recipe {
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![format!(
-            "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&driver={}",
-            wanted.options("?"),
-            class_path.join(":")
-        )],
+        urls: vec![url(wanted, ground.port, &jars)],
         ready: None,
     })
 }

@@ -5,7 +5,13 @@ use super::recipe::{Recipe, program, words};
 use super::wanted::Wanted;
 use syncline_contract::Durability;
 
-pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+/// The URL of one that listens there.
+pub(super) fn url(wanted: &Wanted, port: u16) -> String {
+    format!("etcd://127.0.0.1:{port}/{}", wanted.options("?"))
+}
+
+/// Refuses what it has no settings for.
+pub(super) fn fits(wanted: &Wanted) -> Result<(), String> {
     if wanted.cache_bytes.is_some() {
         return Err("cache: etcd maps its file and has no cache to size".to_owned());
     }
@@ -14,6 +20,11 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             wanted.refused("etcd syncs the data of its log before it answers, and only that")
         );
     }
+    Ok(())
+}
+
+pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+    fits(wanted)?;
     let server = program(&["etcd"], "etcd-server")?;
     let clients = format!("http://127.0.0.1:{}", ground.port);
     let peers = format!("http://127.0.0.1:{}", free_port()?);
@@ -33,11 +44,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![format!(
-            "etcd://127.0.0.1:{}/{}",
-            ground.port,
-            wanted.options("?")
-        )],
+        urls: vec![url(wanted, ground.port)],
         ready: None,
     })
 }

@@ -8,6 +8,11 @@ use syncline_contract::Durability;
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
 
+/// The URL of one that listens there.
+pub(super) fn url(wanted: &Wanted, port: u16) -> String {
+    format!("mariadb://root@127.0.0.1:{port}/{}", wanted.options("?"))
+}
+
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
@@ -54,10 +59,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     if let Some(bytes) = wanted.cache_bytes {
         serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
-    let mut urls = vec![format!(
-        "mariadb://root@127.0.0.1:{port}/{}",
-        wanted.options("?")
-    )];
+    let mut urls = vec![url(wanted, port)];
     if has_socket {
         urls.push(format!(
             "mariadb://root@/{}&socket={socket}",
@@ -74,8 +76,8 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     })
 }
 
-/// The settings for a durability.
-fn durable(wanted: &Wanted) -> Result<&'static [&'static str], String> {
+/// The settings for a durability, or that there are none.
+pub(super) fn durable(wanted: &Wanted) -> Result<&'static [&'static str], String> {
     match wanted.durability {
         Durability::None => Ok(&["--innodb-flush-log-at-trx-commit=0"]),
         Durability::Os => Ok(&["--innodb-flush-log-at-trx-commit=2"]),

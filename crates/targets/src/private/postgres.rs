@@ -11,6 +11,14 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 /// The longest path of a Unix socket, less the socket's name.
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
+/// The URL of one that listens there.
+pub(super) fn url(wanted: &Wanted, port: u16) -> String {
+    format!(
+        "postgres://postgres@127.0.0.1:{port}/postgres{}",
+        wanted.options("?")
+    )
+}
+
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let programs = programs(Path::new(VERSIONS))?;
     let data = ground.text("data");
@@ -50,10 +58,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     for setting in settings {
         serves.extend(["-c".into(), setting.into()]);
     }
-    let mut urls = vec![format!(
-        "postgres://postgres@127.0.0.1:{port}/postgres{}",
-        wanted.options("?")
-    )];
+    let mut urls = vec![url(wanted, port)];
     if has_socket {
         urls.push(format!(
             "postgres://postgres@:{port}/postgres{}&socket={sockets}",

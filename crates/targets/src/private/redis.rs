@@ -5,19 +5,27 @@ use super::recipe::{CONNECTIONS, Recipe, program, words};
 use super::wanted::Wanted;
 use syncline_contract::Durability;
 
-pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+/// The URL of one that listens there.
+pub(super) fn url(wanted: &Wanted, port: u16) -> String {
+    format!("redis://127.0.0.1:{port}/{}", wanted.options("?"))
+}
+
+/// `appendonly` and `appendfsync` for what is wanted, or why it cannot be.
+pub(super) fn appends(wanted: &Wanted) -> Result<(&'static str, &'static str), String> {
     if wanted.cache_bytes.is_some() {
         return Err("cache: Redis keeps everything in memory and has no cache to size".to_owned());
     }
+    match wanted.durability {
+        Durability::None => Ok(("no", "no")),
+        Durability::Os => Ok(("yes", "no")),
+        Durability::Data => Ok(("yes", "always")),
+        Durability::Full => Err(wanted.refused("Redis syncs data only; the most is data")),
+    }
+}
+
+pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
+    let (append, sync) = appends(wanted)?;
     let server = program(&["redis-server"], "redis-server")?;
-    let (append, sync) = match wanted.durability {
-        Durability::None => ("no", "no"),
-        Durability::Os => ("yes", "no"),
-        Durability::Data => ("yes", "always"),
-        Durability::Full => {
-            return Err(wanted.refused("Redis syncs data only; the most is data"));
-        }
-    };
     let mut serves = words(&server, ["--port".to_owned(), ground.port.to_string()]);
     let settings = [
         ("--bind", "127.0.0.1"),
@@ -35,11 +43,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![format!(
-            "redis://127.0.0.1:{}/{}",
-            ground.port,
-            wanted.options("?")
-        )],
+        urls: vec![url(wanted, ground.port)],
         ready: None,
     })
 }

@@ -28,6 +28,7 @@ pub struct Private {
 impl Private {
     /// Starts one, and returns when it can be met.
     pub fn start(wanted: &Wanted) -> Result<Private, Error> {
+        wanted.fits()?;
         let mut tries = 1;
         loop {
             match Private::attempt(wanted) {

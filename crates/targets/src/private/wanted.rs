@@ -3,11 +3,14 @@
 use super::ground::Ground;
 use super::recipe::Recipe;
 use super::{derby, etcd, mariadb, postgres, redis};
+use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::url::{Listing, Url};
 use std::path::PathBuf;
 use syncline_contract::{Durability, OptionListing};
 
+/// The port of a server that nobody has started.
+const NO_PORT: u16 = 1;
 /// The user of last resort.
 pub(super) const NOBODY: &str = "nobody";
 
@@ -61,6 +64,28 @@ impl Product {
             Product::Redis => redis::recipe(wanted, ground),
             Product::Etcd => etcd::recipe(wanted, ground),
             Product::Derby => derby::recipe(wanted, ground),
+        }
+    }
+
+    /// Refuses what the product has no settings for.
+    fn fits(self, wanted: &Wanted) -> Result<(), String> {
+        match self {
+            Product::Postgres => Ok(()),
+            Product::Mariadb => mariadb::durable(wanted).map(drop),
+            Product::Redis => redis::appends(wanted).map(drop),
+            Product::Etcd => etcd::fits(wanted),
+            Product::Derby => derby::durable(wanted).map(drop),
+        }
+    }
+
+    /// The URL of one that nobody has started.
+    fn url_of_none(self, wanted: &Wanted) -> String {
+        match self {
+            Product::Postgres => postgres::url(wanted, NO_PORT),
+            Product::Mariadb => mariadb::url(wanted, NO_PORT),
+            Product::Redis => redis::url(wanted, NO_PORT),
+            Product::Etcd => etcd::url(wanted, NO_PORT),
+            Product::Derby => derby::url(wanted, NO_PORT, &[PathBuf::from("derbyclient.jar")]),
         }
     }
 
@@ -130,12 +155,28 @@ impl Wanted {
         }
     }
 
-    /// Of a URL `PRODUCT:private?options`; none if it is not of that form.
+    /// Of a URL `PRODUCT:private?options`; none if it is not of that form. What neither the server nor
+    /// its target can honour is refused here, before anything is started.
     pub fn of_url(url: &str) -> Option<Result<Wanted, Error>> {
         let place = url.split_once('?').map_or(url, |(place, _)| place);
         let (name, path) = place.split_once(':')?;
         let product = Product::from_word(name).filter(|_| path == "private")?;
-        Some(Wanted::parse(product, url))
+        let wanted = Wanted::parse(product, url).and_then(|wanted| {
+            wanted.fits()?;
+            // What is handed on is the target's to refuse; opening touches nothing.
+            AnyTarget::open(&product.url_of_none(&wanted))?;
+            Ok(wanted)
+        });
+        Some(wanted)
+    }
+
+    /// Refuses what the product has no settings for.
+    pub(super) fn fits(&self) -> Result<(), Error> {
+        let product = self.product;
+        product.fits(self).map_err(|what| Error::Private {
+            product: product.word(),
+            what,
+        })
     }
 
     fn parse(product: Product, url: &str) -> Result<Wanted, Error> {
@@ -218,6 +259,32 @@ mod tests {
         assert_eq!(wanted.cache_bytes, Some(512 << 20));
         assert_eq!(wanted.cpus.as_deref(), Some("0-1"));
         assert_eq!(wanted.options("?"), "?durability=os&isolation=serializable");
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_before_a_server_is_started() {
+        for (url, why) in [
+            ("mariadb:private?durability=full", "durability=full"),
+            ("redis:private?durability=full", "durability=full"),
+            ("redis:private?cache=64m", "cache"),
+            ("etcd:private?durability=none", "durability=none"),
+            ("etcd:private?cache=64m", "cache"),
+            ("derby:private?durability=os", "durability=os"),
+            ("postgres:private?isolation=strict", "isolation"),
+            ("mariadb:private?speed=much", "speed"),
+            ("redis:private?scans=perhaps", "scans"),
+            ("etcd:private?isolation=serializable", "isolation"),
+        ] {
+            let refused = Wanted::of_url(url).unwrap().unwrap_err().to_string();
+            assert!(refused.contains(why), "{url}: {refused}");
+        }
+        for url in [
+            "mariadb:private?durability=data",
+            "etcd:private",
+            "redis:private?scans=no",
+        ] {
+            Wanted::of_url(url).unwrap().unwrap();
+        }
     }
 
     #[test]

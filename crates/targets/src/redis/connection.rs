@@ -3,6 +3,7 @@
 use super::protocol::{Reply, command, reply};
 use super::settings::Settings;
 use crate::server::Host;
+use crate::wire::{BlockingTls, Tls, blocking};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
@@ -25,21 +26,60 @@ pub(super) struct Connection {
 #[derive(Debug)]
 enum Link {
     Tcp(TcpStream),
+    Encrypted(Box<BlockingTls>),
     Unix(UnixStream),
+}
+
+impl Read for Link {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Link::Tcp(socket) => socket.read(room),
+            Link::Encrypted(stream) => stream.read(room),
+            Link::Unix(socket) => socket.read(room),
+        }
+    }
+}
+
+impl Write for Link {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Link::Tcp(socket) => socket.write(bytes),
+            Link::Encrypted(stream) => stream.write(bytes),
+            Link::Unix(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Link::Encrypted(stream) => stream.flush(),
+            Link::Tcp(_) | Link::Unix(_) => Ok(()),
+        }
+    }
 }
 
 impl Connection {
     /// Connects, says who we are, and enters the database.
-    pub(super) fn open(settings: &Settings) -> io::Result<Connection> {
-        let link = match &settings.address.host {
-            Host::Tcp(host, port) => Link::Tcp(reached(host, *port, settings.connects_within)?),
-            Host::Socket(path) => Link::Unix(UnixStream::connect(path)?),
-        };
+    pub(super) fn open(settings: &Settings, tls: &Tls) -> io::Result<Connection> {
         let limit = Some(ANSWERS_WITHIN);
-        match &link {
-            Link::Tcp(socket) => socket.set_read_timeout(limit)?,
-            Link::Unix(socket) => socket.set_read_timeout(limit)?,
-        }
+        let link = match &settings.address.host {
+            Host::Tcp(host, port) => {
+                let socket = reached(host, *port, settings.connects_within)?;
+                if settings.encryption.is_on() {
+                    socket.set_read_timeout(Some(settings.connects_within))?;
+                    let stream = blocking(tls, host, socket)?;
+                    stream.sock.set_read_timeout(limit)?;
+                    Link::Encrypted(Box::new(stream))
+                } else {
+                    socket.set_read_timeout(limit)?;
+                    Link::Tcp(socket)
+                }
+            }
+            Host::Socket(path) => {
+                let socket = UnixStream::connect(path)?;
+                socket.set_read_timeout(limit)?;
+                Link::Unix(socket)
+            }
+        };
         let mut connection = Connection {
             link,
             outgoing: Vec::new(),
@@ -68,10 +108,8 @@ impl Connection {
 
     /// Sends what is queued.
     pub(super) fn send(&mut self) -> io::Result<()> {
-        let sent = match &mut self.link {
-            Link::Tcp(socket) => socket.write_all(&self.outgoing),
-            Link::Unix(socket) => socket.write_all(&self.outgoing),
-        };
+        let sent = self.link.write_all(&self.outgoing);
+        let sent = sent.and_then(|()| self.link.flush());
         self.outgoing.clear();
         sent
     }
@@ -104,10 +142,7 @@ impl Connection {
         let before = self.incoming.len();
         self.incoming.resize(before + ROOM, 0);
         let room = &mut self.incoming[before..];
-        let read = match &mut self.link {
-            Link::Tcp(socket) => socket.read(room),
-            Link::Unix(socket) => socket.read(room),
-        };
+        let read = self.link.read(room);
         let length = *read.as_ref().unwrap_or(&0);
         self.incoming.truncate(before + length);
         match read {

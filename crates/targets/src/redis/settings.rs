@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::server::{
-    Address, AddressForm, CONNECT_TIMEOUT, PASSWORD_FILE, SOCKET, connect_timeout,
+    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD_FILE, SOCKET, TLS, TLS_ROOTS,
+    connect_timeout,
 };
 use crate::url::{Listing, Url};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use syncline_contract::{Durability, OptionListing};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
     pub(super) address: Address,
+    pub(super) encryption: Encryption,
     /// The number of the database.
     pub(super) database: u32,
     /// What a commit must promise; none for whatever the server does.
@@ -27,7 +29,7 @@ pub(super) struct Settings {
 pub(crate) const LISTING: &Listing = &Listing {
     name: "redis",
     what: "Redis, Valkey and who speaks as they do, through their own protocol",
-    form: "redis://[user:password@]host[:port][/number][?options]",
+    form: "redis://[user:password@]host[:port][/number][?options], rediss:// where it is encrypted",
     options: &[
         OptionListing {
             name: "durability",
@@ -55,6 +57,8 @@ pub(crate) const LISTING: &Listing = &Listing {
         },
         PASSWORD_FILE,
         SOCKET,
+        TLS,
+        TLS_ROOTS,
         CONNECT_TIMEOUT,
     ],
 };
@@ -88,8 +92,16 @@ impl Settings {
             let chosen = given.word(option, &[true, false], word)?;
             Ok(chosen.unwrap_or(otherwise))
         };
+        let encryption = Encryption::of(url, &given, LISTING.name)?;
+        if encryption.is_on() && matches!(address.host, Host::Socket(_)) {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: "encryption through a Unix socket: Redis has it over TCP only".to_owned(),
+            });
+        }
         Ok(Settings {
             address,
+            encryption,
             database: database.unwrap_or(0),
             durability,
             scans: yes("scans", true)?,
@@ -123,11 +135,27 @@ mod tests {
     }
 
     #[test]
+    fn encryption_is_asked_for_by_the_first_word_or_by_an_option() {
+        let mode = |url| parse(url).unwrap().encryption.mode.word();
+        assert_eq!(mode("redis://h"), "disable");
+        assert_eq!(mode("rediss://h"), "verify-full");
+        assert_eq!(mode("rediss://h?tls=require"), "require");
+        assert_eq!(
+            mode("redis://h?tls=verify-ca&tls_roots=/r.pem"),
+            "verify-ca"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_honoured_is_refused() {
         for (url, words) in [
             ("redis://h?durability=full", "the most is data"),
             ("redis://h/rows", "is a number"),
             ("redis://h?speed=1", "no option \"speed\""),
+            ("rediss://h?tls=disable", "tls=disable"),
+            ("redis://h?tls=prefer", "tls"),
+            ("redis://h?tls_roots=/r.pem", "without a tls mode"),
+            ("rediss://?socket=/s", "over TCP only"),
         ] {
             let said = parse(url).unwrap_err();
             assert!(said.contains(words), "{url}: {said}");

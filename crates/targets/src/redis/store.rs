@@ -9,6 +9,7 @@ use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::server::{MARK, SchemaName};
 use crate::url::Url;
+use crate::wire::Tls;
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::key_value::{About, Change, Changed, KeyValue, KeyValueTarget, Pair};
@@ -34,6 +35,7 @@ pub struct Redis {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
+    tls: Tls,
     prefix: SchemaName,
     met: Mutex<Option<Met>>,
 }
@@ -56,8 +58,10 @@ return pairs";
 
 /// Opens what a `redis:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let settings = Settings::parse(url)?;
     let shared = Shared {
-        settings: Settings::parse(url)?,
+        tls: settings.encryption.tls(LISTING.name)?,
+        settings,
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
     };
@@ -113,7 +117,7 @@ impl Redis {
 
     fn connected(&self) -> io::Result<Link> {
         Ok(Link {
-            connection: Connection::open(&self.shared.settings)?,
+            connection: Connection::open(&self.shared.settings, &self.shared.tls)?,
             watching: false,
         })
     }
@@ -339,6 +343,7 @@ impl KeyValue for Redis {
         } else {
             "a string a row"
         };
+        settings.push(self.shared.settings.encryption.said());
         settings.push(Setting {
             name: "rows".to_owned(),
             value: scans.to_owned(),

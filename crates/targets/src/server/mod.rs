@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `secret.rs` | passwords: where they stand in a URL, how a URL is shown without them |
 //! | `address.rs` | a server's address, user, password and database, taken out of a URL |
+//! | `encryption.rs` | encryption of servers that negotiate none |
 //! | `schema_name.rs` | the names of our own schemas, and the mark by which they are known |
 //! | `places.rs` | whether a server is on this machine, its process and its log directory |
 //!
@@ -11,6 +12,7 @@
 //! 2. Nothing is dropped in a server but what bears a name of ours *and* our mark.
 
 mod address;
+mod encryption;
 mod places;
 mod schema_name;
 mod secret;
@@ -18,6 +20,7 @@ mod secret;
 pub use address::{
     Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, SCHEMA, SOCKET, connect_timeout,
 };
+pub use encryption::{Encryption, TLS, TLS_ROOTS};
 pub use places::{LogWord, listener, log_place, process_of_peer};
 pub use schema_name::{MARK, SchemaName};
 pub use secret::{Password, expanded, shown, without_secrets};

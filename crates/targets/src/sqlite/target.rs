@@ -93,6 +93,7 @@ impl Store {
             keys_by_server: true,
             loads: true,
             reopens: !self.place.is_private(),
+            pipelines: false,
             // In a queue a statement of a user's would end the others' transaction.
             statements: (!queue).then_some("sqlite"),
         }

@@ -7,6 +7,7 @@
 //! | `endpoint.rs` | where a server listens, and how a socket to it is opened |
 //! | `socket.rs` | one socket, of TCP or Unix, that blocks or is polled |
 //! | `stream.rs` | one connection: bytes out, bytes in, in reused memory |
+//! | `blocking.rs` | an encrypted connection that blocks its thread, for clients that are threads |
 //! | `tls.rs` | how a stream is encrypted, and whose word for the server's name is taken |
 //!
 //! 1. A session waits only in [`Stream::fill`] and [`Stream::flush`]; both may be dropped at any await,
@@ -17,6 +18,7 @@
 //! 3. In the steady state nothing allocates, what TLS does inside itself apart.
 //! 4. A lost connection is a failure of kind connection, and says whose and why.
 
+mod blocking;
 mod endpoint;
 mod poller;
 mod readiness;
@@ -24,7 +26,8 @@ mod socket;
 mod stream;
 mod tls;
 
+pub use blocking::{BlockingTls, blocking};
 pub use endpoint::Endpoint;
 pub use poller::Poller;
 pub use stream::Stream;
-pub use tls::{Tls, TlsMode};
+pub use tls::{Tls, TlsMode, certificates};

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// See the module's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsMode {
     /// Never.
     Disable,
@@ -88,13 +88,15 @@ impl Tls {
             let what = format!("the connection to {peer} cannot be encrypted: {why}");
             Failure::new(FailureKind::Connection, what)
         };
-        let config = self
-            .config
-            .clone()
-            .ok_or_else(|| refused(&"tls=disable forbids it"))?;
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| refused(&error))?;
-        let connection = ClientConnection::new(config, name).map_err(|error| refused(&error))?;
+        let connection = self.connection(host).map_err(|error| refused(&error))?;
         Ok(Encrypted { connection })
+    }
+
+    /// The same without its place in messages; the error says why in a clause.
+    pub(super) fn connection(&self, host: &str) -> Result<ClientConnection, String> {
+        let config = self.config.clone().ok_or("tls=disable forbids it")?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
+        ClientConnection::new(config, name).map_err(|error| error.to_string())
     }
 }
 
@@ -118,27 +120,45 @@ fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
         .with_no_client_auth())
 }
 
-/// The roots of a file, or of the system; none of them is refused, since nothing could be verified.
+/// The root certificates of a file, or of the system; none at all is refused, since nothing could be
+/// verified.
+pub fn certificates(file: Option<&Path>) -> TargetResult<Vec<CertificateDer<'static>>> {
+    let (place, read) = if let Some(file) = file {
+        let unread = |error: &dyn std::fmt::Display| unreadable(file, error);
+        let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
+        let read: Result<Vec<_>, _> = read.collect();
+        (
+            file.display().to_string(),
+            read.map_err(|error| unread(&error))?,
+        )
+    } else {
+        let read = rustls_native_certs::load_native_certs().certs;
+        ("this system".to_owned(), read)
+    };
+    if read.is_empty() {
+        let what = format!("there are no root certificates in {place}; name a file that has some");
+        return Err(Failure::new(FailureKind::Limit, what));
+    }
+    Ok(read)
+}
+
+fn unreadable(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    let what = format!("root certificates of {}: {error}", file.display());
+    Failure::new(FailureKind::Limit, what)
+}
+
+/// The same as what certificates are held against.
 fn trusted(file: Option<&Path>) -> TargetResult<RootCertStore> {
     let mut store = RootCertStore::empty();
-    let place = if let Some(file) = file {
-        let unread = |error: &dyn std::fmt::Display| {
-            let what = format!("root certificates of {}: {error}", file.display());
-            Failure::new(FailureKind::Limit, what)
-        };
-        let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
+    let read = certificates(file)?;
+    if let Some(file) = file {
         for certificate in read {
-            let certificate = certificate.map_err(|error| unread(&error))?;
-            store.add(certificate).map_err(|error| unread(&error))?;
+            let added = store.add(certificate);
+            added.map_err(|error| unreadable(file, &error))?;
         }
-        file.display().to_string()
     } else {
-        store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        "this system".to_owned()
-    };
-    if store.is_empty() {
-        let what = format!("there are no root certificates in {place}; name a file by root=");
-        return Err(Failure::new(FailureKind::Limit, what));
+        // A system may have some that are broken.
+        store.add_parsable_certificates(read);
     }
     Ok(store)
 }

@@ -1,9 +1,10 @@
 //! Each product passes the contract's suite, and leaves nothing.
 
-use crate::support::{DerbyServer, derby_jars, jars, open};
+use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use syncline_contract::conformance::conforms;
+use syncline_targets::private::Product;
 
 /// Cases that a target which claims everything but queues runs.
 const CASES: usize = 32;
@@ -75,4 +76,22 @@ fn hsqldb() {
 fn hsqldb_that_syncs() {
     let jars = jars(&["hsqldb"]);
     conforms_at(|place| format!("jdbc:hsqldb:file:{place}?driver={jars}&durability=data"));
+}
+
+#[test]
+fn postgresql_server() {
+    let server = NativeServer::start(Product::Postgres);
+    conforms_at(|_| server.url(""));
+}
+
+#[test]
+fn postgresql_server_at_serializable() {
+    let server = NativeServer::start(Product::Postgres);
+    conforms_at(|_| server.url("&isolation=serializable"));
+}
+
+#[test]
+fn mariadb_server() {
+    let server = NativeServer::start(Product::Mariadb);
+    conforms_at(|_| server.url(""));
 }

@@ -1,4 +1,5 @@
-//! Databases with JDBC drivers: Derby embedded and as its network server, H2 and HSQLDB.
+//! Databases with JDBC drivers: Derby embedded and as its network server, H2 and HSQLDB; PostgreSQL and
+//! MariaDB on private servers.
 //!
 //! The jar files are fetched by `scripts/fetch-jdbc-drivers`; without them these tests fail, and say so.
 

@@ -2,9 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use syncline_targets::AnyTarget;
+use syncline_targets::private::{Private, Product, Wanted};
 
 /// The jar files of a product, with colons between them.
 pub(crate) fn jars(names: &[&str]) -> String {
@@ -46,6 +48,47 @@ pub(crate) fn derby_jars() -> String {
 /// The target of a URL.
 pub(crate) fn open(url: &str) -> AnyTarget {
     AnyTarget::open(url).unwrap_or_else(|error| panic!("{url}: {error}"))
+}
+
+/// A private server of a product that is no Java's, in a folder of its own.
+pub(crate) struct NativeServer {
+    private: Private,
+    _folder: tempfile::TempDir,
+}
+
+impl NativeServer {
+    pub(crate) fn start(product: Product) -> NativeServer {
+        let folder = tempfile::tempdir().unwrap();
+        // The server's own user must be able to enter.
+        let open = PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(folder.path(), open).unwrap();
+        let private = Private::start(&Wanted {
+            directory: Some(folder.path().to_owned()),
+            ..Wanted::new(product)
+        });
+        NativeServer {
+            private: private.unwrap(),
+            _folder: folder,
+        }
+    }
+
+    /// The URL by which its JDBC driver meets it.
+    pub(crate) fn url(&self, options: &str) -> String {
+        let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
+        let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let (place, driver) = match self.private.product() {
+            Product::Postgres => (
+                format!("postgresql://127.0.0.1:{port}/postgres?user=postgres"),
+                jars(&["postgresql"]),
+            ),
+            Product::Mariadb => (
+                format!("mariadb://127.0.0.1:{port}/?user=root"),
+                jars(&["mariadb-java-client"]),
+            ),
+            other => panic!("{} is met by no JDBC driver here", other.word()),
+        };
+        format!("jdbc:{place}&driver={driver}{options}")
+    }
 }
 
 /// A Derby network server on a free port of loopback, ended when it is dropped.

@@ -3,11 +3,8 @@
 //! By hand, on a MySQL server: `SYNCLINE_MYSQL='mysql://root@127.0.0.1:3306?durability=data' cargo test
 //! -p syncline-targets --test mysql a_server_of_the_environment`.
 
+use crate::certificates::Certificates;
 use crate::server::Server;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use syncline_contract::conformance::conforms;
 use syncline_targets::AnyTarget;
 
@@ -41,39 +38,16 @@ fn by_tcp() {
     nothing_is_left(&server);
 }
 
-/// A root and a certificate for 127.0.0.1 that it has signed, in a folder that the server may enter.
-fn certificates(folder: &Path) {
-    let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let root = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
-    let root = root.expect("a root");
-    let key = KeyPair::generate().expect("a key");
-    let server = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("a name");
-    let server = server.signed_by(&key, &root).expect("a certificate");
-    for (name, text) in [
-        ("root.pem", root.pem()),
-        ("server.pem", server.pem()),
-        ("server.key", key.serialize_pem()),
-    ] {
-        let file = folder.join(name);
-        fs::write(&file, text).expect("a file");
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
-    }
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("a mode");
-}
-
 #[test]
 fn encrypted() {
-    let folder = tempfile::tempdir().expect("a folder");
-    certificates(folder.path());
-    let at = |name: &str| folder.path().join(name).display().to_string();
+    let made = Certificates::new();
+    let roots = made.root().display().to_string();
     let server = Server::start(&[
-        &format!("--ssl-ca={}", at("root.pem")),
-        &format!("--ssl-cert={}", at("server.pem")),
-        &format!("--ssl-key={}", at("server.key")),
+        &format!("--ssl-ca={roots}"),
+        &format!("--ssl-cert={}", made.certificate().display()),
+        &format!("--ssl-key={}", made.key().display()),
         "--require-secure-transport=ON",
     ]);
-    let roots = at("root.pem");
     conforms_at(&server.by_tcp(&format!(
         "tls=verify-full&tls_roots={roots}&isolation=snapshot"
     )));

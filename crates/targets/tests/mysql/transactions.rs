@@ -1,12 +1,8 @@
 //! What of a pipeline is kept and what not, when something fails in its middle; and what it costs.
 
 use crate::desk::{ADD, BALANCE, Desk, LOCKED, OPEN, ask, plan, send};
+use crate::relay::Relay;
 use crate::server::Server;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use syncline_contract::{Cause, FailureKind, Session, Shape, Stop, Value};
 use syncline_targets::AnySession;
 
@@ -196,65 +192,6 @@ fn a_pipeline_takes_two_round_trips_and_a_single_write_one() {
         assert_eq!(turns(Shape::Several, 1), one, "one write with its COMMIT");
         assert_eq!(turns(Shape::Single, 1), 1, "a write that commits itself");
     }
-}
-
-/// Hands bytes on between clients and a server, and counts how often the server was spoken to after it
-/// had answered.
-struct Relay {
-    port: u16,
-    turns: Arc<AtomicUsize>,
-}
-
-impl Relay {
-    fn to(server: u16) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("its address").port();
-        let turns = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&turns);
-        thread::spawn(move || {
-            for client in listener.incoming() {
-                let client = client.expect("a client");
-                let server = TcpStream::connect(("127.0.0.1", server)).expect("the server");
-                for socket in [&client, &server] {
-                    socket.set_nodelay(true).expect("a socket without delay");
-                }
-                let answered = Arc::new(AtomicBool::new(true));
-                let (from, to) = (
-                    client.try_clone().expect("it"),
-                    server.try_clone().expect("it"),
-                );
-                let (turns, spoken) = (Arc::clone(&counted), Arc::clone(&answered));
-                thread::spawn(move || {
-                    hand_on(from, to, || {
-                        if spoken.swap(false, Ordering::SeqCst) {
-                            turns.fetch_add(1, Ordering::SeqCst);
-                        }
-                    });
-                });
-                thread::spawn(move || {
-                    hand_on(server, client, || answered.store(true, Ordering::SeqCst));
-                });
-            }
-        });
-        Relay { port, turns }
-    }
-
-    fn turns(&self) -> usize {
-        self.turns.load(Ordering::SeqCst)
-    }
-}
-
-/// Until either side ends; `told` before each part.
-fn hand_on(mut from: TcpStream, mut to: TcpStream, told: impl Fn()) {
-    let mut buffer = [0; 8 * 1024];
-    while let Ok(length @ 1..) = from.read(&mut buffer) {
-        told();
-        if to.write_all(&buffer[..length]).is_err() {
-            break;
-        }
-    }
-    // The other side learns that this one has ended; it may have ended already.
-    drop(to.shutdown(Shutdown::Both));
 }
 
 /// Runs two futures side by side to their ends.

@@ -4,11 +4,16 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod allocations;
+mod conflicts;
 mod conformance;
+#[path = "../shared/crossing.rs"]
+mod crossing;
 mod errors;
 mod harm;
 mod keeps;
 mod login;
+#[path = "../shared/relay.rs"]
+mod relay;
 mod said;
 mod server;
 mod workloads;

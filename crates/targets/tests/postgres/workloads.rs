@@ -1,12 +1,14 @@
 //! Workloads in miniature through the runner, with their checks; many clients; a server killed under
 //! them.
 
+use crate::relay::Relay;
 use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_contract::{CheckOutcome, Durability, FailureKind};
 use syncline_runner::{Event, Observer, RunPlan, RunResult, StopReason, Warning, run};
+use syncline_targets::AnyTarget;
 use syncline_workloads::AnyWorkload;
 
 fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
@@ -82,6 +84,46 @@ fn two_hundred_and_fifty_six_clients_are_served_by_two_threads() {
     holds(&result);
     assert_eq!(result.outcomes.committed, 20_000);
     assert_eq!(result.reconnects, 0);
+}
+
+/// Round trips of one transaction; connecting, making tables and checks drop out of the difference.
+fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) -> usize {
+    let relay = Relay::to(server.port());
+    let url = format!(
+        "postgres://postgres@127.0.0.1:{}/postgres?tls=disable&durability=os",
+        relay.port
+    );
+    let turns = |transactions| {
+        let before = relay.turns();
+        let plan = RunPlan {
+            pipeline,
+            ..plan(1, transactions)
+        };
+        let target = AnyTarget::open(&url).unwrap();
+        let result = run(&target, workload, &plan, &AtomicBool::new(false), &()).unwrap();
+        holds(&result);
+        assert_eq!(result.outcomes.committed, transactions);
+        relay.turns() - before
+    };
+    let (few, more) = (turns(10), turns(110));
+    // What stands around a run is asked by time, so a few questions more or less remain.
+    let (each, rest) = ((more - few + 50) / 100, (more - few + 50) % 100);
+    assert!((30..70).contains(&rest), "{few} and {more}");
+    each
+}
+
+#[test]
+fn statements_share_round_trips_as_the_run_says_or_else_the_profile() {
+    let server = Server::start(Durability::Os);
+    let of = |profile: &str| {
+        let options = [("profile", profile), ("accounts", "1000")];
+        let load = workload("debit-credit", &options);
+        [None, Some(true), Some(false)].map(|pipeline| round_trips(&server, &load, pipeline))
+    };
+    // Two together: up to the balance that is read, and what follows with COMMIT. Else BEGIN, five
+    // statements and COMMIT.
+    assert_eq!(of("tpcb"), [2, 2, 7]);
+    assert_eq!(of("pgbench"), [7, 2, 7]);
 }
 
 /// Kills a server when the measured span begins.

@@ -1,8 +1,9 @@
 //! The check: what every table holds, as a whole and branch by branch, against what clients were told.
 //!
 //! A transaction of unknown outcome may have moved its sum or not, but in every table alike: so the
-//! first two checks admit nothing, and the others admit the sums of the unknown.
+//! first two checks and the last admit nothing, and the others admit the sums of the unknown.
 
+use super::by_key::{self, BY_KEY};
 use super::options::Options;
 use super::profile::{Rules, Steps};
 use super::schema::DebitCredit;
@@ -28,7 +29,7 @@ pub(super) fn names(options: &Options) -> Vec<&'static str> {
     let Rules { steps, at_home, .. } = options.rules();
     let mut names = vec![name_of_equal(*steps)];
     names.extend(at_home.then_some(TELLERS_OF_BRANCH));
-    names.extend([COMMITTED, ROWS]);
+    names.extend([COMMITTED, ROWS, BY_KEY]);
     names
 }
 
@@ -61,6 +62,7 @@ pub(super) async fn check<S: Session>(
     checks.extend(rules.at_home.then(|| tellers_of_branch(&branches)));
     checks.push(committed(&branches, &told, rules.steps.parts()));
     checks.push(history_rows(rows, &told));
+    checks.push(by_key::check(of, &branches, rows, &mut look).await?);
     Ok(checks)
 }
 

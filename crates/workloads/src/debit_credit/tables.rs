@@ -2,12 +2,14 @@
 
 use super::profile::Rules;
 use syncline_contract::{
-    Aggregate, By, Int, Kind, Lock, Nullable, Path, Plan, Range, Read, Set, Table, TableId, Text,
-    Timestamp, Write,
+    Aggregate, By, Int, Kind, Limit, Lock, Nullable, Order, Path, Plan, Range, Read, Scan, Set,
+    Table, TableId, Text, Timestamp, Write,
 };
 
 /// Tellers of a branch.
 pub(super) const TELLERS: u64 = 10;
+/// What a history row says: who was given how much.
+const HISTORY: [&str; 4] = ["tid", "bid", "aid", "delta"];
 pub(super) const BRANCH_FILLER_BYTES: usize = 88;
 pub(super) const ACCOUNT_FILLER_BYTES: usize = 84;
 
@@ -52,6 +54,8 @@ pub(super) struct Looks {
     pub(super) branches: SumBetween,
     pub(super) history: Read<(), (Nullable<Int>,)>,
     pub(super) history_rows: Read<(), (Int,)>,
+    /// Teller, branch, account and delta of every row.
+    pub(super) history_all: Read<(), (Int, Int, Int, Int)>,
 }
 
 pub(super) fn tables(rules: &Rules, plan: &mut Plan) -> Tables {
@@ -63,8 +67,7 @@ pub(super) fn tables(rules: &Rules, plan: &mut Plan) -> Tables {
         let table = table.column(balance, Kind::Int);
         table.text("filler", bytes as u32).nullable().key(&[id])
     };
-    let ids = ["tid", "bid", "aid", "delta"];
-    let mut history = ids.iter().fold(Table::new("history"), |table, id| {
+    let mut history = HISTORY.iter().fold(Table::new("history"), |table, id| {
         table.column(*id, Kind::Int)
     });
     if rules.timed {
@@ -122,5 +125,15 @@ pub(super) fn looks(tables: &Tables, plan: &mut Plan) -> Looks {
         branches,
         history: plan.aggregate("sum history", all, deltas),
         history_rows: plan.aggregate("count history", all, Aggregate::Count),
+        history_all: plan.scan(
+            "read history",
+            Scan {
+                path: all,
+                order: Order::Ascending,
+                limit: Limit::None,
+                columns: &HISTORY,
+                lock: Lock::None,
+            },
+        ),
     }
 }

@@ -7,6 +7,7 @@ use super::super::from_dual::is_single_insert;
 use super::super::grid::{Grid, Side};
 use super::super::matrix::{Place, matrix_of};
 use super::super::prose;
+use super::client_stacks;
 use super::parts::{self, note};
 use super::source::Wants;
 use crate::Result;
@@ -42,10 +43,18 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     let mut text = parts::then(&mail2002().source);
     text += &prose::heading("Then: commits of single inserts a second, 10,000 by one client");
     text += &commits();
+    text += "\n";
+    text += &client_stacks::then(&mail2002().disks);
     text += &prose::heading("Then: the log writer alone, syncs a second");
     text += &writes();
     text += &prose::heading("Now");
-    text += &matrix_of(&Place::all(records));
+    let places = Place::all(records);
+    text += &matrix_of(&places);
+    let stacks = client_stacks::now(&places);
+    if !stacks.is_empty() {
+        text += &prose::heading("Now: the same store by two client stacks");
+        text += &stacks;
+    }
     text += &parts::now(&singles);
     if !others.is_empty() {
         text += &note(&format!(

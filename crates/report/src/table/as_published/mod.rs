@@ -13,6 +13,7 @@
 //!    other, for then and for now.
 
 mod bigdata;
+mod client_stacks;
 mod derby;
 mod from_dual;
 mod k2;

@@ -78,8 +78,8 @@ pub(in crate::jdbc) struct Product {
 /// How a product keeps what is ours apart.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::jdbc) struct Schema {
-    /// What makes one: `CREATE SCHEMA `.
-    pub(in crate::jdbc) make: &'static str,
+    /// What makes one, before and after its name: `CREATE SCHEMA `.
+    pub(in crate::jdbc) make: (&'static str, &'static str),
     /// What removes one that holds no table any more, before and after its name.
     pub(in crate::jdbc) remove: (&'static str, &'static str),
     /// True if it is a catalog to JDBC, which is what MySQL's databases are.
@@ -88,7 +88,7 @@ pub(in crate::jdbc) struct Schema {
 
 /// A schema as SQL's standard has it.
 pub(super) const SCHEMA: Schema = Schema {
-    make: "CREATE SCHEMA ",
+    make: ("CREATE SCHEMA ", ""),
     remove: ("DROP SCHEMA ", ""),
     is_catalog: false,
 };

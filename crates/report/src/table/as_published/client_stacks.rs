@@ -1,0 +1,128 @@
+//! The difference of two client stacks: a store met by its own driver and by Java, a line a pair.
+//!
+//! 1. With one client and one commit under way the time of a commit is one by its rate; what a stack
+//!    adds is the difference of these times. That holds for the mail's figures and for ours.
+//! 2. Only runs of one store in one place at one durability make a pair, and each run is in one.
+//! 3. A line says how much longer, never "faster": a pair is two runs, not two ranges.
+
+use super::super::matrix::Place;
+use super::super::prose;
+use crate::published::MailDisk;
+use crate::record::RunRecord;
+use crate::units;
+
+/// What the name of a target begins with that is met by JDBC.
+const BY_JDBC: &str = "jdbc:";
+
+/// The mail's own pairs: "SAP DB, C++" and "SAP DB, Java" on one disk.
+pub(super) fn then(disks: &[MailDisk]) -> String {
+    let mut text = String::new();
+    for disk in disks {
+        for java in &disk.commits {
+            let Some(store) = java.target.strip_suffix(", Java") else {
+                continue;
+            };
+            let native = disk
+                .commits
+                .iter()
+                .find(|other| other.target == format!("{store}, C++"));
+            if let Some(native) = native {
+                let (disk, _) = disk.name.split_once(':').unwrap_or((&disk.name, ""));
+                let rates = [("C++", native.per_s), ("Java", java.per_s)];
+                text += &line(&format!("{store} on {disk}"), rates, None);
+            }
+        }
+    }
+    text
+}
+
+/// Our pairs; empty if no store was met both ways.
+pub(super) fn now(places: &[Place<'_>]) -> String {
+    let mut text = String::new();
+    for place in places {
+        let (by_jdbc, native): (Vec<&RunRecord>, Vec<&RunRecord>) = place
+            .singles()
+            .partition(|run| run.head.target.name.starts_with(BY_JDBC));
+        let mut free = native;
+        for java in by_jdbc {
+            let Some(found) = free.iter().position(|run| is_same_store(run, java)) else {
+                continue;
+            };
+            let native = free.remove(found);
+            let rates = [
+                ("its own protocol", native.end.throughput_per_s),
+                ("JDBC", java.end.throughput_per_s),
+            ];
+            let name = format!("{} in {}", native.head.target.name, place.directory());
+            text += &line(&name, rates, client_cpu(native).zip(client_cpu(java)));
+        }
+    }
+    text
+}
+
+fn is_same_store(native: &RunRecord, java: &RunRecord) -> bool {
+    let (native, java) = (&native.head.target, &java.head.target);
+    java.name.strip_prefix(BY_JDBC) == Some(native.name.as_str())
+        && java.durability == native.durability
+}
+
+fn client_cpu(run: &RunRecord) -> Option<f64> {
+    run.end.client.as_ref()?.cpu_ns_per_transaction
+}
+
+fn line(name: &str, rates: [(&str, f64); 2], cpu: Option<(f64, f64)>) -> String {
+    let [(one, rate), (other, other_rate)] = rates;
+    let mut said = format!(
+        "{} by {one}, {} by {other}: {}",
+        units::rate(rate),
+        units::rate(other_rate),
+        difference(rate, other_rate, other)
+    );
+    if let Some((one, other)) = cpu {
+        said += &format!(
+            "; client processor time {} and {} a commit",
+            units::span(one),
+            units::span(other)
+        );
+    }
+    prose::wrapped("", &format!("{name}: {said}"))
+}
+
+fn difference(rate: f64, other_rate: f64, other: &str) -> String {
+    if rate <= 0.0 || other_rate <= 0.0 {
+        return "the difference is unknown, since one of them committed nothing".to_owned();
+    }
+    let added_ns = (1.0 / other_rate - 1.0 / rate) * 1e9;
+    let word = if added_ns < 0.0 { "less" } else { "more" };
+    format!(
+        "a commit takes {} {word} by {other} ({})",
+        units::span(added_ns.abs()),
+        units::percent((rate / other_rate - 1.0).abs())
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{difference, then};
+    use crate::published::mail2002;
+
+    #[test]
+    fn the_mails_stacks_differ_by_little_on_a_disk_that_is_waited_for() {
+        let said = then(&mail2002().disks);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        // 1/80 s less 1/82 s.
+        let oracle =
+            "Oracle on HD1: 82/s by C++, 80/s by Java: a commit takes 305 us more by Java (2.50 %)";
+        assert!(said.contains(oracle), "{said}");
+        assert!(
+            said.contains("SAP DB on HD1: 89/s by C++, 89/s by Java: a commit takes 0 ns more")
+        );
+        assert!(said.contains("53.8 us less by Java"), "{said}");
+    }
+
+    #[test]
+    fn a_stack_that_committed_nothing_has_no_difference() {
+        assert!(difference(0.0, 10.0, "JDBC").contains("unknown"));
+        assert!(difference(10.0, 0.0, "JDBC").contains("unknown"));
+    }
+}
