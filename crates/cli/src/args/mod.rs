@@ -28,5 +28,8 @@ pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use sysbench::SysbenchArgs;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
-pub(crate) use verify::{ClaimedArg, DurabilityArgs, IsolationArgs, VerifyArgs, VerifyVerb};
+pub(crate) use verify::{
+    ClaimedArg, CutArg, DiskArgs, DurabilityArgs, IsolationArgs, MethodArg, VerifyArgs, VerifyVerb,
+    WitnessArgs,
+};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

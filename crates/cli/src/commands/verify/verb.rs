@@ -1,6 +1,6 @@
 //! Which verification was asked for.
 
-use super::{durability, isolation};
+use super::{disk, durability, isolation, witness};
 use crate::args::{VerifyArgs, VerifyVerb};
 use crate::exit::Outcome;
 use crate::shelf::Shelf;
@@ -13,5 +13,7 @@ pub(crate) fn verify<S: Shelf>(args: &VerifyArgs, shelf: &S) -> Outcome {
     match &args.verb {
         VerifyVerb::Durability(args) => durability::durability(args),
         VerifyVerb::Isolation(args) => isolation::isolation(args, shelf),
+        VerifyVerb::Disk(args) => disk::disk(args),
+        VerifyVerb::Witness(args) => witness::witness(args),
     }
 }
