@@ -199,7 +199,8 @@ impl Check<'_> {
                 }
             },
         };
-        trial.run(&cuts(&loaded.recording, count, self.request.seed))
+        let classify = self.ground.adapter.classify();
+        trial.run(&cuts(&loaded.recording, classify, count, self.request.seed))
     }
 
     /// As asked for, or the store's first setting.

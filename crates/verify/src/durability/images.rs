@@ -5,7 +5,9 @@ use super::kept::Case;
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
 use crate::error::Result;
-use crate::power::{Class as PathClass, Image, Loss, Machine, Metadata, Node, Recording, Step};
+use crate::power::{
+    Class as PathClass, Classify, Image, Loss, Machine, Metadata, Node, Recording, Step,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -139,20 +141,21 @@ impl Images {
 }
 
 /// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
-/// second place is just before a sync answers, of a file drawn first, so that what is synced seldom is
-/// not missed: there the most is pending.
-pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
+/// second place is just before a sync answers: there the most is pending. Of which class of files is drawn
+/// first, then of which file, so that what is synced seldom is not missed.
+pub(super) fn cuts(recording: &Recording, classify: Classify, images: u64, seed: u64) -> Vec<Cut> {
     let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
     let first = recording.steps.iter().position(is_acknowledgement);
     let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
-    let syncs = syncs(recording, first);
+    let syncs = syncs(recording, classify, first);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps: Vec<_> = (1..images.div_ceil(10))
         .map(|place| {
             if place % 2 == 0 || syncs.is_empty() {
                 random.usize(first..=last)
             } else {
-                let of_one = &syncs[random.usize(..syncs.len())];
+                let files = &syncs[random.usize(..syncs.len())];
+                let of_one = &files[random.usize(..files.len())];
                 of_one[random.usize(..of_one.len())]
             }
         })
@@ -183,15 +186,19 @@ pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
     cuts
 }
 
-/// Where each node was synced, from a step on.
-fn syncs(recording: &Recording, first: usize) -> Vec<Vec<usize>> {
-    let mut syncs: BTreeMap<Node, Vec<usize>> = BTreeMap::new();
+/// Where each node was synced, from a step on, by class.
+fn syncs(recording: &Recording, classify: Classify, first: usize) -> Vec<Vec<Vec<usize>>> {
+    let classes = recording.classes(classify);
+    let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
+    let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
     for (number, step) in recording.steps.iter().enumerate().skip(first) {
         if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
-            syncs.entry(*node).or_default().push(number);
+            let of_class = syncs.entry(class(node)).or_default();
+            of_class.entry(*node).or_default().push(number);
         }
     }
-    syncs.into_values().collect()
+    let files = |of_class: BTreeMap<Node, Vec<usize>>| of_class.into_values().collect();
+    syncs.into_values().map(files).collect()
 }
 
 /// Where failing images go, and which classes fail.
