@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use syncline_contract::{Isolation, Target};
-use syncline_verify::durability::{self, Class, Finding, Program, Request};
+use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
 use syncline_verify::isolation::{self, History, elle};
 
 /// The argument that tells this program to be a child of a verification.
@@ -24,13 +24,13 @@ pub(crate) fn verify<S: Shelf>(args: &VerifyArgs, shelf: &S) -> Outcome {
 }
 
 fn durability(args: &DurabilityArgs) -> Outcome {
-    facts::must_be_directory(&args.dir)?;
-    let scratch = Scratch::new(&args.dir)?;
     let program = Program::this(CHILD)?;
     if let Some(image) = &args.again {
+        let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, &program, &scratch);
     }
     let (store, options) = durability::parse(args.target.as_deref().unwrap_or_default())?;
+    let scratch = scratch(args, &store)?;
     let request = Request {
         store,
         options,
@@ -59,9 +59,25 @@ fn durability(args: &DurabilityArgs) -> Outcome {
     Ok(verdict(&finding))
 }
 
+/// A folder where that store is quickest, unless another was named.
+fn scratch(args: &DurabilityArgs, store: &str) -> Result<Scratch, CannotRun> {
+    let quickest = || durability::place(store).unwrap_or_else(|| PathBuf::from("."));
+    let directory = args.dir.clone().unwrap_or_else(quickest);
+    facts::must_be_directory(&directory)?;
+    Scratch::new(&directory)
+}
+
 /// What a finding means for the exit code; the reason of anything but 0 is said on standard error.
 fn verdict(finding: &Finding) -> Verdict {
+    if let Some(FaultVerdict::NotDurable(evidence)) = &finding.fault_verdict {
+        terminal::error(&format!("not durable on a disk that fails: {evidence}"));
+    }
     match &finding.verdict {
+        durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_)
+            if finding.is_broken() =>
+        {
+            Verdict::Broken
+        }
         durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_) => {
             Verdict::Holds
         }

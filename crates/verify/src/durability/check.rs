@@ -7,6 +7,7 @@ use super::ground::{CLIENTS, Ground};
 use super::images::{Images, Keep, Trial, cuts};
 use super::kill::kills;
 use super::live::faults;
+use super::meddling::Meddling;
 use super::outcome::Class;
 use super::program::Program;
 use crate::error::{Error, Result};
@@ -45,6 +46,13 @@ pub struct Request {
 /// The names of the stores that can be verified.
 pub fn stores() -> Vec<&'static str> {
     ADAPTERS.iter().map(|adapter| adapter.name()).collect()
+}
+
+/// A directory for a store and its images that is quicker than the current one; none where it makes no
+/// difference.
+pub fn place(store: &str) -> Option<PathBuf> {
+    let adapter = ADAPTERS.iter().find(|one| one.name() == store);
+    adapter.and_then(|adapter| adapter.place())
 }
 
 /// Takes a target apart: a store's name and options; refuses a path, since only a private store is
@@ -114,6 +122,7 @@ impl Check<'_> {
             options: options.to_owned(),
             settings,
             expected,
+            window_ms: self.window_ms(options),
             seed: request.seed,
             clients: CLIENTS,
             kills: kills(
@@ -127,12 +136,14 @@ impl Check<'_> {
             no_images: Mount::refusal(),
             controls: Vec::new(),
             faults: None,
+            fault_verdict: None,
             verdict: Verdict::Unknown(String::new()),
         };
         if finding.no_images.is_none() {
             self.lose_power(&mut finding, &prepared)?;
         }
         finding.verdict = finding.judge();
+        finding.fault_verdict = finding.judge_faults();
         Ok(finding)
     }
 
@@ -158,6 +169,11 @@ impl Check<'_> {
         Ok(())
     }
 
+    fn window_ms(&self, options: &str) -> Option<u64> {
+        let window = self.ground.adapter.window(options)?;
+        Some(window.as_millis() as u64)
+    }
+
     fn control(&self, setting: &Setting) -> Result<Control> {
         let prepared = self.ground.folder("control")?;
         self.ground.prepare(&prepared, setting.options)?;
@@ -167,6 +183,7 @@ impl Check<'_> {
             name: setting.name.to_owned(),
             options: setting.options.to_owned(),
             expected: setting.expected,
+            window_ms: self.window_ms(setting.options),
             images,
         })
     }
@@ -180,8 +197,10 @@ impl Check<'_> {
         keep: Option<Keep<'_>>,
     ) -> Result<Images> {
         (self.progress)(&format!("loading {name}"));
-        let load = self.request.load;
-        let loaded = self.ground.load(prepared, options, "load", load, |_| {})?;
+        let load = self.load(options);
+        let loaded = self
+            .ground
+            .load(prepared, options, "load", load, Meddling::None)?;
         if !loaded.stopped.is_empty() {
             return Err(Error::cannot(format!(
                 "the load of {name} stopped before the power went: {}",
@@ -200,6 +219,13 @@ impl Check<'_> {
             },
         };
         trial.run(&cuts(&loaded.recording, count, self.request.seed))
+    }
+
+    /// How long a setting is loaded: longer than what it may lose reaches back, else a loss of all would
+    /// be no more than it may lose.
+    fn load(&self, options: &str) -> Duration {
+        let window = self.ground.adapter.window(options).unwrap_or_default();
+        self.request.load.max(window * 5 / 2)
     }
 
     /// As asked for, or the store's first setting.

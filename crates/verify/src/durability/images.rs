@@ -54,6 +54,10 @@ pub struct Images {
     pub losses: BTreeMap<String, (u64, u64)>,
     /// The most acknowledged transactions that one image had lost.
     pub lost_max: u64,
+    /// How far back the lost transactions of one image reached at most, in milliseconds: from the latest
+    /// acknowledgement to that of the earliest that was gone.
+    #[serde(default)]
+    pub reach_ms_max: u64,
     /// Faults that struck, by class of paths.
     pub exercised: BTreeMap<String, Exercised>,
     /// Images in which changes of names were lost.
@@ -86,6 +90,7 @@ impl Images {
         let loss = self.losses.entry(cut.loss.word().to_owned()).or_default();
         loss.0 += 1;
         self.lost_max = self.lost_max.max(outcome.lost.unwrap_or(0));
+        self.reach_ms_max = self.reach_ms_max.max(outcome.reach_ms.unwrap_or(0));
         if outcome.class != Class::Ok {
             loss.1 += 1;
             if self.examples.len() < 3 {
@@ -113,6 +118,7 @@ impl Images {
     fn merge(&mut self, other: Images) {
         self.images += other.images;
         self.lost_max = self.lost_max.max(other.lost_max);
+        self.reach_ms_max = self.reach_ms_max.max(other.reach_ms_max);
         self.names_lost += other.names_lost;
         for (to, from) in [
             (&mut self.journal, other.journal),

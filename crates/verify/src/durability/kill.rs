@@ -11,6 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+use syncline_targets::private::Ending;
 
 /// What was found after all kills of one setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ pub(super) fn kills(
         let mut running = ground.adapter.start(&store, options)?;
         let mut helper = ground.work(&*running, told.clone())?;
         thread::sleep(Duration::from_millis(random.u64(60..300)));
-        running.kill()?;
+        running.end(Ending::Killed)?;
         helper.kill()?;
         let mut heard = Acknowledged::default();
         if told.exists() {

@@ -1,8 +1,11 @@
-//! The adapters: a file a store.
+//! The adapters: a file a store; `server.rs` holds what servers share.
 
 mod engine;
+mod mariadb;
+mod postgres;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+mod server;
 mod sqlite;
 
 use super::adapter::Adapter;
@@ -11,6 +14,8 @@ use super::adapter::Adapter;
 pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &engine::Engine,
     &sqlite::Sqlite,
+    &postgres::Postgres,
+    &mariadb::Mariadb,
     #[cfg(feature = "rocksdb")]
     &rocksdb::Rocksdb,
 ];
