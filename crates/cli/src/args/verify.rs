@@ -57,6 +57,10 @@ pub(crate) struct DurabilityArgs {
     #[arg(long)]
     pub(crate) must_hold: bool,
 
+    /// Tear no page: for a disk that writes pages whole, however large the store's are
+    #[arg(long)]
+    pub(crate) no_tears: bool,
+
     /// Leave the live faults out: I/O errors, a full disk, failed and slow syncs, flipped bits
     #[arg(long)]
     pub(crate) no_faults: bool,

@@ -39,6 +39,7 @@ fn durability(args: &DurabilityArgs) -> Outcome {
         kills: args.kills,
         load: args.load,
         must_hold: args.must_hold,
+        tears: !args.no_tears,
         faults: !args.no_faults,
         seed: args.seed,
         scratch: scratch.0.clone(),

@@ -105,6 +105,8 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
             "--skip-name-resolve".to_owned(),
+            // Servers that share one name their files there alike.
+            format!("--tmpdir={data}"),
             // In the data directory.
             "--pid-file=pid".to_owned(),
             // None: the system's server has the path that it would take else.

@@ -34,6 +34,7 @@ mod server;
 mod tests;
 mod wanted;
 
+pub use derby::derby_jars;
 pub use ground::FALLBACK;
 pub use lent::{Ending, Lent, NotStarted};
 pub use server::Private;

@@ -59,6 +59,11 @@ pub trait Adapter: Debug + Sync {
     /// Options that every URL gets, so that files are small and written often.
     fn small(&self) -> &'static str;
 
+    /// True of a setting that loses nothing unless a page is torn.
+    fn needs_tears(&self, _options: &str) -> bool {
+        false
+    }
+
     /// How far back what a setting may lose can reach, by the store's own documents; none where they
     /// name no time.
     fn window(&self, _options: &str) -> Option<Duration> {
@@ -69,6 +74,11 @@ pub trait Adapter: Debug + Sync {
     /// enter; none where it makes no difference.
     fn place(&self) -> Option<PathBuf> {
         None
+    }
+
+    /// Variables of the environment for the process in which the store runs, if that is ours.
+    fn environment(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
     }
 
     /// What a file is, by its path below the store's directory.

@@ -33,6 +33,8 @@ pub struct Request {
     pub load: Duration,
     /// Judge the setting as one that must hold, whatever it promises.
     pub must_hold: bool,
+    /// Whether pages and sectors may be torn; if not, the disk is taken to write pages whole.
+    pub tears: bool,
     /// Whether live faults are tried.
     pub faults: bool,
     /// The seed of cuts and losses; the load itself is as the clock has it.
@@ -86,7 +88,7 @@ pub fn verify(
     let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
     let ground = Ground {
         adapter,
-        program,
+        program: &program.under(adapter.environment()),
         scratch: request.scratch.clone(),
         stop,
     };
@@ -124,6 +126,7 @@ impl Check<'_> {
             expected,
             window_ms: self.window_ms(options),
             seed: request.seed,
+            tears: request.tears,
             clients: CLIENTS,
             kills: kills(
                 &self.ground,
@@ -158,7 +161,8 @@ impl Check<'_> {
         let images = self.images("this setting", prepared, options, request.images, keep)?;
         finding.images = Some(images);
         for setting in self.ground.adapter.settings() {
-            if setting.options != options && is_wanted(setting, finding) {
+            let is_exercised = request.tears || !self.ground.adapter.needs_tears(setting.options);
+            if setting.options != options && is_exercised && is_wanted(setting, finding) {
                 finding.controls.push(self.control(setting)?);
             }
         }
@@ -218,7 +222,8 @@ impl Check<'_> {
                 }
             },
         };
-        trial.run(&cuts(&loaded.recording, count, self.request.seed))
+        let (seed, tears) = (self.request.seed, self.request.tears);
+        trial.run(&cuts(&loaded.recording, count, seed, tears))
     }
 
     /// How long a setting is loaded: longer than what it may lose reaches back, else a loss of all would

@@ -18,7 +18,7 @@ use syncline_targets::private::Ending;
 pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a store may take until it has acknowledged its first transactions.
-const FIRST_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a recording may hold.
 const RECORDED_BYTES_MAX: u64 = 512 << 20;

@@ -10,10 +10,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Failing images that are kept, of each setting.
-const KEPT_MAX: u64 = 3;
+/// Failing images of a class that are kept.
+const KEPT_MAX: u64 = 2;
+
+/// How many of each class were kept by now.
+type Kept = Mutex<BTreeMap<Class, u64>>;
 
 /// One loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,8 +66,8 @@ pub struct Images {
     pub exercised: BTreeMap<String, Exercised>,
     /// Images in which changes of names were lost.
     pub names_lost: u64,
-    /// The first outcomes that are not ok, in words.
-    pub examples: Vec<String>,
+    /// The first outcome of each class but ok, in words.
+    pub examples: BTreeMap<Class, String>,
     /// Where failing images are kept.
     pub kept: Vec<PathBuf>,
 }
@@ -93,9 +97,8 @@ impl Images {
         self.reach_ms_max = self.reach_ms_max.max(outcome.reach_ms.unwrap_or(0));
         if outcome.class != Class::Ok {
             loss.1 += 1;
-            if self.examples.len() < 3 {
-                self.examples.push(outcome.what.clone());
-            }
+            let example = self.examples.entry(outcome.class);
+            example.or_insert_with(|| outcome.what.clone());
         }
     }
 
@@ -138,16 +141,18 @@ impl Images {
             to.torn += more.torn;
             to.units += more.units;
         }
-        self.examples.extend(other.examples);
-        self.examples.truncate(3);
+        for (class, what) in other.examples {
+            self.examples.entry(class).or_insert(what);
+        }
         self.kept.extend(other.kept);
     }
 }
 
-/// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
+/// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Without
+/// `tears` no unit smaller than a file has a moment of its own. Every
 /// second place is just before a sync answers, of a file drawn first, so that what is synced seldom is
 /// not missed: there the most is pending.
-pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
+pub(super) fn cuts(recording: &Recording, images: u64, seed: u64, tears: bool) -> Vec<Cut> {
     let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
     let first = recording.steps.iter().position(is_acknowledgement);
     let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
@@ -169,9 +174,13 @@ pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
     let mut cuts = Vec::new();
     for step in steps {
         for strict in [false, true] {
-            let torn = |unit_bytes, random: &mut fastrand::Rng| Loss::Torn {
-                seed: random.u64(..),
-                unit_bytes,
+            let torn = |unit_bytes, random: &mut fastrand::Rng| {
+                let seed = random.u64(..);
+                if tears {
+                    Loss::Torn { seed, unit_bytes }
+                } else {
+                    Loss::Subset { seed }
+                }
             };
             let losses = [
                 Loss::Drop,
@@ -203,6 +212,14 @@ fn syncs(recording: &Recording, first: usize) -> Vec<Vec<usize>> {
 /// Where failing images go, and which classes fail.
 pub(super) type Keep<'t> = (&'t Path, fn(Class) -> bool);
 
+/// True if one more image of that class is to be kept.
+fn is_wanted(kept: &Kept, class: Class) -> bool {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_class = kept.entry(class).or_default();
+    *of_class += 1;
+    *of_class <= KEPT_MAX
+}
+
 /// Every image of a loaded store.
 pub(super) struct Trial<'t> {
     pub(super) ground: &'t Ground<'t>,
@@ -217,7 +234,7 @@ pub(super) struct Trial<'t> {
 impl Trial<'_> {
     /// Builds, recovers and judges the images of these cuts, side by side.
     pub(super) fn run(&self, cuts: &[Cut]) -> Result<Images> {
-        let (done, kept) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (done, kept) = (AtomicU64::new(0), Kept::default());
         let part = cuts.len().div_ceil(lookers()).max(1);
         let parts = thread::scope(|scope| {
             let started: Vec<_> = cuts
@@ -248,13 +265,7 @@ impl Trial<'_> {
         Ok(all)
     }
 
-    fn part(
-        &self,
-        number: usize,
-        cuts: &[Cut],
-        done: &AtomicU64,
-        kept: &AtomicU64,
-    ) -> Result<Images> {
+    fn part(&self, number: usize, cuts: &[Cut], done: &AtomicU64, kept: &Kept) -> Result<Images> {
         let recording = &self.loaded.recording;
         let classify = self.ground.adapter.classify();
         let mut machines = [
@@ -286,7 +297,7 @@ impl Trial<'_> {
             found.add(*cut, &outcome);
             if let Some((place, fails)) = self.keep
                 && fails(outcome.class)
-                && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX
+                && is_wanted(kept, outcome.class)
             {
                 let case = Case {
                     store: self.ground.adapter.name().to_owned(),

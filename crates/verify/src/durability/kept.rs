@@ -65,6 +65,7 @@ pub fn look_again(folder: &Path, program: &Program, scratch: &Path) -> Result<(C
     let adapter = ADAPTERS.iter().find(|one| one.name() == case.store);
     let adapter = adapter
         .ok_or_else(|| Error::cannot(format!("this build of syncline has no {}", case.store)))?;
+    let program = &program.under(adapter.environment());
     let ground = Ground {
         adapter: *adapter,
         program,

@@ -161,7 +161,7 @@ fn judge(ground: &Ground<'_>, options: &str, loaded: &Loaded, struck: &mut Struc
     let found = Class::ALL.into_iter().rev();
     let mut found = found.filter(|class| images.count(*class, None) > 0);
     struck.found = found.next();
-    struck.what = images.examples.into_iter().next();
+    struck.what = images.examples.into_values().next_back();
     Ok(())
 }
 

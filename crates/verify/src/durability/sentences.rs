@@ -95,6 +95,7 @@ impl Finding {
                  stable, none does. Do not run this store on a file system that does less."
             ));
         }
+        lines.extend(by_loss(images));
         lines.push(exercised(images));
         if !images.kept.is_empty() {
             let folders: Vec<_> = images
@@ -116,8 +117,13 @@ impl Finding {
         let below = "Not known from here: whether the real file system and the device keep what they \
                      are told to sync; only pulling the plug, with a witness on another machine, tells";
         if self.images.is_some() {
+            let whole = if self.tears {
+                ""
+            } else {
+                ". No page was torn: on a disk that may write one in part, this says nothing"
+            };
             format!(
-                "{below}. The model does not lose whole sectors to garbage, and figures of speed from such \
+                "{below}{whole}. The model does not lose whole sectors to garbage, and figures of speed from such \
                  a run mean nothing."
             )
         } else {
@@ -143,6 +149,21 @@ fn bound(images: &Images) -> Option<String> {
             "No failure in {drawn} images under the ext4-like model: the chance that one drawn like \
              these fails is at most {:.2} % (95 % confidence, rule of three).",
             300.0 / drawn as f64
+        )
+    })
+}
+
+/// Which kinds of loss it did not bear, if there are any.
+fn by_loss(images: &Images) -> Option<String> {
+    let bad = images.losses.values().any(|(_, bad)| *bad > 0);
+    let parts = images.losses.iter();
+    let parts: Vec<_> = parts
+        .map(|(loss, (all, bad))| format!("{loss} {bad} of {all}"))
+        .collect();
+    bad.then(|| {
+        format!(
+            "Not as acknowledged, by kind of loss: {}.",
+            parts.join(", ")
         )
     })
 }
@@ -200,8 +221,15 @@ fn of_control(control: &Control) -> String {
             reach(&control.images, control.window_ms)
         ),
     };
+    let example = match (
+        control.fired(),
+        control.images.examples.values().next_back(),
+    ) {
+        (false, Some(example)) => format!(" One: {example}."),
+        _ => String::new(),
+    };
     format!(
-        "Control {} ({expected}): {did}; {} images, {}{lost}.",
+        "Control {} ({expected}): {did}; {} images, {}{lost}.{example}",
         control.name,
         control.images.images,
         counts(&control.images)

@@ -31,10 +31,12 @@ pub(super) static SERVER: Server = Server {
     word: |value| {
         let flush = value("innodb_flush_log_at_trx_commit");
         let is_off = |name| matches!(value(name).as_deref(), Some("off" | "0"));
+        let method = value("innodb_flush_method").unwrap_or_default();
+        let lazy = ["nosync", "littlesync", "o_direct_no_fsync"].contains(&&*method);
         match flush.as_deref() {
             Some("0") => "none",
             Some("2") => "os",
-            _ if is_off("innodb_doublewrite") => "os",
+            _ if lazy || is_off("innodb_doublewrite") => "os",
             _ => "data",
         }
     },
@@ -43,6 +45,7 @@ pub(super) static SERVER: Server = Server {
 /// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
 const WINDOW: Duration = Duration::from_secs(1);
 
+const NOT_SYNCED: &str = "innodb_flush_method=nosync";
 const WRITTEN_LATER: &str = "innodb_flush_log_at_trx_commit=0";
 const SYNCED_LATER: &str = "innodb_flush_log_at_trx_commit=2";
 
@@ -57,6 +60,11 @@ impl Adapter for Mariadb {
                 name: "default settings",
                 options: "",
                 expected: Expected::Hold,
+            },
+            Setting {
+                name: NOT_SYNCED,
+                options: NOT_SYNCED,
+                expected: Expected::Lose,
             },
             Setting {
                 name: "innodb_doublewrite=0",
@@ -78,6 +86,10 @@ impl Adapter for Mariadb {
 
     fn small(&self) -> &'static str {
         SERVER.small
+    }
+
+    fn needs_tears(&self, options: &str) -> bool {
+        options == "innodb_doublewrite=0"
     }
 
     fn window(&self, options: &str) -> Option<Duration> {

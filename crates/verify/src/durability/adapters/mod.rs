@@ -1,5 +1,7 @@
 //! The adapters: a file a store; `server.rs` holds what servers share.
 
+#[cfg(feature = "jdbc")]
+mod derby;
 mod engine;
 mod mariadb;
 mod postgres;
@@ -16,6 +18,8 @@ pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &sqlite::Sqlite,
     &postgres::Postgres,
     &mariadb::Mariadb,
+    #[cfg(feature = "jdbc")]
+    &derby::Derby,
     #[cfg(feature = "rocksdb")]
     &rocksdb::Rocksdb,
 ];

@@ -79,6 +79,10 @@ impl Adapter for Postgres {
         SERVER.small
     }
 
+    fn needs_tears(&self, options: &str) -> bool {
+        options == "full_page_writes=off"
+    }
+
     fn window(&self, options: &str) -> Option<Duration> {
         (options == "synchronous_commit=off").then_some(WINDOW)
     }
