@@ -32,11 +32,12 @@ pub(crate) enum VerifyVerb {
 /// Options of `verify durability`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability --again syncline-kept/image-1",
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
 pub(crate) struct DurabilityArgs {
-    /// A store with its options, as sqlite or 'engine?durability=full'; a private one is made
+    /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
+    /// 'postgres?fsync=off'. A private one is made
     #[arg(value_name = "TARGET", required_unless_present = "again")]
     pub(crate) target: Option<String>,
 
@@ -60,6 +61,10 @@ pub(crate) struct DurabilityArgs {
     #[arg(long)]
     pub(crate) must_hold: bool,
 
+    /// Tear no page: for a disk that writes pages whole, however large the store's are
+    #[arg(long)]
+    pub(crate) no_tears: bool,
+
     /// Leave the live faults out: I/O errors, a full disk, failed and slow syncs, flipped bits
     #[arg(long)]
     pub(crate) no_faults: bool,
@@ -68,9 +73,10 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Where stores and images stand meanwhile; a directory in memory is quickest
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// Where stores and images stand meanwhile; a directory in memory is quickest, and is taken for
+    /// servers unless one is named: /dev/shm; else the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 
     /// Where failing images are kept
     #[arg(long, value_name = "DIR", default_value = "syncline-kept")]

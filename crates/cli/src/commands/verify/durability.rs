@@ -5,20 +5,20 @@ use super::record;
 use super::scratch::Scratch;
 use crate::args::DurabilityArgs;
 use crate::commands::facts;
-use crate::exit::{Outcome, Verdict};
+use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::{interrupt, terminal};
-use std::path::Path;
-use syncline_verify::durability::{self, Class, Finding, Program, Request};
+use std::path::{Path, PathBuf};
+use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
 
 /// Verifies a setting of a store, or looks at a kept image again.
 pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
-    facts::must_be_directory(&args.dir)?;
-    let scratch = Scratch::new(&args.dir)?;
     let program = Program::this(CHILD)?;
     if let Some(image) = &args.again {
+        let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, &program, &scratch);
     }
     let (store, options) = durability::parse(args.target.as_deref().unwrap_or_default())?;
+    let scratch = scratch(args, &store)?;
     let request = Request {
         store,
         options,
@@ -27,6 +27,7 @@ pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
         kills: args.kills,
         load: args.load,
         must_hold: args.must_hold,
+        tears: !args.no_tears,
         faults: !args.no_faults,
         seed: args.seed,
         scratch: scratch.path().to_owned(),
@@ -48,9 +49,25 @@ pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
     Ok(verdict(&finding))
 }
 
+/// A folder where that store is quickest, unless another was named.
+fn scratch(args: &DurabilityArgs, store: &str) -> Result<Scratch, CannotRun> {
+    let quickest = || durability::place(store).unwrap_or_else(|| PathBuf::from("."));
+    let directory = args.dir.clone().unwrap_or_else(quickest);
+    facts::must_be_directory(&directory)?;
+    Scratch::new(&directory)
+}
+
 /// What a finding means for the exit code; the reason of anything but 0 is said on standard error.
 fn verdict(finding: &Finding) -> Verdict {
+    if let Some(FaultVerdict::NotDurable(evidence)) = &finding.fault_verdict {
+        terminal::error(&format!("not durable on a disk that fails: {evidence}"));
+    }
     match &finding.verdict {
+        durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_)
+            if finding.is_broken() =>
+        {
+            Verdict::Broken
+        }
         durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_) => {
             Verdict::Holds
         }
