@@ -82,7 +82,7 @@ impl Directory {
     }
 
     /// Takes the directory with what stands in it; `false` if it is not there.
-    #[cfg(feature = "rocksdb")]
+    #[cfg(any(feature = "rocksdb", feature = "jdbc"))]
     pub(crate) fn adopt(&self) -> io::Result<bool> {
         let mut claimed = self.claimed();
         if claimed.is_none() && self.path.exists() {
@@ -92,7 +92,7 @@ impl Directory {
     }
 
     /// Leaves the directory, with its mark, to whoever opens it next.
-    #[cfg(feature = "rocksdb")]
+    #[cfg(any(feature = "rocksdb", feature = "jdbc"))]
     pub(crate) fn let_go(&self) {
         *self.claimed() = None;
     }

@@ -20,6 +20,12 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// A store that should run ended as it began; what it said last. Of a crash image this is a finding.
+    #[error("{0}")]
+    Ended(String),
+    /// A store was not there in time. Of a crash image this is a finding.
+    #[error("{0}")]
+    Hangs(String),
     /// Anything else, as one sentence.
     #[error("{0}")]
     CannotRun(String),

@@ -1,7 +1,7 @@
 //! Whole verifications of real stores, in miniature: what must hold holds, what must lose loses, and
 //! with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! The program starts itself as the child that runs the store. Without root and /dev/fuse it tests what
+//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the store. Without root and /dev/fuse it tests what
 //! is said then, and that nothing is claimed.
 
 #![allow(
@@ -10,17 +10,18 @@
     reason = "a test without a harness speaks for itself"
 )]
 
+#[path = "durability/support.rs"]
+mod support;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Finding, Program, Request, Verdict, child, look_again, parse, stores, verify,
+    Class, Program, Verdict, child, look_again, parse, place, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
-
-const CHILD: &str = "verify-child";
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == CHILD) {
@@ -36,33 +37,9 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     sqlite_holds_in_full_and_loses_as_documented();
-    what_syncs_holds_in_every_store();
+    what_syncs_holds_in_every_store_in_our_own_process();
     a_failing_image_is_kept_and_fails_again();
     ExitCode::SUCCESS
-}
-
-fn request(target: &str, scratch: &TempDir) -> Request {
-    let (store, options) = parse(target).unwrap();
-    Request {
-        store,
-        options,
-        images: 40,
-        control_images: 20,
-        kills: 2,
-        load: Duration::from_millis(600),
-        must_hold: false,
-        faults: false,
-        seed: 7,
-        scratch: scratch.path().join("scratch"),
-        keep: scratch.path().join("kept"),
-    }
-}
-
-fn verified(request: &Request) -> Finding {
-    let program = Program::this(CHILD).unwrap();
-    let finding = verify(request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
-    println!("{}\n", finding.sentences().join("\n"));
-    finding
 }
 
 fn a_store_that_is_there_is_refused() {
@@ -115,8 +92,12 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert!(!speed.iter().any(|words| text.contains(words)), "{text}");
 }
 
-fn what_syncs_holds_in_every_store() {
-    for store in stores().into_iter().filter(|store| *store != "sqlite") {
+fn what_syncs_holds_in_every_store_in_our_own_process() {
+    let servers = |store: &&str| place(store).is_some();
+    for store in stores()
+        .into_iter()
+        .filter(|one| *one != "sqlite" && !servers(one))
+    {
         let scratch = tempfile::tempdir().unwrap();
         let finding = verified(&request(store, &scratch));
         let survived = matches!(finding.verdict, Verdict::Survived { .. });
@@ -125,6 +106,9 @@ fn what_syncs_holds_in_every_store() {
             finding.controls.iter().any(|one| one.images.lost_max > 0),
             "{store}"
         );
+        // Loads are long enough for checkpoints.
+        let images = finding.images.as_ref().unwrap();
+        assert!(images.exercised["data"].lost > 0, "{store}");
     }
 }
 
@@ -135,8 +119,10 @@ fn a_failing_image_is_kept_and_fails_again() {
     let finding = verified(&request);
     assert!(matches!(finding.verdict, Verdict::NotDurable(_)));
     let kept = finding.images.unwrap().kept;
-    assert_eq!(kept.len(), 3, "{kept:?}");
-    fails_again(&kept[0], &Program::this(CHILD).unwrap(), &scratch);
+    assert!(!kept.is_empty());
+    for image in &kept {
+        fails_again(image, &Program::this(CHILD).unwrap(), &scratch);
+    }
 }
 
 fn fails_again(kept: &Path, program: &Program, scratch: &TempDir) {
@@ -150,10 +136,14 @@ fn fails_again(kept: &Path, program: &Program, scratch: &TempDir) {
     }
 }
 
-/// A planted bug makes the engine lose what it acknowledged, or worse, in some image. Bugs of checkpoints
-/// are not among them: loads as short as these make none.
+/// A planted bug makes the engine lose what it acknowledged, or worse, in some of 300 images: the budget.
+/// The last is a bug of checkpoints, of which a load makes several.
 fn planted_bugs_are_caught_from_outside() {
-    for plant in ["AcknowledgeBeforeSync", "SkipDirectorySync"] {
+    for plant in [
+        "AcknowledgeBeforeSync",
+        "SkipDirectorySync",
+        "RootBeforePages",
+    ] {
         let scratch = tempfile::tempdir().unwrap();
         let mut request = request("engine", &scratch);
         (request.images, request.control_images, request.kills) = (300, 10, 0);
@@ -164,7 +154,7 @@ fn planted_bugs_are_caught_from_outside() {
         program.arguments.insert(1, program.path.clone().into());
         program.path = "/usr/bin/env".into();
         let finding = verify(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
-        println!("{plant}: {}", finding.sentences()[0]);
+        println!("{plant}: {}", finding.sentences().join("\n"));
         let images = finding.images.as_ref().unwrap();
         let bad = images.images - images.count(Class::Ok, None);
         assert!(

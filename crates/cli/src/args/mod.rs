@@ -29,5 +29,8 @@ pub(crate) use sweep::choices;
 pub(crate) use sysbench::SysbenchArgs;
 pub(crate) use value::yes_or_no;
 pub(crate) use verb::{ShellArgs, Verb, command, parse};
-pub(crate) use verify::{ClaimedArg, DurabilityArgs, IsolationArgs, VerifyArgs, VerifyVerb};
+pub(crate) use verify::{
+    ClaimedArg, CutArg, DiskArgs, DurabilityArgs, IsolationArgs, MethodArg, VerifyArgs, VerifyVerb,
+    WitnessArgs,
+};
 pub(crate) use ycsb::{YcsbArgs, YcsbPhase};

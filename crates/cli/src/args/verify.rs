@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Test whether a store keeps its promises.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify isolation 'engine?isolation=snapshot'",
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify isolation 'engine?isolation=snapshot'\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new",
     disable_help_subcommand = true
 )]
 pub(crate) struct VerifyArgs {
@@ -23,16 +23,21 @@ pub(crate) enum VerifyVerb {
     Durability(DurabilityArgs),
     /// Play Hermitage's schedules on every level, load lists, and look for anomalies in what was seen
     Isolation(IsolationArgs),
+    /// Write blocks and promise them to a witness on another machine; when the plug was pulled, look
+    Disk(DiskArgs),
+    /// Keep what a disk on another machine promises, and tell when it goes silent
+    Witness(WitnessArgs),
 }
 
 /// Options of `verify durability`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability --again syncline-kept/image-1",
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
 pub(crate) struct DurabilityArgs {
-    /// A store with its options, as sqlite or 'engine?durability=full'; a private one is made
+    /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
+    /// 'postgres?fsync=off'. A private one is made
     #[arg(value_name = "TARGET", required_unless_present = "again")]
     pub(crate) target: Option<String>,
 
@@ -56,6 +61,10 @@ pub(crate) struct DurabilityArgs {
     #[arg(long)]
     pub(crate) must_hold: bool,
 
+    /// Tear no page: for a disk that writes pages whole, however large the store's are
+    #[arg(long)]
+    pub(crate) no_tears: bool,
+
     /// Leave the live faults out: I/O errors, a full disk, failed and slow syncs, flipped bits
     #[arg(long)]
     pub(crate) no_faults: bool,
@@ -64,9 +73,10 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Where stores and images stand meanwhile; a directory in memory is quickest
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) dir: PathBuf,
+    /// Where stores and images stand meanwhile; a directory in memory is quickest, and is taken for
+    /// servers unless one is named: /dev/shm; else the current one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 
     /// Where failing images are kept
     #[arg(long, value_name = "DIR", default_value = "syncline-kept")]
@@ -144,4 +154,131 @@ pub(crate) enum ClaimedArg {
     Snapshot,
     /// As if one after another
     Serializable,
+}
+
+/// Options of `verify disk`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new --check --cut plug-pull",
+    after_help = "On another machine: syncline verify witness --listen 10.0.0.7:7411. Start this, pull the plug, power the machine on, and look with --check; again and again, the witness adds the cuts up. Exit codes: 0 it wrote until told to stop, or survived; 1 something that was synced was gone; 2 nothing can be said."
+)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag that is given or not"
+)]
+pub(crate) struct DiskArgs {
+    /// A directory on the disk under test
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+
+    /// Where the witness listens; it must not share this machine's power
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) witness: String,
+
+    /// Look at what the last run left, in place of writing
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// What was done to the machine, as only you know
+    #[arg(long, value_name = "CUT", requires = "check")]
+    pub(crate) cut: Option<CutArg>,
+
+    /// How each block is made stable
+    #[arg(
+        long,
+        value_name = "METHOD",
+        default_value = "fdatasync",
+        conflicts_with = "check"
+    )]
+    pub(crate) method: MethodArg,
+
+    /// Write past the page cache (`O_DIRECT`)
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) direct: bool,
+
+    /// Bytes of a block: a multiple of 512, of the device's block with --direct
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 4096,
+        conflicts_with = "check"
+    )]
+    pub(crate) block: u32,
+
+    /// Blocks of the file, a power of two; the first lap grows it, later ones overwrite
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 16384,
+        conflicts_with = "check"
+    )]
+    pub(crate) slots: u64,
+
+    /// End in good order after so long; without it, when the plug is pulled or Ctrl-C is pressed
+    #[arg(long = "for", value_name = "TIME", value_parser = value::duration, conflicts_with = "check")]
+    pub(crate) time: Option<Duration>,
+
+    /// End in good order after so many blocks
+    #[arg(long, value_name = "COUNT", conflicts_with = "check")]
+    pub(crate) blocks: Option<u64>,
+
+    /// Begin even if the last run was cut off and nobody looked: that cut is lost
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) abandon: bool,
+
+    /// The name by which the witness knows this disk, in place of host and directory
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// Where the record goes
+    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    pub(crate) runs: PathBuf,
+
+    /// Print the record as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a block is made stable.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// Written, then fsync
+    Fsync,
+    /// Written, then fdatasync
+    Fdatasync,
+    /// Written to a file opened with `O_SYNC`
+    #[value(name = "o_sync")]
+    OSync,
+    /// Written to a file opened with `O_DSYNC`
+    #[value(name = "o_dsync")]
+    ODsync,
+}
+
+/// What was done to a machine.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CutArg {
+    /// The device lost its power
+    PlugPull,
+    /// A reset, or a virtual machine that was ended: the device kept its power
+    MachineKill,
+}
+
+/// Options of `verify witness`.
+#[derive(Args, Debug)]
+#[command(
+    before_help = "Examples:\n  syncline verify witness\n  syncline verify witness --listen 10.0.0.7:7411 --keep /var/lib/witness",
+    after_help = "Whoever can connect can make it keep lines: let it listen in a network that you trust. It ends with Ctrl-C."
+)]
+pub(crate) struct WitnessArgs {
+    /// Where it listens
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7411")]
+    pub(crate) listen: String,
+
+    /// Where it keeps what was promised
+    #[arg(long, value_name = "DIR", default_value = "syncline-witness")]
+    pub(crate) keep: PathBuf,
+
+    /// How long a writer may say nothing before it is said to have gone silent
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    pub(crate) silence: Duration,
 }

@@ -19,6 +19,11 @@ fn every_help_opens_with_two_examples() {
         "ycsb",
         "pgbench",
         "sysbench",
+        "verify",
+        "verify durability",
+        "verify isolation",
+        "verify disk",
+        "verify witness",
         "completions",
         "manual",
     ] {

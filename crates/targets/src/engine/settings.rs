@@ -72,6 +72,12 @@ pub(crate) const LISTING: &Listing = &Listing {
             default: "1024",
             meaning: "log records after which a checkpoint begins; log files may take four times that",
         },
+        OptionListing {
+            name: "checkpoint_kib",
+            takes: "a whole number from 16 to 1048576, in place of checkpoint_mib",
+            default: "1048576",
+            meaning: "the same in KiB, so that short tests make many checkpoints",
+        },
     ],
 };
 
@@ -131,7 +137,15 @@ fn options(given: &Given<'_>, durability: log::Durability) -> Result<Options, Er
     let page_bytes = page.map_or(defaults.page_bytes, |(kib, _)| kib << 10);
     let resident_mib = given.number("resident_mib", 1..=16 << 20)?;
     let checkpoint_mib = given.number("checkpoint_mib", 1..=1 << 20)?;
-    let records = checkpoint_mib.map_or(defaults.checkpoint_log_bytes, |mib| mib << 20);
+    let checkpoint_kib = given.number("checkpoint_kib", 16..=1 << 20)?;
+    let records = match (checkpoint_mib, checkpoint_kib) {
+        (None, None) => defaults.checkpoint_log_bytes,
+        (Some(mib), None) => mib << 20,
+        (None, Some(kib)) => kib << 10,
+        (Some(_), Some(_)) => {
+            return Err(not_honoured("checkpoint_mib and checkpoint_kib at once"));
+        }
+    };
     Ok(Options {
         page_bytes,
         key_bytes_max: defaults.key_bytes_max.min(page_bytes / 8),

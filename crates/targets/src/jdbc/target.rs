@@ -38,8 +38,10 @@ pub struct Jdbc {
 /// What is known of the database by now.
 #[derive(Debug, Default)]
 struct State {
-    /// True from a `create` that began to the `remove` that ended it.
+    /// True from a `create` that began to the `remove` or `keep` that ended it.
     made: bool,
+    /// True from a `reopen` to the `remove` or `keep` that ended it.
+    opened: bool,
     /// Of a server, since it was met.
     met: Option<Met>,
 }
@@ -178,7 +180,8 @@ impl Jdbc {
                     let what = format!("{} could not be made: {error}", self.product.name);
                     Failure::new(FailureKind::Storage, what)
                 })?;
-                self.start(embedded, *durability)?;
+                let made = (embedded.made)(*durability);
+                self.start(embedded, *durability, &made)?;
             }
             Place::Memory { .. } => drop(self.bare()?),
             Place::Server { schema, .. } => {
@@ -215,8 +218,13 @@ impl Jdbc {
         }
     }
 
-    /// Starts an embedded database: connecting makes it.
-    fn start(&self, embedded: &Embedded, durability: Durability) -> TargetResult<()> {
+    /// Starts an embedded database, which connecting makes where there is none, and executes statements.
+    fn start(
+        &self,
+        embedded: &Embedded,
+        durability: Durability,
+        statements: &[String],
+    ) -> TargetResult<()> {
         let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let properties = (embedded.properties)(durability);
         let mut java = Java::attach()?;
@@ -225,9 +233,8 @@ impl Jdbc {
             system_property(&mut java, name, *value).map_err(set)?;
         }
         let started = self.bare().and_then(|mut connection| {
-            let mut made = (embedded.made)(durability).into_iter();
-            made.try_for_each(|statement| {
-                let executed = connection.execute(&statement);
+            statements.iter().try_for_each(|statement| {
+                let executed = connection.execute(statement);
                 executed.map_err(|thrown| self.failure(&thrown, &format!("execute {statement}")))
             })
         });
@@ -276,6 +283,63 @@ impl Jdbc {
                 removed.map_err(|thrown| self.failure(&thrown, &format!("remove schema {schema}")))
             }
         }
+    }
+
+    /// Starts the database that stands in our directory, if it does, and looks for a plan's tables.
+    fn open_again(&self, plan: &Plan) -> TargetResult<bool> {
+        let Place::Directory {
+            directory,
+            embedded,
+            durability,
+            ..
+        } = &self.place
+        else {
+            let what = format!("{} cannot be opened again", self.name());
+            return Err(Failure::new(FailureKind::Limit, what));
+        };
+        let adopted = directory.adopt();
+        let adopted = adopted.map_err(|error| {
+            let what = format!("{} could not be opened: {error}", self.product.name);
+            Failure::new(FailureKind::Storage, what)
+        })?;
+        let mut files = embedded.files.iter();
+        if !adopted || !files.any(|name| directory.path().join(name).exists()) {
+            directory.let_go();
+            return Ok(false);
+        }
+        self.state().opened = true;
+        self.start(embedded, *durability, &[])?;
+        // What other tables there are shows by what cannot be prepared.
+        Operations::prepare(&mut self.connection()?, self.product, plan)?;
+        Ok(true)
+    }
+
+    /// Closes a database in our directory and leaves it there.
+    fn leave(&self) -> TargetResult<()> {
+        if let Place::Directory {
+            directory,
+            embedded,
+            ..
+        } = &self.place
+        {
+            self.stop(embedded, directory.path())?;
+            directory.let_go();
+        }
+        let mut state = self.state();
+        (state.made, state.opened) = (false, false);
+        Ok(())
+    }
+
+    fn checked(&self, query: &str) -> TargetResult<Vec<String>> {
+        Ok(match self.connection()?.rows(query, 3) {
+            Err(thrown) => vec![self.failure(&thrown, "check its tables").what],
+            Ok(rows) => {
+                let wrong = rows
+                    .iter()
+                    .filter(|row| row.last().map(String::as_str) != Some("1"));
+                wrong.map(|row| row.join(" ")).collect()
+            }
+        })
     }
 
     fn meet_server(&self) -> TargetResult<Met> {
@@ -361,6 +425,7 @@ impl Target for Jdbc {
             aggregates: true,
             keys_by_server: true,
             loads: true,
+            reopens: matches!(self.place, Place::Directory { .. }),
             ..Capabilities::least()
         }
     }
@@ -425,6 +490,22 @@ impl Target for Jdbc {
         made
     }
 
+    async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
+        self.open_again(plan)
+    }
+
+    async fn keep(&self) -> TargetResult<()> {
+        self.leave()
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        let check = match &self.place {
+            Place::Directory { embedded, .. } => embedded.check,
+            _ => None,
+        };
+        check.map(|query| self.checked(query)).transpose()
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         evidence::of(self)
     }
@@ -459,21 +540,32 @@ impl Target for Jdbc {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        if !self.state().made {
-            return Ok(());
+        let is_ours = {
+            let state = self.state();
+            state.made || state.opened
+        };
+        if is_ours {
+            self.removed()?;
+            let mut state = self.state();
+            (state.made, state.opened) = (false, false);
         }
-        self.removed()?;
-        self.state().made = false;
         Ok(())
     }
 }
 
 impl Drop for Jdbc {
-    /// What is ours goes with its target, also when a panic is what ends it.
+    /// What was made goes with its target, also when a panic is what ends it; what was there before is
+    /// closed and stays.
     fn drop(&mut self) {
-        if self.state().made {
-            // There is nobody left to tell; whoever wants to know removes it before.
+        let (made, opened) = {
+            let state = self.state();
+            (state.made, state.opened)
+        };
+        // There is nobody left to tell; whoever wants to know removes or keeps it before.
+        if made {
             drop(self.removed());
+        } else if opened {
+            drop(self.leave());
         }
     }
 }

@@ -242,6 +242,12 @@ impl Target for Mysql {
         Ok(())
     }
 
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        own::check(&mut self.control().await?, &self.own.name)
+            .await
+            .map(Some)
+    }
+
     async fn evidence(&self) -> TargetResult<Evidence> {
         let mut connection = self.control().await?;
         let server = self.server(&mut connection).await?;

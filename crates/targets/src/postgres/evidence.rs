@@ -86,8 +86,10 @@ fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
         found.map_or("not told", |setting| setting.value.as_str())
     };
     let (fsync, waits) = (said("fsync"), said("synchronous_commit"));
+    let mends = said("full_page_writes") != "off";
     let level = match (fsync, waits) {
         (_, "off") => Durability::None,
+        ("on", _) if !mends => Durability::Os,
         ("on", _) if asked == Durability::Full && syncs_metadata(said("wal_sync_method")) => {
             Durability::Full
         }
@@ -100,6 +102,10 @@ fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
              moments, up to three times wal_writer_delay={}",
             said("wal_writer_delay")
         ),
+        Durability::Os if fsync == "on" => {
+            "a commit waits for its log, by which a page that a crash tears cannot be mended"
+                .to_owned()
+        }
         Durability::Os => "a commit's log is written and not synced".to_owned(),
         Durability::Data | Durability::Full => {
             "a commit waits until its log is written and synced".to_owned()

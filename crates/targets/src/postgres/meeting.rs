@@ -128,13 +128,13 @@ async fn refuse_settings(place: &Place, control: &mut Control) -> TargetResult<(
         }
         Durability::Data | Durability::Full if !full_pages => {
             "the server runs with full_page_writes=off, so a page that a crash tears cannot be mended; ask \
-             for none, or start it with full_page_writes=on"
+             for os or none, or start it with full_page_writes=on"
         }
         Durability::Full if !syncs_metadata(&control.text("SHOW wal_sync_method").await?) => {
             "its wal_sync_method syncs the data of its log alone; ask for data, or start it with \
              wal_sync_method=fsync"
         }
-        Durability::Os if fsync => {
+        Durability::Os if fsync && full_pages => {
             "the server runs with fsync=on, and a session cannot turn off the sync alone: ask for data, or \
              for none (synchronous_commit=off), or start it with fsync=off"
         }

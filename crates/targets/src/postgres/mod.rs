@@ -15,6 +15,7 @@
 //! | `failure.rs` | what an error of the server means for a transaction |
 //! | `meeting.rs` | what a server is asked first, and what is refused |
 //! | `evidence.rs` | durability and isolation, read back |
+//! | `check.rs` | tables and indexes checked by amcheck |
 //! | `counters.rs` | the server's own running counters, by version |
 //! | `observed.rs` | one look at a server that works |
 //! | `schema.rs` | our own schema: made, marked, found again, removed, cleaned |
@@ -26,7 +27,7 @@
 //! | word | asks for | holds if the server says |
 //! |---|---|---|
 //! | `data` | `synchronous_commit=on`, where it is off | `fsync=on` and `full_page_writes=on` |
-//! | `os` | the same: a commit's log is written and not synced | `fsync=off` |
+//! | `os` | the same: a commit's log is written and not synced, or cannot mend a torn page | `fsync=off`, or `full_page_writes=off` |
 //! | `none` | `synchronous_commit=off`: a commit is acknowledged before its log is written, so a crash of the server may lose the last moments, up to three times `wal_writer_delay` | any `fsync` |
 //! | `full` | the same | the same, and `wal_sync_method` is `fsync`, `fsync_writethrough` or `open_sync`: metadata is synced too |
 //!
@@ -40,6 +41,7 @@
 //!    commit.
 //! 4. In the steady state a session allocates nothing.
 
+mod check;
 mod control;
 mod counters;
 mod evidence;

@@ -1,5 +1,6 @@
 //! PostgreSQL as a target.
 
+use super::check::check;
 use super::control::Control;
 use super::counters::counters;
 use super::evidence::evidence;
@@ -234,6 +235,10 @@ impl Target for Postgres {
     async fn keep(&self) -> TargetResult<()> {
         self.made.store(false, Ordering::Release);
         Ok(())
+    }
+
+    async fn self_check(&self) -> TargetResult<Option<Vec<String>>> {
+        check(&mut self.control().await?).await
     }
 
     async fn evidence(&self) -> TargetResult<Evidence> {

@@ -42,10 +42,7 @@ pub(super) fn durable(wanted: &Wanted) -> Result<Option<&'static str>, String> {
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let java = program(&["java"], "default-jre-headless")?;
     let jars = if wanted.jars.is_empty() {
-        let home = std::env::var_os("HOME")
-            .map(PathBuf::from)
-            .unwrap_or_default();
-        found(&home.join(".m2/repository/org/apache/derby"))?
+        derby_jars()?
     } else {
         wanted.jars.clone()
     };
@@ -72,6 +69,14 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         urls: vec![url(wanted, ground.port, &jars)],
         ready: None,
     })
+}
+
+/// The jar files of Derby in the local Maven repository; the error says what to do.
+pub fn derby_jars() -> Result<Vec<PathBuf>, String> {
+    let home = std::env::var_os("HOME")
+        .map(PathBuf::from)
+        .unwrap_or_default();
+    found(&home.join(".m2/repository/org/apache/derby"))
 }
 
 /// The jars of the newest version of which every part is in a Maven repository.

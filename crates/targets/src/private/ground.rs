@@ -75,6 +75,39 @@ impl Ground {
         Ok(ground)
     }
 
+    /// A directory of somebody else's, who removes it: only what stands below it becomes the user's.
+    pub(super) fn lent(directory: &Path, user: &'static str) -> Result<Ground, String> {
+        let user = unprivileged(user)?;
+        if let Some(user) = user
+            && let Some(closed) = closed_to(user, directory)
+        {
+            return Err(format!(
+                "{} is closed to user {}, as which the server runs: chmod o+x there, or name another \
+                 directory",
+                closed.display(),
+                user.name
+            ));
+        }
+        Ok(Ground {
+            directory: directory.to_owned(),
+            fallback: None,
+            user,
+            port: free_port()?,
+            kept: true,
+        })
+    }
+
+    /// A new folder in the directory, the user's own.
+    pub(super) fn folder(&self, name: &str) -> Result<(), String> {
+        let path = self.at(name);
+        let made = fs::DirBuilder::new().mode(0o700).create(&path);
+        let owned = made.and_then(|()| match self.user {
+            Some(user) => chown(&path, Some(user.uid), Some(user.gid)),
+            None => Ok(()),
+        });
+        owned.map_err(|error| format!("{} cannot be made: {error}", path.display()))
+    }
+
     /// The directory.
     pub(super) fn directory(&self) -> &Path {
         &self.directory

@@ -34,6 +34,21 @@ cd /
 rm -rf -- "$directory"
 "#;
 
+/// The same for a server on a directory of somebody else's, which stays.
+const LENT: &str = r#"
+log=$1 stop=$2
+shift 2
+cd /
+read -r _ || exit 1
+"$@" </dev/null >>"$log" 2>&1 &
+server=$!
+echo "$server"
+exec >/dev/null
+read -r _
+kill -s "$stop" "$server" 2>/dev/null
+wait "$server" 2>/dev/null
+"#;
+
 /// A server's keeper; ends with what it keeps when dropped.
 #[derive(Debug)]
 pub(super) struct Keeper {
@@ -44,9 +59,20 @@ pub(super) struct Keeper {
 impl Keeper {
     /// Gives a directory to a keeper, with the command of the server that is to stand there.
     pub(super) fn of(directory: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
+        Keeper::shell(SCRIPT, directory, stop, server)
+    }
+
+    /// Starts a server on a directory that stays; what it says goes to a file.
+    pub(super) fn of_lent(log: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
+        let mut keeper = Keeper::shell(LENT, log, stop, server)?;
+        keeper.serve()?;
+        Ok(keeper)
+    }
+
+    fn shell(script: &str, path: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
         let shell = Command::new("/bin/sh")
-            .args(["-c", SCRIPT, "syncline-keeper"])
-            .arg(directory)
+            .args(["-c", script, "syncline-keeper"])
+            .arg(path)
             .arg(stop)
             .args(server)
             .stdin(Stdio::piped())
@@ -83,12 +109,17 @@ impl Keeper {
 
     /// True if the server has ended by itself: it is gone, or waits for the keeper to notice.
     pub(super) fn server_ended(&self) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.server));
-        stat.map_or(true, |stat| {
-            let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
-            after_name.is_none_or(|rest| rest.starts_with('Z'))
-        })
+        has_ended(self.server)
     }
+}
+
+/// True if a process is gone, or waits for its parent to notice.
+pub(super) fn has_ended(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.map_or(true, |stat| {
+        let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
+        after_name.is_none_or(|rest| rest.starts_with('Z'))
+    })
 }
 
 impl Drop for Keeper {

@@ -3,6 +3,7 @@
 use super::ground::Ground;
 use super::recipe::{CONNECTIONS, Recipe, program, words};
 use super::wanted::Wanted;
+use std::ffi::OsString;
 use syncline_contract::Durability;
 
 /// The longest path of a Unix socket.
@@ -73,6 +74,57 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         urls,
         // Written when it takes connections.
         ready: Some((ground.at("pid"), "")),
+    })
+}
+
+/// A small data directory in a directory that is lent, and its server, with settings beside the product's
+/// own.
+pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Recipe, String> {
+    let install = program(&["mariadb-install-db"], "mariadb-server")?;
+    let server = program(&["mariadbd"], "mariadb-server")?;
+    let (data, port) = (ground.text("data"), ground.port);
+    let given = settings
+        .iter()
+        .map(|(name, value)| format!("--{name}={value}"));
+    let given: Vec<OsString> = given.map(OsString::from).collect();
+    let place = format!("--datadir={data}");
+    let user = ground.user_name().map(|user| format!("--user={user}"));
+    let mut prepares = words(&install, ["--no-defaults".to_owned()]);
+    let mut serves = words(&server, ["--no-defaults".to_owned()]);
+    prepares.extend(given.iter().cloned());
+    serves.extend(given);
+    prepares.extend(
+        [
+            place.clone(),
+            "--auth-root-authentication-method=normal".to_owned(),
+        ]
+        .map(OsString::from),
+    );
+    prepares.push("--skip-test-db".into());
+    serves.extend(
+        [
+            place,
+            format!("--port={port}"),
+            "--bind-address=127.0.0.1".to_owned(),
+            "--skip-name-resolve".to_owned(),
+            // Servers that share one name their files there alike.
+            format!("--tmpdir={data}"),
+            // In the data directory.
+            "--pid-file=pid".to_owned(),
+            // None: the system's server has the path that it would take else.
+            "--socket=".to_owned(),
+        ]
+        .map(OsString::from),
+    );
+    for command in [&mut prepares, &mut serves] {
+        command.extend(user.clone().map(OsString::from));
+    }
+    Ok(Recipe {
+        prepares: vec![prepares],
+        serves,
+        stop: "KILL",
+        urls: vec![format!("mariadb://root@127.0.0.1:{port}/")],
+        ready: Some((ground.at("data").join("pid"), "")),
     })
 }
 

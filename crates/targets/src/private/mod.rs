@@ -8,6 +8,7 @@
 //! | `keeper.rs` | the process that ends the server and removes the directory, also after kill -9 of ours |
 //! | `recipe.rs` | how a product is started: what each of the following says |
 //! | `server.rs` | one that runs: started, waited for, ended |
+//! | `lent.rs` | one on a directory of somebody else's: a crash image, a mount that loses power |
 //! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | a recipe each |
 //!
 //! 1. The server listens on 127.0.0.1 only, on a port that was free, and asks nobody for a password: it
@@ -23,6 +24,7 @@ mod derby;
 mod etcd;
 mod ground;
 mod keeper;
+mod lent;
 mod mariadb;
 mod postgres;
 mod recipe;
@@ -32,6 +34,8 @@ mod server;
 mod tests;
 mod wanted;
 
+pub use derby::derby_jars;
 pub use ground::FALLBACK;
+pub use lent::{Ending, Lent, NotStarted};
 pub use server::Private;
 pub use wanted::{Product, Wanted, bytes, processors};

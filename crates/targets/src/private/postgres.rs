@@ -74,6 +74,60 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     })
 }
 
+/// What `initdb` makes is made small: the two databases that nobody uses go, and the extension comes by
+/// which indexes and tables are checked. The first error ends it.
+const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemplate = false WHERE \
+     datname = 'template0';\nDROP DATABASE template0;\nDROP DATABASE postgres;\n";
+
+/// A small data directory with checksums, in a directory that is lent, and its server, with settings
+/// beside the product's own.
+pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Recipe, String> {
+    let programs = programs(Path::new(VERSIONS))?;
+    let (data, port, server) = (ground.text("data"), ground.port, programs.join("postgres"));
+    let init = [
+        format!("--pgdata={data}"),
+        "--auth=trust".to_owned(),
+        "--username=postgres".to_owned(),
+        "--no-locale".to_owned(),
+        "--encoding=UTF8".to_owned(),
+        "--wal-segsize=1".to_owned(),
+        "--data-checksums".to_owned(),
+        "--no-sync".to_owned(),
+    ];
+    let alone = "printf %s \"$1\" | \"$2\" --single -D \"$3\" -c exit_on_error=on template1";
+    let small = [
+        "-c".to_owned(),
+        alone.to_owned(),
+        "sh".to_owned(),
+        SMALL.to_owned(),
+        server.display().to_string(),
+        data.clone(),
+    ];
+    let own = [
+        "listen_addresses=127.0.0.1".to_owned(),
+        format!("port={port}"),
+        "unix_socket_directories=".to_owned(),
+    ];
+    let given = settings
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let mut serves = words(&server, ["-D".to_owned(), data]);
+    // Of two values the last is taken: where it stands and listens is not for others to say.
+    for setting in given.chain(own) {
+        serves.extend(["-c".into(), setting.into()]);
+    }
+    Ok(Recipe {
+        prepares: vec![
+            words(&programs.join("initdb"), init),
+            words(Path::new("/bin/sh"), small),
+        ],
+        serves,
+        stop: "QUIT",
+        urls: vec![format!("postgres://postgres@127.0.0.1:{port}/template1")],
+        ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
+    })
+}
+
 /// The settings for a durability.
 fn durable(durability: Durability) -> &'static [&'static str] {
     match durability {

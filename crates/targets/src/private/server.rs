@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How often a server that fails to start, such as for a port that was taken meanwhile, is tried.
 const TRIES: usize = 3;
 /// How long a server may take to start.
-const STARTS_WITHIN: Duration = Duration::from_mins(1);
+pub(super) const STARTS_WITHIN: Duration = Duration::from_mins(1);
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// A server that runs as long as this lives.
@@ -137,7 +137,7 @@ impl Private {
 }
 
 /// The last lines of a log, in one.
-fn tail(log: &Path) -> String {
+pub(super) fn tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text
         .lines()

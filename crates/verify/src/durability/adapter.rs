@@ -6,6 +6,8 @@ use crate::error::Result;
 use crate::power::Classify;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use syncline_targets::private::Ending;
 
 /// What a setting is expected to do when the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -35,8 +37,15 @@ pub trait Running: Debug + Send {
     /// The URL by which it is reached.
     fn url(&self) -> String;
 
-    /// Kills every process of the store at once.
-    fn kill(&mut self) -> Result<()>;
+    /// Ends every process of the store, in that way.
+    fn end(&mut self, _ending: Ending) -> Result<()> {
+        Ok(())
+    }
+
+    /// The gravest line that the store itself has logged since it was started; none if there is none.
+    fn gravest(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What verification must know of a store. A store is a directory, and may be a process beside.
@@ -50,11 +59,38 @@ pub trait Adapter: Debug + Sync {
     /// Options that every URL gets, so that files are small and written often.
     fn small(&self) -> &'static str;
 
+    /// True of a setting that loses nothing unless a page is torn.
+    fn needs_tears(&self, _options: &str) -> bool {
+        false
+    }
+
+    /// How far back what a setting may lose can reach, by the store's own documents; none where they
+    /// name no time.
+    fn window(&self, _options: &str) -> Option<Duration> {
+        None
+    }
+
+    /// A directory for stores and images that is quicker than the current one, and that every user may
+    /// enter; none where it makes no difference.
+    fn place(&self) -> Option<PathBuf> {
+        None
+    }
+
+    /// Variables of the environment for the process in which the store runs, if that is ours.
+    fn environment(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// What a file is, by its path below the store's directory.
     fn classify(&self) -> Classify;
 
-    /// Starts the store in a directory that is empty, holds what `Task::Prepare` or an earlier process
-    /// has left, or is a crash image. A store in the child's own process starts there.
+    /// Makes, in an empty directory, what every store begins with: once, and natively.
+    fn make(&self, _directory: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    /// Starts the store in a directory that holds what [`Adapter::make`], `Task::Prepare` or an earlier
+    /// process has left, or that is a crash image. A store in the child's own process starts there.
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>>;
 
     /// Removes what a machine that boots again would not have: sockets, lock files with process numbers.
@@ -82,10 +118,6 @@ impl Embedded {
 impl Running for Embedded {
     fn url(&self) -> String {
         self.0.clone()
-    }
-
-    fn kill(&mut self) -> Result<()> {
-        Ok(())
     }
 }
 

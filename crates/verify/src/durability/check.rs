@@ -4,9 +4,10 @@ use super::adapter::{Adapter, Expected, Setting};
 use super::adapters::ADAPTERS;
 use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::ground::{CLIENTS, Ground};
-use super::images::{Images, Keep, Trial, cuts};
+use super::images::{Drawn, Images, Keep, Trial, cuts};
 use super::kill::kills;
 use super::live::faults;
+use super::meddling::Meddling;
 use super::outcome::Class;
 use super::program::Program;
 use crate::error::{Error, Result};
@@ -32,6 +33,8 @@ pub struct Request {
     pub load: Duration,
     /// Judge the setting as one that must hold, whatever it promises.
     pub must_hold: bool,
+    /// Whether pages and sectors may be torn; if not, the disk is taken to write pages whole.
+    pub tears: bool,
     /// Whether live faults are tried.
     pub faults: bool,
     /// The seed of cuts and losses; the load itself is as the clock has it.
@@ -45,6 +48,13 @@ pub struct Request {
 /// The names of the stores that can be verified.
 pub fn stores() -> Vec<&'static str> {
     ADAPTERS.iter().map(|adapter| adapter.name()).collect()
+}
+
+/// A directory for a store and its images that is quicker than the current one; none where it makes no
+/// difference.
+pub fn place(store: &str) -> Option<PathBuf> {
+    let adapter = ADAPTERS.iter().find(|one| one.name() == store);
+    adapter.and_then(|adapter| adapter.place())
 }
 
 /// Takes a target apart: a store's name and options; refuses a path, since only a private store is
@@ -78,7 +88,7 @@ pub fn verify(
     let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
     let ground = Ground {
         adapter,
-        program,
+        program: &program.under(adapter.environment()),
         scratch: request.scratch.clone(),
         stop,
     };
@@ -114,7 +124,9 @@ impl Check<'_> {
             options: options.to_owned(),
             settings,
             expected,
+            window_ms: self.window_ms(options),
             seed: request.seed,
+            tears: request.tears,
             clients: CLIENTS,
             kills: kills(
                 &self.ground,
@@ -127,12 +139,14 @@ impl Check<'_> {
             no_images: Mount::refusal(),
             controls: Vec::new(),
             faults: None,
+            fault_verdict: None,
             verdict: Verdict::Unknown(String::new()),
         };
         if finding.no_images.is_none() {
             self.lose_power(&mut finding, &prepared)?;
         }
         finding.verdict = finding.judge();
+        finding.fault_verdict = finding.judge_faults();
         Ok(finding)
     }
 
@@ -147,7 +161,8 @@ impl Check<'_> {
         let images = self.images("this setting", prepared, options, request.images, keep)?;
         finding.images = Some(images);
         for setting in self.ground.adapter.settings() {
-            if setting.options != options && is_wanted(setting, finding) {
+            let is_exercised = request.tears || !self.ground.adapter.needs_tears(setting.options);
+            if setting.options != options && is_exercised && is_wanted(setting, finding) {
                 finding.controls.push(self.control(setting)?);
             }
         }
@@ -156,6 +171,11 @@ impl Check<'_> {
             finding.faults = Some(faults(&self.ground, prepared, options, &progress)?);
         }
         Ok(())
+    }
+
+    fn window_ms(&self, options: &str) -> Option<u64> {
+        let window = self.ground.adapter.window(options)?;
+        Some(window.as_millis() as u64)
     }
 
     fn control(&self, setting: &Setting) -> Result<Control> {
@@ -167,6 +187,7 @@ impl Check<'_> {
             name: setting.name.to_owned(),
             options: setting.options.to_owned(),
             expected: setting.expected,
+            window_ms: self.window_ms(setting.options),
             images,
         })
     }
@@ -180,8 +201,10 @@ impl Check<'_> {
         keep: Option<Keep<'_>>,
     ) -> Result<Images> {
         (self.progress)(&format!("loading {name}"));
-        let load = self.request.load;
-        let loaded = self.ground.load(prepared, options, "load", load, |_| {})?;
+        let load = self.load(options);
+        let loaded = self
+            .ground
+            .load(prepared, options, "load", load, Meddling::None)?;
         if !loaded.stopped.is_empty() {
             return Err(Error::cannot(format!(
                 "the load of {name} stopped before the power went: {}",
@@ -199,7 +222,24 @@ impl Check<'_> {
                 }
             },
         };
-        trial.run(&cuts(&loaded.recording, count, self.request.seed))
+        let classify = self.ground.adapter.classify();
+        let (seed, tears) = (self.request.seed, self.request.tears);
+        trial.run(&cuts(
+            &loaded.recording,
+            classify,
+            Drawn {
+                images: count,
+                seed,
+                tears,
+            },
+        ))
+    }
+
+    /// How long a setting is loaded: longer than what it may lose reaches back, else a loss of all would
+    /// be no more than it may lose.
+    fn load(&self, options: &str) -> Duration {
+        let window = self.ground.adapter.window(options).unwrap_or_default();
+        self.request.load.max(window * 5 / 2)
     }
 
     /// As asked for, or the store's first setting.

@@ -1,6 +1,6 @@
 //! The side of the child: a process that can be killed, can crash and can hang without us.
 
-use super::task::{Answer, Seen, Settings, Task, acknowledgement};
+use super::task::{Answer, Heard, Seen, Settings, Task};
 use super::work::Work;
 use std::fs::File;
 use std::io::{BufRead, Write};
@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Session, Stop, Target};
+use syncline_metering::clock;
 use syncline_targets::AnyTarget;
 
 /// Performs the tasks that stand on standard input, one after another, and answers each on standard
@@ -103,7 +104,9 @@ fn one_client(
         loop {
             match work.perform(&mut session, client, number).await {
                 Ok(()) => {
-                    let told = file.write_all(&acknowledgement(client, number));
+                    let at = clock::now();
+                    let heard = Heard { client, number, at };
+                    let told = file.write_all(&heard.bytes());
                     told.map_err(|error| format!("cannot acknowledge: {error}"))?;
                     number += 1;
                 }

@@ -3,7 +3,7 @@
 use super::adapter::Expected;
 use super::images::Images;
 use super::kill::Kills;
-use super::live::Struck;
+use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
 use super::task::Settings;
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,15 @@ pub struct Control {
     pub options: String,
     /// What is expected of it.
     pub expected: Expected,
+    /// How far back what it may lose can reach, in milliseconds, by the store's own documents.
+    #[serde(default)]
+    pub window_ms: Option<u64>,
     /// What its images showed.
     pub images: Images,
 }
+
+/// A loss may reach back so many windows: a machine that is busy wakes whoever syncs late.
+const WINDOWS: u64 = 2;
 
 impl Control {
     /// True if it did what was expected of it.
@@ -35,7 +41,8 @@ impl Control {
             Expected::LoseLatest => {
                 let fine =
                     self.images.count(Class::Ok, None) + self.images.count(Class::Lost, None);
-                fine == self.images.images
+                let in_time = |window: u64| self.images.reach_ms_max <= WINDOWS * window;
+                fine == self.images.images && self.window_ms.is_none_or(in_time)
             }
         }
     }
@@ -78,8 +85,14 @@ pub struct Finding {
     pub settings: Settings,
     /// What is expected of this setting.
     pub expected: Expected,
+    /// How far back what it may lose can reach, in milliseconds, by the store's own documents.
+    #[serde(default)]
+    pub window_ms: Option<u64>,
     /// The seed of cuts and losses.
     pub seed: u64,
+    /// Whether pages and sectors may have been torn.
+    #[serde(default)]
+    pub tears: bool,
     /// How many clients loaded it.
     pub clients: i64,
     /// What kills left.
@@ -92,8 +105,12 @@ pub struct Finding {
     pub controls: Vec<Control>,
     /// What live faults did; none if they were not tried.
     pub faults: Option<Vec<Struck>>,
-    /// What may be said.
+    /// What may be said of power lost on a disk that works.
     pub verdict: Verdict,
+    /// What may be said of a disk that fails; none if that was not tried, or if the setting promises
+    /// nothing anyhow.
+    #[serde(default)]
+    pub fault_verdict: Option<FaultVerdict>,
 }
 
 impl Finding {
@@ -118,14 +135,13 @@ impl Finding {
         if bad_on_ext4(images) > 0 {
             return Verdict::NotDurable(self.what_was_lost());
         }
-        if let Some(control) = self.controls.iter().find(|control| !control.fired()) {
-            let what = match control.expected {
-                Expected::Lose => "lost nothing, so a loss might not have been seen",
-                Expected::Hold | Expected::LoseLatest => {
-                    "lost more than it may, so the loss may be the test's own"
-                }
-            };
-            return Verdict::Unknown(format!("the control {} {what}", control.name));
+        // A control that lost more than it may cannot have hidden a loss of this setting: it is told.
+        let silent = |one: &&Control| one.expected == Expected::Lose && !one.fired();
+        if let Some(control) = self.controls.iter().find(silent) {
+            return Verdict::Unknown(format!(
+                "the control {} lost nothing, so a loss might not have been seen",
+                control.name
+            ));
         }
         if !self
             .controls
@@ -140,12 +156,16 @@ impl Finding {
         }
     }
 
-    /// Faults behind which something acknowledged was gone. They are told beside the verdict, which is
-    /// of a loss of power on a disk that works: after a failed sync the kernel has forgotten what it
-    /// should have written, and only a store that stops and recovers from its log is safe.
-    pub fn bad_faults(&self) -> impl Iterator<Item = &Struck> {
-        let bad = |struck: &&Struck| struck.found.is_some_and(|class| class != Class::Ok);
-        self.faults.iter().flatten().filter(bad)
+    /// What may be said of the faults that struck.
+    pub(super) fn judge_faults(&self) -> Option<FaultVerdict> {
+        let faults = self.faults.as_ref()?;
+        (self.expected == Expected::Hold).then(|| FaultVerdict::of(faults))
+    }
+
+    /// True if something that was acknowledged was gone, on a disk that works or on one that fails.
+    pub fn is_broken(&self) -> bool {
+        matches!(self.verdict, Verdict::NotDurable(_))
+            || matches!(self.fault_verdict, Some(FaultVerdict::NotDurable(_)))
     }
 
     fn what_was_lost(&self) -> String {
@@ -153,7 +173,8 @@ impl Finding {
             return "power loss was not simulated".to_owned();
         };
         let bad = images.images - images.count(Class::Ok, None);
-        let example = images.examples.first().map(|what| format!("; one: {what}"));
+        let example = images.examples.values().next_back();
+        let example = example.map(|what| format!("; one: {what}"));
         format!(
             "{bad} of {} crash images are not as acknowledged{}",
             images.images,

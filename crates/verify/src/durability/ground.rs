@@ -1,6 +1,7 @@
 //! Where a store is made, loaded and killed: one scratch folder, gone when the verification ends.
 
 use super::adapter::{Adapter, Running};
+use super::meddling::Meddling;
 use super::program::{Helper, Program, Silence};
 use super::task::{Answer, Settings, Task};
 use crate::error::{Error, Result, doing};
@@ -11,12 +12,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 use syncline_metering::clock;
+use syncline_targets::private::Ending;
 
 /// How long a store may take to open, recover and be read.
 pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a store may take until it has acknowledged its first transactions.
-const FIRST_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a recording may hold.
 const RECORDED_BYTES_MAX: u64 = 512 << 20;
@@ -42,6 +44,8 @@ pub(super) struct Loaded {
     pub(super) struck: Struck,
     /// Why its clients stopped before the power went; empty if they did not.
     pub(super) stopped: String,
+    /// The gravest line that the store had logged by then.
+    pub(super) gravest: Option<String>,
 }
 
 impl Ground<'_> {
@@ -63,6 +67,7 @@ impl Ground<'_> {
 
     /// Makes a store with its tables in `directory`, and stops it in good order.
     pub(super) fn prepare(&self, directory: &Path, options: &str) -> Result<Settings> {
+        Ground::copy(&self.made()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
         helper.tell(&Task::Prepare {
@@ -70,7 +75,7 @@ impl Ground<'_> {
             clients: CLIENTS,
         });
         let answer = helper.answer(LOOK_LIMIT);
-        running.kill()?;
+        running.end(Ending::InOrder)?;
         match answer {
             Ok(Answer::Prepared(settings)) => Ok(settings),
             Ok(Answer::NotOpened(why)) => Err(Error::cannot(why)),
@@ -80,20 +85,29 @@ impl Ground<'_> {
         }
     }
 
+    /// What every store begins with, made when it is first asked for.
+    fn made(&self) -> Result<PathBuf> {
+        let path = self.scratch.join("made");
+        if !path.exists() {
+            self.adapter.make(&self.folder("made")?)?;
+        }
+        Ok(path)
+    }
+
     /// Copies a prepared store.
     pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
         Base::read(from)?.copied(to).map(drop)
     }
 
-    /// Loads a copy of a prepared store on a mount, for a time; `meddle` may arm faults once the load
-    /// runs. Then the power goes, and the processes are killed.
+    /// Loads a copy of a prepared store on a mount, for a time; `meddling` may let faults strike once the
+    /// load runs, and the time begins when they have. Then the power goes, and the processes are killed.
     pub(super) fn load(
         &self,
         prepared: &Path,
         options: &str,
         name: &str,
         time: Duration,
-        meddle: impl FnOnce(&Mount),
+        meddling: Meddling,
     ) -> Result<Loaded> {
         let folder = self.folder(name)?;
         let at = |name: &str| folder.join(name);
@@ -112,10 +126,15 @@ impl Ground<'_> {
         let mut running = self.adapter.start(mount.point(), options)?;
         let mut helper = self.work(&*running, mount.point().join(ACKNOWLEDGEMENTS))?;
         let stopped = wait_for_first(&mount, &mut helper);
-        meddle(&mount);
-        let stopped = stopped.or_else(|| load_for(&mount, &mut helper, time));
+        let mut until = |end: &dyn Fn() -> bool| until(&mount, &mut helper, end);
+        let stopped = stopped.or_else(|| meddling.strike(&mount, &mut until));
+        let end = clock::now() + clock::nanos(time);
+        let stopped = stopped.or_else(|| until(&|| clock::now() >= end));
+        // What it logs from now on is about the power.
+        let gravest = running.gravest();
         mount.cut();
-        running.kill()?;
+        // Nothing can reach the files any more, so it may give back what it holds of the machine.
+        running.end(Ending::AtOnce)?;
         helper.kill()?;
         self.go_on()?;
         let struck = mount.struck();
@@ -123,6 +142,7 @@ impl Ground<'_> {
             recording: mount.end()?,
             struck,
             stopped: stopped.unwrap_or_default(),
+            gravest,
         })
     }
 
@@ -146,13 +166,18 @@ pub(super) fn look(
     options: &str,
 ) -> Result<std::result::Result<Answer, Silence>> {
     adapter.reboot(directory)?;
-    let mut running = adapter.start(directory, options)?;
+    let mut running = match adapter.start(directory, options) {
+        Ok(running) => running,
+        Err(Error::Ended(why)) => return Ok(Ok(Answer::NotOpened(why))),
+        Err(Error::Hangs(_)) => return Ok(Err(Silence::Hangs)),
+        Err(error) => return Err(error),
+    };
     helper.tell(&Task::Look {
         url: running.url(),
         clients: CLIENTS,
     });
     let answer = helper.answer(LOOK_LIMIT);
-    running.kill()?;
+    running.end(Ending::AtOnce)?;
     Ok(answer)
 }
 
@@ -177,10 +202,9 @@ fn wait_for_first(mount: &Mount, helper: &mut Helper) -> Option<String> {
     None
 }
 
-/// Lets the load run; why its clients stopped before the time was over, if they did.
-fn load_for(mount: &Mount, helper: &mut Helper, time: Duration) -> Option<String> {
-    let end = clock::now() + clock::nanos(time);
-    while clock::now() < end && !mount.is_off() {
+/// Lets the load run until an end has come; why its clients stopped before, if they did.
+fn until(mount: &Mount, helper: &mut Helper, end: &dyn Fn() -> bool) -> Option<String> {
+    while !end() && !mount.is_off() {
         if let Some(why) = stopped(helper) {
             return Some(why);
         }

@@ -5,15 +5,21 @@ use super::kept::Case;
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
 use crate::error::Result;
-use crate::power::{Class as PathClass, Image, Loss, Machine, Metadata, Node, Recording, Step};
+use crate::power::{
+    Class as PathClass, Classify, Image, Loss, Machine, Metadata, Node, Recording, Step,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Failing images that are kept, of each setting.
-const KEPT_MAX: u64 = 3;
+/// Failing images of a class that are kept.
+const KEPT_MAX: u64 = 2;
+
+/// How many of each class were kept by now.
+type Kept = Mutex<BTreeMap<Class, u64>>;
 
 /// One loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,12 +60,16 @@ pub struct Images {
     pub losses: BTreeMap<String, (u64, u64)>,
     /// The most acknowledged transactions that one image had lost.
     pub lost_max: u64,
+    /// How far back the lost transactions of one image reached at most, in milliseconds: from the latest
+    /// acknowledgement to that of the earliest that was gone.
+    #[serde(default)]
+    pub reach_ms_max: u64,
     /// Faults that struck, by class of paths.
     pub exercised: BTreeMap<String, Exercised>,
     /// Images in which changes of names were lost.
     pub names_lost: u64,
-    /// The first outcomes that are not ok, in words.
-    pub examples: Vec<String>,
+    /// The first outcome of each class but ok, in words.
+    pub examples: BTreeMap<Class, String>,
     /// Where failing images are kept.
     pub kept: Vec<PathBuf>,
 }
@@ -86,11 +96,11 @@ impl Images {
         let loss = self.losses.entry(cut.loss.word().to_owned()).or_default();
         loss.0 += 1;
         self.lost_max = self.lost_max.max(outcome.lost.unwrap_or(0));
+        self.reach_ms_max = self.reach_ms_max.max(outcome.reach_ms.unwrap_or(0));
         if outcome.class != Class::Ok {
             loss.1 += 1;
-            if self.examples.len() < 3 {
-                self.examples.push(outcome.what.clone());
-            }
+            let example = self.examples.entry(outcome.class);
+            example.or_insert_with(|| outcome.what.clone());
         }
     }
 
@@ -113,6 +123,7 @@ impl Images {
     fn merge(&mut self, other: Images) {
         self.images += other.images;
         self.lost_max = self.lost_max.max(other.lost_max);
+        self.reach_ms_max = self.reach_ms_max.max(other.reach_ms_max);
         self.names_lost += other.names_lost;
         for (to, from) in [
             (&mut self.journal, other.journal),
@@ -132,27 +143,45 @@ impl Images {
             to.torn += more.torn;
             to.units += more.units;
         }
-        self.examples.extend(other.examples);
-        self.examples.truncate(3);
+        for (class, what) in other.examples {
+            self.examples.entry(class).or_insert(what);
+        }
         self.kept.extend(other.kept);
     }
 }
 
+/// How cuts are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn {
+    /// How many.
+    pub(super) images: u64,
+    /// Where from.
+    pub(super) seed: u64,
+    /// False if no unit smaller than a file has a moment of its own.
+    pub(super) tears: bool,
+}
+
 /// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
-/// second place is just before a sync answers, of a file drawn first, so that what is synced seldom is
-/// not missed: there the most is pending.
-pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
+/// second place is just before a sync answers: there the most is pending. Of which class of files is drawn
+/// first, then of which file, so that what is synced seldom is not missed.
+pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
+    let Drawn {
+        images,
+        seed,
+        tears,
+    } = drawn;
     let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
     let first = recording.steps.iter().position(is_acknowledgement);
     let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
-    let syncs = syncs(recording, first);
+    let syncs = syncs(recording, classify, first);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps: Vec<_> = (1..images.div_ceil(10))
         .map(|place| {
             if place % 2 == 0 || syncs.is_empty() {
                 random.usize(first..=last)
             } else {
-                let of_one = &syncs[random.usize(..syncs.len())];
+                let files = &syncs[random.usize(..syncs.len())];
+                let of_one = &files[random.usize(..files.len())];
                 of_one[random.usize(..of_one.len())]
             }
         })
@@ -163,9 +192,13 @@ pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
     let mut cuts = Vec::new();
     for step in steps {
         for strict in [false, true] {
-            let torn = |unit_bytes, random: &mut fastrand::Rng| Loss::Torn {
-                seed: random.u64(..),
-                unit_bytes,
+            let torn = |unit_bytes, random: &mut fastrand::Rng| {
+                let seed = random.u64(..);
+                if tears {
+                    Loss::Torn { seed, unit_bytes }
+                } else {
+                    Loss::Subset { seed }
+                }
             };
             let losses = [
                 Loss::Drop,
@@ -183,19 +216,31 @@ pub(super) fn cuts(recording: &Recording, images: u64, seed: u64) -> Vec<Cut> {
     cuts
 }
 
-/// Where each node was synced, from a step on.
-fn syncs(recording: &Recording, first: usize) -> Vec<Vec<usize>> {
-    let mut syncs: BTreeMap<Node, Vec<usize>> = BTreeMap::new();
+/// Where each node was synced, from a step on, by class.
+fn syncs(recording: &Recording, classify: Classify, first: usize) -> Vec<Vec<Vec<usize>>> {
+    let classes = recording.classes(classify);
+    let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
+    let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
     for (number, step) in recording.steps.iter().enumerate().skip(first) {
         if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
-            syncs.entry(*node).or_default().push(number);
+            let of_class = syncs.entry(class(node)).or_default();
+            of_class.entry(*node).or_default().push(number);
         }
     }
-    syncs.into_values().collect()
+    let files = |of_class: BTreeMap<Node, Vec<usize>>| of_class.into_values().collect();
+    syncs.into_values().map(files).collect()
 }
 
 /// Where failing images go, and which classes fail.
 pub(super) type Keep<'t> = (&'t Path, fn(Class) -> bool);
+
+/// True if one more image of that class is to be kept.
+fn is_wanted(kept: &Kept, class: Class) -> bool {
+    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_class = kept.entry(class).or_default();
+    *of_class += 1;
+    *of_class <= KEPT_MAX
+}
 
 /// Every image of a loaded store.
 pub(super) struct Trial<'t> {
@@ -211,7 +256,7 @@ pub(super) struct Trial<'t> {
 impl Trial<'_> {
     /// Builds, recovers and judges the images of these cuts, side by side.
     pub(super) fn run(&self, cuts: &[Cut]) -> Result<Images> {
-        let (done, kept) = (AtomicU64::new(0), AtomicU64::new(0));
+        let (done, kept) = (AtomicU64::new(0), Kept::default());
         let part = cuts.len().div_ceil(lookers()).max(1);
         let parts = thread::scope(|scope| {
             let started: Vec<_> = cuts
@@ -242,13 +287,7 @@ impl Trial<'_> {
         Ok(all)
     }
 
-    fn part(
-        &self,
-        number: usize,
-        cuts: &[Cut],
-        done: &AtomicU64,
-        kept: &AtomicU64,
-    ) -> Result<Images> {
+    fn part(&self, number: usize, cuts: &[Cut], done: &AtomicU64, kept: &Kept) -> Result<Images> {
         let recording = &self.loaded.recording;
         let classify = self.ground.adapter.classify();
         let mut machines = [
@@ -280,7 +319,7 @@ impl Trial<'_> {
             found.add(*cut, &outcome);
             if let Some((place, fails)) = self.keep
                 && fails(outcome.class)
-                && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX
+                && is_wanted(kept, outcome.class)
             {
                 let case = Case {
                     store: self.ground.adapter.name().to_owned(),

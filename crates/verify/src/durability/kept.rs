@@ -49,17 +49,23 @@ impl Case {
     }
 }
 
-/// Opens a copy of a kept image and judges it anew: what it was, and what it is now.
-pub fn look_again(folder: &Path, program: &Program, scratch: &Path) -> Result<(Case, Outcome)> {
+/// What is known of the image that a folder keeps.
+pub fn kept(folder: &Path) -> Result<Case> {
     let file = folder.join("case.json");
     let text = fs::read_to_string(&file).map_err(doing("read", &file))?;
-    let case: Case = serde_json::from_str(&text).map_err(|error| {
+    serde_json::from_str(&text).map_err(|error| {
         let file = file.display();
         Error::cannot(format!("{file} is no case of syncline verify: {error}"))
-    })?;
+    })
+}
+
+/// Opens a copy of a kept image and judges it anew: what it was, and what it is now.
+pub fn look_again(folder: &Path, program: &Program, scratch: &Path) -> Result<(Case, Outcome)> {
+    let case = kept(folder)?;
     let adapter = ADAPTERS.iter().find(|one| one.name() == case.store);
     let adapter = adapter
         .ok_or_else(|| Error::cannot(format!("this build of syncline has no {}", case.store)))?;
+    let program = &program.under(adapter.environment());
     let ground = Ground {
         adapter: *adapter,
         program,

@@ -2,7 +2,7 @@
 //!
 //! The kernel survives, and with it everything that was written to it: this says nothing about syncs.
 
-use super::ground::{Ground, look};
+use super::ground::{FIRST_LIMIT, Ground, look};
 use super::outcome::{Acknowledged, Class, Outcome};
 use crate::error::{Result, doing};
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+use syncline_metering::clock;
+use syncline_targets::private::Ending;
 
 /// What was found after all kills of one setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +44,10 @@ impl Kills {
     }
 }
 
+fn bytes(told: &Path) -> u64 {
+    fs::metadata(told).map_or(0, |found| found.len())
+}
+
 /// Loads a copy of a prepared store and kills it, so many times, each time going on where it was killed.
 pub(super) fn kills(
     ground: &Ground<'_>,
@@ -57,9 +63,15 @@ pub(super) fn kills(
     let (mut found, mut random) = (Kills::default(), fastrand::Rng::with_seed(seed));
     for _ in 0..count {
         let mut running = ground.adapter.start(&store, options)?;
+        let before = bytes(&told);
         let mut helper = ground.work(&*running, told.clone())?;
-        thread::sleep(Duration::from_millis(random.u64(60..300)));
-        running.kill()?;
+        // A store that is slow to open is not killed before it was loaded.
+        let end = clock::now() + clock::nanos(FIRST_LIMIT);
+        while bytes(&told) == before && clock::now() < end {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(random.u64(10..300)));
+        running.end(Ending::Killed)?;
         helper.kill()?;
         let mut heard = Acknowledged::default();
         if told.exists() {

@@ -5,9 +5,10 @@
 
 use super::ground::{Ground, Loaded};
 use super::images::{Cut, Trial};
+use super::meddling::Meddling;
 use super::outcome::Class;
 use crate::error::Result;
-use crate::power::{Class as PathClass, Fault, FaultRule, Loss};
+use crate::power::{Class as PathClass, Fault, Loss};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -35,10 +36,69 @@ pub struct Struck {
     pub times: u64,
     /// Why the store's clients stopped; empty if they went on.
     pub stopped: String,
+    /// The gravest line that the store had logged by then; none if it logs none where we look.
+    #[serde(default)]
+    pub gravest: Option<String>,
     /// The worst that was found afterwards; none if the fault was not exercised.
     pub found: Option<Class>,
     /// The same in words.
     pub what: Option<String>,
+}
+
+/// What may be said of a store on a disk that fails.
+///
+/// Whoever is told that a write, a read or a sync has failed and goes on acknowledging has vouched for
+/// what it has: if that is gone, the store is at fault as it is when the power goes. After a failed sync
+/// the kernel counts as clean what it should have written, so that only a store that stops, and recovers
+/// from its log, is safe. A sync that is only slow excuses nothing. A bit that flips on its way is told
+/// to nobody: what comes of it is told, and is no verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultVerdict {
+    /// Something acknowledged was gone; which, after what.
+    NotDurable(String),
+    /// So many kinds of faults struck, and nothing acknowledged was gone.
+    Survived(u64),
+    /// No fault struck, so that nothing may be said.
+    Unknown,
+}
+
+impl FaultVerdict {
+    /// Of every fault that was tried.
+    pub(super) fn of(faults: &[Struck]) -> FaultVerdict {
+        let told = faults.iter().filter(|one| one.is_told());
+        let struck: Vec<_> = told.filter(|one| one.found.is_some()).collect();
+        let bad = struck.iter().filter(|one| one.is_bad());
+        let bad: Vec<_> = bad.map(|one| one.words()).collect();
+        match (bad.is_empty(), struck.is_empty()) {
+            (false, _) => FaultVerdict::NotDurable(bad.join("; ")),
+            (true, false) => FaultVerdict::Survived(struck.len() as u64),
+            (true, true) => FaultVerdict::Unknown,
+        }
+    }
+}
+
+impl Struck {
+    /// True if the store could know of it.
+    pub fn is_told(&self) -> bool {
+        self.fault != Fault::FlippedBit.words()
+    }
+
+    /// True if something acknowledged was gone or unreadable afterwards.
+    pub fn is_bad(&self) -> bool {
+        self.found.is_some_and(|class| class != Class::Ok)
+    }
+
+    /// Fault, place and what was found, in words.
+    fn words(&self) -> String {
+        let class = self.found.unwrap_or(Class::Ok).words();
+        format!(
+            "after a {} in the {}: {class}: {}",
+            self.fault,
+            self.class.word(),
+            self.what.as_deref().unwrap_or("no words for it")
+        )
+    }
 }
 
 /// Every fault in the log and in the data.
@@ -65,21 +125,15 @@ fn one(
     fault: Fault,
     class: PathClass,
 ) -> Result<Struck> {
-    let rule = FaultRule {
-        fault,
-        class: Some(class),
-        skip: 2,
-        times: 1,
-    };
-    let loaded = ground.load(prepared, options, "fault", AFTERWARDS, |mount| {
-        mount.arm(rule);
-    })?;
+    let meddling = Meddling::Fault(fault, class);
+    let loaded = ground.load(prepared, options, "fault", AFTERWARDS, meddling)?;
     let times = loaded.struck.values().sum();
     let mut struck = Struck {
         fault: fault.words().to_owned(),
         class,
         times,
         stopped: loaded.stopped.clone(),
+        gravest: loaded.gravest.clone(),
         found: None,
         what: None,
     };
@@ -107,6 +161,45 @@ fn judge(ground: &Ground<'_>, options: &str, loaded: &Loaded, struck: &mut Struc
     let found = Class::ALL.into_iter().rev();
     let mut found = found.filter(|class| images.count(*class, None) > 0);
     struck.found = found.next();
-    struck.what = images.examples.into_iter().next();
+    struck.what = images.examples.into_values().next_back();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FaultVerdict, Struck};
+    use crate::durability::outcome::Class;
+    use crate::power::{Class as PathClass, Fault};
+
+    fn struck(fault: Fault, found: Option<Class>) -> Struck {
+        Struck {
+            fault: fault.words().to_owned(),
+            class: PathClass::Data,
+            times: u64::from(found.is_some()),
+            stopped: String::new(),
+            gravest: None,
+            found,
+            what: Some("9 of 12 acknowledged are gone".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_loss_after_an_error_that_was_told_is_a_verdict_and_one_after_a_flip_is_none() {
+        let fine = struck(Fault::DiskFull, Some(Class::Ok));
+        let lost = struck(Fault::SyncError, Some(Class::Lost));
+        let flipped = struck(Fault::FlippedBit, Some(Class::Unreadable));
+        let never = struck(Fault::ReadError, None);
+        let of = |all: &[&Struck]| {
+            FaultVerdict::of(&all.iter().map(|one| (*one).clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[&fine, &flipped, &never]), FaultVerdict::Survived(1));
+        assert_eq!(of(&[&flipped, &never]), FaultVerdict::Unknown);
+        let FaultVerdict::NotDurable(why) = of(&[&fine, &lost]) else {
+            panic!("what was acknowledged is gone")
+        };
+        assert_eq!(
+            why,
+            "after a failed sync (EIO) in the data: lost: 9 of 12 acknowledged are gone"
+        );
+    }
 }

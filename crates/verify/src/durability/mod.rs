@@ -17,6 +17,7 @@
 //! | `ground.rs` | a store made, loaded, cut off, looked at |
 //! | `outcome.rs` | one image or kill, judged |
 //! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
+//! | `meddling.rs` | a fault armed and waited for |
 //! | `kept.rs` | failing images, kept and looked at again |
 //! | `check.rs` | the whole, and its controls |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
@@ -31,6 +32,7 @@ mod images;
 mod kept;
 mod kill;
 mod live;
+mod meddling;
 mod outcome;
 mod program;
 mod sentences;
@@ -38,13 +40,13 @@ mod task;
 mod work;
 
 pub use adapter::{Adapter, Expected, Running, Setting};
-pub use check::{Request, parse, stores, verify};
+pub use check::{Request, parse, place, stores, verify};
 pub use child::child;
 pub use finding::{Control, FORMAT, Finding, Verdict};
 pub use images::{Cut, Exercised, Images};
-pub use kept::{Case, look_again};
+pub use kept::{Case, kept, look_again};
 pub use kill::Kills;
-pub use live::Struck;
+pub use live::{FaultVerdict, Struck};
 pub use outcome::{Acknowledged, Class, Outcome};
 pub use program::Program;
 pub use task::Settings;

@@ -4,9 +4,10 @@
 //! there is right if it holds at least a and at most a + 1 of them, each whole.
 
 use super::program::Silence;
-use super::task::{Answer, acknowledgements};
+use super::task::{Answer, Seen, acknowledgements};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use syncline_metering::Nanos;
 
 /// Classes of what may be found, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,30 +64,56 @@ pub struct Outcome {
     pub acknowledged: u64,
     /// Those of them that are gone; none where the store could not be read.
     pub lost: Option<u64>,
+    /// How far back these reach: from the latest acknowledgement to that of the earliest that is gone,
+    /// in milliseconds; none where none is gone, or where that is not known.
+    #[serde(default)]
+    pub reach_ms: Option<u64>,
     /// What was found, in words; empty if all is well.
     pub what: String,
 }
 
 /// How many transactions of each client were acknowledged, from its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Acknowledged(BTreeMap<i64, i64>);
+#[serde(transparent)]
+pub struct Acknowledged {
+    counts: BTreeMap<i64, i64>,
+    /// When each was heard; not known of a case that was kept.
+    #[serde(skip)]
+    times: BTreeMap<(i64, i64), Nanos>,
+}
 
 impl Acknowledged {
     /// Takes in acknowledgements as they were written.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
-        for (client, number) in acknowledgements(bytes) {
-            let heard = self.0.entry(client).or_default();
-            *heard = (*heard).max(number + 1);
+        for heard in acknowledgements(bytes) {
+            let count = self.counts.entry(heard.client).or_default();
+            *count = (*count).max(heard.number + 1);
+            self.times.insert((heard.client, heard.number), heard.at);
         }
     }
 
     /// All of them.
     pub(super) fn total(&self) -> u64 {
-        self.0.values().map(|count| *count as u64).sum()
+        self.counts.values().map(|count| *count as u64).sum()
     }
 
     fn of(&self, client: usize) -> i64 {
-        self.0.get(&(client as i64)).copied().unwrap_or(0)
+        self.counts.get(&(client as i64)).copied().unwrap_or(0)
+    }
+
+    /// How far what is gone reaches back; see [`Outcome::reach_ms`].
+    fn reach_ms(&self, seen: &Seen) -> Option<u64> {
+        let gone = seen
+            .clients
+            .iter()
+            .enumerate()
+            .filter_map(|(client, state)| {
+                let is_gone = self.of(client) > state.commits;
+                let first = (client as i64, state.commits);
+                is_gone.then(|| self.times.get(&first).copied()).flatten()
+            });
+        let (earliest, latest) = (gone.min()?, self.times.values().max()?);
+        Some((latest - earliest) / 1_000_000)
     }
 
     /// Holds what a child has seen against what was acknowledged.
@@ -95,6 +122,7 @@ impl Acknowledged {
             class,
             acknowledged: self.total(),
             lost: None,
+            reach_ms: None,
             what,
         };
         let seen = match answer {
@@ -142,6 +170,7 @@ impl Acknowledged {
             class: worst.unwrap_or(Class::Ok),
             acknowledged: self.total(),
             lost: Some(lost),
+            reach_ms: self.reach_ms(&seen),
             what: what.join("; "),
         }
     }
@@ -151,15 +180,20 @@ impl Acknowledged {
 mod tests {
     use super::{Acknowledged, Class};
     use crate::durability::program::Silence;
-    use crate::durability::task::{Answer, Seen, acknowledgement};
+    use crate::durability::task::{Answer, Heard, Seen};
     use crate::durability::work::ClientState;
 
     fn judged(commits: [i64; 2], torn: &[&str], damage: &[&str]) -> (Class, Option<u64>) {
         let mut heard = Acknowledged::default();
+        let one = |client, number| Heard {
+            client,
+            number,
+            at: 1_000_000 * (10 + number as u64),
+        };
         for number in 0..5 {
-            heard.hear(&acknowledgement(0, number));
+            heard.hear(&one(0, number).bytes());
         }
-        heard.hear(&acknowledgement(1, 0)[..9]);
+        heard.hear(&one(1, 0).bytes()[..9]);
         let own = |list: &[&str]| {
             list.iter()
                 .map(|text| (*text).to_owned())
@@ -174,6 +208,9 @@ mod tests {
             damage: Some(own(damage)),
         })));
         assert_eq!(outcome.acknowledged, 5);
+        // From the fifth, heard last, back to the first that is gone.
+        let reach = (commits[0] < 5).then(|| 4 - commits[0] as u64);
+        assert_eq!(outcome.reach_ms, reach);
         (outcome.class, outcome.lost)
     }
 

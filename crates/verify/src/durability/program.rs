@@ -46,6 +46,23 @@ impl Program {
         })
     }
 
+    /// The same under variables of the environment.
+    pub(super) fn under(&self, variables: &[(&str, &str)]) -> Program {
+        if variables.is_empty() {
+            return self.clone();
+        }
+        let pairs = variables
+            .iter()
+            .map(|(name, value)| format!("{name}={value}").into());
+        let mut arguments: Vec<OsString> = pairs.collect();
+        arguments.push(self.path.clone().into());
+        arguments.extend(self.arguments.iter().cloned());
+        Program {
+            path: "/usr/bin/env".into(),
+            arguments,
+        }
+    }
+
     pub(super) fn start(&self) -> Result<Helper> {
         let started = Command::new(&self.path)
             .args(&self.arguments)

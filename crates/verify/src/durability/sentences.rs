@@ -3,15 +3,18 @@
 use super::adapter::Expected;
 use super::finding::{Control, Finding, Verdict, bad_on_ext4};
 use super::images::Images;
-use super::live::Struck;
+use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
+use super::task::Settings;
 use crate::power::Class as PathClass;
 use std::collections::BTreeMap;
 
 impl Finding {
     /// The finding, a line each; the first is the verdict, and one says what is not known.
     pub fn sentences(&self) -> Vec<String> {
-        let mut lines = vec![self.headline(), self.settings()];
+        let mut lines = vec![self.headline()];
+        lines.extend(self.fault_verdict.as_ref().map(of_disk));
+        lines.push(self.settings());
         lines.push(self.kills());
         match (&self.images, &self.no_images) {
             (Some(images), _) => lines.extend(self.of_images(images)),
@@ -23,20 +26,12 @@ impl Finding {
         }
         lines.extend(self.controls.iter().map(of_control));
         lines.extend(self.faults.iter().flat_map(|faults| of_faults(faults)));
-        let bad: Vec<_> = self.bad_faults().map(named).collect();
-        if !bad.is_empty() {
-            lines.push(format!(
-                "Warning: with a disk that fails ({}) acknowledged transactions were gone or unreadable. \
-                 Stop the store at its first I/O error, check its files, and restore them if in doubt.",
-                bad.join(", ")
-            ));
-        }
         lines.push(self.not_known());
         lines
     }
 
     fn headline(&self) -> String {
-        let name = format!("{} {}", self.settings.product, self.settings.version);
+        let name = name(&self.settings);
         match &self.verdict {
             Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
             Verdict::Survived { cuts, kills } => format!(
@@ -51,9 +46,13 @@ impl Finding {
     }
 
     fn settings(&self) -> String {
+        let options = match &*self.options {
+            "" => " as it comes".to_owned(),
+            options => format!("?{options}"),
+        };
         format!(
-            "Tested: {}?{}, durability {} ({}).",
-            self.store, self.options, self.settings.durability, self.settings.evidence
+            "Tested: {}{options}, durability {} ({}).",
+            self.store, self.settings.durability, self.settings.evidence
         )
     }
 
@@ -96,6 +95,7 @@ impl Finding {
                  stable, none does. Do not run this store on a file system that does less."
             ));
         }
+        lines.extend(by_loss(images));
         lines.push(exercised(images));
         if !images.kept.is_empty() {
             let folders: Vec<_> = images
@@ -117,14 +117,27 @@ impl Finding {
         let below = "Not known from here: whether the real file system and the device keep what they \
                      are told to sync; only pulling the plug, with a witness on another machine, tells";
         if self.images.is_some() {
+            let whole = if self.tears {
+                ""
+            } else {
+                ". No page was torn: on a disk that may write one in part, this says nothing"
+            };
             format!(
-                "{below}. The model does not lose whole sectors to garbage, and figures of speed from such \
+                "{below}{whole}. The model does not lose whole sectors to garbage, and figures of speed from such \
                  a run mean nothing."
             )
         } else {
             format!("{below}. Whether this store syncs at all is not known either.")
         }
     }
+}
+
+/// Product and version; of a version that is a sentence, as much as tells it from others.
+fn name(settings: &Settings) -> String {
+    let (product, version) = (&settings.product, &settings.version);
+    let version = version.strip_prefix(&**product).unwrap_or(version).trim();
+    let short = version.split([' ', ',']).next().unwrap_or(version);
+    format!("{product} {short}")
 }
 
 /// With no failure in n images, the chance of one is at most 3/n at 95 % confidence, if they are drawn
@@ -136,6 +149,21 @@ fn bound(images: &Images) -> Option<String> {
             "No failure in {drawn} images under the ext4-like model: the chance that one drawn like \
              these fails is at most {:.2} % (95 % confidence, rule of three).",
             300.0 / drawn as f64
+        )
+    })
+}
+
+/// Which kinds of loss it did not bear, if there are any.
+fn by_loss(images: &Images) -> Option<String> {
+    let bad = images.losses.values().any(|(_, bad)| *bad > 0);
+    let parts = images.losses.iter();
+    let parts: Vec<_> = parts
+        .map(|(loss, (all, bad))| format!("{loss} {bad} of {all}"))
+        .collect();
+    bad.then(|| {
+        format!(
+            "Not as acknowledged, by kind of loss: {}.",
+            parts.join(", ")
         )
     })
 }
@@ -188,14 +216,53 @@ fn of_control(control: &Control) -> String {
     let did = if control.fired() { "did" } else { "DID NOT" };
     let lost = match control.images.lost_max {
         0 => String::new(),
-        lost => format!(", at most {lost} transactions at once"),
+        lost => format!(
+            ", at most {lost} transactions at once{}",
+            reach(&control.images, control.window_ms)
+        ),
+    };
+    let example = match (
+        control.fired(),
+        control.images.examples.values().next_back(),
+    ) {
+        (false, Some(example)) => format!(" One: {example}."),
+        _ => String::new(),
     };
     format!(
-        "Control {} ({expected}): {did}; {} images, {}{lost}.",
+        "Control {} ({expected}): {did}; {} images, {}{lost}.{example}",
         control.name,
         control.images.images,
         counts(&control.images)
     )
+}
+
+/// How far back a loss reached.
+fn reach(images: &Images, window_ms: Option<u64>) -> String {
+    let reached = images.reach_ms_max;
+    match window_ms {
+        Some(window) => {
+            format!(" and {reached} ms back, where the store's documents say up to {window} ms")
+        }
+        None => format!(" and {reached} ms back"),
+    }
+}
+
+/// The second verdict, of a disk that fails.
+fn of_disk(verdict: &FaultVerdict) -> String {
+    match verdict {
+        FaultVerdict::NotDurable(evidence) => format!(
+            "On a disk that fails: not durable: {evidence}. Stop the store at its first I/O error, check \
+             its files, and restore them if in doubt."
+        ),
+        FaultVerdict::Survived(faults) => format!(
+            "On a disk that fails: nothing that was acknowledged was gone after {faults} kinds of faults \
+             that the store could know of."
+        ),
+        FaultVerdict::Unknown => {
+            "On a disk that fails: unknown: no fault that the store could know of has struck."
+                .to_owned()
+        }
+    }
 }
 
 fn named(struck: &Struck) -> String {
@@ -211,10 +278,13 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
             not_exercised.entry(struck.class).or_default().push(fault);
             continue;
         };
-        let went = match &*struck.stopped {
+        let mut went = match &*struck.stopped {
             "" => "the store went on".to_owned(),
             why => format!("its clients stopped ({why})"),
         };
+        if let Some(line) = &struck.gravest {
+            went.push_str(&format!(", and its log says \"{line}\""));
+        }
         let then = match (found, &struck.what) {
             (Class::Ok, _) => "nothing acknowledged was gone".to_owned(),
             (class, what) => format!(

@@ -4,6 +4,7 @@
 use super::work::ClientState;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use syncline_metering::Nanos;
 
 /// What a child does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,18 +73,34 @@ pub(super) struct Seen {
     pub(super) damage: Option<Vec<String>>,
 }
 
-/// An acknowledgement: client and transaction, 16 bytes.
-pub(super) fn acknowledgement(client: i64, number: i64) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&client.to_le_bytes());
-    bytes[8..].copy_from_slice(&number.to_le_bytes());
-    bytes
+/// An acknowledgement: client, transaction, and when it was heard by the clock of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Heard {
+    pub(super) client: i64,
+    pub(super) number: i64,
+    pub(super) at: Nanos,
+}
+
+/// Bytes of an acknowledgement.
+const BYTES: usize = 24;
+
+impl Heard {
+    /// As it is written.
+    pub(super) fn bytes(self) -> [u8; BYTES] {
+        let mut bytes = [0; BYTES];
+        bytes[..8].copy_from_slice(&self.client.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.number.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.at.to_le_bytes());
+        bytes
+    }
 }
 
 /// Takes acknowledgements apart; a last one that is cut off is none.
-pub(super) fn acknowledgements(bytes: &[u8]) -> impl Iterator<Item = (i64, i64)> {
+pub(super) fn acknowledgements(bytes: &[u8]) -> impl Iterator<Item = Heard> {
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, i64::from_le_bytes);
-    bytes
-        .chunks_exact(16)
-        .map(move |bytes| (number(&bytes[..8]), number(&bytes[8..])))
+    bytes.chunks_exact(BYTES).map(move |bytes| Heard {
+        client: number(&bytes[..8]),
+        number: number(&bytes[8..16]),
+        at: number(&bytes[16..]) as Nanos,
+    })
 }

@@ -93,6 +93,11 @@ impl Faults {
         self.rules.push(rule);
     }
 
+    /// What a path is.
+    pub(super) fn class(&self, path: &Path) -> Class {
+        (self.classify)(path)
+    }
+
     pub(super) fn disarm(&mut self) {
         self.rules.clear();
     }

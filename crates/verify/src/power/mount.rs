@@ -1,14 +1,14 @@
 //! Mounted, cut, and unmounted.
 
 use super::calls::Calls;
-use super::class::Classify;
+use super::class::{Class, Classify};
 use super::fault::{FaultRule, Struck};
 use super::pass::Pass;
 use super::recording::{Base, Recording};
 use super::switch::Switch;
 use super::tree::Tree;
 use crate::error::{Error, Result, doing};
-use fuser::{BackgroundSession, Config, MountOption, SessionACL};
+use fuser::{BackgroundSession, Config, INodeNo, MountOption, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -91,6 +91,20 @@ impl Mount {
     /// Disarms all faults.
     pub fn disarm(&self) {
         self.pass.switch().faults.disarm();
+    }
+
+    /// Lets the kernel forget what it has read of the files of a class, as it may at any time: what is
+    /// read next is read from us. A file that it cannot forget stays as it is.
+    pub fn forget(&self, class: Class) {
+        let nodes = self.pass.switch().of_class(class);
+        if let Some(session) = &self.session {
+            let notifier = session.notifier();
+            for node in nodes {
+                if notifier.inval_inode(INodeNo(node.0), 0, 0).is_err() {
+                    // It has not looked at that file yet, so that there is nothing to forget.
+                }
+            }
+        }
     }
 
     /// How often each fault has struck.

@@ -7,6 +7,8 @@
 //!    [`ACKNOWLEDGEMENTS`], on the same file system, after the commit has answered.
 //! 3. Nothing is recorded once the power is off.
 
+use super::class::{Class, Classify};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -145,5 +147,77 @@ impl Recording {
             Step::Acknowledged(bytes) => Some(&**bytes),
             _ => None,
         })
+    }
+
+    /// What each node is to its store, by the last name that was given to it.
+    pub fn classes(&self, classify: Classify) -> BTreeMap<Node, Class> {
+        let (mut nodes, mut places) = (BTreeMap::new(), BTreeMap::new());
+        let of_base = self.base.nodes.iter().map(|one| (&one.place, one.node));
+        let named = self.steps.iter().filter_map(|step| match step {
+            Step::Create { place, node, .. } => Some((None, place, Some(*node))),
+            Step::Link(node, place) => Some((None, place, Some(*node))),
+            Step::Rename(from, to) => Some((Some(from), to, None)),
+            _ => None,
+        });
+        let all = of_base.map(|(place, node)| (None, place, Some(node)));
+        for (from, place, node) in all.chain(named) {
+            let renamed = from.and_then(|from| nodes.remove(from));
+            if let Some(node) = node.or(renamed) {
+                nodes.insert(place.clone(), node);
+                places.insert(node, place.clone());
+            }
+        }
+        let path = |mut node: Node| {
+            let mut names = Vec::new();
+            while let Some((parent, name)) = places.get(&node) {
+                names.push(name);
+                node = *parent;
+            }
+            names.into_iter().rev().collect::<PathBuf>()
+        };
+        let classes = places.keys().map(|node| (*node, classify(&path(*node))));
+        classes.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Base, Class, Kind, Node, Owner, Place, Recording, Step};
+    use std::path::Path;
+
+    fn of(path: &Path) -> Class {
+        match path.to_str().unwrap() {
+            "folder/log" => Class::Log,
+            "data" => Class::Data,
+            _ => Class::Other,
+        }
+    }
+
+    #[test]
+    fn a_node_is_what_its_last_name_says() {
+        let place = |node, name: &str| -> Place { (Node(node), name.into()) };
+        let owner = Owner {
+            mode: 0o644,
+            user: 0,
+            group: 0,
+        };
+        let create = |node, place, kind| Step::Create {
+            node: Node(node),
+            place,
+            kind,
+            owner,
+        };
+        let steps = vec![
+            create(2, place(1, "old"), Kind::Directory),
+            create(3, place(2, "log"), Kind::File),
+            create(4, place(1, "data.new"), Kind::File),
+            create(5, place(1, "lock"), Kind::File),
+            Step::Rename(place(1, "data.new"), place(1, "data")),
+            Step::Rename(place(1, "old"), place(1, "folder")),
+        ];
+        let base = Base::default();
+        let classes = Recording { base, steps }.classes(of);
+        let found = [2, 3, 4, 5].map(|node| classes[&Node(node)]);
+        assert_eq!(found, [Class::Other, Class::Log, Class::Data, Class::Other]);
     }
 }

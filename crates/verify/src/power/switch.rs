@@ -5,7 +5,7 @@
 //!    has answered stands in the recording before the cut, and nothing stands behind it.
 //! 2. Once the power is off it stays off.
 
-use super::class::Classify;
+use super::class::{Class, Classify};
 use super::fault::Faults;
 use super::recording::{Node, Step};
 use super::tree::Tree;
@@ -114,6 +114,22 @@ impl Switch {
 
     pub(super) fn handle(&self, handle: u64) -> io::Result<&Open> {
         self.open.get(&handle).ok_or_else(|| Errno::BADF.into())
+    }
+
+    /// The open files of a class.
+    pub(super) fn of_class(&self, class: Class) -> Vec<Node> {
+        let files = self.open.values().filter_map(|open| match open {
+            Open::File { node, .. } => Some(*node),
+            _ => None,
+        });
+        let is_of = |node: &Node| {
+            let path = self.tree.path(*node);
+            path.is_some_and(|path| self.faults.class(&path) == class)
+        };
+        let mut nodes: Vec<_> = files.filter(is_of).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
     }
 
     /// Any open file of a node.

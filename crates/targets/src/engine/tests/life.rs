@@ -330,6 +330,11 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         ("engine:x?durability=os", "cannot honour durability=os"),
         ("engine:x?client=queue", "takes futures or threads"),
         ("engine:x?segment_kib=65", "multiple of 4"),
+        ("engine:x?checkpoint_kib=8", "from 16 to"),
+        (
+            "engine:x?checkpoint_mib=1&checkpoint_kib=64",
+            "checkpoint_mib and checkpoint_kib at once",
+        ),
         ("engine:x?page_kib=5", "takes 4, 8, 16 or 32"),
         ("engine:x?isolation=none", "takes serializable or snapshot"),
         (

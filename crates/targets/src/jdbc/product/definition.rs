@@ -119,6 +119,9 @@ pub(in crate::jdbc) struct Embedded {
     pub(in crate::jdbc) made: fn(Durability) -> Vec<String>,
     /// What is executed after each commit, before it is acknowledged.
     pub(in crate::jdbc) after_commit: fn(Durability) -> Option<&'static str>,
+    /// A query that checks every table: schema, table, and 1 for one that is whole; none where the
+    /// product has no such check.
+    pub(in crate::jdbc) check: Option<&'static str>,
     /// How it is closed.
     pub(in crate::jdbc) close: Close,
 }

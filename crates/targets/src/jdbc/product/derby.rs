@@ -58,6 +58,11 @@ pub(in crate::jdbc) const DERBY: Product = Product {
         properties,
         made: |_| Vec::new(),
         after_commit: |_| None,
+        check: Some(
+            "SELECT schemaname, tablename, SYSCS_UTIL.SYSCS_CHECK_TABLE(schemaname, tablename) \
+             FROM sys.sysschemas s JOIN sys.systables t ON s.schemaid = t.schemaid \
+             WHERE t.tabletype IN ('T', 'S')",
+        ),
         close: Close::Connecting(|directory| {
             format!("jdbc:derby:{};shutdown=true", database(directory).display())
         }),

@@ -66,6 +66,7 @@ pub(in crate::jdbc) const H2: Product = Product {
             Durability::Os => Some("CHECKPOINT"),
             Durability::Data | Durability::Full => Some("CHECKPOINT SYNC"),
         },
+        check: None,
         close: Close::Statement("SHUTDOWN"),
     }),
     others: Some(

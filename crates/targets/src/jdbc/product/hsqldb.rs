@@ -69,6 +69,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         properties: |_| Vec::new(),
         made: |_| Vec::new(),
         after_commit: |_| None,
+        check: None,
         close: Close::Statement("SHUTDOWN"),
     }),
     others: Some(

@@ -35,7 +35,7 @@ impl Adapter for Engine {
     }
 
     fn small(&self) -> &'static str {
-        "segment_kib=256&checkpoint_mib=1&page_kib=4"
+        "segment_kib=64&checkpoint_kib=64&page_kib=4"
     }
 
     fn classify(&self) -> Classify {

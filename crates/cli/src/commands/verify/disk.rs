@@ -1,0 +1,117 @@
+//! `syncline verify disk`: writes until it is cut off, or looks at what a cut has left.
+
+use super::record;
+use crate::args::{CutArg, DiskArgs, MethodArg};
+use crate::commands::facts;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::{interrupt, terminal};
+use std::fs;
+use syncline_disk::{RealDisk, SyncMethod};
+use syncline_verify::disk::{self, Caller, Cut, Limit, Method, Plan, Subject};
+
+/// Where the kernel says which boot this is, and what it is called.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+const HOST: &str = "/proc/sys/kernel/hostname";
+
+/// Writes, or looks.
+pub(super) fn disk(args: &DiskArgs) -> Outcome {
+    facts::must_be_directory(&args.directory)?;
+    let subject = subject(args)?;
+    let mut caller = Caller::connect(&args.witness)?;
+    if args.check {
+        check(args, &subject, &mut caller)
+    } else {
+        write(args, subject, &mut caller)
+    }
+}
+
+fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
+    let (name, method) = (subject.name.clone(), method(args)?);
+    let plan = Plan {
+        subject,
+        method,
+        block_bytes: args.block,
+        slots: args.slots,
+        limit: Limit {
+            blocks: args.blocks,
+            time: args.time,
+        },
+        abandon: args.abandon,
+    };
+    let stop = interrupt::stop_flag();
+    terminal::note(&format!(
+        "{name}: blocks of {} bytes by {}, each promised to {}; pull the plug when you like, and look with \
+         --check",
+        args.block,
+        method.name(),
+        args.witness
+    ));
+    let bar = terminal::Progress::new(args.blocks.unwrap_or(0));
+    let progress = |blocks| bar.at(blocks, &format!("{blocks} blocks promised"));
+    let written = disk::write(&RealDisk, &plan, caller, stop, &progress)?;
+    drop(bar);
+    terminal::print(&format!(
+        "{name}: {} blocks written, synced and promised; ended in good order, so nothing was tested yet.\n",
+        written.blocks
+    ))?;
+    Ok(Verdict::Holds)
+}
+
+fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
+    let cut = args.cut.map(|cut| match cut {
+        CutArg::PlugPull => Cut::PlugPull,
+        CutArg::MachineKill => Cut::MachineKill,
+    });
+    let finding = disk::check(&RealDisk, subject, cut, caller)?;
+    let shown = record::Shown {
+        runs: &args.runs,
+        kind: "disk",
+        json: args.json,
+    };
+    shown.show(
+        &serde_json::to_string_pretty(&finding)?,
+        &finding.sentences(),
+    )?;
+    Ok(match &finding.verdict {
+        disk::Verdict::Survived(_) => Verdict::Holds,
+        disk::Verdict::NotDurable(evidence) => {
+            terminal::error(&format!("not durable: {evidence}"));
+            Verdict::Broken
+        }
+        disk::Verdict::Unknown(reason) => {
+            terminal::error(&format!("unknown: {reason}"));
+            Verdict::Partial
+        }
+    })
+}
+
+fn subject(args: &DiskArgs) -> Result<Subject, CannotRun> {
+    let directory = args.directory.canonicalize()?;
+    let said = |path: &str| match fs::read_to_string(path) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(error) => Err(CannotRun(format!("cannot read {path}: {error}"))),
+    };
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => format!("{}:{}", said(HOST)?, directory.display()),
+    };
+    Ok(Subject {
+        name,
+        directory,
+        boot: said(BOOT)?,
+    })
+}
+
+fn method(args: &DiskArgs) -> Result<Method, CannotRun> {
+    let method = match (args.method, args.direct) {
+        (MethodArg::Fsync, false) => SyncMethod::Fsync,
+        (MethodArg::Fdatasync, false) => SyncMethod::Fdatasync,
+        (MethodArg::OSync, false) => SyncMethod::OSync,
+        (MethodArg::ODsync, false) => SyncMethod::ODsync,
+        (MethodArg::Fsync, true) => SyncMethod::DirectFsync,
+        (MethodArg::Fdatasync, true) => SyncMethod::DirectFdatasync,
+        (MethodArg::OSync, true) => SyncMethod::DirectOSync,
+        (MethodArg::ODsync, true) => SyncMethod::DirectODsync,
+    };
+    Method::of(method).ok_or_else(|| CannotRun(format!("{} is not tested", method.name())))
+}

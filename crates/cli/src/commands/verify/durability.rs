@@ -1,0 +1,104 @@
+//! `syncline verify durability`.
+
+use super::CHILD;
+use super::record;
+use super::scratch::Scratch;
+use crate::args::DurabilityArgs;
+use crate::commands::facts;
+use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::{interrupt, terminal};
+use std::path::{Path, PathBuf};
+use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
+
+/// Verifies a setting of a store, or looks at a kept image again.
+pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
+    let program = Program::this(CHILD)?;
+    if let Some(image) = &args.again {
+        let scratch = scratch(args, &durability::kept(image)?.store)?;
+        return again(image, &program, &scratch);
+    }
+    let (store, options) = durability::parse(args.target.as_deref().unwrap_or_default())?;
+    let scratch = scratch(args, &store)?;
+    let request = Request {
+        store,
+        options,
+        images: args.images as u64,
+        control_images: args.control_images as u64,
+        kills: args.kills,
+        load: args.load,
+        must_hold: args.must_hold,
+        tears: !args.no_tears,
+        faults: !args.no_faults,
+        seed: args.seed,
+        scratch: scratch.path().to_owned(),
+        keep: args.keep.clone(),
+    };
+    let bar = terminal::Progress::new(args.images as u64);
+    let progress = |what: &str| bar.at(0, what);
+    let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
+    drop(bar);
+    let shown = record::Shown {
+        runs: &args.runs,
+        kind: "durability",
+        json: args.json,
+    };
+    shown.show(
+        &serde_json::to_string_pretty(&finding)?,
+        &finding.sentences(),
+    )?;
+    Ok(verdict(&finding))
+}
+
+/// A folder where that store is quickest, unless another was named.
+fn scratch(args: &DurabilityArgs, store: &str) -> Result<Scratch, CannotRun> {
+    let quickest = || durability::place(store).unwrap_or_else(|| PathBuf::from("."));
+    let directory = args.dir.clone().unwrap_or_else(quickest);
+    facts::must_be_directory(&directory)?;
+    Scratch::new(&directory)
+}
+
+/// What a finding means for the exit code; the reason of anything but 0 is said on standard error.
+fn verdict(finding: &Finding) -> Verdict {
+    if let Some(FaultVerdict::NotDurable(evidence)) = &finding.fault_verdict {
+        terminal::error(&format!("not durable on a disk that fails: {evidence}"));
+    }
+    match &finding.verdict {
+        durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_)
+            if finding.is_broken() =>
+        {
+            Verdict::Broken
+        }
+        durability::Verdict::Survived { .. } | durability::Verdict::PromisesNothing(_) => {
+            Verdict::Holds
+        }
+        durability::Verdict::NotDurable(evidence) => {
+            terminal::error(&format!("not durable: {evidence}"));
+            Verdict::Broken
+        }
+        durability::Verdict::Unknown(reason) => {
+            terminal::error(&format!("unknown: {reason}"));
+            Verdict::Partial
+        }
+    }
+}
+
+fn again(image: &Path, program: &Program, scratch: &Scratch) -> Outcome {
+    let (case, now) = durability::look_again(image, program, scratch.path())?;
+    terminal::print(&format!(
+        "{}?{}, {} acknowledged, power cut behind step {} with loss \"{}\".\nThen: {}: {}\nNow: {}: {}\n",
+        case.store,
+        case.options,
+        case.outcome.acknowledged,
+        case.cut.step,
+        case.cut.loss.word(),
+        case.outcome.class.words(),
+        case.outcome.what,
+        now.class.words(),
+        now.what,
+    ))?;
+    if now.class == Class::Ok {
+        return Ok(Verdict::Holds);
+    }
+    terminal::error(&format!("{}: {}", now.class.words(), now.what));
+    Ok(Verdict::Broken)
+}

@@ -1,0 +1,20 @@
+//! `syncline verify witness`.
+
+use crate::args::WitnessArgs;
+use crate::exit::{Outcome, Verdict};
+use crate::{interrupt, terminal};
+use syncline_disk::RealDisk;
+use syncline_verify::disk::Witness;
+
+/// Listens until somebody stops it.
+pub(super) fn witness(args: &WitnessArgs) -> Outcome {
+    let stop = interrupt::stop_flag();
+    let witness = Witness::listen(&args.listen, &RealDisk, &args.keep, args.silence)?;
+    let address = witness.address()?;
+    let keep = args.keep.display();
+    terminal::print(&format!(
+        "listening at {address}, keeping promises in {keep}; Ctrl-C ends it\n"
+    ))?;
+    witness.serve(stop, &terminal::note)?;
+    Ok(Verdict::Holds)
+}

@@ -1,0 +1,40 @@
+//! Tables and indexes checked by the extension amcheck, where a superuser has made it in this database.
+//!
+//! Every page that is looked at is read, so that data checksums are checked by the way.
+
+use super::control::Control;
+use syncline_contract::TargetResult;
+
+/// Names a superuser's rights too: without them the functions refuse.
+const CAN: &str = "SELECT count(*) FROM pg_extension, pg_roles WHERE extname = 'amcheck' \
+     AND rolname = current_user AND rolsuper";
+
+/// Every B-tree; of ours also that each row of its table stands in it.
+const INDEXES: &str = "SELECT bt_index_check(c.oid, n.nspname LIKE 'syncline%') FROM pg_class c \
+     JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am m ON m.oid = c.relam \
+     JOIN pg_namespace n ON n.oid = c.relnamespace \
+     WHERE m.amname = 'btree' AND c.relpersistence = 'p' AND i.indisready AND i.indisvalid";
+
+/// Every table, with what stands apart from its rows.
+const TABLES: &str = "SELECT c.relname, h.blkno, h.offnum, h.msg FROM pg_class c, \
+     LATERAL verify_heapam(c.oid, check_toast => true) h \
+     WHERE c.relkind IN ('r', 't', 'm') AND c.relpersistence = 'p'";
+
+/// What is found wrong, a sentence each; none where amcheck is not there.
+pub(super) async fn check(control: &mut Control) -> TargetResult<Option<Vec<String>>> {
+    if control.number(CAN).await? != Some(1) {
+        return Ok(None);
+    }
+    let mut wrong = Vec::new();
+    if let Err(error) = control.try_rows(INDEXES).await? {
+        wrong.push(error.outside("amcheck of the indexes").what);
+    }
+    match control.try_rows(TABLES).await? {
+        Err(error) => wrong.push(error.outside("amcheck of the tables").what),
+        Ok(rows) => wrong.extend(rows.into_iter().map(|row| {
+            let cells: Vec<String> = row.into_iter().map(Option::unwrap_or_default).collect();
+            format!("table, block, row: {}", cells.join(", "))
+        })),
+    }
+    Ok(Some(wrong))
+}

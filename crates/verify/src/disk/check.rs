@@ -1,0 +1,89 @@
+//! The check behind a cut: the blocks read, held against what the witness kept, and told to it.
+
+use super::block::{Found, open};
+use super::finding::{FORMAT, Finding, Verdict};
+use super::judge::Expected;
+use super::kind::{Cut, Kind};
+use super::place::{Place, failed};
+use super::walk::Walk;
+use super::wire::{Caller, Promised};
+use crate::error::{Error, Result};
+use std::path::PathBuf;
+use syncline_disk::{AlignedBuffer, Disk, File};
+
+/// A disk under test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The words by which the witness knows it.
+    pub name: String,
+    /// A directory on it.
+    pub directory: PathBuf,
+    /// This boot of its machine, and no other.
+    pub boot: String,
+}
+
+/// Reads the blocks of a subject's last run and judges them. `cut` is what the operator says was done.
+pub fn check<D: Disk>(
+    disk: &D,
+    subject: &Subject,
+    cut: Option<Cut>,
+    caller: &mut Caller,
+) -> Result<Finding> {
+    let place = Place::in_directory(disk, &subject.directory);
+    place.must_be_free()?;
+    let promised = caller.ask(&subject.name)?;
+    let begin = promised.begin.clone();
+    let kind = Kind::of(begin.boot == subject.boot, promised.end, cut)?;
+    let expected = expected(promised)?;
+    let [blocks, controls] = place.found()?;
+    let read = |file: Option<D::File>| read(file.as_ref(), begin.block_bytes, begin.slots);
+    let judgement = expected.judge(kind, &read(blocks)?, &read(controls)?);
+    let cuts = caller.judged(&judgement)?;
+    let mut finding = Finding {
+        format: FORMAT,
+        subject: begin.subject,
+        method: begin.method,
+        block_bytes: begin.block_bytes,
+        slots: begin.slots,
+        judgement,
+        cuts,
+        verdict: Verdict::Unknown(String::new()),
+    };
+    finding.verdict = finding.judge();
+    Ok(finding)
+}
+
+/// A witness is another machine: what it says is not taken on trust where it could hurt.
+fn expected(promised: Promised) -> Result<Expected> {
+    let begin = &promised.begin;
+    let walk = Walk::over(begin.slots).filter(|_| begin.slots <= 1 << 32);
+    let walk = walk.filter(|_| begin.block_bytes > 0 && promised.count < u64::MAX);
+    Ok(Expected {
+        run: begin.run.0,
+        walk: walk.ok_or_else(|| Error::cannot("the witness describes a run that cannot be"))?,
+        block_bytes: begin.block_bytes,
+        promised: promised.count,
+        checksums: promised.latest.into_iter().collect(),
+    })
+}
+
+/// What stands in each slot.
+fn read(file: Option<&impl File>, block_bytes: u32, slots: u64) -> Result<Vec<Found>> {
+    let mut found = vec![Found::Nothing; slots as usize];
+    let Some(file) = file else {
+        return Ok(found);
+    };
+    let len = file.len().map_err(failed)?;
+    let mut block = AlignedBuffer::zeroed(block_bytes as usize);
+    for (slot, found) in (0..).zip(&mut found) {
+        let offset = slot * u64::from(block_bytes);
+        if offset >= len {
+            break;
+        }
+        *found = match file.read_at(&mut block, offset) {
+            Ok(bytes) => open(&block[..bytes]),
+            Err(_) => Found::Unreadable,
+        };
+    }
+    Ok(found)
+}

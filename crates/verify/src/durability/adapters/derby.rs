@@ -1,0 +1,93 @@
+//! Derby, embedded, by its JDBC driver in a JVM of the child: its log in `log/log1.dat` and so on, its pages
+//! in `seg0/*.dat`, and `log.ctrl`, which says where recovery begins.
+//!
+//! Its jar files are those of the local Maven repository.
+
+use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
+use crate::error::{Error, Result, doing};
+use crate::power::{Class, Classify};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use syncline_targets::private::derby_jars;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Derby;
+
+/// What a machine that boots has not: the locks of a running Derby.
+const OF_THE_MACHINE: [&str; 2] = ["store/database/db.lck", "store/database/dbex.lck"];
+
+impl Adapter for Derby {
+    fn name(&self) -> &'static str {
+        "derby"
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        &[
+            Setting {
+                name: "default settings",
+                options: "durability=data",
+                expected: Expected::Hold,
+            },
+            Setting {
+                name: "derby.system.durability=test",
+                options: "durability=none",
+                expected: Expected::Lose,
+            },
+        ]
+    }
+
+    fn small(&self) -> &'static str {
+        ""
+    }
+
+    fn place(&self) -> Option<PathBuf> {
+        super::server::memory()
+    }
+
+    /// The least page cache, and checkpoints and new logs as often as it lets them be.
+    fn environment(&self) -> &'static [(&'static str, &'static str)] {
+        &[(
+            "JAVA_TOOL_OPTIONS",
+            "-Dderby.storage.pageCacheSize=40 -Dderby.storage.checkpointInterval=100000 \
+             -Dderby.storage.logSwitchInterval=100000 -XX:TieredStopAtLevel=1 -Xmx256m",
+        )]
+    }
+
+    fn classify(&self) -> Classify {
+        |path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let folder = path.parent().and_then(Path::file_name);
+            let folder = folder.unwrap_or_default().to_string_lossy();
+            match (&*folder, &*name) {
+                ("log", "log.ctrl" | "logmirror.ctrl") => Class::Control,
+                ("log", name) if Path::new(name).extension() == Some("dat".as_ref()) => Class::Log,
+                ("seg0", _) => Class::Data,
+                (_, "service.properties") => Class::Control,
+                _ => Class::Other,
+            }
+        }
+    }
+
+    fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
+        let jars = derby_jars().map_err(Error::CannotRun)?;
+        let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
+        let driver = format!("driver={}", jars.join(":"));
+        let path = directory.join("store");
+        Ok(Embedded::at("jdbc:derby", &path, [options, &driver]))
+    }
+
+    fn reboot(&self, directory: &Path) -> Result<()> {
+        for name in OF_THE_MACHINE {
+            let path = directory.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(doing("remove", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

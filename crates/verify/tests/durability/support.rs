@@ -1,0 +1,36 @@
+//! A small verification, made and printed.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use syncline_verify::durability::{Finding, Program, Request, parse, verify};
+use tempfile::TempDir;
+
+/// The argument that tells a test's program to be a child.
+pub(crate) const CHILD: &str = "verify-child";
+
+/// A small verification of a target.
+pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
+    let (store, options) = parse(target).unwrap();
+    Request {
+        store,
+        options,
+        images: 40,
+        control_images: 20,
+        kills: 2,
+        load: Duration::from_millis(600),
+        must_hold: false,
+        tears: true,
+        faults: false,
+        seed: 7,
+        scratch: scratch.path().join("scratch"),
+        keep: scratch.path().join("kept"),
+    }
+}
+
+/// Verifies, and prints what was found.
+pub(crate) fn verified(request: &Request) -> Finding {
+    let program = Program::this(CHILD).unwrap();
+    let finding = verify(request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
+    println!("{}\n", finding.sentences().join("\n"));
+    finding
+}
