@@ -9,11 +9,13 @@
 //! Nothing here reads a process, a clock or a terminal.
 
 mod cost;
+mod histogram;
 mod metric;
 mod profile;
 mod stack;
 
 pub use cost::{Charge, Cost, MetricCost, ThreadClass, View};
+pub use histogram::Histogram;
 pub use metric::{Metric, Quantity};
 pub use profile::{Account, How, Profile, ProfileBuilder, Sample, Total};
 pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};
