@@ -6,6 +6,7 @@
 //! 3. A metric without samples and without an account was not asked for; one that could not be taken
 //!    has an account that says why. Nothing that was not measured is zero.
 
+use crate::histogram::Histogram;
 use crate::metric::Metric;
 use crate::stack::{Frame, StackId, Thread, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,7 @@ pub struct Profile {
     pub(crate) threads: Vec<Thread>,
     pub(crate) samples: Vec<Sample>,
     pub(crate) accounts: Vec<Account>,
+    pub(crate) histograms: Vec<Histogram>,
 }
 
 impl Profile {
@@ -90,6 +92,11 @@ impl Profile {
     /// How each metric was taken; a metric may have more than one collector.
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
+    }
+
+    /// How long single events took, of the metrics for which a collector saw it.
+    pub fn histograms(&self) -> &[Histogram] {
+        &self.histograms
     }
 
     /// A stack's frames, from the innermost outwards.
@@ -112,6 +119,7 @@ pub struct ProfileBuilder {
     threads: Numbered<Thread>,
     sums: HashMap<(Metric, ThreadId, StackId), (u64, u64)>,
     accounts: Vec<Account>,
+    histograms: Vec<Histogram>,
 }
 
 impl ProfileBuilder {
@@ -147,6 +155,11 @@ impl ProfileBuilder {
         self.accounts.push(account);
     }
 
+    /// Says how long the events of a metric took.
+    pub fn histogram(&mut self, histogram: Histogram) {
+        self.histograms.push(histogram);
+    }
+
     /// The profile of a window of that length.
     pub fn finish(self, window_ns: Nanos) -> Profile {
         let sums = self.sums.into_iter();
@@ -167,6 +180,7 @@ impl ProfileBuilder {
             threads: self.threads.values,
             samples,
             accounts: self.accounts,
+            histograms: self.histograms,
         }
     }
 }
