@@ -7,8 +7,10 @@
 //!
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 
+mod cost;
 mod described;
 mod figures;
+mod from_cost;
 mod from_head;
 mod from_phase;
 mod from_probe;
@@ -29,6 +31,7 @@ mod time;
 mod whole;
 mod writer;
 
+pub use cost::{Cost, CostRow, CostTotal, CostView, MetricCost, StoreCommits, SyncEvidence};
 pub use figures::{
     Arrivals, Counted, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes,
     OwnFigure, PerCommit, Range, Repetition, TransactionFigures,

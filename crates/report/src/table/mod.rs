@@ -10,6 +10,7 @@
 
 mod as_published;
 mod compare;
+mod cost;
 mod endurance;
 mod from_dual;
 mod grid;
@@ -30,6 +31,7 @@ pub(crate) use probe_device::short_source;
 
 pub use as_published::{Published, as_published};
 pub use compare::compare;
+pub use cost::{accounts, cost};
 pub use endurance::{endurance_of_line, endurance_of_run};
 pub use from_dual::from_dual;
 pub use list::list;

@@ -4,6 +4,7 @@ use super::prose::{self, fact};
 use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
+use crate::cost::CostChoice;
 use crate::finding::plural;
 use crate::record::{Latency, RunRecord};
 use crate::units;
@@ -20,6 +21,9 @@ pub fn run(run: &RunRecord) -> String {
     text += &repetitions(run);
     text += &counts(run);
     text += &counters(run);
+    if run.head.plan.looks_per_s.is_some() {
+        text += &super::cost(run, &CostChoice::default());
+    }
     text += &ending(run);
     text
 }

@@ -147,6 +147,7 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         client_cpu_ns_per_transaction: Some(1_000.0),
         profile: None,
         commits_in_span: 0,
+        commits_in_whole: 0,
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),
             ..SaturationFigures::default()

@@ -9,6 +9,8 @@
 mod as_published;
 mod comparing;
 mod conversion;
+mod cost;
+mod cost_fixture;
 mod findings;
 mod fixture;
 mod golden;
