@@ -58,6 +58,9 @@ pub struct MetricCost {
     pub lost: u64,
     /// The sum over the whole store by another count, where there is one.
     pub total: Option<Total>,
+    /// How much of the charges' weight stands on a guess: on a function without a name, between two
+    /// named ones of different modules or folders.
+    pub guessed: u64,
     /// In the order of classes and modules, unknown last; empty where it could not be split.
     pub charges: Vec<Charge>,
 }

@@ -9,13 +9,20 @@
 //! Nothing here reads a process, a clock or a terminal.
 
 mod cost;
+mod error;
+mod file;
+mod fold;
 mod histogram;
+mod map;
 mod metric;
 mod profile;
 mod stack;
 
 pub use cost::{Charge, Cost, MetricCost, ThreadClass, View};
+pub use error::Error;
+pub use fold::{Seen, SeenSample, fold};
 pub use histogram::Histogram;
+pub use map::Map;
 pub use metric::{Metric, Quantity};
 pub use profile::{Account, How, Profile, ProfileBuilder, Sample, Total};
 pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};

@@ -20,7 +20,7 @@ pub mod survey;
 pub mod table;
 pub mod units;
 
-pub use cost::{CostChoice, CostThreads};
+pub use cost::{CostChoice, CostThreads, FunctionsBy};
 pub use error::{Error, Result};
 pub use finding::{Finding, count_finding, findings, rate_finding};
 pub use licence::licence_notice;

@@ -4,12 +4,17 @@
 //! The terminal and the page draw the same [`Sheet`]; neither reckons for itself.
 
 mod counts;
+mod functions;
 mod sheet;
+mod shown;
 mod taken;
 mod words;
 
 pub(crate) use counts::sentences;
+pub use functions::FunctionsBy;
+pub(crate) use functions::{Functions, Whose, class_word, functions, named};
+pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};
 pub use sheet::{CostChoice, CostThreads};
-pub(crate) use sheet::{Figure, Heading, Sheet, SheetRow};
-pub(crate) use taken::{Taken, not_asked, taken};
+pub(crate) use shown::{charged_in_words, shown, title};
+pub(crate) use taken::accounts_in_words;
 pub(crate) use words::words;

@@ -19,10 +19,15 @@ pub enum CostThreads {
     /// thread is known to.
     #[default]
     Serving,
-    /// Threads of one class.
+    /// Threads of one class; where stacks are looked at, also a pattern of their names.
     Class(String),
     /// All.
     All,
+}
+
+impl CostThreads {
+    /// Every class of threads, by its word in records.
+    pub const CLASSES: [&str; 5] = CLASSES;
 }
 
 /// What is shown of a cost.

@@ -1,29 +1,66 @@
 //! How each metric was taken, or why it is missing and what opens the way.
 
 use super::words;
-use crate::record::{Cost, MetricCost};
+use crate::record::{Cost, MetricCost, is_derived};
 use crate::units;
 use syncline_profile::Metric;
 
 /// Metrics that were taken alike.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Taken {
+struct Taken {
     /// In words.
-    pub(crate) metrics: Vec<String>,
+    metrics: Vec<String>,
     /// Exact, at which distance, or why not.
-    pub(crate) how: String,
+    how: String,
     /// Who took them.
-    pub(crate) collector: String,
+    collector: String,
     /// How many looks it rests on, where it was sampled.
-    pub(crate) looks: Option<u64>,
+    looks: Option<u64>,
     /// Looks or events that were lost.
-    pub(crate) lost: u64,
+    lost: u64,
     /// True if they could be split by module.
-    pub(crate) split: bool,
+    split: bool,
+}
+
+/// A sentence for each way of taking, and one for what nobody looks at.
+pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
+    let mut sentences: Vec<String> = taken(cost).iter().map(sentence).collect();
+    let missing = not_asked(cost);
+    if !missing.is_empty() {
+        sentences.push(format!(
+            "no collector here looks at: {}",
+            missing.join(", ")
+        ));
+    }
+    sentences
+}
+
+fn sentence(one: &Taken) -> String {
+    let metrics = one.metrics.join(", ");
+    let looks = one
+        .looks
+        .map_or_else(String::new, |looks| format!("; {looks} looks"));
+    if one.split {
+        format!(
+            "{metrics}: {}, {}{looks}; {} lost",
+            one.how,
+            if is_derived(&one.collector) {
+                one.collector.clone()
+            } else {
+                format!("by {}", one.collector)
+            },
+            one.lost
+        )
+    } else {
+        format!(
+            "{metrics}: not attributable by {}: {}",
+            one.collector, one.how
+        )
+    }
 }
 
 /// Every account, those that are alike as one.
-pub(crate) fn taken(cost: &Cost) -> Vec<Taken> {
+fn taken(cost: &Cost) -> Vec<Taken> {
     let mut all: Vec<Taken> = Vec::new();
     for metric in &cost.metrics {
         let one = of(metric);
@@ -53,7 +90,7 @@ fn of(metric: &MetricCost) -> Taken {
         metrics: vec![words(&metric.metric).to_owned() + &beside(metric)],
         how,
         collector: metric.collector.clone(),
-        looks: (metric.how == "sampled")
+        looks: (metric.how == "sampled" && !is_derived(&metric.collector))
             .then(|| metric.innermost.iter().map(|row| row.count).sum()),
         lost: metric.lost,
         split: metric.is_split(),
@@ -74,7 +111,7 @@ fn beside(metric: &MetricCost) -> String {
 }
 
 /// Metrics that no collector was asked for, in words.
-pub(crate) fn not_asked(cost: &Cost) -> Vec<&'static str> {
+fn not_asked(cost: &Cost) -> Vec<&'static str> {
     let known = |name: &str| cost.metrics.iter().any(|one| one.metric == name);
     let missing = Metric::ALL.into_iter().map(Metric::name);
     missing.filter(|name| !known(name)).map(words).collect()

@@ -80,6 +80,9 @@ described! {
         pub lost: u64,
         /// The sum over the whole store by another count; null if there is none.
         pub total: Option<CostTotal>,
+        /// How much of it stands on a guess: on functions without a name, between two named ones that
+        /// belong to different modules.
+        pub guessed: u64,
         /// By module, each stack charged to the innermost module on it: who spent it.
         pub innermost: Vec<CostRow>,
         /// By module, each stack charged to the innermost module that does not work for its caller: on

@@ -5,10 +5,16 @@ use super::cost::{
     Cost, CostRow, CostTotal, CostView, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence,
 };
 use super::figures::{PerCommit, Range};
+use super::from_run::RunGiven;
+use super::share::REMOVED;
+use crate::cost::class_word;
 use crate::stats;
 use crate::units;
 use syncline_metering::Module;
-use syncline_profile::{self as profile, Charge, Histogram, How, Metric, Quantity, ThreadClass};
+use syncline_profile::{
+    self as profile, Charge, Histogram, How, Map, Metric, Profile, Quantity, ThreadClass, View,
+    fold,
+};
 use syncline_runner::{self as runner, StoreCounter};
 
 /// By more than this share two counts of the same may not differ without a warning.
@@ -28,7 +34,7 @@ pub(crate) struct Beside<'a> {
 }
 
 /// The cost of a profile that was folded both ways.
-pub(crate) fn cost(
+fn cost(
     innermost: &profile::Cost,
     on_behalf_of: &profile::Cost,
     histograms: &[Histogram],
@@ -100,6 +106,7 @@ fn metric(one: &profile::MetricCost, other: &profile::MetricCost, commits: u64) 
             per_transaction: each(total.amount, commits),
             source: total.source.clone(),
         }),
+        guessed: one.guessed,
         innermost: rows(one),
         on_behalf_of: rows(other),
         lengths: None,
@@ -158,12 +165,13 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
         (sum.0 + one.weight, sum.1 + one.count)
     });
     let share = (weight > 0 && !left_out(charge)).then(|| charge.weight as f64 / weight as f64);
-    let sampled = matches!(cost.how, How::Sampled(_));
+    // Wall clock that was added up rests on looks and on events, which have no common error.
+    let sampled = matches!(cost.how, How::Sampled(_)) && !is_derived(&cost.collector);
     let range = share
         .filter(|_| sampled)
         .and_then(|share| stats::share_range(share, count));
     CostRow {
-        threads: threads(charge.class).to_owned(),
+        threads: class_word(charge.class).to_owned(),
         module: charge.module.map(|module| module.name().to_owned()),
         amount: charge.weight,
         per_transaction: each(charge.weight, commits),
@@ -176,14 +184,9 @@ fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64
     }
 }
 
-fn threads(class: ThreadClass) -> &'static str {
-    match class {
-        ThreadClass::Connection => "connection",
-        ThreadClass::Background => "background",
-        ThreadClass::Runtime => "runtime",
-        ThreadClass::Client => "client",
-        ThreadClass::Unknown => "unknown",
-    }
+/// True of a metric that was added up of others.
+pub(crate) fn is_derived(collector: &str) -> bool {
+    collector.starts_with("derived")
 }
 
 fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence {
@@ -241,12 +244,50 @@ fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
     sentences
 }
 
-/// What a run is held to: its own commits and counts.
-pub(crate) fn beside<'a>(run: &runner::RunResult, per_commit: &'a PerCommit) -> Beside<'a> {
-    Beside {
-        commits: run.commits_in_span,
-        by_store: store_commits(&run.counters, run.commits_in_whole),
-        clients: run.head.client.clients as u64,
-        per_commit,
+/// The cost of the repetition that is shown, if it was metered.
+pub(super) fn cost_of(
+    run: &runner::RunResult,
+    per_commit: &PerCommit,
+    given: &RunGiven,
+) -> Option<Cost> {
+    let profile = run.profile.as_ref()?;
+    let evidence = &run.head.target.evidence;
+    let map = match &given.map {
+        Some(map) => map.clone(),
+        None => map_of(&evidence.product, &evidence.version),
+    };
+    let mut cost = folded(
+        profile,
+        &map,
+        &Beside {
+            commits: run.commits_in_span,
+            by_store: store_commits(&run.counters, run.commits_in_whole),
+            clients: run.head.client.clients as u64,
+            per_commit,
+        },
+    );
+    if given.alias.is_some() {
+        // The map, its warnings and the name of a counter would give the product away.
+        cost.map = None;
+        cost.warnings.clear();
+        REMOVED.clone_into(&mut cost.commits_by_store.source);
     }
+    Some(cost)
+}
+
+/// The map of a product; where none knows it, one in which all is unknown.
+pub(crate) fn map_of(product: &str, version: &str) -> Map {
+    Map::for_product(product, version).unwrap_or_else(|| {
+        Map::parse("product = \"none\"", "none").expect("a map without rules is a map")
+    })
+}
+
+/// A profile folded both ways.
+pub(crate) fn folded(profile: &Profile, map: &Map, beside: &Beside<'_>) -> Cost {
+    cost(
+        &fold(profile, map, View::Innermost),
+        &fold(profile, map, View::OnBehalfOf),
+        profile.histograms(),
+        beside,
+    )
 }

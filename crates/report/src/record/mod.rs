@@ -27,6 +27,7 @@ mod run;
 mod schema;
 mod setting;
 mod share;
+mod stacks;
 mod time;
 mod whole;
 mod writer;
@@ -36,8 +37,9 @@ pub use figures::{
     Arrivals, Counted, CounterFigures, InternalFigures, Latency, OperationFigures, Outcomes,
     OwnFigure, PerCommit, Range, Repetition, TransactionFigures,
 };
+pub(crate) use from_cost::is_derived;
 pub use from_probe::from_probe;
-pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from};
+pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from, stacks_of};
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
@@ -55,5 +57,6 @@ pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use setting::{Client, OperationStatements, Plan, Setting, Statements, Target, Workload};
 pub use share::{REMOVED, share};
+pub use stacks::{Stacks, folded_again, stacks_of_record};
 pub use whole::{Record, json};
 pub use writer::{RUNS_FOLDER, Writer};

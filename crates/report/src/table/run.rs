@@ -11,6 +11,11 @@ use crate::units;
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
+    run_chosen(run, &CostChoice::default())
+}
+
+/// The same, with a choice of what is shown of its cost by module, if it was metered.
+pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
     let mut text = headline(run);
     text += "\n";
     text += &setting(run);
@@ -22,7 +27,7 @@ pub fn run(run: &RunRecord) -> String {
     text += &counts(run);
     text += &counters(run);
     if run.head.plan.looks_per_s.is_some() {
-        text += &super::cost(run, &CostChoice::default());
+        text += &super::cost(run, choice);
     }
     text += &ending(run);
     text

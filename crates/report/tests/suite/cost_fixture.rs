@@ -84,6 +84,7 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
         detail: distance.map(str::to_owned),
         lost: 3,
         total: None,
+        guessed: 0,
         on_behalf_of: outward.collect(),
         innermost: rows,
         lengths: None,

@@ -20,4 +20,5 @@ mod real_run;
 mod record_file;
 mod schema;
 mod sharing;
+mod stacks;
 mod views;

@@ -2,9 +2,11 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
-use crate::cost::{CostChoice, Figure, Heading, Sheet, SheetRow, not_asked, sentences, taken};
-use crate::record::{Cost, CostView, RunRecord};
-use crate::units;
+use crate::cost::{
+    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences,
+    shown, title,
+};
+use crate::record::{Cost, RunRecord};
 
 /// So wide a table of costs may be, so that it stands in a terminal of eighty columns.
 const ROOM: usize = 80;
@@ -28,14 +30,14 @@ pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
 fn drawn(cost: &Cost, choice: &CostChoice) -> String {
     let sheet = Sheet::of(cost, choice);
     let map = cost.map.as_deref().unwrap_or("none");
-    let charged = match choice.view {
-        CostView::Innermost => "to the innermost module, which spent it",
-        CostView::OnBehalfOf => "to the module on whose behalf it was spent",
-    };
     let mut text = prose::heading("Cost of a transaction by module");
     text += &prose::wrapped(
         "  ",
-        &format!("{}; charged {charged}; map {map}", sheet.threads),
+        &format!(
+            "{}; charged {}; map {map}",
+            sheet.threads,
+            charged_in_words(choice.view)
+        ),
     );
     for (about, columns) in blocks(&sheet) {
         text += "\n";
@@ -139,75 +141,10 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
     grid.render()
 }
 
-fn title(heading: Heading) -> &'static str {
-    match heading {
-        Heading::Metric(name) => match name {
-            "cpu_user" => "user",
-            "cpu_kernel" => "kernel",
-            "off_cpu" => "off CPU",
-            "system_calls" => "calls",
-            "sync_calls" => "syncs",
-            "voluntary_switches" => "voluntary",
-            "involuntary_switches" => "involuntary",
-            "sync_writes" => "sync writes",
-            "async_writes" => "async writes",
-            "written_bytes" => "written",
-            "flushes" => "flushes",
-            "allocated_bytes" => "allocated",
-            "allocated_objects" => "objects",
-            "contentions" => "contended",
-            "contention_wait" => "waited, us",
-            "sleeps" => "sleeps",
-            other => other,
-        },
-        Heading::Cpu => "CPU",
-        Heading::CpuShare => "CPU %",
-        Heading::CpuRange => "95 %",
-        Heading::Share(_) => "tag %",
-        Heading::WallShare => "wall %",
-        Heading::Looks => "looks",
-    }
-}
-
-fn shown(figure: &Figure) -> String {
-    let percent = |share: f64| units::percent(share).replace(" %", "");
-    match figure {
-        Figure::Time(ns) => units::figure(ns / 1e3),
-        Figure::Count(count) => units::figure(*count),
-        Figure::Bytes(bytes) => units::size(*bytes),
-        Figure::Share(share) => percent(*share),
-        Figure::Between(least, most) => format!("{:.1}..{:.1}", least * 100.0, most * 100.0),
-        Figure::Looks(looks) => units::count(*looks as f64),
-        Figure::LeftOut => "left out".to_owned(),
-        Figure::None => "-".to_owned(),
-    }
-}
-
 /// How each metric was taken.
 fn how(cost: &Cost) -> String {
     let mut text = prose::heading("How each was taken");
-    for one in taken(cost) {
-        let metrics = one.metrics.join(", ");
-        let sentence = if one.split {
-            format!(
-                "{metrics}: {}, by {}{}; {} lost",
-                one.how,
-                one.collector,
-                one.looks
-                    .map_or_else(String::new, |looks| format!("; {looks} looks")),
-                one.lost
-            )
-        } else {
-            format!(
-                "{metrics}: not attributable by {}: {}",
-                one.collector, one.how
-            )
-        };
-        text += &prose::wrapped("  ", &sentence);
-    }
-    let missing = not_asked(cost);
-    if !missing.is_empty() {
-        let sentence = format!("no collector here looks at: {}", missing.join(", "));
+    for sentence in accounts_in_words(cost) {
         text += &prose::wrapped("  ", &sentence);
     }
     text

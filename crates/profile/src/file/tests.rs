@@ -1,0 +1,147 @@
+//! Tests of the stacks file.
+
+use crate::{Account, Frame, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total};
+
+fn random(generator: &mut fastrand::Rng) -> Profile {
+    let mut builder = ProfileBuilder::default();
+    let text = |generator: &mut fastrand::Rng| -> String {
+        let letters = ['a', 'b', '"', '\\', '\n', ' ', 'é', '\u{0}'];
+        (0..generator.usize(0..4))
+            .map(|_| letters[generator.usize(0..letters.len())])
+            .collect()
+    };
+    for _ in 0..generator.usize(0..30) {
+        let frames: Vec<Frame> = (0..generator.usize(0..6))
+            .map(|_| Frame {
+                space: [Space::Kernel, Space::Native, Space::Java, Space::Tag]
+                    [generator.usize(0..4)],
+                object: text(generator),
+                name: match generator.u8(0..3) {
+                    0 => Name::Unknown,
+                    1 => Name::Between {
+                        before: generator.bool().then(|| text(generator)),
+                        after: generator.bool().then(|| text(generator)),
+                    },
+                    _ => Name::Function(text(generator)),
+                },
+                offset: generator.u64(0..3),
+            })
+            .collect();
+        let title = generator.bool().then(|| text(generator));
+        let name = text(generator);
+        let thread = builder.thread(Thread { name, title });
+        let stack = builder.stack(frames);
+        let metric = Metric::ALL[generator.usize(0..Metric::ALL.len())];
+        builder.add(metric, thread, stack, generator.u64(0..1 << 50), 1);
+    }
+    for _ in 0..generator.usize(0..3) {
+        builder.account(Account {
+            metric: Metric::ALL[generator.usize(0..Metric::ALL.len())],
+            collector: text(generator),
+            how: match generator.u8(0..3) {
+                0 => How::Exact,
+                1 => How::Sampled(text(generator)),
+                _ => How::NotAttributable(text(generator)),
+            },
+            lost: generator.u64(..),
+            total: generator.bool().then(|| Total {
+                amount: generator.u64(..),
+                source: text(generator),
+            }),
+        });
+    }
+    builder.finish(generator.u64(..))
+}
+
+fn written(profile: &Profile) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    profile.write(&mut bytes).unwrap();
+    bytes
+}
+
+fn refused(bytes: &[u8]) -> String {
+    Profile::read(&mut &*bytes).unwrap_err().to_string()
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    let mut generator = fastrand::Rng::with_seed(1);
+    for _ in 0..300 {
+        let profile = random(&mut generator);
+        assert_eq!(Profile::read(&mut &*written(&profile)).unwrap(), profile);
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_anywhere_is_refused() {
+    let mut generator = fastrand::Rng::with_seed(2);
+    for _ in 0..2 {
+        let bytes = written(&random(&mut generator));
+        for length in 0..bytes.len() {
+            refused(&bytes[..length]);
+        }
+    }
+}
+
+#[test]
+fn no_bytes_make_reading_panic() {
+    let mut generator = fastrand::Rng::with_seed(3);
+    for _ in 0..3_000 {
+        let mut bytes = written(&random(&mut generator));
+        for _ in 0..generator.usize(1..4) {
+            let place = generator.usize(0..bytes.len());
+            match generator.u8(0..3) {
+                0 => bytes[place] = generator.u8(..),
+                1 => drop(bytes.remove(place)),
+                _ => bytes.insert(place, b"0123456789{}[],:\"\n"[generator.usize(0..18)]),
+            }
+        }
+        if let Ok(profile) = Profile::read(&mut &*bytes) {
+            assert_eq!(Profile::read(&mut &*written(&profile)).unwrap(), profile);
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    let head = r#"{"head":{"format":"syncline-stacks","version":1,"window_ns":5}}"#;
+    let cases: &[(&str, &str)] = &[
+        ("", "line 1: it is empty"),
+        ("{}\n", "line 1: this is no stacks file"),
+        (
+            r#"{"head":{"format":"syncline-stacks","version":2,"window_ns":5}}"#,
+            "line 1: it has version 2 of the format",
+        ),
+        ("HEAD\n", "line 2: it is cut off"),
+        (
+            "HEAD\n{\"stack\":[0]}\n",
+            "line 2: frame 0 does not stand above",
+        ),
+        (
+            "HEAD\n{\"stack\":[]}\n{\"stack\":[]}\n",
+            "line 3: this stack stands above already",
+        ),
+        (
+            "HEAD\n{\"sample\":[\"wall\",0,0,1,1]}\n",
+            "line 2: thread 0 does not stand above",
+        ),
+        (
+            "HEAD\n{\"sample\":[\"warmth\",0,0,1,1]}\n",
+            "line 2: it is no line of a stacks file",
+        ),
+        (
+            "HEAD\n{\"end\":7}\n",
+            "it was written with 7 lines before its end and has 1",
+        ),
+        ("HEAD\n{\"end\":1}\n\n", "line 3: something follows"),
+        (
+            "HEAD\n{\"stack\":[]}\n{\"thread\":{\"name\":\"\",\"title\":null}}\n\
+             {\"sample\":[\"wall\",0,0,18446744073709551615,1]}\n{\"sample\":[\"off_cpu\",0,0,1,1]}\n",
+            "line 5: the weights together exceed 64 bits",
+        ),
+    ];
+    for (text, expected) in cases {
+        let said = refused(text.replace("HEAD", head).as_bytes());
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+}

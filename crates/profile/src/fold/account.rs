@@ -1,0 +1,67 @@
+//! How a metric was taken, of all that its collectors say.
+//!
+//! A metric that one collector could not split and the next could is split; what the first said is then
+//! of no interest. Where none could, all their reasons stand.
+
+use crate::metric::Metric;
+use crate::profile::{Account, How, Profile, Total};
+
+/// One account of a metric.
+#[derive(Clone, Debug)]
+pub(super) struct Taken {
+    pub(super) collector: String,
+    pub(super) how: How,
+    pub(super) lost: u64,
+    pub(super) total: Option<Total>,
+}
+
+/// None if the metric was not asked for.
+pub(super) fn of(profile: &Profile, metric: Metric) -> Option<Taken> {
+    let accounts = profile.accounts().iter();
+    let accounts: Vec<&Account> = accounts.filter(|it| it.metric == metric).collect();
+    let could = |account: &&&Account| !matches!(account.how, How::NotAttributable(_));
+    let split: Vec<&Account> = accounts.iter().filter(could).copied().collect();
+    let total = accounts.iter().find_map(|it| it.total.clone());
+    if let Some(first) = split.first() {
+        return Some(Taken {
+            collector: joined(split.iter().map(|it| it.collector.as_str()), " and "),
+            how: least_exact(&split).unwrap_or_else(|| first.how.clone()),
+            lost: split.iter().map(|it| it.lost).sum(),
+            total,
+        });
+    }
+    let has_samples = profile.samples().iter().any(|it| it.metric == metric);
+    if accounts.is_empty() && !has_samples {
+        return None;
+    }
+    let reasons = accounts.iter().filter_map(|account| match &account.how {
+        How::NotAttributable(why) => Some(why.as_str()),
+        How::Exact | How::Sampled(_) => None,
+    });
+    let why = match accounts.is_empty() {
+        true => "its collector gave no account of it".to_owned(),
+        false => joined(reasons, "; "),
+    };
+    Some(Taken {
+        collector: joined(accounts.iter().map(|it| it.collector.as_str()), " and "),
+        how: How::NotAttributable(why),
+        lost: accounts.iter().map(|it| it.lost).sum(),
+        total,
+    })
+}
+
+fn least_exact(accounts: &[&Account]) -> Option<How> {
+    let sampled = accounts.iter().find(|it| it.how != How::Exact);
+    sampled.map(|account| account.how.clone())
+}
+
+/// Each text once, in order.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>, between: &str) -> String {
+    let mut once: Vec<&str> = Vec::new();
+    for text in texts {
+        if !once.contains(&text) {
+            once.push(text);
+        }
+    }
+    once.join(between)
+}

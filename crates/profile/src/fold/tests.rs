@@ -1,0 +1,220 @@
+//! Tests of folding.
+
+use super::fold;
+use crate::{
+    Account, Charge, Cost, Frame, How, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread,
+    ThreadClass, View,
+};
+use std::collections::BTreeMap;
+use syncline_metering::Module;
+
+const MAP: &str = r#"
+    product = "Store"
+    [[module]]
+    name = "lock_manager"
+    blame = "outward"
+    match = [{ symbol = "lock_*" }]
+    [[module]]
+    name = "logging"
+    match = [{ symbol = "log_*" }]
+    [[module]]
+    name = "network_server"
+    match = [{ symbol = "net_*" }]
+    [[idle]]
+    leaf = "net_wait"
+    under = "net_read_command"
+    [[thread]]
+    class = "background"
+    title = "store: writer"
+    module = "data_store"
+    [[thread]]
+    class = "connection"
+    title = "store: *"
+"#;
+
+fn frame(space: Space, function: &str) -> Frame {
+    Frame {
+        space,
+        object: "store".to_owned(),
+        name: Name::Function(function.to_owned()),
+        offset: 0,
+    }
+}
+
+fn thread(title: &str) -> Thread {
+    Thread {
+        name: "store".to_owned(),
+        title: Some(title.to_owned()),
+    }
+}
+
+/// A profile of samples: metric, thread, functions from the innermost outwards, weight.
+fn profile(samples: &[(Metric, &str, &[&str], u64)]) -> Profile {
+    let mut builder = ProfileBuilder::default();
+    let mut metrics = BTreeMap::new();
+    for (metric, title, functions, weight) in samples {
+        let thread = builder.thread(thread(title));
+        let frames = functions.iter().map(|function| {
+            let kernel = function.strip_prefix("kernel:");
+            let space = kernel.map_or(Space::Native, |_| Space::Kernel);
+            frame(space, kernel.unwrap_or(function))
+        });
+        let stack = builder.stack(frames);
+        builder.add(*metric, thread, stack, *weight, 1);
+        metrics.insert(*metric, ());
+    }
+    for metric in metrics.into_keys() {
+        builder.account(account(metric, How::Exact));
+    }
+    builder.finish(1_000)
+}
+
+fn account(metric: Metric, how: How) -> Account {
+    Account {
+        metric,
+        collector: "test".to_owned(),
+        how,
+        lost: 0,
+        total: None,
+    }
+}
+
+fn folded(profile: &Profile, view: View) -> Cost {
+    fold(profile, &Map::parse(MAP, "store.toml").unwrap(), view)
+}
+
+fn charges(cost: &Cost, metric: Metric) -> Vec<(ThreadClass, Option<Module>, u64)> {
+    let found = cost.metrics.iter().find(|it| it.metric == metric).unwrap();
+    let one = |it: &Charge| (it.class, it.module, it.weight);
+    found.charges.iter().map(one).collect()
+}
+
+#[test]
+fn the_innermost_module_is_charged_and_others_pass_to_their_caller() {
+    use ThreadClass::{Background, Connection, Unknown};
+    let profile = profile(&[
+        (
+            Metric::CpuUser,
+            "store: one",
+            &["memcpy", "log_write", "net_answer"],
+            5,
+        ),
+        (
+            Metric::CpuUser,
+            "store: one",
+            &["kernel:log_write", "net_answer"],
+            7,
+        ),
+        (Metric::CpuUser, "store: one", &["memcpy", "main"], 11),
+        (Metric::CpuUser, "other", &[], 13),
+        (Metric::CpuUser, "store: writer", &["memcpy"], 17),
+    ]);
+    let cost = folded(&profile, View::Innermost);
+    assert_eq!(
+        charges(&cost, Metric::CpuUser),
+        [
+            (Connection, Some(Module::NetworkServer), 7),
+            (Connection, Some(Module::Logging), 5),
+            (Connection, None, 11),
+            (Background, Some(Module::DataStore), 17),
+            (Unknown, None, 13),
+        ]
+    );
+}
+
+#[test]
+fn a_wait_for_a_lock_is_on_behalf_of_whoever_holds_it_for() {
+    let waits: &[&str] = &["kernel:futex", "lock_wait", "log_flush", "net_answer"];
+    let alone: &[&str] = &["lock_wait", "main"];
+    let profile = profile(&[
+        (Metric::SystemCalls, "store: one", waits, 3),
+        (Metric::SystemCalls, "store: one", alone, 2),
+    ]);
+    let by = |view| charges(&folded(&profile, view), Metric::SystemCalls);
+    let class = ThreadClass::Connection;
+    assert_eq!(by(View::Innermost), [(class, Some(Module::LockManager), 5)]);
+    assert_eq!(
+        by(View::OnBehalfOf),
+        [
+            (class, Some(Module::LockManager), 2),
+            (class, Some(Module::Logging), 3)
+        ]
+    );
+}
+
+#[test]
+fn a_thread_that_waits_for_its_client_is_charged_to_waiting_only_for_the_time_it_waits() {
+    let idle: &[&str] = &["kernel:epoll", "net_wait", "net_read_command", "main"];
+    let answer: &[&str] = &["kernel:epoll", "net_wait", "net_answer"];
+    let profile = profile(&[
+        (Metric::CpuKernel, "store: one", idle, 1),
+        (Metric::OffCpu, "store: one", idle, 90),
+        (Metric::OffCpu, "store: one", answer, 9),
+        (Metric::VoluntarySwitches, "store: one", idle, 4),
+        (Metric::SystemCalls, "store: one", idle, 4),
+    ]);
+    let cost = folded(&profile, View::Innermost);
+    let class = ThreadClass::Connection;
+    let network = (class, Some(Module::NetworkServer));
+    let waiting = (class, Some(Module::WaitingForRequest));
+    assert_eq!(
+        charges(&cost, Metric::CpuKernel),
+        [(network.0, network.1, 1)]
+    );
+    assert_eq!(
+        charges(&cost, Metric::OffCpu),
+        [(network.0, network.1, 9), (waiting.0, waiting.1, 90)]
+    );
+    assert_eq!(
+        charges(&cost, Metric::VoluntarySwitches),
+        [(waiting.0, waiting.1, 4)]
+    );
+    assert_eq!(
+        charges(&cost, Metric::SystemCalls),
+        [(network.0, network.1, 4)]
+    );
+}
+
+#[test]
+fn wall_clock_is_derived_where_all_its_parts_were_taken() {
+    let parts = [
+        (Metric::CpuUser, "store: one", &["log_write"] as &[&str], 2),
+        (Metric::CpuKernel, "store: one", &["log_write"], 3),
+        (Metric::OffCpu, "store: one", &["log_write"], 5),
+    ];
+    let class = ThreadClass::Connection;
+    let cost = folded(&profile(&parts), View::Innermost);
+    assert_eq!(
+        charges(&cost, Metric::Wall),
+        [(class, Some(Module::Logging), 10)]
+    );
+    let cost = folded(&profile(&parts[1..]), View::Innermost);
+    let wall = cost.metrics.iter().find(|it| it.metric == Metric::Wall);
+    let How::NotAttributable(why) = &wall.unwrap().how else {
+        panic!("a sum without one of its parts")
+    };
+    assert!(why.contains("cpu_user was not taken"), "{why}");
+    let cost = folded(&profile(&parts[..2]), View::Innermost);
+    assert!(cost.metrics.iter().all(|it| it.metric != Metric::Wall));
+}
+
+#[test]
+fn a_metric_that_could_not_be_split_has_every_reason_and_no_charges() {
+    let mut builder = ProfileBuilder::default();
+    for why in ["no privileges", "no such clock"] {
+        let how = How::NotAttributable(why.to_owned());
+        builder.account(account(Metric::Flushes, how));
+    }
+    builder.account(account(
+        Metric::SyncCalls,
+        How::NotAttributable("no BPF".to_owned()),
+    ));
+    builder.account(account(Metric::SyncCalls, How::Exact));
+    let cost = folded(&builder.finish(5), View::Innermost);
+    let how: Vec<_> = cost.metrics.iter().map(|it| (it.metric, &it.how)).collect();
+    let why = How::NotAttributable("no privileges; no such clock".to_owned());
+    assert_eq!(
+        how,
+        [(Metric::SyncCalls, &How::Exact), (Metric::Flushes, &why)]
+    );
+}

@@ -1,0 +1,40 @@
+//! The maps that come with the program, and their tables.
+
+use super::rule::Map;
+
+/// Each map's file name and text.
+const MAPS: &[(&str, &str)] = &[(
+    "postgresql.toml",
+    include_str!("../../maps/postgresql.toml"),
+)];
+
+/// Tables of functions by the name that maps call them by.
+const TABLES: &[(&str, &str)] = &[];
+
+/// The text of a table.
+pub(super) fn table(name: &str) -> Option<&'static str> {
+    let found = TABLES.iter().find(|(known, _)| *known == name)?;
+    Some(found.1)
+}
+
+/// The names of all tables.
+pub(super) fn tables() -> Vec<&'static str> {
+    TABLES.iter().map(|(name, _)| *name).collect()
+}
+
+impl Map {
+    /// Every map that comes with the program.
+    pub fn built_in() -> Vec<Map> {
+        let maps = MAPS.iter().map(|(file, text)| Map::parse(text, file));
+        let maps = maps.map(|map| map.expect("a test reads every map that comes with the program"));
+        maps.collect()
+    }
+
+    /// The map of a product by the name and version that it gives itself. It warns if it was made for
+    /// other versions; none if no map knows the product.
+    pub fn for_product(product: &str, version: &str) -> Option<Map> {
+        let mut maps = Map::built_in().into_iter();
+        let map = maps.find(|map| map.is_for(product))?;
+        Some(map.for_version(version))
+    }
+}

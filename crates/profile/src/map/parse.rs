@@ -1,0 +1,188 @@
+//! From a map's text to the map, with a sentence for each mistake.
+
+use super::built_in;
+use super::document::{
+    Document, FitSection, IdleSection, ModuleSection, TableSection, Texts, ThreadSection,
+};
+use super::pattern::Patterns;
+use super::rule::{Fit, Idle, Map, Rule, ThreadRule};
+use super::table::Table;
+use super::version::Range;
+use crate::cost::ThreadClass;
+use crate::error::Error;
+use syncline_metering::Module;
+use toml::Spanned;
+
+/// Waits are bits of one number.
+const MOST_WAITS: usize = 64;
+
+impl Map {
+    /// Reads a map. `origin` says in errors which file it was.
+    pub fn parse(text: &str, origin: &str) -> Result<Map, Error> {
+        let refuse = |mistake: Mistake| Error::Map {
+            origin: origin.to_owned(),
+            line: line_of(text, mistake.offset),
+            what: mistake.what,
+        };
+        let document = toml::from_str(text).map_err(|error| {
+            refuse(Mistake {
+                offset: error.span().map_or(0, |span| span.start),
+                what: error.message().trim().replace('\n', ", "),
+            })
+        });
+        map(document?).map_err(refuse)
+    }
+}
+
+/// What is wrong, and where in the text.
+struct Mistake {
+    offset: usize,
+    what: String,
+}
+
+type Parsed<T> = Result<T, Mistake>;
+
+fn map(document: Document) -> Parsed<Map> {
+    let table = document.table.map(table).transpose()?.unwrap_or_default();
+    let versions = document.versions.map(|versions| {
+        let range = Range::parse(versions.as_ref());
+        range.map_err(|what| mistake(&versions, "versions", &what))
+    });
+    let idle: Vec<Idle> = all(document.idle, idle)?;
+    if idle.len() > MOST_WAITS {
+        let what = format!("more than {MOST_WAITS} [[idle]] sections");
+        return Err(Mistake { offset: 0, what });
+    }
+    Ok(Map {
+        product: document.product,
+        aliases: document.aliases,
+        versions: versions.transpose()?.unwrap_or_default(),
+        rules: all(document.module, |section| rule(section, &table))?,
+        idle,
+        threads: all(document.thread, thread)?,
+        table,
+        warnings: Vec::new(),
+    })
+}
+
+fn all<S, T>(sections: Vec<S>, one: impl Fn(S) -> Parsed<T>) -> Parsed<Vec<T>> {
+    sections.into_iter().map(one).collect()
+}
+
+fn table(section: TableSection) -> Parsed<Table> {
+    let mut table = Table::of(patterns(&section.object, "table.object")?);
+    if let Some(name) = section.functions_of {
+        let text = built_in::table(name.as_ref()).ok_or_else(|| {
+            let known = built_in::tables().join(", ");
+            let what = format!("there is no table of {}; there are {known}", name.as_ref());
+            mistake(&name, "table.functions_of", &what)
+        })?;
+        table.add_text(text);
+    }
+    for (path, functions) in &section.files {
+        table.add(path, functions.iter().map(String::as_str));
+    }
+    Ok(table)
+}
+
+fn rule(section: ModuleSection, table: &Table) -> Parsed<Rule> {
+    let outward = match section.blame {
+        None => false,
+        Some(blame) if blame.as_ref() == "outward" => true,
+        Some(blame) => {
+            let what = "the only blame is \"outward\": to whoever calls";
+            return Err(mistake(&blame, "module.blame", what));
+        }
+    };
+    Ok(Rule {
+        module: module(&section.name, "module.name")?,
+        outward,
+        fits: all(section.fits, |section| fit(&section, table))?,
+    })
+}
+
+fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
+    let keys = section.as_ref();
+    if keys.java.is_none() && keys.file.is_none() && keys.symbol.is_none() && keys.object.is_none()
+    {
+        let what = "it needs at least one of java, file, symbol, object";
+        return Err(mistake(section, "module.match", what));
+    }
+    let files = keys.file.as_ref().map(|files| {
+        if table.is_empty() {
+            let what = "a source file is known by a [table] only, and this map has none";
+            return Err(mistake(files, "module.match.file", what));
+        }
+        let patterns = patterns(files, "module.match.file")?;
+        Ok(table.paths().map(|path| patterns.fit_file(path)).collect())
+    });
+    let java = keys.java.as_ref();
+    Ok(Fit {
+        java: java.map(|java| java.as_ref().0.clone()),
+        files: files.transpose()?,
+        symbols: optional(keys.symbol.as_ref(), "module.match.symbol")?,
+        objects: optional(keys.object.as_ref(), "module.match.object")?,
+    })
+}
+
+fn idle(section: IdleSection) -> Parsed<Idle> {
+    Ok(Idle {
+        leaf: patterns(&section.leaf, "idle.leaf")?,
+        under: optional(section.under.as_ref(), "idle.under")?,
+    })
+}
+
+fn thread(section: ThreadSection) -> Parsed<ThreadRule> {
+    let classes = [
+        ("connection", ThreadClass::Connection),
+        ("background", ThreadClass::Background),
+        ("runtime", ThreadClass::Runtime),
+        ("client", ThreadClass::Client),
+    ];
+    let word = section.class.as_ref();
+    let class = classes.iter().find(|(name, _)| name == word);
+    let class = class.ok_or_else(|| {
+        let what = format!(
+            "\"{word}\" is no class of threads; there are connection, background, runtime and client"
+        );
+        mistake(&section.class, "thread.class", &what)
+    })?;
+    let own = section.module.as_ref();
+    Ok(ThreadRule {
+        class: class.1,
+        names: optional(section.name.as_ref(), "thread.name")?,
+        titles: optional(section.title.as_ref(), "thread.title")?,
+        module: own.map(|own| module(own, "thread.module")).transpose()?,
+    })
+}
+
+fn module(name: &Spanned<String>, key: &str) -> Parsed<Module> {
+    let mut modules = Module::ALL.into_iter();
+    let found = modules.find(|module| module.name() == name.as_ref());
+    found.ok_or_else(|| {
+        let known = Module::ALL.map(Module::name).join(", ");
+        let what = format!("\"{}\" is no module; there are {known}", name.as_ref());
+        mistake(name, key, &what)
+    })
+}
+
+fn optional(texts: Option<&Spanned<Texts>>, key: &str) -> Parsed<Option<Patterns>> {
+    texts.map(|texts| patterns(texts, key)).transpose()
+}
+
+fn patterns(texts: &Spanned<Texts>, key: &str) -> Parsed<Patterns> {
+    let patterns = Patterns::new(texts.as_ref().0.iter().map(String::as_str));
+    patterns.map_err(|what| mistake(texts, key, &what))
+}
+
+fn mistake<T>(place: &Spanned<T>, key: &str, what: &str) -> Mistake {
+    Mistake {
+        offset: place.span().start,
+        what: format!("{key}: {what}"),
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    1 + before.filter(|byte| **byte == b'\n').count()
+}

@@ -1,0 +1,56 @@
+//! Patterns of names and of source files.
+//!
+//! `*` stands for any characters, `?` for one, `[ab]` for one of these. In the name of a source file
+//! `*` stops at a slash, and `**` as a whole step of the path stands for any folders.
+
+use glob::{MatchOptions, Pattern};
+
+/// Any of some patterns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Patterns(Vec<Pattern>);
+
+impl Patterns {
+    /// The error is what is wrong with which pattern.
+    pub(super) fn new<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Patterns, String> {
+        let patterns = texts.into_iter().map(|text| {
+            Pattern::new(text).map_err(|error| format!("\"{text}\" is no pattern: {}", error.msg))
+        });
+        Ok(Patterns(patterns.collect::<Result<_, _>>()?))
+    }
+
+    /// True if a name fits one of them.
+    pub(super) fn fit(&self, name: &str) -> bool {
+        self.0.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// True if the path of a source file fits one of them.
+    pub(super) fn fit_file(&self, path: &str) -> bool {
+        let options = MatchOptions {
+            require_literal_separator: true,
+            ..MatchOptions::default()
+        };
+        let mut patterns = self.0.iter();
+        patterns.any(|pattern| pattern.matches_with(path, options))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Patterns;
+
+    #[test]
+    fn a_star_stops_at_a_slash_only_in_files() {
+        let patterns = Patterns::new(["a/*", "b/**"]).unwrap();
+        assert!(patterns.fit("a/b/c"));
+        assert!(patterns.fit_file("a/b"));
+        assert!(!patterns.fit_file("a/b/c"));
+        assert!(patterns.fit_file("b/c/d.c"));
+        assert!(!patterns.fit_file("bc/d.c"));
+    }
+
+    #[test]
+    fn a_broken_pattern_is_named() {
+        let error = Patterns::new(["good*", "bad[", "***"]).unwrap_err();
+        assert!(error.starts_with("\"bad[\" is no pattern: "), "{error}");
+    }
+}

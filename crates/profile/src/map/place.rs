@@ -1,0 +1,166 @@
+//! Where a frame belongs by a map.
+//!
+//! 1. A frame of the kernel belongs to whoever called it, as does one that no rule fits.
+//! 2. What a thread says itself is taken at its word.
+//! 3. A function without a name stands between two that have one. Where both belong to one module and
+//!    come from one folder, or from files that no table knows, so does it. Else it is taken for a part
+//!    of the one before it, or where that is not known the one after, and that is a guess.
+
+use super::function;
+use super::rule::{Look, Map, Rule};
+use super::table::File;
+use crate::stack::{Frame, Name, Space};
+use syncline_metering::Module;
+
+/// To which module a frame belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) module: Module,
+    /// It works for whoever calls it.
+    pub(crate) outward: bool,
+    /// Its neighbours disagree.
+    pub(crate) guess: bool,
+}
+
+/// A function that has a name.
+#[derive(Clone, Copy, Debug)]
+struct Point<'a> {
+    rule: Option<&'a Rule>,
+    file: Option<File>,
+}
+
+impl Map {
+    /// Where a frame belongs; none where it belongs to its caller.
+    pub(crate) fn place(&self, frame: &Frame) -> Option<Placed> {
+        match (&frame.space, &frame.name) {
+            (Space::Kernel, _) => None,
+            (Space::Tag, Name::Function(word)) => by_word(word),
+            (Space::Tag, _) => None,
+            (_, Name::Between { before, after }) => {
+                let point = |name: &Option<String>| {
+                    let name = name.as_deref();
+                    name.map(|name| self.point(frame, name))
+                };
+                self.between(point(before), point(after))
+                    .or_else(|| sure(self.nameless(frame)))
+            }
+            (_, Name::Function(name)) => sure(self.point(frame, name).rule),
+            (_, Name::Unknown) => sure(self.nameless(frame)),
+        }
+    }
+
+    /// Which waits a frame may be the leaf of, and which it may be the caller of: a bit for each.
+    pub(crate) fn waits(&self, frame: &Frame) -> (u64, u64) {
+        let Name::Function(name) = &frame.name else {
+            return (0, 0);
+        };
+        let (whole, bare) = names(frame, name);
+        let bit = |fits: bool, index: usize| u64::from(fits) << index;
+        let waits = self.idle.iter().enumerate().map(|(index, idle)| {
+            let leaf = idle.leaf.fit(&whole) || idle.leaf.fit(&bare);
+            let under = idle.under.as_ref();
+            let under = under.is_some_and(|under| under.fit(&whole) || under.fit(&bare));
+            (bit(leaf, index), bit(under, index))
+        });
+        waits.fold((0, 0), |sum, one| (sum.0 | one.0, sum.1 | one.1))
+    }
+
+    /// The waits that need no caller.
+    pub(crate) fn waits_of_any_caller(&self) -> u64 {
+        let waits = self.idle.iter().enumerate();
+        waits.fold(0, |sum, (index, idle)| {
+            sum | u64::from(idle.under.is_none()) << index
+        })
+    }
+
+    /// Whether the table holds a named function of the program that it describes; none of others.
+    pub(crate) fn table_knows(&self, frame: &Frame) -> Option<bool> {
+        let described = frame.space == Space::Native && self.table.tells_of(&frame.object);
+        match &frame.name {
+            Name::Function(name) if described => Some(self.table.file(name).is_some()),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the map for what it is used for.
+    pub(crate) fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn point(&self, frame: &Frame, name: &str) -> Point<'_> {
+        let (whole, bare) = names(frame, name);
+        let is_java = frame.space == Space::Java;
+        let described = !is_java && self.table.tells_of(&frame.object);
+        let file = described.then(|| self.table.file(name)).flatten();
+        let rule = self.rule(Look {
+            is_java,
+            object: &frame.object,
+            names: Some((&whole, &bare)),
+            file,
+        });
+        Point { rule, file }
+    }
+
+    fn nameless(&self, frame: &Frame) -> Option<&Rule> {
+        self.rule(Look {
+            is_java: frame.space == Space::Java,
+            object: &frame.object,
+            names: None,
+            file: None,
+        })
+    }
+
+    fn between(&self, before: Option<Point<'_>>, after: Option<Point<'_>>) -> Option<Placed> {
+        let guess = match (before, after) {
+            (Some(before), Some(after)) => !self.agree(before, after),
+            _ => true,
+        };
+        let rule_of = |point: Option<Point<'_>>| {
+            let rule = point.and_then(|point| point.rule)?;
+            Some((rule.module, rule.outward))
+        };
+        let known = |point: &Point<'_>| point.rule.is_some() || point.file.is_some();
+        let (module, outward) = match before.filter(known) {
+            Some(before) => rule_of(Some(before)),
+            None => rule_of(after),
+        }?;
+        Some(Placed {
+            module,
+            outward,
+            guess,
+        })
+    }
+
+    fn agree(&self, before: Point<'_>, after: Point<'_>) -> bool {
+        let module = |point: Point<'_>| point.rule.map(|rule| rule.module);
+        let folder = |point: Point<'_>| point.file.map(|file| self.table.folder(file));
+        module(before) == module(after) && folder(before) == folder(after)
+    }
+}
+
+fn sure(rule: Option<&Rule>) -> Option<Placed> {
+    rule.map(|rule| Placed {
+        module: rule.module,
+        outward: rule.outward,
+        guess: false,
+    })
+}
+
+fn by_word(word: &str) -> Option<Placed> {
+    let module = Module::ALL.into_iter().find(|it| it.name() == word)?;
+    Some(Placed {
+        module,
+        outward: false,
+        guess: false,
+    })
+}
+
+/// The names by which patterns know a function: of Java `package.Class.method`.
+fn names(frame: &Frame, name: &str) -> (String, String) {
+    if frame.space == Space::Java {
+        let whole = format!("{}.{name}", frame.object);
+        return (whole.clone(), whole);
+    }
+    let whole = function::whole(name);
+    (whole.to_owned(), function::bare(whole))
+}

@@ -1,0 +1,151 @@
+//! A map in memory: ordered rules, waits for clients, and what threads are for.
+//!
+//! Invariant: what a rule says of source files is decided when the map is read, file by file of its
+//! table, so that placing a frame compares no paths.
+
+use super::pattern::Patterns;
+use super::table::{File, Table};
+use super::version::{Range, Version};
+use crate::cost::ThreadClass;
+use crate::stack::Thread;
+use syncline_metering::Module;
+
+/// Which code of a product belongs to which module.
+#[derive(Clone, Debug)]
+pub struct Map {
+    pub(super) product: String,
+    pub(super) aliases: Vec<String>,
+    pub(super) versions: Range,
+    pub(super) table: Table,
+    pub(super) rules: Vec<Rule>,
+    pub(super) idle: Vec<Idle>,
+    pub(super) threads: Vec<ThreadRule>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// The code of one module, or of a part of it.
+#[derive(Clone, Debug)]
+pub(super) struct Rule {
+    pub(super) module: Module,
+    /// It works for whoever calls it.
+    pub(super) outward: bool,
+    pub(super) fits: Vec<Fit>,
+}
+
+/// One way to fit a rule; every part that is there must fit.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fit {
+    /// Packages or classes.
+    pub(super) java: Option<Vec<String>>,
+    /// For each file of the table: whether it fits.
+    pub(super) files: Option<Vec<bool>>,
+    pub(super) symbols: Option<Patterns>,
+    pub(super) objects: Option<Patterns>,
+}
+
+/// A wait for the next request: a frame that fits the leaf, and one further out that fits the other.
+#[derive(Clone, Debug)]
+pub(super) struct Idle {
+    pub(super) leaf: Patterns,
+    /// None: whoever calls.
+    pub(super) under: Option<Patterns>,
+}
+
+/// Threads of a class; every part that is there must fit.
+#[derive(Clone, Debug)]
+pub(super) struct ThreadRule {
+    pub(super) class: ThreadClass,
+    pub(super) names: Option<Patterns>,
+    pub(super) titles: Option<Patterns>,
+    /// Whose its stacks are where no frame says so.
+    pub(super) module: Option<Module>,
+}
+
+/// What a rule looks at in a frame of which the name is known, or nothing is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look<'a> {
+    pub(super) is_java: bool,
+    pub(super) object: &'a str,
+    /// The whole name and the bare one.
+    pub(super) names: Option<(&'a str, &'a str)>,
+    pub(super) file: Option<File>,
+}
+
+impl Map {
+    /// The product that it maps.
+    pub fn product(&self) -> &str {
+        &self.product
+    }
+
+    /// True if it is a map of the product by that name.
+    pub(super) fn is_for(&self, product: &str) -> bool {
+        let mut names = std::iter::once(&self.product).chain(&self.aliases);
+        names.any(|name| name.eq_ignore_ascii_case(product))
+    }
+
+    /// This map, which warns if it was not made for that version.
+    pub(super) fn for_version(mut self, text: &str) -> Map {
+        let product = &self.product;
+        match Version::found_in(text) {
+            Some(version) if self.versions.holds(&version) => {}
+            Some(_) => self.warnings.push(format!(
+                "the map of {product} was not made for version {text}; shares may be misplaced"
+            )),
+            None => self.warnings.push(format!(
+                "the version of {product} is not known, so the map may not fit it"
+            )),
+        }
+        self
+    }
+
+    /// What a thread is for, and whose its stacks are where no frame says so.
+    pub(crate) fn class(&self, thread: &Thread) -> (ThreadClass, Option<Module>) {
+        let rule = self.threads.iter().find(|rule| rule.fits(thread));
+        rule.map_or((ThreadClass::Unknown, None), |rule| {
+            (rule.class, rule.module)
+        })
+    }
+
+    /// The first rule that fits.
+    pub(super) fn rule(&self, look: Look<'_>) -> Option<&Rule> {
+        let fits = |rule: &&Rule| rule.fits.iter().any(|fit| fit.fits(look));
+        self.rules.iter().find(fits)
+    }
+}
+
+impl Fit {
+    fn fits(&self, look: Look<'_>) -> bool {
+        let java = self.java.as_ref().is_none_or(|packages| {
+            look.is_java && packages.iter().any(|package| is_in(look.object, package))
+        });
+        let file = self.files.as_ref().is_none_or(|files| {
+            let fits = |file: File| files.get(file.index()).copied().unwrap_or(false);
+            look.file.is_some_and(fits)
+        });
+        let symbol = self.symbols.as_ref().is_none_or(|symbols| {
+            let fit = |(whole, bare): (&str, &str)| {
+                symbols.fit(whole) || (bare != whole && symbols.fit(bare))
+            };
+            look.names.is_some_and(fit)
+        });
+        let object = self.objects.as_ref();
+        java && file && symbol && object.is_none_or(|objects| objects.fit(look.object))
+    }
+}
+
+impl ThreadRule {
+    fn fits(&self, thread: &Thread) -> bool {
+        let name = self.names.as_ref();
+        let title = self.titles.as_ref().is_none_or(|titles| {
+            let title = thread.title.as_deref();
+            title.is_some_and(|title| titles.fit(title))
+        });
+        title && name.is_none_or(|names| names.fit(&thread.name))
+    }
+}
+
+/// True if the class is the given one, is within it, or is in the given package or one below.
+fn is_in(class: &str, given: &str) -> bool {
+    let rest = class.strip_prefix(given);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '$']))
+}
