@@ -1,5 +1,6 @@
 //! One line of a stacks file.
 
+use crate::histogram::Histogram;
 use crate::metric::Metric;
 use crate::profile::Account;
 use crate::stack::{Frame, Thread};
@@ -21,6 +22,7 @@ pub(super) enum Line {
     /// Metric, thread, stack, weight, count.
     Sample(Metric, u32, u32, u64, u64),
     Account(Account),
+    Histogram(Histogram),
     /// How many lines stand before.
     End(u64),
 }

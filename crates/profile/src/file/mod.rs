@@ -10,6 +10,7 @@
 //! | `thread` | name and title; numbered likewise |
 //! | `sample` | metric, number of the thread, number of the stack, weight, count |
 //! | `account` | how a metric was taken |
+//! | `histogram` | how long a metric's events took: counts by powers of two |
 //! | `end` | last line: how many lines stand before it, so that a file that was cut off is known |
 //!
 //! Invariants:

@@ -2,6 +2,7 @@
 
 use super::line::{FORMAT, Head, Line, VERSION};
 use crate::error::Error;
+use crate::histogram::Histogram;
 use crate::metric::Metric;
 use crate::profile::{Profile, Sample};
 use crate::stack::{StackId, ThreadId};
@@ -85,6 +86,7 @@ impl Reader {
                 self.profile.accounts.push(account);
                 Ok(())
             }
+            Line::Histogram(histogram) => self.histogram(histogram),
             Line::End(lines) if lines == self.lines => {
                 self.has_ended = true;
                 Ok(())
@@ -147,6 +149,16 @@ impl Reader {
             .ok_or_else(too_much)?;
         self.counts = self.counts.checked_add(sample.count).ok_or_else(too_much)?;
         self.profile.samples.push(sample);
+        Ok(())
+    }
+
+    fn histogram(&mut self, histogram: Histogram) -> Taken {
+        let mut events = histogram.counts.iter();
+        let events = events.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        if histogram.counts.len() > 64 || events.is_none() {
+            return Err("a histogram of more than 64 powers of two or events than 64 bits".to_owned());
+        }
+        self.profile.histograms.push(histogram);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Tests of the stacks file.
 
-use crate::{Account, Frame, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total};
+use crate::{Account, Frame, Histogram, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total};
 
 fn random(generator: &mut fastrand::Rng) -> Profile {
     let mut builder = ProfileBuilder::default();
@@ -49,6 +49,10 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
                 source: text(generator),
             }),
         });
+    }
+    if generator.bool() {
+        let counts = (0..generator.usize(0..64)).map(|_| generator.u64(0..1 << 50));
+        builder.histogram(Histogram::new(Metric::OffCpu, counts.collect()));
     }
     builder.finish(generator.u64(..))
 }

@@ -29,6 +29,9 @@ impl Profile {
         for account in &self.accounts {
             lines.put(&Line::Account(account.clone()))?;
         }
+        for histogram in &self.histograms {
+            lines.put(&Line::Histogram(histogram.clone()))?;
+        }
         let written = lines.written;
         lines.put(&Line::End(written))
     }
