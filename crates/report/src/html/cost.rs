@@ -36,7 +36,7 @@ fn table(cost: &Cost, choice: &CostChoice) -> Markup {
         p.about { "A transaction of " (sheet.threads) ", charged " (charged_in_words(choice.view))
             "; times in microseconds; map " (cost.map.as_deref().unwrap_or("none")) "." }
         div.scroll { table.cost {
-            thead { tr { th { "module" }
+            thead { tr { th.text { "module" }
                 @for heading in &sheet.headings { th { (title(*heading)) } } } }
             tbody {
                 @for row in &sheet.modules { (line(row, true)) }

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use syncline_metering::Module;
 use syncline_profile::{Metric, Seen, Space, View};
 
-const WIDTH: f64 = 1_200.0;
+/// As wide as the page's own text, so that letters are as large as they say.
+const WIDTH: f64 = 932.0;
 const ROW: f64 = 18.0;
 /// What a letter takes in the drawing's own measure, a little more than it is wide.
 const LETTER: f64 = 6.6;

@@ -204,8 +204,8 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
     html! {
         h2 { "Runs" }
         div.scroll { table {
-            thead { tr { th { "run" } th { "commits/s" } th { "p50" } th { "p99" }
-                th { "durability" } } }
+            thead { tr { th.text { "run" } th { "commits/s" } th { "p50" } th { "p99" }
+                th.text { "durability" } } }
             tbody { @for run in runs { tr {
                 td.text { (run.title()) }
                 td { b { (units::count(run.end.throughput_per_s)) } }

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 
 const HEIGHT: f64 = 170.0;
 const BAR: f64 = 34.0;
-const LEFT: f64 = 8.0;
+/// Room for half a figure beside the first bar.
+const LEFT: f64 = 24.0;
 /// Above the bars, for figures; below them, for times.
 const ABOVE: f64 = 20.0;
 const BELOW: f64 = 24.0;

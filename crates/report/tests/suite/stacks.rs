@@ -360,6 +360,8 @@ fn the_page_of_a_metered_run_draws_its_stacks_and_waits() {
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let records = [Record::from(record)];
     let page = html::report(&records, &[stacks]);
+    let survey: Vec<Record> = fixture::survey();
+    let big = [Record::from(crate::cost_fixture::metered(fixture::run(fixture::SQLITE, 20, 9_120.0, 1.0)))];
     assert!(page.contains("Where the time goes"));
     assert!(page.contains("<title>tree_search (toy), access: 47.6 %, 500 looks</title>"));
     assert!(
