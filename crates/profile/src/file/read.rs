@@ -153,10 +153,12 @@ impl Reader {
     }
 
     fn histogram(&mut self, histogram: Histogram) -> Taken {
-        let mut events = histogram.counts.iter();
-        let events = events.try_fold(0_u64, |sum, count| sum.checked_add(*count));
+        let mut counts = histogram.counts.iter();
+        let events = counts.try_fold(0_u64, |sum, count| sum.checked_add(*count));
         if histogram.counts.len() > 64 || events.is_none() {
-            return Err("a histogram of more than 64 powers of two or events than 64 bits".to_owned());
+            return Err(
+                "a histogram of more than 64 powers of two or events than 64 bits".to_owned(),
+            );
         }
         self.profile.histograms.push(histogram);
         Ok(())

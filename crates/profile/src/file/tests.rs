@@ -1,6 +1,8 @@
 //! Tests of the stacks file.
 
-use crate::{Account, Frame, Histogram, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total};
+use crate::{
+    Account, Frame, Histogram, How, Metric, Name, Profile, ProfileBuilder, Space, Thread, Total,
+};
 
 fn random(generator: &mut fastrand::Rng) -> Profile {
     let mut builder = ProfileBuilder::default();

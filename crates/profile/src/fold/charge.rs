@@ -29,7 +29,7 @@ pub fn fold(profile: &Profile, map: &Map, view: View) -> Cost {
     }
 }
 
-fn cost(profile: &Profile, metric: Metric, taken: Taken, stacks: &Stacks) -> MetricCost {
+fn cost(profile: &Profile, metric: Metric, taken: Taken, stacks: &Stacks<'_>) -> MetricCost {
     let (mut sums, mut guessed, mut all) = (Sums::default(), 0, 0);
     for sample in profile.samples().iter().filter(|it| it.metric == metric) {
         let charged = stacks.charged(sample);

@@ -1,17 +1,20 @@
 //! To whom each stack of a profile is charged.
 
 use crate::cost::{ThreadClass, View};
-use crate::map::{Map, Placed};
+use crate::map::{Map, Marks, Placed};
 use crate::metric::Metric;
 use crate::profile::{Profile, Sample};
+use crate::stack::StackId;
 use syncline_metering::Module;
 
 /// Every stack and thread of a profile under a map, looked at once.
 #[derive(Debug)]
-pub(crate) struct Stacks {
+pub(crate) struct Stacks<'a> {
+    map: &'a Map,
     frames: Vec<Option<Placed>>,
     stacks: Vec<Fate>,
-    threads: Vec<(ThreadClass, Option<Module>)>,
+    /// The rules that each thread fits by its names.
+    threads: Vec<u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,8 @@ struct Fate {
     placed: Option<Placed>,
     /// The stack fits an idle pattern.
     waits: bool,
+    /// The rules of threads that the stack does not stand against.
+    threads: u64,
 }
 
 /// To whom a sample is charged.
@@ -29,26 +34,36 @@ pub(crate) struct Charged {
     pub(crate) guess: bool,
 }
 
-impl Stacks {
-    pub(crate) fn new(profile: &Profile, map: &Map, view: View) -> Stacks {
+impl Stacks<'_> {
+    pub(crate) fn new<'a>(profile: &Profile, map: &'a Map, view: View) -> Stacks<'a> {
         let frames: Vec<_> = profile.frames.iter().map(|it| map.place(it)).collect();
-        let waits: Vec<_> = profile.frames.iter().map(|it| map.waits(it)).collect();
+        let marks: Vec<_> = profile.frames.iter().map(|it| map.marks(it)).collect();
         let any = map.waits_of_any_caller();
-        let stacks = profile.stacks.iter().map(|positions| Fate {
-            placed: charged(positions.iter().map(|it| frames[*it as usize]), view),
-            waits: waiting(positions.iter().map(|it| waits[*it as usize]), any),
+        let frameless = map.frameless_rules();
+        let stacks = profile.stacks.iter().map(|positions| {
+            let marked = || positions.iter().map(|it| marks[*it as usize]);
+            Fate {
+                placed: charged(positions.iter().map(|it| frames[*it as usize]), view),
+                waits: waits(marked(), any),
+                threads: marked().fold(frameless, |all, it| all | it.threads),
+            }
         });
         Stacks {
+            map,
             stacks: stacks.collect(),
-            threads: profile.threads.iter().map(|it| map.class(it)).collect(),
+            threads: profile
+                .threads
+                .iter()
+                .map(|it| map.thread_rules(it))
+                .collect(),
             frames,
         }
     }
 
     /// To whom a sample is charged.
     pub(crate) fn charged(&self, sample: &Sample) -> Charged {
-        let (class, own) = self.threads[sample.thread.0 as usize];
-        let fate = self.stacks[sample.stack.0 as usize];
+        let fate = self.fate(sample.stack);
+        let (class, own) = self.thread(sample);
         if fate.waits && is_waiting(sample.metric) {
             return Charged {
                 class,
@@ -63,21 +78,23 @@ impl Stacks {
         }
     }
 
-    /// The class of a sample's thread.
-    pub(crate) fn class(&self, sample: &Sample) -> ThreadClass {
-        self.threads[sample.thread.0 as usize].0
+    /// The module of each frame of the profile by itself; none where it belongs to its caller.
+    pub(crate) fn module(&self, frame: u32) -> Option<Module> {
+        self.frames[frame as usize].map(|placed| placed.module)
     }
 
-    /// The module of each frame by itself; none where it belongs to its caller.
-    pub(crate) fn modules(&self) -> impl Iterator<Item = Option<Module>> {
-        self.frames
-            .iter()
-            .map(|placed| placed.map(|placed| placed.module))
+    fn thread(&self, sample: &Sample) -> (ThreadClass, Option<Module>) {
+        let rules = self.threads[sample.thread.0 as usize];
+        self.map.class(rules & self.fate(sample.stack).threads)
+    }
+
+    fn fate(&self, stack: StackId) -> Fate {
+        self.stacks[stack.0 as usize]
     }
 }
 
 /// True if the metric is of threads that wait.
-pub(crate) fn is_waiting(metric: Metric) -> bool {
+fn is_waiting(metric: Metric) -> bool {
     matches!(
         metric,
         Metric::Wall | Metric::OffCpu | Metric::VoluntarySwitches
@@ -98,13 +115,13 @@ fn charged(frames: impl Iterator<Item = Option<Placed>>, view: View) -> Option<P
 }
 
 /// True if a leaf of a wait stands within a caller of the same wait, or needs none.
-fn waiting(frames: impl Iterator<Item = (u64, u64)>, any_caller: u64) -> bool {
+fn waits(frames: impl Iterator<Item = Marks>, any_caller: u64) -> bool {
     let mut within = 0;
-    for (leaf, under) in frames {
-        if within & under != 0 {
+    for frame in frames {
+        if within & frame.under != 0 {
             return true;
         }
-        within |= leaf;
+        within |= frame.leaf;
     }
     within & any_caller != 0
 }

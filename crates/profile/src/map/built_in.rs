@@ -3,13 +3,32 @@
 use super::rule::Map;
 
 /// Each map's file name and text.
-const MAPS: &[(&str, &str)] = &[(
-    "postgresql.toml",
-    include_str!("../../maps/postgresql.toml"),
-)];
+const MAPS: &[(&str, &str)] = &[
+    ("derby.toml", include_str!("../../maps/derby.toml")),
+    ("h2.toml", include_str!("../../maps/h2.toml")),
+    ("hsqldb.toml", include_str!("../../maps/hsqldb.toml")),
+    ("mariadb.toml", include_str!("../../maps/mariadb.toml")),
+    (
+        "postgresql.toml",
+        include_str!("../../maps/postgresql.toml"),
+    ),
+    ("rocksdb.toml", include_str!("../../maps/rocksdb.toml")),
+    ("sqlite.toml", include_str!("../../maps/sqlite.toml")),
+    (
+        "syncline-engine.toml",
+        include_str!("../../maps/syncline-engine.toml"),
+    ),
+];
 
 /// Tables of functions by the name that maps call them by.
-const TABLES: &[(&str, &str)] = &[];
+const TABLES: &[(&str, &str)] = &[
+    ("mariadb", include_str!("../../maps/mariadb.functions")),
+    (
+        "postgresql",
+        include_str!("../../maps/postgresql.functions"),
+    ),
+    ("sqlite", include_str!("../../maps/sqlite.functions")),
+];
 
 /// The text of a table.
 pub(super) fn table(name: &str) -> Option<&'static str> {

@@ -30,6 +30,8 @@ pub(super) struct TableSection {
     pub(super) functions_of: Option<Spanned<String>>,
     pub(super) object: Spanned<Texts>,
     #[serde(default)]
+    pub(super) whole: bool,
+    #[serde(default)]
     pub(super) files: BTreeMap<String, Vec<String>>,
 }
 
@@ -68,6 +70,7 @@ pub(super) struct ThreadSection {
     pub(super) class: Spanned<String>,
     pub(super) name: Option<Spanned<Texts>>,
     pub(super) title: Option<Spanned<Texts>>,
+    pub(super) frame: Option<Spanned<Texts>>,
     pub(super) module: Option<Spanned<String>>,
 }
 

@@ -18,5 +18,5 @@ mod version;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use place::Placed;
+pub(crate) use place::{Marks, Placed};
 pub use rule::Map;

@@ -13,8 +13,8 @@ use crate::error::Error;
 use syncline_metering::Module;
 use toml::Spanned;
 
-/// Waits are bits of one number.
-const MOST_WAITS: usize = 64;
+/// Waits and classes of threads are bits of one number each.
+const MOST: usize = 64;
 
 impl Map {
     /// Reads a map. `origin` says in errors which file it was.
@@ -48,9 +48,8 @@ fn map(document: Document) -> Parsed<Map> {
         let range = Range::parse(versions.as_ref());
         range.map_err(|what| mistake(&versions, "versions", &what))
     });
-    let idle: Vec<Idle> = all(document.idle, idle)?;
-    if idle.len() > MOST_WAITS {
-        let what = format!("more than {MOST_WAITS} [[idle]] sections");
+    if document.idle.len() > MOST || document.thread.len() > MOST {
+        let what = format!("more than {MOST} sections of [[idle]] or of [[thread]]");
         return Err(Mistake { offset: 0, what });
     }
     Ok(Map {
@@ -58,7 +57,7 @@ fn map(document: Document) -> Parsed<Map> {
         aliases: document.aliases,
         versions: versions.transpose()?.unwrap_or_default(),
         rules: all(document.module, |section| rule(section, &table))?,
-        idle,
+        idle: all(document.idle, idle)?,
         threads: all(document.thread, thread)?,
         table,
         warnings: Vec::new(),
@@ -70,7 +69,7 @@ fn all<S, T>(sections: Vec<S>, one: impl Fn(S) -> Parsed<T>) -> Parsed<Vec<T>> {
 }
 
 fn table(section: TableSection) -> Parsed<Table> {
-    let mut table = Table::of(patterns(&section.object, "table.object")?);
+    let mut table = Table::of(patterns(&section.object, "table.object")?, section.whole);
     if let Some(name) = section.functions_of {
         let text = built_in::table(name.as_ref()).ok_or_else(|| {
             let known = built_in::tables().join(", ");
@@ -152,6 +151,7 @@ fn thread(section: ThreadSection) -> Parsed<ThreadRule> {
         class: class.1,
         names: optional(section.name.as_ref(), "thread.name")?,
         titles: optional(section.title.as_ref(), "thread.title")?,
+        frames: optional(section.frame.as_ref(), "thread.frame")?,
         module: own.map(|own| module(own, "thread.module")).transpose()?,
     })
 }

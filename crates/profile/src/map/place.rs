@@ -7,7 +7,8 @@
 //!    of the one before it, or where that is not known the one after, and that is a guess.
 
 use super::function;
-use super::rule::{Look, Map, Rule};
+use super::pattern::Patterns;
+use super::rule::{Look, Map, Rule, bits};
 use super::table::File;
 use crate::stack::{Frame, Name, Space};
 use syncline_metering::Module;
@@ -20,6 +21,17 @@ pub(crate) struct Placed {
     pub(crate) outward: bool,
     /// Its neighbours disagree.
     pub(crate) guess: bool,
+}
+
+/// What a frame means for its stack, a bit for each section of the map.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// The waits that it is the leaf of.
+    pub(crate) leaf: u64,
+    /// The waits that it is the caller of.
+    pub(crate) under: u64,
+    /// The rules of threads that ask for it.
+    pub(crate) threads: u64,
 }
 
 /// A function that has a name.
@@ -49,33 +61,34 @@ impl Map {
         }
     }
 
-    /// Which waits a frame may be the leaf of, and which it may be the caller of: a bit for each.
-    pub(crate) fn waits(&self, frame: &Frame) -> (u64, u64) {
+    /// What a frame means for the stack that it stands on.
+    pub(crate) fn marks(&self, frame: &Frame) -> Marks {
         let Name::Function(name) = &frame.name else {
-            return (0, 0);
+            return Marks::default();
         };
+        if !matches!(frame.space, Space::Native | Space::Java) {
+            return Marks::default();
+        }
         let (whole, bare) = names(frame, name);
-        let bit = |fits: bool, index: usize| u64::from(fits) << index;
-        let waits = self.idle.iter().enumerate().map(|(index, idle)| {
-            let leaf = idle.leaf.fit(&whole) || idle.leaf.fit(&bare);
-            let under = idle.under.as_ref();
-            let under = under.is_some_and(|under| under.fit(&whole) || under.fit(&bare));
-            (bit(leaf, index), bit(under, index))
-        });
-        waits.fold((0, 0), |sum, one| (sum.0 | one.0, sum.1 | one.1))
+        let fit = |patterns: &Patterns| patterns.fit(&whole) || patterns.fit(&bare);
+        let fits = |patterns: &Option<Patterns>| patterns.as_ref().is_some_and(fit);
+        Marks {
+            leaf: bits(self.idle.iter().map(|idle| fit(&idle.leaf))),
+            under: bits(self.idle.iter().map(|idle| fits(&idle.under))),
+            threads: bits(self.threads.iter().map(|rule| fits(&rule.frames))),
+        }
     }
 
     /// The waits that need no caller.
     pub(crate) fn waits_of_any_caller(&self) -> u64 {
-        let waits = self.idle.iter().enumerate();
-        waits.fold(0, |sum, (index, idle)| {
-            sum | u64::from(idle.under.is_none()) << index
-        })
+        bits(self.idle.iter().map(|idle| idle.under.is_none()))
     }
 
-    /// Whether the table holds a named function of the program that it describes; none of others.
+    /// Whether the table holds a named function that it shall know; none of others.
     pub(crate) fn table_knows(&self, frame: &Frame) -> Option<bool> {
-        let described = frame.space == Space::Native && self.table.tells_of(&frame.object);
+        let described = frame.space == Space::Native
+            && self.table.is_whole()
+            && self.table.tells_of(&frame.object);
         match &frame.name {
             Name::Function(name) if described => Some(self.table.file(name).is_some()),
             _ => None,

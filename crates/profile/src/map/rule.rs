@@ -57,6 +57,8 @@ pub(super) struct ThreadRule {
     pub(super) class: ThreadClass,
     pub(super) names: Option<Patterns>,
     pub(super) titles: Option<Patterns>,
+    /// A function that stands anywhere on the stack.
+    pub(super) frames: Option<Patterns>,
     /// Whose its stacks are where no frame says so.
     pub(super) module: Option<Module>,
 }
@@ -98,9 +100,19 @@ impl Map {
         self
     }
 
-    /// What a thread is for, and whose its stacks are where no frame says so.
-    pub(crate) fn class(&self, thread: &Thread) -> (ThreadClass, Option<Module>) {
-        let rule = self.threads.iter().find(|rule| rule.fits(thread));
+    /// The rules of threads that a thread fits by its name and title: a bit for each.
+    pub(crate) fn thread_rules(&self, thread: &Thread) -> u64 {
+        bits(self.threads.iter().map(|rule| rule.fits(thread)))
+    }
+
+    /// The rules of threads that ask for no frame.
+    pub(crate) fn frameless_rules(&self) -> u64 {
+        bits(self.threads.iter().map(|rule| rule.frames.is_none()))
+    }
+
+    /// What threads are for that fit these rules, and whose their stacks are where no frame says so.
+    pub(crate) fn class(&self, rules: u64) -> (ThreadClass, Option<Module>) {
+        let rule = self.threads.get(rules.trailing_zeros() as usize);
         rule.map_or((ThreadClass::Unknown, None), |rule| {
             (rule.class, rule.module)
         })
@@ -142,6 +154,12 @@ impl ThreadRule {
         });
         title && name.is_none_or(|names| names.fit(&thread.name))
     }
+}
+
+/// A bit for each that is true.
+pub(super) fn bits(each: impl Iterator<Item = bool>) -> u64 {
+    let bits = each.enumerate().map(|(index, is)| u64::from(is) << index);
+    bits.fold(0, |all, bit| all | bit)
 }
 
 /// True if the class is the given one, is within it, or is in the given package or one below.

@@ -25,15 +25,18 @@ impl File {
 pub(super) struct Table {
     /// The programs and libraries whose functions these are.
     objects: Patterns,
+    is_whole: bool,
     files: Vec<String>,
     functions: HashMap<String, File>,
 }
 
 impl Table {
-    /// A table of those programs and libraries, without functions.
-    pub(super) fn of(objects: Patterns) -> Table {
+    /// A table of those programs and libraries, without functions; `is_whole` if it shall know every
+    /// function that they export.
+    pub(super) fn of(objects: Patterns, is_whole: bool) -> Table {
         Table {
             objects,
+            is_whole,
             ..Table::default()
         }
     }
@@ -58,6 +61,11 @@ impl Table {
     /// True if it tells of a program or library of that name.
     pub(super) fn tells_of(&self, object: &str) -> bool {
         self.objects.fit(object)
+    }
+
+    /// True if it shall know every function that these export.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// The file of a machine function.
