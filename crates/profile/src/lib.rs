@@ -20,7 +20,7 @@ mod stack;
 
 pub use cost::{Charge, Cost, MetricCost, ThreadClass, View};
 pub use error::Error;
-pub use fold::fold;
+pub use fold::{Seen, SeenSample, fold};
 pub use histogram::Histogram;
 pub use map::Map;
 pub use metric::{Metric, Quantity};

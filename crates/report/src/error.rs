@@ -26,6 +26,44 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// What was to choose threads is neither a class of them nor a pattern.
+    #[error(
+        "\"{text}\" chooses no threads: name a class (connection, client, background, runtime, \
+         unknown), all, or a pattern of their names such as \"postgres*\" ({why})"
+    )]
+    Pattern {
+        /// What was typed.
+        text: String,
+        /// What is wrong with it as a pattern.
+        why: String,
+    },
+    /// The stacks could not be written beside a record.
+    #[error(
+        "cannot write the stacks {path}: {source}; the record beside it is whole, but cannot be folded \
+         again"
+    )]
+    Stacks {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// There are no stacks beside a record.
+    #[error("record {id} has no stacks beside it: {why}")]
+    NoStacks {
+        /// The record.
+        id: String,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// The stacks beside a record are not what they must be.
+    #[error("{path}: {source}")]
+    DamagedStacks {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: syncline_profile::Error,
+    },
     /// The file or folder could not be read.
     #[error("cannot read {path}: {source}")]
     Read {

@@ -8,6 +8,7 @@
 //! This room makes texts and files; it prints nothing and measures nothing.
 
 pub mod compare;
+mod cost;
 mod error;
 mod finding;
 pub mod html;
@@ -19,6 +20,7 @@ pub mod survey;
 pub mod table;
 pub mod units;
 
+pub use cost::{CostChoice, CostThreads, FunctionsBy};
 pub use error::{Error, Result};
 pub use finding::{Finding, count_finding, findings, rate_finding};
 pub use licence::licence_notice;

@@ -116,6 +116,9 @@ pub struct RunResult {
     pub profile: Option<Profile>,
     /// Acknowledged commits in the same span, whenever their transactions started; aborts apart.
     pub commits_in_span: u64,
+    /// Acknowledged commits of the clients' whole life, warm-up and drain included: what the store's
+    /// own counters around the run can be held to.
+    pub commits_in_whole: u64,
     /// What held the run back.
     pub saturation: Saturation,
     /// The measured span in intervals, all of the plan's length but the last.

@@ -112,6 +112,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "99", requires = "meter")]
     pub(crate) looks: usize,
 
+    /// A map of which code of the store belongs to which module, in place of the program's own
+    #[arg(long, value_name = "FILE", requires = "meter")]
+    pub(crate) map: Option<PathBuf>,
+
     /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
     /// workload; several multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]

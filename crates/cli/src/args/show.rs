@@ -2,13 +2,15 @@
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use syncline_report::FunctionsBy;
+use syncline_report::record::CostView;
 use syncline_report::table::Published;
 
 /// Show records again: as tables, as JSON, as an HTML report, or as the sources of their loads printed
 /// theirs.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl"
+    before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu syncline-runs/RECORD.jsonl"
 )]
 pub(crate) struct ShowArgs {
     /// Records
@@ -31,9 +33,70 @@ pub(crate) struct ShowArgs {
     #[arg(long, conflicts_with_all = ["json", "html", "source"])]
     pub(crate) statements: bool,
 
+    /// Of a metered run: charge what several modules stand on to the innermost, or to the one on whose
+    /// behalf it worked
+    #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost")]
+    pub(crate) view: ViewArg,
+
+    /// Of a metered run: the threads of a class (connection, client, background, runtime, unknown), or
+    /// all; with --functions also a pattern of their names [default: those that serve clients]
+    #[arg(long, value_name = "THREADS")]
+    pub(crate) threads: Option<String>,
+
+    /// Print the functions that used up most, from the stacks beside the record of a metered run
+    #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements"])]
+    pub(crate) functions: Option<FunctionsArg>,
+
+    /// So many functions
+    #[arg(long, value_name = "N", value_parser = super::value::at_least_one, default_value = "20")]
+    pub(crate) top: usize,
+
+    /// Fold the stacks of metered runs again, by this map
+    #[arg(long, value_name = "FILE")]
+    pub(crate) map: Option<PathBuf>,
+
     /// Remove hosts, paths, serial numbers and user names
     #[arg(long)]
     pub(crate) share: bool,
+}
+
+/// To whom stacks of several modules are charged.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ViewArg {
+    /// Who spent it
+    Innermost,
+    /// On whose behalf it was spent
+    Behalf,
+}
+
+impl From<ViewArg> for CostView {
+    fn from(view: ViewArg) -> CostView {
+        match view {
+            ViewArg::Innermost => CostView::Innermost,
+            ViewArg::Behalf => CostView::OnBehalfOf,
+        }
+    }
+}
+
+/// By what functions are ordered.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FunctionsArg {
+    /// Processor time
+    Cpu,
+    /// Time off the processor
+    WaitTime,
+    /// How often a thread waited
+    WaitCount,
+}
+
+impl From<FunctionsArg> for FunctionsBy {
+    fn from(by: FunctionsArg) -> FunctionsBy {
+        match by {
+            FunctionsArg::Cpu => FunctionsBy::Cpu,
+            FunctionsArg::WaitTime => FunctionsBy::WaitTime,
+            FunctionsArg::WaitCount => FunctionsBy::WaitCount,
+        }
+    }
 }
 
 /// A source whose way of printing figures is followed.

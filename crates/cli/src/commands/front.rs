@@ -41,6 +41,7 @@ pub(crate) fn run<T: Target, W: Workload>(
         host: facts::host(),
         repeat: 1,
         interleave: false,
+        map: None,
         sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
     };
     let scribe = Scribe {
@@ -61,10 +62,11 @@ pub(crate) fn run<T: Target, W: Workload>(
             return Err(why);
         }
     };
-    let record = record::from_run(std::slice::from_ref(&result), &scribe.given);
+    let runs = std::slice::from_ref(&result);
+    let mut record = record::from_run(runs, &scribe.given);
     match (broken, writer) {
         (None, Some(writer)) => {
-            let file = writer.finish_run(&record)?;
+            let file = writer.finish_run(&mut record, record::stacks_of(runs, &scribe.given))?;
             terminal::note(&format!("record: {}", file.display()));
         }
         (why, _) => {

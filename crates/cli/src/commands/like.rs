@@ -54,6 +54,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         operations: plan.operations,
         meter: plan.looks_per_s.is_some(),
         looks: plan.looks_per_s.map_or(99, count),
+        map: None,
         sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,

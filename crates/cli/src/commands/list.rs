@@ -6,6 +6,8 @@ use crate::shelf::Shelf;
 use crate::terminal;
 use std::fmt::Write;
 use std::path::Path;
+use syncline_meters::{Meter, MeterOptions, Subject, Watched};
+use syncline_profile::Profile;
 use syncline_report::{record, table};
 use syncline_targets::private::Product;
 
@@ -73,5 +75,15 @@ fn meters() -> String {
             text += &format!("{:14} {why}\n", "");
         }
     }
-    text
+    text += "\nrun --meter, tried on this program itself: where a store's time goes\n\n";
+    text + &table::accounts(tried().accounts())
+}
+
+/// What every collector says of itself after it has looked at this program for no time.
+fn tried() -> Profile {
+    let mut meter = Meter::open(&Subject::of(Watched::Ours), &MeterOptions::default());
+    meter.prepare();
+    meter.start();
+    meter.stop();
+    meter.finish()
 }

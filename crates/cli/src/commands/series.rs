@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_metering::clock;
+use syncline_profile::Map;
 use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::units;
 use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
@@ -38,6 +39,8 @@ pub(super) struct Series<'s> {
     pub(super) turns: Turns,
     /// What to call the stores in place of their names and versions.
     pub(super) alias: Option<String>,
+    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    pub(super) map: Option<Map>,
     /// Where records go.
     pub(super) runs: &'s Path,
     /// The id of the survey they belong to.
@@ -126,10 +129,11 @@ impl Ran {
         line: impl Fn(&LogPlace) -> SyncLine,
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
         self.given.sync_line = line(&self.log_place);
-        let record = record::from_run(&self.results, &self.given);
+        let mut record = record::from_run(&self.results, &self.given);
+        let stacks = record::stacks_of(&self.results, &self.given);
         let file = self
             .writer
-            .map(|writer| writer.finish_run(&record))
+            .map(|writer| writer.finish_run(&mut record, stacks))
             .transpose();
         (record, file.map_err(CannotRun::from))
     }
@@ -175,6 +179,7 @@ impl<'s> Scribe<'s> {
                     host: facts::host(),
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,
+                    map: series.map.clone(),
                     sync_line: SyncLine::unknown(None, "not measured yet"),
                 },
                 writer: None,

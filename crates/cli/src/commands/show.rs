@@ -1,23 +1,58 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
+use super::run::read_map;
 use crate::args::ShowArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
 use std::path::Path;
-use syncline_report::record::{self, Record};
-use syncline_report::{html, table};
+use syncline_report::record::{self, Record, Stacks};
+use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
 /// Shows records as table, JSON or HTML, or as a published source shows its own.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
+    let map = args.map.as_deref().map(read_map).transpose()?;
+    let choice = choice(args)?;
     let mut records = Vec::new();
+    let mut stacks = Vec::new();
     for path in &args.records {
-        records.extend(record::read_all(path)?);
+        for mut record in record::read_all(path)? {
+            // Who folds again or lists functions needs the stacks; a page shows them if they are there.
+            let needed = map.is_some() || args.functions.is_some();
+            if let Record::Run(run) = &mut record
+                && (needed || args.html.is_some())
+            {
+                match record::stacks_of_record(path, run, map.as_ref()) {
+                    Ok(found) => {
+                        if map.is_some() {
+                            run.end.cost = record::folded_again(run, &found);
+                        }
+                        stacks.push(found);
+                    }
+                    Err(why) if needed => return Err(why.into()),
+                    Err(_) => {}
+                }
+            }
+            records.push(record);
+        }
+    }
+    if let Some(by) = args.functions {
+        return functions(args, &records, &stacks, by.into(), &choice);
     }
     if args.share {
+        let had_stacks = records.iter().filter_map(Record::as_run);
+        if had_stacks
+            .filter_map(|run| run.end.cost.as_ref())
+            .any(|cost| cost.stacks.is_some())
+        {
+            terminal::note(
+                "the stacks are left behind: names of functions and threads may tell more",
+            );
+        }
         records = records.iter().map(record::share).collect();
+        stacks.clear();
     }
     if let Some(path) = &args.html {
-        write_report(path, &records)?;
+        write_report(path, &records, &stacks)?;
         terminal::note(&format!("wrote {}", path.display()));
     } else if let Some(source) = args.source {
         terminal::print(&table::as_published(source.into(), &records)?)?;
@@ -28,18 +63,63 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     } else if args.json {
         terminal::print(&(record::json(&records) + "\n"))?;
     } else {
-        terminal::print(&table::show(&records))?;
+        terminal::print(&table::show_chosen(&records, &choice))?;
+    }
+    Ok(Verdict::Holds)
+}
+
+/// What is shown of costs.
+fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
+    let threads = match args.threads.as_deref() {
+        None => CostThreads::Serving,
+        Some("all") => CostThreads::All,
+        Some(word) if args.functions.is_some() || CostThreads::CLASSES.contains(&word) => {
+            CostThreads::Class(word.to_owned())
+        }
+        Some(word) => {
+            return Err(CannotRun(format!(
+                "--threads {word}: records know threads by their classes, {}, or all; patterns of \
+                 names go with --functions",
+                CostThreads::CLASSES.join(", ")
+            )));
+        }
+    };
+    Ok(CostChoice {
+        view: args.view.into(),
+        threads,
+    })
+}
+
+fn functions(
+    args: &ShowArgs,
+    records: &[Record],
+    stacks: &[Stacks],
+    by: FunctionsBy,
+    choice: &CostChoice,
+) -> Outcome {
+    let runs = records.iter().filter_map(Record::as_run);
+    for (run, stacks) in runs.zip(stacks) {
+        terminal::print(&table::functions_of(run, stacks, by, choice, args.top)?)?;
+    }
+    if stacks.is_empty() {
+        return Err(CannotRun::because(
+            "none of these records is of a run: functions are shown of metered runs",
+        ));
     }
     Ok(Verdict::Holds)
 }
 
 /// Writes a self-contained report, whole or not at all.
-pub(crate) fn write_report(path: &Path, records: &[Record]) -> Result<(), CannotRun> {
+pub(crate) fn write_report(
+    path: &Path,
+    records: &[Record],
+    stacks: &[Stacks],
+) -> Result<(), CannotRun> {
     let mut half = path.as_os_str().to_owned();
     half.push(".part");
     let half = Path::new(&half);
-    let written =
-        std::fs::write(half, html::report(records)).and_then(|()| std::fs::rename(half, path));
+    let written = std::fs::write(half, html::report(records, stacks))
+        .and_then(|()| std::fs::rename(half, path));
     written.map_err(|error| {
         // What is half written helps nobody; that it stays is said by the first error.
         drop(std::fs::remove_file(half));

@@ -193,6 +193,7 @@ fn run_rungs<S: Shelf>(
             .collect();
         let series = Series {
             alias: None,
+            map: None,
             repetitions: args.slices,
             turns: Turns::Interleaved,
             runs: &args.runs,
@@ -310,7 +311,7 @@ fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<()
         "{}.html",
         name.unwrap_or_else(|| "survey".to_owned())
     ));
-    show::write_report(&path, records)?;
+    show::write_report(&path, records, &[])?;
     terminal::note(&format!("report: {}", path.display()));
     terminal::note(&format!(
         "records: {} and {} beside it",

@@ -90,6 +90,7 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         operations: false,
         meter: false,
         looks: 99,
+        map: None,
         sweep: Vec::new(),
         repeat: 1,
         interleave: false,

@@ -12,6 +12,7 @@
 mod account;
 mod charge;
 mod coverage;
+mod seen;
 mod stacks;
 mod wall;
 
@@ -19,3 +20,4 @@ mod wall;
 mod tests;
 
 pub use charge::fold;
+pub use seen::{Seen, SeenSample};

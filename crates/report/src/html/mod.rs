@@ -8,9 +8,12 @@ mod axis;
 mod chart;
 mod charts;
 mod commit_every;
+mod cost;
 mod details;
+mod flame;
 mod page;
 mod rows;
 mod stores;
+mod waits;
 
 pub use page::report;

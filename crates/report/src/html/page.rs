@@ -3,8 +3,8 @@
 use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
-use super::{commit_every, details, rows};
-use crate::record::{ProbeRecord, Record, RunRecord, json};
+use super::{commit_every, cost, details, rows};
+use crate::record::{ProbeRecord, Record, RunRecord, Stacks, json};
 use crate::survey::Survey;
 use crate::table;
 use crate::units;
@@ -13,7 +13,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 const STYLE: &str = include_str!("style.css");
 
 /// The report of any records: a part a directory that was probed, then runs that belong to none.
-pub fn report(records: &[Record]) -> String {
+/// Metered runs are drawn with their stacks, as far as those are at hand.
+pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     let surveys = Survey::all(records);
     let loose: Vec<&RunRecord> = records
         .iter()
@@ -48,6 +49,9 @@ pub fn report(records: &[Record]) -> String {
                     pre { (table::matrix(&surveys)) }
                 }
                 @if !loose.is_empty() { (other_runs(&loose)) (commit_every::figure(&loose)) }
+                @for run in records.iter().filter_map(Record::as_run) {
+                    (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
+                }
                 h2 { "Every record" }
                 (details::records(records))
                 script #records type="application/json" { (PreEscaped(embedded(records))) }
@@ -200,8 +204,8 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
     html! {
         h2 { "Runs" }
         div.scroll { table {
-            thead { tr { th { "run" } th { "commits/s" } th { "p50" } th { "p99" }
-                th { "durability" } } }
+            thead { tr { th.text { "run" } th { "commits/s" } th { "p50" } th { "p99" }
+                th.text { "durability" } } }
             tbody { @for run in runs { tr {
                 td.text { (run.title()) }
                 td { b { (units::count(run.end.throughput_per_s)) } }

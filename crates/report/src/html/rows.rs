@@ -14,7 +14,7 @@ pub(super) fn table(survey: &Survey<'_>) -> Markup {
             thead { tr {
                 @for heading in ["clients", "commits/s", "from to", "× line_1", "× line_max",
                     "commits per sync", "p50", "p99", "at its limit"] {
-                    th { (heading) }
+                    th.text[heading == "at its limit"] { (heading) }
                 }
             } }
             @for group in survey.groups() { (body(&group, survey)) }

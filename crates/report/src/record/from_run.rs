@@ -8,6 +8,7 @@ use super::commit_path::commit_path;
 use super::figures::{
     Arrivals, Counted, CounterFigures, InternalFigures, Outcomes, OwnFigure, PerCommit, Range,
 };
+use super::from_cost::cost_of;
 use super::from_head::{device, measured_machine, plan, target, workload};
 use super::from_phase::{fairness, operation, outcomes, repetition, saturation, transactions};
 use super::identity::Identity;
@@ -18,6 +19,7 @@ use super::run::{RunEnd, RunHead, RunRecord};
 use super::setting::Client;
 use super::share::REMOVED;
 use crate::stats;
+use syncline_profile::{Map, Profile};
 use syncline_runner::{self as runner, CheckOutcome, StopReason};
 
 /// What a record needs and the runner does not know.
@@ -35,6 +37,8 @@ pub struct RunGiven {
     pub repeat: u64,
     /// True if repetitions of several settings took turns.
     pub interleave: bool,
+    /// A map to fold the store's stacks by, in place of the one that comes with the program.
+    pub map: Option<Map>,
     /// What the log directory can durably complete.
     pub sync_line: SyncLine,
 }
@@ -113,6 +117,13 @@ pub fn from_run(runs: &[runner::RunResult], given: &RunGiven) -> RunRecord {
     record
 }
 
+/// The stacks that go beside the record: those of the repetition that it shows. None of a run that was
+/// not metered, nor under an alias, since names of functions tell the product.
+pub fn stacks_of<'a>(runs: &'a [runner::RunResult], given: &RunGiven) -> Option<&'a Profile> {
+    let middle = runs.get(middle_of(runs))?;
+    middle.profile.as_ref().filter(|_| given.alias.is_none())
+}
+
 /// The machine in the record's words.
 pub fn machine_from(machine: &runner::Machine) -> Machine {
     Machine {
@@ -138,6 +149,8 @@ fn end_of(
         summed.add(&outcomes(&run.outcomes));
     }
     let rates: Vec<f64> = runs.iter().map(|run| run.throughput_per_s).collect();
+    let per_commit = per_commit(runs);
+    let cost = cost_of(middle, &per_commit, given);
     RunEnd {
         stopped_by: runs
             .last()
@@ -166,7 +179,7 @@ fn end_of(
         commit_path: middle.commit_paths.as_ref().and_then(commit_path),
         counters: counters(middle).filter(|_| given.alias.is_none()),
         commits_per_sync_by_store: finite(runner::commits_per_sync(&middle.counters)),
-        per_commit: per_commit(runs),
+        per_commit,
         sync_line: SyncLine {
             round_trip_ns: runs.iter().filter_map(|run| run.round_trip_ns).min(),
             directory: given.placed(given.sync_line.directory.clone()),
@@ -180,7 +193,7 @@ fn end_of(
         saturation: Some(saturation(&middle.saturation)),
         device: device(&middle.head, intervals),
         fairness: Some(fairness(&middle.fairness)),
-        cost: None,
+        cost,
         reconnects: runs.iter().map(|run| run.reconnects).sum(),
         checks: checks(runs),
         warnings: warnings(runs)

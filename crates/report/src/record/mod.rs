@@ -8,8 +8,10 @@
 //! What is not known is null, and the field beside it says why; nothing unknown is ever zero.
 
 mod commit_path;
+mod cost;
 mod described;
 mod figures;
+mod from_cost;
 mod from_head;
 mod from_phase;
 mod from_probe;
@@ -26,17 +28,20 @@ mod run;
 mod schema;
 mod setting;
 mod share;
+mod stacks;
 mod time;
 mod whole;
 mod writer;
 
+pub use cost::{Cost, CostRow, CostTotal, CostView, MetricCost, StoreCommits, SyncEvidence};
 pub use figures::{
     Arrivals, CommitPathFigures, Counted, CounterFigures, InternalFigures, Latency,
     OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
     TransactionFigures,
 };
+pub(crate) use from_cost::is_derived;
 pub use from_probe::from_probe;
-pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from};
+pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine_from, stacks_of};
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
@@ -54,5 +59,6 @@ pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use setting::{Client, OperationStatements, Plan, Setting, Statements, Target, Workload};
 pub use share::{REMOVED, share};
+pub use stacks::{Stacks, folded_again, stacks_of_record};
 pub use whole::{Record, json};
 pub use writer::{RUNS_FOLDER, Writer};

@@ -3,6 +3,7 @@
 //! The head is known before the first transaction, the end after the last. A record without an end
 //! was cut short: [`RunEnd::from_intervals`] takes its place, with what the intervals still tell.
 
+use super::cost::Cost;
 use super::described::{Described, described};
 use super::figures::{
     Arrivals, CommitPathFigures, CounterFigures, InternalFigures, Latency, OperationFigures,
@@ -15,7 +16,6 @@ use super::place::{Device, Machine, SyncLine};
 use super::setting::{Client, Plan, Target, Workload};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 
 described! {
     /// What a run's record opens with, known before the first transaction.
@@ -78,8 +78,9 @@ described! {
         pub device: Device,
         /// How evenly commits were spread; null if the record was cut short.
         pub fairness: Option<Fairness>,
-        /// Nanoseconds per transaction by module of the store; null unless metered.
-        pub cost: Option<BTreeMap<String, f64>>,
+        /// What a transaction used up by module of the store, in the repetition with the median
+        /// throughput; null unless metered.
+        pub cost: Option<Cost>,
         /// Connections that were lost and made again.
         pub reconnects: u64,
         /// What was tested after the run.

@@ -54,6 +54,17 @@ const WORDS: &[(&str, &str, &[&str])] = &[
         "stopped_by",
         &["duration", "transactions", "asked to stop", "failure"],
     ),
+    ("MetricCost", "unit", &["ns", "count", "bytes"]),
+    (
+        "MetricCost",
+        "how",
+        &["exact", "sampled", "not attributable"],
+    ),
+    (
+        "CostRow",
+        "threads",
+        &["connection", "background", "runtime", "client", "unknown"],
+    ),
     ("Layer", "standing", &["passes on", "not known", "breaks"]),
     (
         "Cell",

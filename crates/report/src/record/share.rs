@@ -43,6 +43,10 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             take(&mut run.head.target.log_directory, Some(REMOVED));
             take(&mut run.end.sync_line.directory, Some(REMOVED));
+            // Stacks are not shared: names of functions and threads may tell more than figures do.
+            if let Some(cost) = &mut run.end.cost {
+                cost.stacks = None;
+            }
         }
         Record::Observation(seen) => {
             seen.identity.command = None;

@@ -10,11 +10,13 @@ use super::line::{Both, Line, ProbeHead, RunWithoutIntervals};
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunHead, RunRecord};
+use super::stacks::write_stacks;
 use super::time;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use syncline_profile::Profile;
 
 /// The folder for records, unless another is named.
 pub const RUNS_FOLDER: &str = "syncline-runs";
@@ -65,10 +67,23 @@ impl Writer {
     }
 
     /// Writes the end of a run and gives the file's path. The record's intervals are not written
-    /// again: they have lines of their own.
-    pub fn finish_run(mut self, record: &RunRecord) -> Result<PathBuf> {
+    /// again: they have lines of their own. Stacks are written beside it first, and the record is told
+    /// their file's name; if they cannot be, the record is finished without and the error says so.
+    pub fn finish_run(
+        mut self,
+        record: &mut RunRecord,
+        stacks: Option<&Profile>,
+    ) -> Result<PathBuf> {
+        let beside = match (&mut record.end.cost, stacks) {
+            (Some(cost), Some(stacks)) => {
+                let written = write_stacks(&self.path, stacks);
+                cost.stacks = written.as_ref().ok().cloned();
+                written.map(drop)
+            }
+            _ => Ok(()),
+        };
         self.append(&Line::RunEnd(RunWithoutIntervals::of(record)))?;
-        Ok(self.path)
+        beside.map(|()| self.path)
     }
 
     /// Writes the end of a probe and gives the file's path.

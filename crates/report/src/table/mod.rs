@@ -11,6 +11,7 @@
 mod as_published;
 mod commit_path;
 mod compare;
+mod cost;
 mod endurance;
 mod from_dual;
 mod grid;
@@ -31,6 +32,7 @@ pub(crate) use probe_device::short_source;
 
 pub use as_published::{Published, as_published};
 pub use compare::compare;
+pub use cost::{accounts, cost, functions_of};
 pub use endurance::{endurance_of_line, endurance_of_run};
 pub use from_dual::from_dual;
 pub use list::list;
@@ -41,4 +43,4 @@ pub use run::run;
 pub use series::series;
 pub use statements::statements;
 pub use stores::stores;
-pub use survey::{show, survey};
+pub use survey::{show, show_chosen, survey};

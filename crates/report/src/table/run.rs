@@ -5,12 +5,18 @@ use super::prose::{self, fact};
 use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
+use crate::cost::CostChoice;
 use crate::finding::plural;
 use crate::record::{Latency, RunRecord};
 use crate::units;
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
+    run_chosen(run, &CostChoice::default())
+}
+
+/// The same, with a choice of what is shown of its cost by module, if it was metered.
+pub(super) fn run_chosen(run: &RunRecord, choice: &CostChoice) -> String {
     let mut text = headline(run);
     text += "\n";
     text += &setting(run);
@@ -22,6 +28,9 @@ pub fn run(run: &RunRecord) -> String {
     text += &repetitions(run);
     text += &counts(run);
     text += &counters(run);
+    if run.head.plan.looks_per_s.is_some() {
+        text += &super::cost(run, choice);
+    }
     text += &ending(run);
     text
 }

@@ -1,7 +1,9 @@
 //! The survey's table, place on the line and sentences.
 
 use super::grid::{Grid, Side};
-use super::{Detail, probe, prose, run};
+use super::run::run_chosen;
+use super::{Detail, probe, prose};
+use crate::cost::CostChoice;
 use crate::record::{Latency, Record, RunRecord, SyncLine};
 use crate::survey::{Group, RungOutcome, Survey, complaints};
 use crate::units;
@@ -20,6 +22,11 @@ pub fn survey(survey: &Survey<'_>) -> String {
 
 /// Any records: a probe with runs as a survey, several such as a matrix too, the others each alone.
 pub fn show(records: &[Record]) -> String {
+    show_chosen(records, &CostChoice::default())
+}
+
+/// The same, with a choice of what is shown of metered runs.
+pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
     let surveys = Survey::all(records);
     let whole: Vec<&Survey<'_>> = surveys
         .iter()
@@ -54,7 +61,7 @@ pub fn show(records: &[Record]) -> String {
         });
         match record {
             _ if shown => {}
-            Record::Run(record) => parts.push(run(record)),
+            Record::Run(record) => parts.push(run_chosen(record, choice)),
             Record::Probe(record) => parts.push(probe(record, Detail::Short)),
             Record::Observation(record) => parts.push(super::observation(record)),
         }

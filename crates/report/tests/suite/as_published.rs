@@ -123,7 +123,9 @@ fn several_runs_of_one_load_keep_the_width_too() {
     for metered in [false, true] {
         let runs = vec![join(metered), join(metered), join(metered), join(false)];
         let text = as_published(Published::Derby, &records(runs)).unwrap();
-        let headings = text.lines().filter(|line| line.starts_with("module "));
+        let headings = text
+            .lines()
+            .filter(|line| line.starts_with("module ") || line.starts_with("now "));
         let headings = unwrapped(&headings.collect::<Vec<_>>().join(" "));
         for number in 1..=4 {
             assert!(headings.contains(&format!("now {number}")), "{headings}");
@@ -290,29 +292,34 @@ fn rates_above_the_rotation_ceiling_are_marked_and_only_they() {
 #[test]
 fn what_was_not_metered_or_counted_is_never_zero() {
     let text = as_published(Published::Derby, &records(vec![select()])).unwrap();
-    assert_eq!(text.matches("not metered").count(), 13 + 1, "{text}");
+    assert_eq!(text.matches("not metered").count(), 14 + 3 + 1, "{text}");
     let text = as_published(Published::K2, &records(vec![tpcc_elsewhere()])).unwrap();
     let unknown = "now: unknown, the store counts nothing inside";
     assert_eq!(text.matches(unknown).count(), 6, "{text}");
 }
 
 #[test]
-fn modules_of_a_metered_run_have_their_share_and_their_time() {
+fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
     let text = as_published(Published::Derby, &records(vec![update()])).unwrap();
-    let logging = text
-        .lines()
-        .find(|line| line.starts_with("logging "))
-        .unwrap();
-    assert!(
-        logging.contains("10.5") && logging.contains("51.5"),
-        "{logging}"
+    let lines = |name: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| line.starts_with(name));
+        lines.map(|line| unwrapped(line)).collect()
+    };
+    assert_eq!(
+        lines("logging ")[0],
+        "logging 10.5 18.7 20.0 19.6 51.5 34.8 93 unknown"
     );
-    assert!(logging.ends_with("42.5 %, 4.25 us"), "{logging}");
-    let silent = text
-        .lines()
-        .find(|line| line.starts_with("data store"))
-        .unwrap();
-    assert!(silent.ends_with("unknown"), "{silent}");
+    assert_eq!(
+        lines("logging ")[1],
+        "logging 3 unknown 2.0 0.700 1.6+0.3 unknown unknown"
+    );
+    // Nothing of ours was seen there, which is a figure; nobody looked at its objects, which is none.
+    assert_eq!(
+        lines("data store")[0],
+        "data store 21.3 0.0 0.0 0.0 2.7 0.0 1327 unknown"
+    );
+    let all = unwrapped(&lines("all ")[0]);
+    assert_eq!(all, "all 100.0 100.0 100.0 100.0 100.0 100.0 5811 unknown");
 }
 
 /// Conflicts and retries over the three phases of two seconds.
@@ -366,13 +373,13 @@ fn words_of_views_are_distinct_and_each_has_its_file() {
 
 #[test]
 fn the_page_draws_inserts_over_inserts_a_commit_where_they_differ() {
-    let page = html::report(&commit_every());
+    let page = html::report(&commit_every(), &[]);
     assert!(page.contains("aria-label=\"Inserts per second by inserts a commit\""));
     assert!(page.contains("sqlite, threads, data, 1 client"));
     assert!(
         !page.contains("engine, futures, data, 1 client"),
         "one point is no curve"
     );
-    let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()]);
+    let page = html::report(&[fixture::run(ENGINE, 1, 11_300.0, 1.0).into()], &[]);
     assert!(!page.contains("Inserts per second by inserts a commit"));
 }

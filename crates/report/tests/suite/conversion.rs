@@ -19,13 +19,14 @@ use syncline_runner::{
     saturation,
 };
 
-fn given() -> RunGiven {
+pub(crate) fn given() -> RunGiven {
     RunGiven {
         identity: Identity::new("run", fixture::STARTED_NS, 3),
         url: Some("sqlite:/home/ann/x?durability=data".to_owned()),
         alias: None,
         host: Some("buildhost7".to_owned()),
         repeat: 3,
+        map: None,
         interleave: true,
         sync_line: fixture::line(),
     }
@@ -87,7 +88,7 @@ fn runner_head() -> RunHead {
 }
 
 /// A repetition that committed so many in two seconds.
-fn result(committed: u64, syncs: Option<f64>) -> RunResult {
+pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
     let outcomes = Outcomes {
         attempted: committed + 3,
         committed,
@@ -148,6 +149,7 @@ fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         profile: None,
         commit_paths: None,
         commits_in_span: 0,
+        commits_in_whole: 0,
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),
             ..SaturationFigures::default()
@@ -288,8 +290,8 @@ fn a_run_that_was_written_as_it_went_is_what_was_converted() {
     for interval in &runs[0].intervals {
         writer.interval(&interval_from_run(interval, 1)).unwrap();
     }
-    let record = from_run(&runs, &given);
-    let path = writer.finish_run(&record).unwrap();
+    let mut record = from_run(&runs, &given);
+    let path = writer.finish_run(&mut record, None).unwrap();
     assert_eq!(read(&path).unwrap(), Record::from(record));
 }
 

@@ -9,6 +9,8 @@
 mod as_published;
 mod comparing;
 mod conversion;
+mod cost;
+mod cost_fixture;
 mod findings;
 mod fixture;
 mod golden;
@@ -18,4 +20,5 @@ mod real_run;
 mod record_file;
 mod schema;
 mod sharing;
+mod stacks;
 mod views;

@@ -1,6 +1,7 @@
 //! Records of the loads whose sources are shown beside ours: tpcc, ycsb, concurrent-tx, mrow, select,
 //! update, join, and insert over inserts a commit.
 
+use crate::cost_fixture;
 use crate::fixture::{self, ENGINE, SQLITE, latency};
 use std::collections::BTreeMap;
 use syncline_report::record::{
@@ -202,18 +203,5 @@ pub(crate) fn select() -> RunRecord {
 
 /// An update, metered.
 pub(crate) fn update() -> RunRecord {
-    let mut run = run_of("update", "rows=100000", 20, 94_000.0);
-    run.end.cost = Some(
-        [
-            ("client_api", 300.0),
-            ("access", 1_200.0),
-            ("lock_manager", 250.0),
-            ("logging", 4_250.0),
-            ("transaction_control", 2_000.0),
-            ("other", 2_000.0),
-        ]
-        .map(|(module, ns)| (module.to_owned(), ns))
-        .into(),
-    );
-    run
+    cost_fixture::metered(run_of("update", "rows=100000", 20, 94_000.0))
 }

@@ -275,6 +275,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         alias: None,
         host: None,
         repeat: 1,
+        map: None,
         interleave: false,
         sync_line: SyncLine::unknown(None, "not probed"),
     };
@@ -284,8 +285,13 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         writer: RefCell::new(None),
     };
     let result = run(&store, &workload, plan, &AtomicBool::new(false), &recorder).unwrap();
-    let record = from_run(&[result], &given);
-    let path = recorder.writer.take().unwrap().finish_run(&record).unwrap();
+    let mut record = from_run(&[result], &given);
+    let path = recorder
+        .writer
+        .take()
+        .unwrap()
+        .finish_run(&mut record, None)
+        .unwrap();
     (path, record, folder)
 }
 
@@ -293,7 +299,7 @@ fn check_views(record: &Record) {
     schema::check(std::slice::from_ref(record));
     let texts = [
         table::show(std::slice::from_ref(record)),
-        html::report(std::slice::from_ref(record)),
+        html::report(std::slice::from_ref(record), &[]),
     ];
     for text in texts {
         assert!(text.contains("counting on numbers"));

@@ -15,7 +15,7 @@ fn written(folder: &Path, run: &RunRecord) -> PathBuf {
     for interval in &run.intervals {
         writer.interval(interval).unwrap();
     }
-    writer.finish_run(run).unwrap()
+    writer.finish_run(&mut run.clone(), None).unwrap()
 }
 
 #[test]

@@ -173,13 +173,13 @@ fn surveys_are_told_apart_by_directory() {
     assert!(surveys.iter().all(|survey| survey.runs.len() == count));
     let text = table::show(&records);
     assert!(text.contains("commits per second of one client"), "{text}");
-    assert!(html::report(&records).contains("Directories side by side"));
+    assert!(html::report(&records, &[]).contains("Directories side by side"));
 }
 
 #[test]
 fn the_page_is_whole_offline_and_holds_its_records() {
     let records = fixture::survey();
-    let page = html::report(&records);
+    let page = html::report(&records, &[]);
     golden::check("survey.html", &page);
     for other in ["http://", "https://", "<link", "@import", "url(", "src="] {
         let found = page
@@ -201,7 +201,7 @@ fn texts_from_outside_cannot_become_markup() {
     probe.body.directory = "/x/</script><script>alert(1)</script>\"<svg onload=1>".to_owned();
     probe.body.notes = vec!["<b>bold</b> & more".to_owned()];
     probe.body.cells[0].method = "<i>".to_owned();
-    let page = html::report(&[Record::from(probe)]);
+    let page = html::report(&[Record::from(probe)], &[]);
     assert!(!page.contains("<script>alert") && !page.contains("<svg onload"));
     assert!(!page.contains("<b>bold") && !page.contains("<i>"));
 }
@@ -210,7 +210,7 @@ fn texts_from_outside_cannot_become_markup() {
 fn pages_of_little_or_nothing_are_pages_too() {
     let run = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
     for records in [vec![], vec![run], vec![Record::from(fixture::probe())]] {
-        let page = html::report(&records);
+        let page = html::report(&records, &[]);
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
     }
 }

@@ -9,6 +9,7 @@ use super::super::prose;
 use super::parts::{self, NOT_GIVEN, label, note};
 use super::source::Wants;
 use crate::Result;
+use crate::cost::{CostChoice, CostThreads, Figure, Heading, Sheet, SheetRow};
 use crate::published::{DerbyLoad, DerbyModule, derby};
 use crate::record::{Counted, Record, RunRecord};
 use crate::units;
@@ -22,9 +23,8 @@ pub(super) const WANTS: Wants = Wants {
 
 const NOT_METERED: &str = "not metered";
 
-/// How many runs stand beside one another in a table; cells of a metered run are wide.
+/// How many runs that were not metered stand beside one another.
 const ABREAST: usize = 2;
-const ABREAST_METERED: usize = 1;
 
 /// The view.
 pub(super) fn view(records: &[Record]) -> Result<String> {
@@ -49,19 +49,17 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
         let own = numbered
             .iter()
             .filter(|(_, run)| run.head.workload.name == load.load);
-        let own: Vec<&(String, &RunRecord)> = own.collect();
-        let any_metered = own.iter().any(|(_, run)| run.end.cost.is_some());
-        let most = if any_metered {
-            ABREAST_METERED
-        } else {
-            ABREAST
-        };
-        for abreast in own.chunks(most) {
+        let (metered, other): (Vec<_>, Vec<_>) = own.partition(|(_, run)| run.end.cost.is_some());
+        let groups = other.chunks(ABREAST).chain(metered.chunks(1));
+        for abreast in groups {
             text += &prose::heading(&format!(
                 "{}, then with {} clients",
                 load.load, load.clients
             ));
-            text += &modules(load, abreast);
+            text += &match abreast {
+                [(label, run)] if run.end.cost.is_some() => then_and_now(load, label, run),
+                _ => modules(load, abreast),
+            };
             text += "\n";
             text += &whole(load, abreast);
         }
@@ -83,21 +81,160 @@ fn modules(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     ];
     columns.extend(own.iter().map(|(label, _)| (label.as_str(), Side::Right)));
     let mut grid = Grid::new(&columns);
-    for module in Module::ALL {
-        let theirs = load.modules.iter().find(|one| one.module == module.name());
+    for module in rows_of_the_page() {
+        let theirs = of_the_page(load, module);
         let mut cells = vec![named(module, theirs)];
         cells.extend(theirs.map_or_else(|| [NO_ROW; 6].map(str::to_owned), published));
-        cells.extend(own.iter().map(|(_, run)| metered(run, module)));
+        cells.extend(own.iter().map(|_| NOT_METERED.to_owned()));
         grid.row(cells);
     }
     grid.render()
 }
 
+/// What ours are shown as beside the page's, in the order of the two tables.
+const NOW: [Heading; 10] = [
+    Heading::Share("cpu_user"),
+    Heading::Share("cpu_kernel"),
+    Heading::CpuShare,
+    Heading::WallShare,
+    Heading::Metric("allocated_bytes"),
+    Heading::Metric("allocated_objects"),
+    Heading::Metric("system_calls"),
+    Heading::Metric("voluntary_switches"),
+    Heading::Metric("involuntary_switches"),
+    Heading::Metric("contentions"),
+];
+
+/// Two tables of a metered run: the page's figure of each module, and ours.
+fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
+    let Some(cost) = &run.end.cost else {
+        return String::new();
+    };
+    let sheet = Sheet::with(cost, &CostChoice::default(), &NOW);
+    let left = |name| (name, Side::Left);
+    let right = |name| (name, Side::Right);
+    let mut shares = Grid::new(&[
+        left("module"),
+        right("CPU %"),
+        right("user"),
+        right("kernel"),
+        right("total"),
+        right("wall %"),
+        right("now"),
+        right("bytes"),
+        right("now"),
+    ]);
+    let mut events = Grid::new(&[
+        left("module"),
+        right("objects"),
+        right("now"),
+        right("calls"),
+        right("now"),
+        right("switches"),
+        right("now"),
+        right("contended now"),
+    ]);
+    let mut both = |name: String, then: [String; 6], now: Option<&SheetRow>| {
+        let [cpu, wall, bytes, objects, calls, switches] = then;
+        let cell = |column: usize| now.map_or_else(String::new, |row| ours(&row.cells[column]));
+        let ours_switches = match now.map(|row| (&row.cells[7], &row.cells[8])) {
+            None => String::new(),
+            Some((Figure::Count(own), Figure::Count(forced))) => {
+                format!("{}+{}", units::figure(*own), units::figure(*forced))
+            }
+            Some(_) => units::UNKNOWN.to_owned(),
+        };
+        shares.row(vec![
+            name.clone(),
+            cpu,
+            cell(0),
+            cell(1),
+            cell(2),
+            wall,
+            cell(3),
+            bytes,
+            cell(4),
+        ]);
+        events.row(vec![
+            name,
+            objects,
+            cell(5),
+            calls,
+            cell(6),
+            switches,
+            ours_switches,
+            cell(9),
+        ]);
+    };
+    for module in rows_of_the_page() {
+        let theirs = of_the_page(load, module);
+        let now = sheet.modules.iter().find(|row| row.module == module);
+        let has_any = module.is_none() || now.is_some_and(SheetRow::holds_anything);
+        if theirs.is_some() || has_any {
+            let then = theirs.map_or_else(|| [NO_ROW; 6].map(str::to_owned), published);
+            both(named(module, theirs), then, now);
+        }
+    }
+    both("all".to_owned(), published(&sum(load)), Some(&sheet.sum));
+    format!(
+        "{label}: {}\n{}\n{}",
+        sheet.threads,
+        shares.render(),
+        events.render()
+    )
+}
+
+/// Our figure, in as few digits as the page's.
+fn ours(figure: &Figure) -> String {
+    match figure {
+        Figure::Share(share) => format!("{:.1}", share * 100.0),
+        Figure::Bytes(bytes) => format!("{bytes:.0}"),
+        Figure::Count(count) => units::figure(*count),
+        Figure::LeftOut => "left out".to_owned(),
+        _ => units::UNKNOWN.to_owned(),
+    }
+}
+
+/// The page's figures of all modules together.
+fn sum(load: &DerbyLoad) -> DerbyModule {
+    DerbyModule {
+        name: "all".to_owned(),
+        module: String::new(),
+        cpu_percent: load.sum(|module| module.cpu_percent),
+        wall_percent: load.sum(|module| module.wall_percent),
+        bytes: load.sum(|module| module.bytes),
+        objects: load.sum(|module| module.objects),
+        system_calls: load.sum(|module| module.system_calls),
+        voluntary_switches: load.sum(|module| module.voluntary_switches),
+        involuntary_switches: load.sum(|module| module.involuntary_switches),
+    }
+}
+
+/// Every module, and last what belongs to none, which the page has a row for too.
+fn rows_of_the_page() -> impl Iterator<Item = Option<Module>> {
+    Module::ALL.into_iter().map(Some).chain([None])
+}
+
+/// The page's row of a module of ours.
+fn of_the_page(load: &DerbyLoad, module: Option<Module>) -> Option<&DerbyModule> {
+    let is = |one: &&DerbyModule| match module {
+        Some(module) => one.module == module.name() && one.name != UNKNOWN_ROW,
+        None => one.name == UNKNOWN_ROW,
+    };
+    load.modules.iter().find(is)
+}
+
+/// The page's word for what belongs to no module.
+const UNKNOWN_ROW: &str = "unknown";
+
 /// What stands where the page has no row for a module.
 const NO_ROW: &str = "";
 
 /// Our heading, with the page's word where it is another.
-fn named(module: Module, theirs: Option<&DerbyModule>) -> String {
+fn named(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
+    let Some(module) = module else {
+        return UNKNOWN_ROW.to_owned();
+    };
     let other = theirs.filter(|one| one.name != module.heading());
     other.map_or_else(
         || module.heading().to_owned(),
@@ -124,18 +261,6 @@ fn given(figure: Option<f64>, decimals: usize) -> String {
 
 fn dash() -> String {
     "-".to_owned()
-}
-
-/// "12.3 %, 1.20 us": the part of all CPU time, and the time of a transaction.
-fn metered(run: &RunRecord, module: Module) -> String {
-    let Some(cost) = &run.end.cost else {
-        return NOT_METERED.to_owned();
-    };
-    let all: f64 = cost.values().sum();
-    match cost.get(module.name()) {
-        Some(ns) if all > 0.0 => format!("{}, {}", units::percent(ns / all), units::span(*ns)),
-        Some(_) | None => units::UNKNOWN.to_owned(),
-    }
 }
 
 /// Figures of a transaction as a whole.
@@ -174,12 +299,26 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
         None,
         of(|run| &run.end.per_commit.syncs, figure),
     );
-    let switches = vec!["not recorded".to_owned(); own.len()];
-    row(
-        "voluntary switches",
-        load.sum(|module| module.voluntary_switches),
-        switches,
-    );
+    for (name, metric, then) in [
+        (
+            "voluntary switches",
+            "voluntary_switches",
+            load.sum(|module| module.voluntary_switches),
+        ),
+        (
+            "involuntary switches",
+            "involuntary_switches",
+            load.sum(|module| module.involuntary_switches),
+        ),
+        (
+            "bytes allocated",
+            "allocated_bytes",
+            load.sum(|module| module.bytes),
+        ),
+    ] {
+        let now = own.iter().map(|(_, run)| by_meter(run, metric));
+        row(name, then, now.collect());
+    }
     row(
         "client CPU",
         None,
@@ -196,6 +335,25 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
         of(|run| &run.end.per_commit.page_faults, figure),
     );
     grid.render()
+}
+
+/// What a metered run has of a metric, all threads together.
+fn by_meter(run: &RunRecord, metric: &'static str) -> String {
+    let Some(cost) = &run.end.cost else {
+        return NOT_METERED.to_owned();
+    };
+    let all = CostChoice {
+        threads: CostThreads::All,
+        ..CostChoice::default()
+    };
+    let sheet = Sheet::with(cost, &all, &[Heading::Metric(metric)]);
+    let whole = sheet.whole.map(|row| row.cells);
+    let cell = match sheet.sum.cells.as_slice() {
+        [Figure::None] => whole.and_then(|cells| cells.into_iter().next()),
+        [cell] => Some(cell.clone()),
+        _ => None,
+    };
+    cell.map_or_else(|| units::UNKNOWN.to_owned(), |cell| ours(&cell))
 }
 
 /// Whose synchronous writes they were: " (then: logging, data store)".
@@ -217,10 +375,15 @@ fn notes(runs: &[&RunRecord]) -> String {
          calls: system calls; switches: voluntary + involuntary; all per transaction, all of 2006. \
          -: not given. Then of a transaction as a whole: sums of the modules that have a figure",
     );
-    text += &note(
-        "now: the part of all CPU time, and CPU time a transaction. Client CPU holds the store's where \
-         the store is a library in the workers",
-    );
+    if runs.iter().any(|run| run.end.cost.is_some()) {
+        text += &note(
+            "now: user, kernel and total are parts of all user CPU, of all kernel CPU and of both; what \
+             the page calls CPU may hold little kernel time, since it was seen from within the JVM. \
+             Wall clock without waiting for a request, which the page counts to the network server. \
+             unknown: not measured; the view of the run itself says why, and what opens it",
+        );
+    }
+    text += &note("Client CPU holds the store's where the store is a library in the workers");
     if runs.iter().any(|run| run.end.cost.is_none()) {
         text += &note(
             "not metered: the run was not asked what its store's modules cost; a metered run records \

@@ -1,0 +1,115 @@
+//! What the counts beside a cost say of it: commits by the store, syncs, flushes, coverage, garbage.
+
+use super::CostChoice;
+use super::sheet::{Figure, Heading, Sheet};
+use crate::record::Cost;
+use crate::units;
+
+/// Sentences that stand below the table.
+pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
+    let sheet = Sheet::of(cost, choice);
+    let all = [
+        commits(cost),
+        coverage(&sheet),
+        garbage(cost),
+        syncs(cost),
+        flushes(cost),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn commits(cost: &Cost) -> Option<String> {
+    let by = &cost.commits_by_store;
+    let own = match (by.counted, by.ratio) {
+        (Some(counted), Some(ratio)) => format!(
+            "over the clients' whole life they were told of {} commits and the store counted \
+             {counted}, {} ({})",
+            by.acknowledged,
+            exactly(ratio),
+            by.source
+        ),
+        _ => format!("the store's own count is not known: {}", by.source),
+    };
+    Some(format!(
+        "a transaction: divided by the {} commits of the {} that were looked at; {own}",
+        cost.commits,
+        units::span_ns(cost.window_ns)
+    ))
+}
+
+/// A ratio near one with enough digits to see by how much it is off.
+fn exactly(ratio: f64) -> String {
+    if (0.9..1.1).contains(&ratio) {
+        format!("{ratio:.4} x")
+    } else {
+        units::times(ratio)
+    }
+}
+
+/// How much of the processor time belongs to a module.
+fn coverage(sheet: &Sheet) -> Option<String> {
+    let column = sheet
+        .headings
+        .iter()
+        .position(|heading| *heading == Heading::CpuShare)?;
+    match sheet.modules.last()?.cells[column] {
+        Figure::Share(unknown) => Some(format!(
+            "coverage: {} of the processor time belongs to a module",
+            units::percent(1.0 - unknown)
+        )),
+        _ => None,
+    }
+}
+
+fn garbage(cost: &Cost) -> Option<String> {
+    let sum = |name: &str| {
+        let metric = cost.metric(name)?;
+        let rows = metric.innermost.iter().map(|row| row.amount).sum::<u64>();
+        if metric.is_split() {
+            Some(rows as f64)
+        } else {
+            metric.total.as_ref().map(|total| total.amount as f64)
+        }
+    };
+    let garbage = sum("garbage_collection")?;
+    let each = (cost.commits > 0).then(|| garbage / cost.commits as f64);
+    let cpu = sum("cpu_user").zip(sum("cpu_kernel"));
+    let share = cpu
+        .filter(|(user, kernel)| user + kernel > 0.0)
+        .map_or_else(String::new, |(user, kernel)| {
+            let share = units::percent(garbage / (user + kernel));
+            format!(", {share} of the processor time")
+        });
+    Some(format!(
+        "garbage collection: {} a transaction{share}",
+        units::or_unknown(each, units::span)
+    ))
+}
+
+fn syncs(cost: &Cost) -> Option<String> {
+    let syncs = &cost.syncs;
+    let metered = units::figure(syncs.metered_per_commit?);
+    Some(match (syncs.traced_per_commit, syncs.difference) {
+        (Some(traced), Some(difference)) => format!(
+            "sync calls a commit: {metered} by the meter, {} by the count beside the run ({}{})",
+            units::figure(traced),
+            if difference > 0.0 { "+" } else { "" },
+            units::percent(difference)
+        ),
+        _ => format!(
+            "sync calls a commit: {metered} by the meter, with no other count to hold it to"
+        ),
+    })
+}
+
+fn flushes(cost: &Cost) -> Option<String> {
+    let syncs = &cost.syncs;
+    let flushes = units::figure(syncs.flushes_per_commit?);
+    Some(match syncs.flushes_within_syncs? {
+        true => format!("flushes a commit: {flushes}, no more than syncs"),
+        false => format!(
+            "flushes a commit: {flushes}, more than syncs: others flush the same disk, or some \
+             syncs were not counted"
+        ),
+    })
+}

@@ -1,0 +1,225 @@
+//! Functions by what they used up: of the processor by themselves and with all they call, or of waiting.
+//!
+//! 1. On the processor a function is the innermost one outside of the kernel: kernel time is its
+//!    caller's.
+//! 2. Of a wait it is the innermost one of the store: below it are libraries in which everybody waits.
+//!    Where no frame is the store's, it is the innermost outside of the kernel.
+//! 3. A function that stands on a stack several times is counted once.
+
+use super::{CLASSES, CostThreads};
+use crate::record::{CostView, Stacks};
+use crate::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use syncline_metering::Module;
+use syncline_profile::{Frame, Metric, Name, Seen, SeenSample, Space, ThreadClass, View};
+
+/// By what functions are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FunctionsBy {
+    /// Processor time, user and kernel.
+    Cpu,
+    /// Time off the processor.
+    WaitTime,
+    /// How often a thread gave its processor up.
+    WaitCount,
+}
+
+/// What one function had.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FunctionRow {
+    /// Its name, or between which two it stands.
+    pub(crate) function: String,
+    /// The file or class.
+    pub(crate) object: String,
+    /// To whom it was charged.
+    pub(crate) module: Option<Module>,
+    /// By itself, in the metric's unit: in user mode, and in the kernel.
+    pub(crate) own: (u64, u64),
+    /// With all it calls; for waits the same as by itself.
+    pub(crate) with_callees: u64,
+    /// By how many looks or events.
+    pub(crate) count: u64,
+}
+
+/// Functions in the order of what they had by themselves, and the sum of all.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Functions {
+    pub(crate) rows: Vec<FunctionRow>,
+    pub(crate) all: u64,
+    /// The metrics that were looked at.
+    pub(crate) metrics: Vec<Metric>,
+}
+
+/// Reads `--threads`: a class of threads, `all`, or a pattern of their names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Classes(Vec<&'static str>),
+    Named(glob::Pattern),
+}
+
+impl Whose {
+    /// The default are the threads that serve clients, where the map knows any.
+    pub(crate) fn of(threads: &CostThreads, seen: &Seen<'_>) -> Result<Whose> {
+        let all = || CLASSES.to_vec();
+        Ok(match threads {
+            CostThreads::All => Whose::Classes(all()),
+            CostThreads::Class(word) => match CLASSES.iter().find(|class| *class == word) {
+                Some(class) => Whose::Classes(vec![class]),
+                None => Whose::Named(glob::Pattern::new(word).map_err(|why| Error::Pattern {
+                    text: word.clone(),
+                    why: why.to_string(),
+                })?),
+            },
+            CostThreads::Serving => {
+                let serving = |sample: SeenSample<'_>| {
+                    matches!(sample.class, ThreadClass::Connection | ThreadClass::Client)
+                };
+                if seen.samples().any(serving) {
+                    Whose::Classes(vec!["connection", "client"])
+                } else {
+                    Whose::Classes(all())
+                }
+            }
+        })
+    }
+
+    pub(crate) fn holds(&self, sample: &SeenSample<'_>) -> bool {
+        match self {
+            Whose::Classes(classes) => classes.contains(&class_word(sample.class)),
+            Whose::Named(pattern) => {
+                let title = sample.thread.title.as_deref();
+                pattern.matches(&sample.thread.name)
+                    || title.is_some_and(|title| pattern.matches(title))
+            }
+        }
+    }
+}
+
+/// The word of a class in records.
+pub(crate) fn class_word(class: ThreadClass) -> &'static str {
+    match class {
+        ThreadClass::Connection => "connection",
+        ThreadClass::Background => "background",
+        ThreadClass::Runtime => "runtime",
+        ThreadClass::Client => "client",
+        ThreadClass::Unknown => "unknown",
+    }
+}
+
+impl From<CostView> for View {
+    fn from(view: CostView) -> View {
+        match view {
+            CostView::Innermost => View::Innermost,
+            CostView::OnBehalfOf => View::OnBehalfOf,
+        }
+    }
+}
+
+/// The functions of a run's stacks.
+pub(crate) fn functions(
+    stacks: &Stacks,
+    by: FunctionsBy,
+    view: CostView,
+    threads: &CostThreads,
+) -> Result<Functions> {
+    let seen = Seen::new(&stacks.profile, &stacks.map, view.into());
+    let whose = Whose::of(threads, &seen)?;
+    let metrics = metrics(&seen, by);
+    let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();
+    let mut all = 0;
+    for sample in seen.samples() {
+        if !metrics.contains(&sample.metric) || !whose.holds(&sample) {
+            continue;
+        }
+        all += sample.weight;
+        let own = own_frame(&sample, by).map(named);
+        let own = own.unwrap_or_else(|| ("nothing known".to_owned(), String::new()));
+        let row = entry(&mut rows, own.clone(), sample.module);
+        match sample.metric {
+            Metric::CpuKernel => row.own.1 += sample.weight,
+            _ => row.own.0 += sample.weight,
+        }
+        row.count += sample.count;
+        row.with_callees += sample.weight;
+        if by == FunctionsBy::Cpu {
+            let callers = sample
+                .frames()
+                .filter(|(frame, _)| frame.space != Space::Kernel);
+            let callers: BTreeSet<(String, String, Option<Module>)> = callers
+                .map(|(frame, module)| {
+                    let (function, object) = named(frame);
+                    (function, object, module)
+                })
+                .filter(|(function, object, _)| (function, object) != (&own.0, &own.1))
+                .collect();
+            for (function, object, module) in callers {
+                let row = entry(&mut rows, (function, object), module);
+                row.with_callees += sample.weight;
+            }
+        }
+    }
+    let mut rows: Vec<FunctionRow> = rows.into_values().collect();
+    rows.sort_by_key(|row| std::cmp::Reverse((row.own.0 + row.own.1, row.with_callees)));
+    Ok(Functions { rows, all, metrics })
+}
+
+fn entry(
+    rows: &mut BTreeMap<(String, String, Option<Module>), FunctionRow>,
+    (function, object): (String, String),
+    module: Option<Module>,
+) -> &mut FunctionRow {
+    let key = (function.clone(), object.clone(), module);
+    rows.entry(key).or_insert_with(|| FunctionRow {
+        function,
+        object,
+        module,
+        own: (0, 0),
+        with_callees: 0,
+        count: 0,
+    })
+}
+
+/// The first choice of metrics of which anything was seen.
+fn metrics(seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
+    let choices: &[&[Metric]] = match by {
+        FunctionsBy::Cpu => &[&[Metric::CpuUser, Metric::CpuKernel]],
+        FunctionsBy::WaitTime => &[&[Metric::OffCpu], &[Metric::ContentionWait]],
+        FunctionsBy::WaitCount => &[&[Metric::VoluntarySwitches], &[Metric::Contentions]],
+    };
+    let any = |metrics: &&&[Metric]| {
+        seen.samples()
+            .any(|sample| metrics.contains(&sample.metric))
+    };
+    choices
+        .iter()
+        .find(any)
+        .map_or_else(Vec::new, |it| it.to_vec())
+}
+
+fn own_frame<'s>(sample: &SeenSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
+    let outside = || {
+        let mut frames = sample.frames();
+        frames.find(|(frame, _)| frame.space != Space::Kernel)
+    };
+    let of_the_store = || sample.frames().find(|(_, module)| module.is_some());
+    let found = match by {
+        FunctionsBy::Cpu => outside(),
+        FunctionsBy::WaitTime | FunctionsBy::WaitCount => of_the_store().or_else(outside),
+    };
+    let innermost = || sample.frames().next();
+    found.or_else(innermost).map(|(frame, _)| frame)
+}
+
+/// A frame's function and object as people read them.
+pub(crate) fn named(frame: &Frame) -> (String, String) {
+    let function = match &frame.name {
+        Name::Function(name) => name.clone(),
+        Name::Between { before, after } => {
+            let side = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
+            format!("between {} and {}", side(before), side(after))
+        }
+        Name::Unknown if frame.offset > 0 => format!("at {:#x}", frame.offset),
+        Name::Unknown => "no name".to_owned(),
+    };
+    (function, frame.object.clone())
+}

@@ -1,0 +1,20 @@
+//! What views of a metered run share: the table by module as plain figures, the words for metrics, and
+//! how each was taken.
+//!
+//! The terminal and the page draw the same [`Sheet`]; neither reckons for itself.
+
+mod counts;
+mod functions;
+mod sheet;
+mod shown;
+mod taken;
+mod words;
+
+pub(crate) use counts::sentences;
+pub use functions::FunctionsBy;
+pub(crate) use functions::{Functions, Whose, class_word, functions, named};
+pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};
+pub use sheet::{CostChoice, CostThreads};
+pub(crate) use shown::{charged_in_words, shown, title};
+pub(crate) use taken::accounts_in_words;
+pub(crate) use words::words;

@@ -1,0 +1,442 @@
+//! The cost of a transaction as a table: a row a module, a column a metric or a reckoning of several.
+//!
+//! 1. Rows stand in the order of [`Module::ALL`]; a module without anything is left out, what belongs
+//!    to no module ("unknown") never is.
+//! 2. A cell is a figure, nothing (zero was counted), or not to be had, and never one in place of
+//!    another. A metric that nobody was asked for has no column; one that could not be split by module
+//!    has one if its sum is known.
+//! 3. Shares are of the threads that are shown, and add up to one. Waiting for a request is left out of
+//!    the shares of wall clock.
+
+use crate::record::{Cost, CostRow, CostView, MetricCost};
+use crate::stats;
+use syncline_metering::Module;
+
+/// Whose rows are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CostThreads {
+    /// Threads that serve clients, or run the client of a store in our process; all of them where no
+    /// thread is known to.
+    #[default]
+    Serving,
+    /// Threads of one class; where stacks are looked at, also a pattern of their names.
+    Class(String),
+    /// All.
+    All,
+}
+
+impl CostThreads {
+    /// Every class of threads, by its word in records.
+    pub const CLASSES: [&str; 5] = CLASSES;
+}
+
+/// What is shown of a cost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CostChoice {
+    /// To whom stacks of several modules are charged.
+    pub view: CostView,
+    /// Whose rows.
+    pub threads: CostThreads,
+}
+
+/// What a cell holds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Figure {
+    /// Nanoseconds a transaction.
+    Time(f64),
+    /// Events or objects a transaction.
+    Count(f64),
+    /// Bytes a transaction.
+    Bytes(f64),
+    /// A part of the column.
+    Share(f64),
+    /// Where the share lies with 95 % confidence.
+    Between(f64, f64),
+    /// Looks.
+    Looks(u64),
+    /// Left out on purpose: of the shares of wall clock, waiting for a request.
+    LeftOut,
+    /// Not to be had, or nothing that would make sense here.
+    None,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heading {
+    /// A metric by its name.
+    Metric(&'static str),
+    /// Its part of the column.
+    Share(&'static str),
+    /// User and kernel CPU together.
+    Cpu,
+    /// Their part of all.
+    CpuShare,
+    /// Where it lies.
+    CpuRange,
+    /// Part of wall clock.
+    WallShare,
+    /// Looks at the processors.
+    Looks,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SheetRow {
+    /// The module's heading, or what else the row is.
+    pub(crate) name: String,
+    /// Its module; none of sums and of what belongs to none.
+    pub(crate) module: Option<Module>,
+    /// In the order of the headings.
+    pub(crate) cells: Vec<Figure>,
+}
+
+/// The table.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Sheet {
+    /// The threads that are shown, in words.
+    pub(crate) threads: String,
+    pub(crate) headings: Vec<Heading>,
+    /// Modules, and last what belongs to none.
+    pub(crate) modules: Vec<SheetRow>,
+    /// Their sum.
+    pub(crate) sum: SheetRow,
+    /// The sums of classes that are not shown.
+    pub(crate) others: Vec<SheetRow>,
+    /// The whole store by other counts, where there are some.
+    pub(crate) whole: Option<SheetRow>,
+}
+
+/// Columns of times, in their order.
+const TIMES: [Heading; 9] = [
+    Heading::Metric(USER),
+    Heading::Metric(KERNEL),
+    Heading::Cpu,
+    Heading::CpuShare,
+    Heading::CpuRange,
+    Heading::Looks,
+    Heading::Share(TAG),
+    Heading::Metric(OFF),
+    Heading::WallShare,
+];
+/// Columns of events, in their order.
+const EVENTS: [&str; 13] = [
+    "system_calls",
+    "sync_calls",
+    "voluntary_switches",
+    "involuntary_switches",
+    "sync_writes",
+    "async_writes",
+    "written_bytes",
+    "flushes",
+    "allocated_bytes",
+    "allocated_objects",
+    "contentions",
+    "contention_wait",
+    "sleeps",
+];
+const USER: &str = "cpu_user";
+const KERNEL: &str = "cpu_kernel";
+const TAG: &str = "cpu_by_tag";
+const WALL: &str = "wall";
+const OFF: &str = "off_cpu";
+const SERVING: [&str; 2] = ["connection", "client"];
+/// Every class of threads, in the order of rows.
+pub(crate) const CLASSES: [&str; 5] = ["connection", "client", "background", "runtime", "unknown"];
+
+impl SheetRow {
+    /// True if a cell holds more than nothing.
+    pub(crate) fn holds_anything(&self) -> bool {
+        self.cells.iter().any(|cell| match cell {
+            Figure::Time(figure)
+            | Figure::Count(figure)
+            | Figure::Bytes(figure)
+            | Figure::Share(figure) => *figure > 0.0,
+            Figure::Looks(looks) => *looks > 0,
+            Figure::Between(..) | Figure::LeftOut | Figure::None => false,
+        })
+    }
+}
+
+impl Sheet {
+    /// The table of a cost, with every column that there is.
+    pub(crate) fn of(cost: &Cost, choice: &CostChoice) -> Sheet {
+        Sheet::made(cost, choice, None)
+    }
+
+    /// The table with these columns and every module, whether there is anything in them or not.
+    pub(crate) fn with(cost: &Cost, choice: &CostChoice, headings: &[Heading]) -> Sheet {
+        Sheet::made(cost, choice, Some(headings.to_vec()))
+    }
+
+    fn made(cost: &Cost, choice: &CostChoice, headings: Option<Vec<Heading>>) -> Sheet {
+        let present: Vec<&str> = CLASSES
+            .into_iter()
+            .filter(|class| has_class(cost, choice.view, class))
+            .collect();
+        let shown = chosen(&present, &choice.threads);
+        let slice = |classes: Vec<&'static str>| Slice {
+            cost,
+            view: choice.view,
+            classes,
+        };
+        let own = slice(shown.clone());
+        let lines = match headings {
+            Some(_) => Module::ALL.into_iter().map(Some).chain([None]).collect(),
+            None => own.modules(),
+        };
+        let headings = headings.unwrap_or_else(|| own.headings());
+        let modules = lines.into_iter().map(|module| SheetRow {
+            name: module.map_or("unknown", Module::heading).to_owned(),
+            module,
+            cells: own.cells(&headings, Some(module)),
+        });
+        let others = present.iter().filter(|class| !shown.contains(*class));
+        Sheet {
+            threads: threads_in_words(&shown),
+            modules: modules.collect(),
+            sum: SheetRow {
+                name: "sum".to_owned(),
+                module: None,
+                cells: own.cells(&headings, None),
+            },
+            others: others
+                .map(|class| SheetRow {
+                    name: format!("{class} threads"),
+                    module: None,
+                    cells: without_shares(slice(vec![class]).cells(&headings, None), &headings),
+                })
+                .collect(),
+            whole: whole(cost, &headings),
+            headings,
+        }
+    }
+}
+
+fn has_class(cost: &Cost, view: CostView, class: &str) -> bool {
+    let rows = cost.metrics.iter().flat_map(|metric| metric.rows(view));
+    rows.into_iter()
+        .any(|row| row.threads == class && row.amount > 0)
+}
+
+fn chosen(present: &[&'static str], threads: &CostThreads) -> Vec<&'static str> {
+    let among = |wanted: &dyn Fn(&str) -> bool| -> Vec<&'static str> {
+        CLASSES.into_iter().filter(|class| wanted(class)).collect()
+    };
+    match threads {
+        CostThreads::All => among(&|class| present.contains(&class)),
+        CostThreads::Class(class) => among(&|one| one == class),
+        CostThreads::Serving => {
+            let serving = among(&|class| SERVING.contains(&class) && present.contains(&class));
+            if serving.is_empty() {
+                among(&|class| present.contains(&class))
+            } else {
+                serving
+            }
+        }
+    }
+}
+
+fn threads_in_words(classes: &[&str]) -> String {
+    match classes {
+        [] => "no threads".to_owned(),
+        ["unknown"] => "all threads, since the map knows none of them".to_owned(),
+        _ => format!("{} threads", classes.join(", ")),
+    }
+}
+
+/// Shares of threads that are not shown would not be of the same whole.
+fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
+    for (cell, heading) in cells.iter_mut().zip(headings) {
+        if matches!(
+            heading,
+            Heading::Share(_) | Heading::CpuShare | Heading::CpuRange | Heading::WallShare
+        ) {
+            *cell = Figure::None;
+        }
+    }
+    cells
+}
+
+/// What other counts say of the whole store; none if there are none.
+fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
+    let total = |name: &str| {
+        let all = cost.metrics.iter().filter(|one| one.metric == name);
+        all.filter_map(|one| one.total.as_ref()?.per_transaction)
+            .next()
+    };
+    let cells: Vec<Figure> = headings
+        .iter()
+        .map(|heading| match heading {
+            Heading::Metric(name) => figure(name, total(name)),
+            Heading::Cpu => match (total(USER), total(KERNEL)) {
+                (Some(user), Some(kernel)) => Figure::Time(user + kernel),
+                _ => Figure::None,
+            },
+            _ => Figure::None,
+        })
+        .collect();
+    cells
+        .iter()
+        .any(|cell| *cell != Figure::None)
+        .then(|| SheetRow {
+            name: "by other counts".to_owned(),
+            module: None,
+            cells,
+        })
+}
+
+fn figure(metric: &str, amount: Option<f64>) -> Figure {
+    let Some(amount) = amount else {
+        return Figure::None;
+    };
+    match metric {
+        USER | KERNEL | TAG | WALL | OFF | "contention_wait" | "garbage_collection" => {
+            Figure::Time(amount)
+        }
+        "written_bytes" | "allocated_bytes" => Figure::Bytes(amount),
+        _ => Figure::Count(amount),
+    }
+}
+
+/// A cost as far as some classes of threads have it.
+struct Slice<'c> {
+    cost: &'c Cost,
+    view: CostView,
+    classes: Vec<&'static str>,
+}
+
+/// One module, or what belongs to none; none is the sum of all.
+type Line = Option<Option<Module>>;
+
+impl Slice<'_> {
+    /// Modules that have something, in their order, and last what belongs to none.
+    fn modules(&self) -> Vec<Option<Module>> {
+        let all = Module::ALL.into_iter().filter(|module| {
+            let names = self.cost.metrics.iter();
+            names
+                .flat_map(|metric| self.rows(metric))
+                .any(|row| row.module.as_deref() == Some(module.name()) && row.amount > 0)
+        });
+        all.map(Some).chain([None]).collect()
+    }
+
+    fn headings(&self) -> Vec<Heading> {
+        let split = |name: &str| self.split(name).is_some();
+        let times = TIMES.into_iter().filter(|heading| match heading {
+            Heading::Metric(name) => self.has(name),
+            Heading::Share(name) => split(name),
+            Heading::Cpu => split(USER) && split(KERNEL),
+            Heading::CpuShare => split(USER) || split(KERNEL),
+            Heading::CpuRange | Heading::Looks => self.sampled(USER) || self.sampled(KERNEL),
+            Heading::WallShare => !self.wall().is_empty(),
+        });
+        let events = EVENTS.into_iter().filter(|name| self.has(name));
+        times.chain(events.map(Heading::Metric)).collect()
+    }
+
+    /// True if it was split, or its sum at least is known.
+    fn has(&self, name: &str) -> bool {
+        let mut all = self.cost.metrics.iter().filter(|one| one.metric == name);
+        all.any(|one| one.is_split() || one.total.is_some())
+    }
+
+    fn sampled(&self, name: &str) -> bool {
+        self.split(name).is_some_and(|one| one.how == "sampled")
+    }
+
+    fn split(&self, name: &str) -> Option<&MetricCost> {
+        self.cost.metric(name).filter(|metric| metric.is_split())
+    }
+
+    /// The metrics that make up wall clock: itself where it was sampled as such, else time on the
+    /// processor and off it.
+    fn wall(&self) -> &'static [&'static str] {
+        let all = |names: &[&str]| names.iter().all(|name| self.split(name).is_some());
+        let choices: [&[&str]; 2] = [&[WALL], &[USER, KERNEL, OFF]];
+        choices
+            .into_iter()
+            .find(|names| all(names))
+            .unwrap_or_default()
+    }
+
+    fn rows<'m>(&'m self, metric: &'m MetricCost) -> impl Iterator<Item = &'m CostRow> {
+        let rows = metric.rows(self.view).iter();
+        rows.filter(|row| self.classes.contains(&row.threads.as_str()))
+    }
+
+    fn cells(&self, headings: &[Heading], line: Line) -> Vec<Figure> {
+        headings
+            .iter()
+            .map(|heading| self.cell(*heading, line))
+            .collect()
+    }
+
+    fn cell(&self, heading: Heading, line: Line) -> Figure {
+        let cpu: &[&str] = &[USER, KERNEL];
+        match heading {
+            Heading::Metric(name) => figure(name, self.per_transaction(&[name], line)),
+            Heading::Cpu => figure(USER, self.per_transaction(cpu, line)),
+            Heading::Share(name) => self
+                .share(&[name], line)
+                .map_or(Figure::None, Figure::Share),
+            Heading::CpuShare => self.share(cpu, line).map_or(Figure::None, Figure::Share),
+            Heading::CpuRange => {
+                let (looks, all) = (self.share(cpu, line), self.looks(cpu, None));
+                let range = looks.and_then(|share| stats::share_range(share, all));
+                range
+                    .filter(|_| line.is_some())
+                    .map_or(Figure::None, |range| {
+                        Figure::Between(range.least, range.most)
+                    })
+            }
+            Heading::WallShare if line == Some(Some(Module::WaitingForRequest)) => Figure::LeftOut,
+            Heading::WallShare => self.wall_share(line).map_or(Figure::None, Figure::Share),
+            Heading::Looks => Figure::Looks(self.looks(cpu, line)),
+        }
+    }
+
+    /// The sum of what could be split of these metrics; none if nothing could.
+    fn amount(&self, names: &[&str], wanted: &dyn Fn(&CostRow) -> bool) -> Option<f64> {
+        let split: Vec<&MetricCost> = names.iter().filter_map(|name| self.split(name)).collect();
+        let rows = split.iter().flat_map(|metric| self.rows(metric));
+        let sum: u64 = rows.filter(|row| wanted(row)).map(|row| row.amount).sum();
+        (!split.is_empty()).then_some(sum as f64)
+    }
+
+    fn per_transaction(&self, names: &[&str], line: Line) -> Option<f64> {
+        let commits = self.cost.commits;
+        let amount = self.amount(names, &|row| is_of(row, line))?;
+        (commits > 0).then(|| amount / commits as f64)
+    }
+
+    fn share(&self, names: &[&str], line: Line) -> Option<f64> {
+        part(
+            self.amount(names, &|row| is_of(row, line))?,
+            self.amount(names, &|_| true)?,
+        )
+    }
+
+    fn wall_share(&self, line: Line) -> Option<f64> {
+        let names = self.wall();
+        part(
+            self.amount(names, &|row| is_of(row, line) && !row.waits_for_request())?,
+            self.amount(names, &|row| !row.waits_for_request())?,
+        )
+    }
+
+    fn looks(&self, names: &[&str], line: Line) -> u64 {
+        let split = names.iter().filter_map(|name| self.split(name));
+        let rows = split.flat_map(|metric| self.rows(metric));
+        rows.filter(|row| is_of(row, line))
+            .map(|row| row.count)
+            .sum()
+    }
+}
+
+fn is_of(row: &CostRow, line: Line) -> bool {
+    line.is_none_or(|module| row.module.as_deref() == module.map(Module::name))
+}
+
+fn part(amount: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| amount / of)
+}

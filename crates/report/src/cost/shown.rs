@@ -1,0 +1,59 @@
+//! The cells and headings of a sheet as people read them.
+
+use super::sheet::{Figure, Heading};
+use crate::record::CostView;
+use crate::units;
+
+/// What a column is called.
+pub(crate) fn title(heading: Heading) -> &'static str {
+    match heading {
+        Heading::Metric(name) => match name {
+            "cpu_user" => "user",
+            "cpu_kernel" => "kernel",
+            "off_cpu" => "off CPU",
+            "system_calls" => "calls",
+            "sync_calls" => "syncs",
+            "voluntary_switches" => "voluntary",
+            "involuntary_switches" => "involuntary",
+            "sync_writes" => "sync writes",
+            "async_writes" => "async writes",
+            "written_bytes" => "written",
+            "flushes" => "flushes",
+            "allocated_bytes" => "allocated",
+            "allocated_objects" => "objects",
+            "contentions" => "contended",
+            "contention_wait" => "waited, us",
+            "sleeps" => "sleeps",
+            other => other,
+        },
+        Heading::Cpu => "CPU",
+        Heading::CpuShare => "CPU %",
+        Heading::CpuRange => "95 %",
+        Heading::Share(_) => "tag %",
+        Heading::WallShare => "wall %",
+        Heading::Looks => "looks",
+    }
+}
+
+/// A cell: times in microseconds, shares in hundredths, "-" where there is nothing to be had.
+pub(crate) fn shown(figure: &Figure) -> String {
+    let percent = |share: f64| units::percent(share).replace(" %", "");
+    match figure {
+        Figure::Time(ns) => units::figure(ns / 1e3),
+        Figure::Count(count) => units::figure(*count),
+        Figure::Bytes(bytes) => units::size(*bytes),
+        Figure::Share(share) => percent(*share),
+        Figure::Between(least, most) => format!("{:.1}..{:.1}", least * 100.0, most * 100.0),
+        Figure::Looks(looks) => units::count(*looks as f64),
+        Figure::LeftOut => "left out".to_owned(),
+        Figure::None => "-".to_owned(),
+    }
+}
+
+/// To whom stacks of several modules are charged.
+pub(crate) fn charged_in_words(view: CostView) -> &'static str {
+    match view {
+        CostView::Innermost => "to the innermost module, which spent it",
+        CostView::OnBehalfOf => "to the module on whose behalf it was spent",
+    }
+}

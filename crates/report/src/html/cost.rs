@@ -1,0 +1,63 @@
+//! A metered run's part of the page: the cost by module, a drawing of its stacks, how long waits took.
+
+use super::{flame, waits};
+use crate::cost::{
+    CostChoice, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences, shown, title,
+};
+use crate::record::{Cost, CostView, RunRecord, Stacks};
+use maud::{Markup, html};
+
+/// The part; nothing of a run that was not metered.
+pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
+    let Some(cost) = &run.end.cost else {
+        return html! {};
+    };
+    let behalf = CostChoice {
+        view: CostView::OnBehalfOf,
+        ..CostChoice::default()
+    };
+    html! {
+        h2.part { "Where the time goes: " (run.title()) " " code { (run.identity.id) } }
+        @for warning in &cost.warnings { p.warning { (warning) } }
+        (table(cost, &CostChoice::default()))
+        ul.sentences { @for sentence in sentences(cost, &CostChoice::default()) { li { (sentence) } } }
+        details { summary { "Charged " (charged_in_words(CostView::OnBehalfOf)) }
+            (table(cost, &behalf)) }
+        details { summary { "How each was taken" }
+            ul.sentences { @for sentence in accounts_in_words(cost) { li { (sentence) } } } }
+        @if let Some(stacks) = stacks { (flame::figure(stacks)) }
+        (waits::figure(cost))
+    }
+}
+
+fn table(cost: &Cost, choice: &CostChoice) -> Markup {
+    let sheet = Sheet::of(cost, choice);
+    html! {
+        p.about { "A transaction of " (sheet.threads) ", charged " (charged_in_words(choice.view))
+            "; times in microseconds; map " (cost.map.as_deref().unwrap_or("none")) "." }
+        div.scroll { table.cost {
+            thead { tr { th.text { "module" }
+                @for heading in &sheet.headings { th { (title(*heading)) } } } }
+            tbody {
+                @for row in &sheet.modules { (line(row, true)) }
+                (line(&sheet.sum, false))
+            }
+            tbody.rest {
+                @for row in sheet.others.iter().chain(&sheet.whole) { (line(row, false)) }
+            }
+        } }
+    }
+}
+
+/// A row; a module's with its colour in the drawing of stacks.
+fn line(row: &SheetRow, coloured: bool) -> Markup {
+    html! {
+        tr.sum[row.name == "sum"] {
+            td.text {
+                @if coloured { span class={ "swatch " (flame::colour(row.module)) } {} }
+                (row.name)
+            }
+            @for cell in &row.cells { td { (shown(cell)) } }
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! From a profile to the cost in a record: folded by the product's map, both ways, and held to what
+//! else was counted in the run.
+
+use super::cost::{
+    Cost, CostRow, CostTotal, CostView, MetricCost, NOT_ATTRIBUTABLE, StoreCommits, SyncEvidence,
+};
+use super::figures::{PerCommit, Range};
+use super::from_run::RunGiven;
+use super::share::REMOVED;
+use crate::cost::class_word;
+use crate::stats;
+use crate::units;
+use syncline_metering::Module;
+use syncline_profile::{
+    self as profile, Charge, Histogram, How, Map, Metric, Profile, Quantity, ThreadClass, View,
+    fold,
+};
+use syncline_runner::{self as runner, StoreCounter};
+
+/// By more than this share two counts of the same may not differ without a warning.
+const APART: f64 = 0.01;
+
+/// What a cost is held to.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside<'a> {
+    /// Commits in the window.
+    pub(crate) commits: u64,
+    /// Of the clients' whole life.
+    pub(crate) by_store: StoreCommits,
+    /// How many clients there were.
+    pub(crate) clients: u64,
+    /// What was counted of a commit beside the meter.
+    pub(crate) per_commit: &'a PerCommit,
+}
+
+/// The cost of a profile that was folded both ways.
+fn cost(
+    innermost: &profile::Cost,
+    on_behalf_of: &profile::Cost,
+    histograms: &[Histogram],
+    beside: &Beside<'_>,
+) -> Cost {
+    let pairs = innermost.metrics.iter().zip(&on_behalf_of.metrics);
+    let metrics: Vec<MetricCost> = pairs
+        .map(|(one, other)| MetricCost {
+            lengths: lengths(histograms, one),
+            ..metric(one, other, beside.commits)
+        })
+        .collect();
+    let syncs = sync_evidence(&metrics, beside.per_commit);
+    let mut warnings = innermost.warnings.clone();
+    warnings.extend(disagreements(beside, &syncs));
+    Cost {
+        map: Some(innermost.map.clone()),
+        window_ns: innermost.window_ns,
+        commits: beside.commits,
+        commits_by_store: beside.by_store.clone(),
+        syncs,
+        metrics,
+        warnings,
+        stacks: None,
+    }
+}
+
+/// The store's own count of commits beside the clients'.
+pub(crate) fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
+    let found = counters.iter().find(|one| one.meaning.name() == "commits");
+    let (counted, source) = match found.map(|one| (one, &one.grown)) {
+        None => (None, "the store keeps no counter of commits".to_owned()),
+        Some((one, Ok(grown))) => (Some(*grown), format!("{} of {}", one.name, one.said_by)),
+        Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),
+    };
+    StoreCommits {
+        acknowledged,
+        counted,
+        ratio: counted
+            .filter(|_| acknowledged > 0)
+            .map(|counted| counted as f64 / acknowledged as f64),
+        source,
+    }
+}
+
+/// Of several histograms of a metric the one of most events.
+fn lengths(histograms: &[Histogram], cost: &profile::MetricCost) -> Option<Vec<u64>> {
+    let of = histograms.iter().filter(|one| one.metric == cost.metric);
+    let fullest = of.max_by_key(|one| one.events())?;
+    Some(fullest.counts.clone())
+}
+
+fn metric(one: &profile::MetricCost, other: &profile::MetricCost, commits: u64) -> MetricCost {
+    let (how, detail) = match &one.how {
+        How::Exact => ("exact", None),
+        How::Sampled(distance) => ("sampled", Some(distance.clone())),
+        How::NotAttributable(why) => (NOT_ATTRIBUTABLE, Some(why.clone())),
+    };
+    let rows = |cost: &profile::MetricCost| rows(cost, commits);
+    MetricCost {
+        metric: one.metric.name().to_owned(),
+        unit: unit(one.metric).to_owned(),
+        collector: one.collector.clone(),
+        how: how.to_owned(),
+        detail,
+        lost: one.lost,
+        total: one.total.as_ref().map(|total| CostTotal {
+            amount: total.amount,
+            per_transaction: each(total.amount, commits),
+            source: total.source.clone(),
+        }),
+        guessed: one.guessed,
+        innermost: rows(one),
+        on_behalf_of: rows(other),
+        lengths: None,
+    }
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric.quantity() {
+        Quantity::Time => "ns",
+        Quantity::Count => "count",
+        Quantity::Bytes => "bytes",
+    }
+}
+
+fn each(amount: u64, commits: u64) -> Option<f64> {
+    (commits > 0).then(|| amount as f64 / commits as f64)
+}
+
+/// Every class of threads that was seen, and in each at least the row of what is unknown.
+fn rows(cost: &profile::MetricCost, commits: u64) -> Vec<CostRow> {
+    if matches!(cost.how, How::NotAttributable(_)) {
+        return Vec::new();
+    }
+    let mut charges = cost.charges.clone();
+    let mut classes: Vec<ThreadClass> = charges.iter().map(|charge| charge.class).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    if classes.is_empty() {
+        classes.push(ThreadClass::Unknown);
+    }
+    for class in classes {
+        let unknown = |charge: &Charge| charge.class == class && charge.module.is_none();
+        if !charges.iter().any(unknown) {
+            charges.push(Charge {
+                class,
+                module: None,
+                weight: 0,
+                count: 0,
+            });
+        }
+    }
+    charges.sort_by_key(|charge| (charge.class, charge.module.is_none(), charge.module));
+    charges
+        .iter()
+        .map(|charge| row(cost, &charges, charge, commits))
+        .collect()
+}
+
+fn row(cost: &profile::MetricCost, all: &[Charge], charge: &Charge, commits: u64) -> CostRow {
+    let passes = matches!(cost.metric, Metric::Wall | Metric::OffCpu);
+    let left_out = |one: &Charge| passes && one.module == Some(Module::WaitingForRequest);
+    let whole = all
+        .iter()
+        .filter(|one| one.class == charge.class && !left_out(one));
+    let (weight, count) = whole.fold((0_u64, 0_u64), |sum, one| {
+        (sum.0 + one.weight, sum.1 + one.count)
+    });
+    let share = (weight > 0 && !left_out(charge)).then(|| charge.weight as f64 / weight as f64);
+    // Wall clock that was added up rests on looks and on events, which have no common error.
+    let sampled = matches!(cost.how, How::Sampled(_)) && !is_derived(&cost.collector);
+    let range = share
+        .filter(|_| sampled)
+        .and_then(|share| stats::share_range(share, count));
+    CostRow {
+        threads: class_word(charge.class).to_owned(),
+        module: charge.module.map(|module| module.name().to_owned()),
+        amount: charge.weight,
+        per_transaction: each(charge.weight, commits),
+        share,
+        count: charge.count,
+        share_range: range.map(|range| Range {
+            least: range.least,
+            most: range.most,
+        }),
+    }
+}
+
+/// True of a metric that was added up of others.
+pub(crate) fn is_derived(collector: &str) -> bool {
+    collector.starts_with("derived")
+}
+
+fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence {
+    let metered = |name: &str| {
+        let metric = metrics
+            .iter()
+            .find(|one| one.metric == name && one.how == "exact")?;
+        let rows = metric.rows(CostView::Innermost).iter();
+        rows.map(|row| row.per_transaction).sum::<Option<f64>>()
+    };
+    let calls = metered(Metric::SyncCalls.name());
+    let traced = per_commit.syncs.value;
+    let flushes = metered(Metric::Flushes.name()).or(per_commit.flushes.value);
+    // Synchronous writes are syncs that are no calls; where nobody counts them, they are not known to
+    // be none.
+    let all_syncs = traced
+        .or(calls)
+        .zip(per_commit.synced_writes.value)
+        .map(|(calls, writes)| calls + writes);
+    SyncEvidence {
+        metered_per_commit: calls,
+        traced_per_commit: traced,
+        difference: calls
+            .zip(traced.filter(|traced| *traced > 0.0))
+            .map(|(calls, traced)| calls / traced - 1.0),
+        flushes_per_commit: flushes,
+        flushes_within_syncs: flushes
+            .zip(all_syncs)
+            .map(|(flushes, syncs)| flushes <= syncs * (1.0 + APART)),
+    }
+}
+
+/// What two counts of the same do not agree on.
+fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let by = &beside.by_store;
+    if let (Some(counted), Some(ratio)) = (by.counted, by.ratio) {
+        // Each client may have committed a statement of its own when it came and when it left.
+        let own = 2 * beside.clients + 8;
+        if (ratio - 1.0).abs() > APART && counted.abs_diff(by.acknowledged) > own {
+            sentences.push(format!(
+                "the store counted {counted} commits ({}) where its clients were told of {}: others \
+                 work there, or a transaction of the load is not one of the store's; what is said a \
+                 transaction is by the clients' count",
+                by.source, by.acknowledged
+            ));
+        }
+    }
+    if let Some(difference) = syncs.difference.filter(|part| part.abs() > APART) {
+        sentences.push(format!(
+            "the meter's sync calls differ by {} from the count beside the run",
+            units::percent(difference)
+        ));
+    }
+    sentences
+}
+
+/// The cost of the repetition that is shown, if it was metered.
+pub(super) fn cost_of(
+    run: &runner::RunResult,
+    per_commit: &PerCommit,
+    given: &RunGiven,
+) -> Option<Cost> {
+    let profile = run.profile.as_ref()?;
+    let evidence = &run.head.target.evidence;
+    let map = match &given.map {
+        Some(map) => map.clone(),
+        None => map_of(&evidence.product, &evidence.version),
+    };
+    let mut cost = folded(
+        profile,
+        &map,
+        &Beside {
+            commits: run.commits_in_span,
+            by_store: store_commits(&run.counters, run.commits_in_whole),
+            clients: run.head.client.clients as u64,
+            per_commit,
+        },
+    );
+    if given.alias.is_some() {
+        // The map, its warnings and the name of a counter would give the product away.
+        cost.map = None;
+        cost.warnings.clear();
+        REMOVED.clone_into(&mut cost.commits_by_store.source);
+    }
+    Some(cost)
+}
+
+/// The map of a product; where none knows it, one in which all is unknown.
+pub(crate) fn map_of(product: &str, version: &str) -> Map {
+    Map::for_product(product, version).unwrap_or_else(|| {
+        Map::parse("product = \"none\"", "none").expect("a map without rules is a map")
+    })
+}
+
+/// A profile folded both ways.
+pub(crate) fn folded(profile: &Profile, map: &Map, beside: &Beside<'_>) -> Cost {
+    cost(
+        &fold(profile, map, View::Innermost),
+        &fold(profile, map, View::OnBehalfOf),
+        profile.histograms(),
+        beside,
+    )
+}

@@ -1,0 +1,126 @@
+//! The functions that used up most, from the stacks beside a record.
+
+use super::super::grid::{Grid, Side};
+use super::super::prose;
+use crate::Result;
+use crate::cost::{CostChoice, Functions, FunctionsBy, functions, words};
+use crate::record::{RunRecord, Stacks};
+use crate::units;
+use syncline_metering::Module;
+use syncline_profile::Quantity;
+
+/// A name is cut in the middle of nothing: its end is left out beyond this.
+const LONGEST: usize = 44;
+
+/// The table, of the first `top` functions. Fails if the threads are no pattern.
+pub fn functions_of(
+    run: &RunRecord,
+    stacks: &Stacks,
+    by: FunctionsBy,
+    choice: &CostChoice,
+    top: usize,
+) -> Result<String> {
+    let found = functions(stacks, by, choice.view, &choice.threads)?;
+    let commits = run.end.cost.as_ref().map_or(0, |cost| cost.commits);
+    let mut text = prose::heading(&format!("{}: functions by {}", run.title(), heading(by)));
+    if found.rows.is_empty() {
+        return Ok(text
+            + &prose::wrapped(
+                "  ",
+                "nothing was seen: the view of the run says how each metric was taken, or why not",
+            ));
+    }
+    text += "\n";
+    text += &table(&found, by, commits, top);
+    let rest = found.rows.len().saturating_sub(top);
+    if rest > 0 {
+        text += &prose::wrapped("  ", &format!("{rest} more functions; --top shows more"));
+    }
+    let metrics: Vec<&str> = found.metrics.iter().map(|one| words(one.name())).collect();
+    text += &prose::wrapped(
+        "  ",
+        &format!(
+            "%: of all {} of these threads; each function stands with the module that it was charged to",
+            metrics.join(" and ")
+        ),
+    );
+    Ok(text)
+}
+
+fn heading(by: FunctionsBy) -> &'static str {
+    match by {
+        FunctionsBy::Cpu => "processor time",
+        FunctionsBy::WaitTime => "time off the processor",
+        FunctionsBy::WaitCount => "how often they waited",
+    }
+}
+
+fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String {
+    let time = found
+        .metrics
+        .iter()
+        .all(|metric| metric.quantity() == Quantity::Time);
+    let each = |amount: u64| {
+        let amount = if time {
+            amount as f64 / 1e3
+        } else {
+            amount as f64
+        };
+        units::or_unknown(
+            (commits > 0).then(|| amount / commits as f64),
+            units::figure,
+        )
+    };
+    let part = |amount: u64| {
+        let share = (found.all > 0).then(|| amount as f64 / found.all as f64);
+        units::or_unknown(share, units::percent).replace(" %", "")
+    };
+    let first = if time {
+        "us a transaction"
+    } else {
+        "a transaction"
+    };
+    let cpu = by == FunctionsBy::Cpu;
+    let mut columns = vec![(first, Side::Left)];
+    if cpu {
+        columns.extend([
+            ("user", Side::Right),
+            ("kernel", Side::Right),
+            ("%", Side::Right),
+            ("with callees", Side::Right),
+        ]);
+    } else {
+        columns.extend([("own", Side::Right), ("%", Side::Right)]);
+    }
+    columns.extend([
+        (if cpu { "looks" } else { "events" }, Side::Right),
+        ("module", Side::Left),
+        ("object", Side::Left),
+    ]);
+    let mut grid = Grid::new(&columns);
+    for row in found.rows.iter().take(top) {
+        let mut cells = vec![format!("  {}", shortened(&row.function, LONGEST))];
+        let own = row.own.0 + row.own.1;
+        if cpu {
+            cells.extend([each(row.own.0), each(row.own.1), part(own)]);
+            cells.push(each(row.with_callees));
+        } else {
+            cells.extend([each(own), part(own)]);
+        }
+        cells.extend([
+            units::count(row.count as f64),
+            row.module.map_or("unknown", Module::heading).to_owned(),
+            shortened(&row.object, 24),
+        ]);
+        grid.row(cells);
+    }
+    grid.render()
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most - 2).collect();
+    head + ".."
+}

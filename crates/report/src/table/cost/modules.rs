@@ -1,0 +1,151 @@
+//! The cost of a transaction by module: tables of times and of events, and how each figure was taken.
+
+use super::super::grid::{Grid, Side};
+use super::super::prose;
+use crate::cost::{
+    CostChoice, Figure, Heading, Sheet, SheetRow, accounts_in_words, charged_in_words, sentences,
+    shown, title,
+};
+use crate::record::{Cost, RunRecord};
+
+/// So wide a table of costs may be, so that it stands in a terminal of eighty columns.
+const ROOM: usize = 80;
+
+/// The cost of a metered run; a sentence where it was not metered.
+pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
+    match &run.end.cost {
+        Some(cost) => drawn(cost, choice),
+        None if run.head.plan.looks_per_s.is_some() => prose::wrapped(
+            "  ",
+            "the run was metered and has no cost: the store's process is not known, or the run ended \
+             before its measured phase",
+        ),
+        None => prose::wrapped(
+            "  ",
+            "the run was not metered: syncline run --meter looks where a store's time goes",
+        ),
+    }
+}
+
+fn drawn(cost: &Cost, choice: &CostChoice) -> String {
+    let sheet = Sheet::of(cost, choice);
+    let map = cost.map.as_deref().unwrap_or("none");
+    let mut text = prose::heading("Cost of a transaction by module");
+    text += &prose::wrapped(
+        "  ",
+        &format!(
+            "{}; charged {}; map {map}",
+            sheet.threads,
+            charged_in_words(choice.view)
+        ),
+    );
+    for (about, columns) in blocks(&sheet) {
+        text += "\n";
+        text += &table(&sheet, about, &columns);
+    }
+    text += "\n";
+    for sentence in sentences(cost, choice) {
+        text += &prose::wrapped("  ", &sentence);
+    }
+    text += &how(cost);
+    for warning in &cost.warnings {
+        text += &prose::wrapped("warning: ", warning);
+    }
+    text
+}
+
+/// What a table is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// Time on the processor.
+    Processor,
+    /// Time that passed.
+    Passed,
+    /// How often, and how much.
+    Events,
+}
+
+impl About {
+    fn of(heading: Heading) -> About {
+        match heading {
+            Heading::Metric("cpu_user" | "cpu_kernel") => About::Processor,
+            Heading::Metric("off_cpu") | Heading::WallShare => About::Passed,
+            Heading::Metric(_) => About::Events,
+            _ => About::Processor,
+        }
+    }
+
+    /// What its first column is called.
+    fn title(self) -> &'static str {
+        match self {
+            About::Processor => "processor, us a transaction",
+            About::Passed => "wall clock, us a transaction",
+            About::Events => "a transaction",
+        }
+    }
+}
+
+/// The columns of each table: one a subject, and none wider than its room.
+fn blocks(sheet: &Sheet) -> Vec<(About, Vec<usize>)> {
+    let names = all_rows(sheet).map(|row| row.name.chars().count() + 2);
+    let names = names.max().unwrap_or(0);
+    let mut blocks: Vec<(About, Vec<usize>)> = Vec::new();
+    let mut left = 0;
+    for (column, heading) in sheet.headings.iter().enumerate() {
+        let cells = all_rows(sheet).map(|row| shown(&row.cells[column]).chars().count());
+        let width = cells.max().unwrap_or(0).max(title(*heading).len()) + 2;
+        let about = About::of(*heading);
+        match blocks.last_mut() {
+            Some((same, block)) if *same == about && width <= left => block.push(column),
+            _ => {
+                blocks.push((about, vec![column]));
+                left = ROOM.saturating_sub(names.max(about.title().len()));
+            }
+        }
+        left = left.saturating_sub(width);
+    }
+    if blocks.is_empty() {
+        blocks.push((About::Events, Vec::new()));
+    }
+    blocks
+}
+
+fn all_rows(sheet: &Sheet) -> impl Iterator<Item = &SheetRow> {
+    let ends = [&sheet.sum].into_iter().chain(&sheet.others);
+    sheet.modules.iter().chain(ends).chain(&sheet.whole)
+}
+
+fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
+    let mut heads = vec![(about.title(), Side::Left)];
+    let titles = columns.iter().map(|column| title(sheet.headings[*column]));
+    heads.extend(titles.map(|title| (title, Side::Right)));
+    let mut grid = Grid::new(&heads);
+    let row = |row: &SheetRow| {
+        let mut cells = vec![format!("  {}", row.name)];
+        cells.extend(columns.iter().map(|column| shown(&row.cells[*column])));
+        cells
+    };
+    for module in &sheet.modules {
+        grid.row(row(module));
+    }
+    let any = |line: &SheetRow| {
+        let mut cells = columns.iter().map(|column| &line.cells[*column]);
+        cells.any(|cell| !matches!(cell, Figure::None))
+    };
+    grid.row(row(&sheet.sum));
+    for other in sheet.others.iter().chain(&sheet.whole) {
+        if any(other) {
+            grid.row(row(other));
+        }
+    }
+    grid.render()
+}
+
+/// How each metric was taken.
+fn how(cost: &Cost) -> String {
+    let mut text = prose::heading("How each was taken");
+    for sentence in accounts_in_words(cost) {
+        text += &prose::wrapped("  ", &sentence);
+    }
+    text
+}
