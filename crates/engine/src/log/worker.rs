@@ -8,6 +8,7 @@ use crate::log::wait::Completion;
 use std::cell::Cell;
 use std::sync::Arc;
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// See the module. It stays on its executor's thread.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ impl<D: Disk> Worker<D> {
     /// A pass starts: what is published waits for [`Worker::uncork`].
     #[inline]
     pub fn cork(&self) {
+        let _entered = tag::enter(Module::Logging);
         self.staged_bytes.set(0);
         if self.place != NO_WORKER {
             self.shared.workers.cork(self.place);
@@ -40,6 +42,7 @@ impl<D: Disk> Worker<D> {
     /// A pass has ended: what is staged is launched, unless another worker is about to add to it.
     #[inline]
     pub fn uncork(&self) {
+        let _entered = tag::enter(Module::Logging);
         let alone = self.place == NO_WORKER || self.shared.workers.uncork(self.place);
         if alone {
             self.launch();

@@ -27,6 +27,7 @@ use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
 use crate::txn::write_set::{Folded, Folder, Write, WriteSet};
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// What a look at a row led to. Small, since it comes back through several calls: what stopped the
 /// look stays in [`Locker::stopped`].
@@ -111,8 +112,15 @@ impl<D: Disk> Locker<'_, D> {
         while looks <= self.core.options.lock_looks_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
-            let look = |leaf: &mut Leaf, page| self.look(leaf, page);
-            match tree.change(&core.buffer, key, look) {
+            let look = |leaf: &mut Leaf, page| {
+                let _entered = tag::enter(Module::LockManager);
+                self.look(leaf, page)
+            };
+            let looked = {
+                let _entered = tag::enter(Module::Access);
+                tree.change(&core.buffer, key, look)
+            };
+            match looked {
                 Ok(Looked::Locked) => return Ok(()),
                 Ok(Looked::Half) => return self.settle(),
                 Ok(Looked::Stopped) => {
@@ -144,7 +152,10 @@ impl<D: Disk> Locker<'_, D> {
 
     /// Looks at the row under its leaf's latch, and locks it if nothing speaks against it.
     fn look(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
-        let found = leaf.search(self.key);
+        let found = {
+            let _entered = tag::enter(Module::Access);
+            leaf.search(self.key)
+        };
         let was = found.map_or(absent(), |slot| leaf.word(slot));
         if was.is_locked() {
             return Looked::Taken;
@@ -229,6 +240,7 @@ impl<D: Disk> Locker<'_, D> {
 
     /// What the row becomes.
     fn fold(&mut self, was: Word, base: Option<&[u8]>) -> Result<Folded, Stopped> {
+        let _entered = tag::enter(Module::Access);
         let folded = self
             .writes
             .fold(self.arena, self.write_at(), base, self.folder);

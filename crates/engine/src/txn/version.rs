@@ -30,6 +30,7 @@ use crate::ids::{Csn, TreeId};
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicI64, Ordering};
 use crate::sync::parking::Mutex;
+use syncline_metering::{Module, tag};
 
 const SHARDS_SHIFT: u32 = if IS_MODEL { 1 } else { 6 };
 const NONE: u32 = u32::MAX;
@@ -122,6 +123,7 @@ impl Versions {
         value: &[u8],
         (bound, stubs): (Csn, &mut Vec<u8>),
     ) -> VersionRef {
+        let _entered = tag::enter(Module::TransactionControl);
         let shard = shard_of(name.hash);
         let mut table = self.shards[shard as usize].0.lock();
         table.collect(bound, COLLECTED_BY_SAVE, stubs);
@@ -133,6 +135,7 @@ impl Versions {
     /// Tells a saved version which commit supersedes it. Allocates nothing.
     #[inline]
     pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
+        let _entered = tag::enter(Module::TransactionControl);
         let mut table = self.shards[version.shard as usize].0.lock();
         let entry = &mut table.entries[version.at as usize];
         debug_assert_eq!(entry.superseded_by, PENDING);

@@ -15,6 +15,7 @@ use syncline_contract::{OperationId, Replies, Rows, Session, Shape, Stop, TableI
 use syncline_disk::Disk;
 use syncline_engine::log::Ticket;
 use syncline_engine::{Begin, Change, Error, Sought, TypedSession};
+use syncline_metering::{Module, tag};
 
 /// Rows that a load commits at once.
 const LOAD_ROWS: usize = 500;
@@ -119,6 +120,18 @@ impl<D: Disk> EngineSession<D> {
         completed.map_err(|error| stop(&error))
     }
 
+    /// Commits, up to where nothing is left but to wait.
+    #[inline]
+    fn publish(&mut self) -> Result<Ticket, Stop> {
+        let _entered = tag::enter(Module::ClientApi);
+        let committed = self.client.session.commit();
+        let ticket = committed.map_err(|error| self.stopped(&error, None))?;
+        if !self.writes.is_empty() {
+            self.staged();
+        }
+        Ok(ticket)
+    }
+
     /// Tells the worker how much was published.
     #[inline]
     fn staged(&self) {
@@ -162,6 +175,7 @@ impl<D: Disk> EngineSession<D> {
     /// Makes the reads that were kept.
     #[inline]
     fn answer_kept(&mut self) -> Result<(), Stop> {
+        let _entered = tag::enter(Module::ClientApi);
         let waiting = std::mem::take(&mut self.waiting);
         for place in 0..waiting {
             self.open(false)?;
@@ -219,6 +233,7 @@ impl<D: Disk> Session for EngineSession<D> {
         if self.keep(operation, values)? {
             return Ok(());
         }
+        let _entered = tag::enter(Module::ClientApi);
         if self.waiting > 0 {
             self.answer_kept()?;
         }
@@ -267,11 +282,7 @@ impl<D: Disk> Session for EngineSession<D> {
         if !self.client.session.is_open() {
             return Ok(());
         }
-        let committed = self.client.session.commit();
-        let ticket = committed.map_err(|error| self.stopped(&error, None))?;
-        if !self.writes.is_empty() {
-            self.staged();
-        }
+        let ticket = self.publish()?;
         self.complete(ticket).await
     }
 
