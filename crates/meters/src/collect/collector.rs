@@ -1,15 +1,22 @@
 //! What every collector offers.
 
+use super::jvm::{Flight, Sampler};
 use super::meter::MeterOptions;
 use super::subject::Subject;
 use std::fmt::Debug;
-use syncline_profile::{Account, ProfileBuilder};
+use syncline_profile::{Account, Metric, ProfileBuilder};
 
 /// Looks at a process and leaves weights on stacks. The steps are those of the room's head.
 pub(super) trait Collector: Debug {
     /// Does what is slow. The error is a sentence that says what opens the way.
     fn prepare(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The metrics that it takes so that no other shall: what is opened after it finds them in
+    /// `Subject::taken` and leaves them out, or itself.
+    fn takes(&self) -> &[Metric] {
+        &[]
     }
 
     /// Begins to look.
@@ -31,5 +38,6 @@ pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 /// How a collector is opened.
 pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
-/// Every collector, in the order in which they are opened.
-pub(super) const ALL: &[Open] = &[];
+/// Every collector, in the order in which they are opened. The JVM's profiler comes before the
+/// processors' own, which cannot name its frames; the JVM's recorder comes after it.
+pub(super) const ALL: &[Open] = &[Sampler::open, Flight::open];

@@ -39,9 +39,13 @@ impl Meter {
             started: 0,
             window_ns: 0,
         };
+        let mut subject = *subject;
         for open in ALL {
-            match open(subject, options) {
-                Ok(collector) => meter.working.push(collector),
+            match open(&subject, options) {
+                Ok(collector) => {
+                    subject.taken.add(collector.takes());
+                    meter.working.push(collector);
+                }
                 Err(refused) => meter.refused.extend(refused),
             }
         }

@@ -13,9 +13,11 @@
 //! A failure of one collector is no failure of the run: it becomes an account that says why.
 
 mod collector;
+mod jvm;
 mod meter;
 mod subject;
 mod symbols;
+mod taken;
 
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};

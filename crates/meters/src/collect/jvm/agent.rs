@@ -69,10 +69,16 @@ impl Shared {
             inside: PathBuf::from(name),
         };
         let failed = |error: std::io::Error| {
-            format!("{} cannot be made for process {pid}: {error}", shared.inside.display())
+            format!(
+                "{} cannot be made for process {pid}: {error}",
+                shared.inside.display()
+            )
         };
         let mut builder = fs::DirBuilder::new();
-        builder.mode(0o700).create(&shared.outside).map_err(failed)?;
+        builder
+            .mode(0o700)
+            .create(&shared.outside)
+            .map_err(failed)?;
         if rustix::process::geteuid().is_root() {
             lchown(&shared.outside, Some(owner.uid), Some(owner.gid)).map_err(failed)?;
         }
@@ -90,9 +96,8 @@ impl Shared {
     /// Copies the library to where the JVM can load it from.
     pub(super) fn lend(&self, library: &Path) -> Result<PathBuf, String> {
         let copy = self.outside(LIBRARY);
-        let copied = fs::copy(library, &copy).and_then(|_| {
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o755))
-        });
+        let copied = fs::copy(library, &copy)
+            .and_then(|_| fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)));
         copied.map_err(|error| format!("{} cannot be copied: {error}", library.display()))?;
         Ok(self.inside(LIBRARY))
     }

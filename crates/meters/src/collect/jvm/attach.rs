@@ -150,7 +150,10 @@ impl Attached {
             ));
         }
         let name = format!(".attach_pid{}", status.inner_pid);
-        let places = [PathBuf::from(format!("/proc/{}/cwd", self.pid)), temporary.to_owned()];
+        let places = [
+            PathBuf::from(format!("/proc/{}/cwd", self.pid)),
+            temporary.to_owned(),
+        ];
         let made = places.iter().map(|place| place.join(&name));
         let trigger = made
             .into_iter()
@@ -164,7 +167,11 @@ impl Attached {
 
     fn make(&self, trigger: &Path) -> std::io::Result<()> {
         let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600).open(trigger)?;
+        options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(trigger)?;
         // Old JVMs want it to be theirs; where we are not root it is already.
         if rustix::process::geteuid().is_root() {
             lchown(trigger, Some(self.owner.uid), Some(self.owner.gid))?;
@@ -190,7 +197,10 @@ impl Attached {
     }
 
     fn failed(&self, why: &str) -> String {
-        format!("the JVM of process {} cannot be attached to: {why}", self.pid)
+        format!(
+            "the JVM of process {} cannot be attached to: {why}",
+            self.pid
+        )
     }
 }
 
@@ -225,7 +235,10 @@ mod tests {
         let text = "Name:\tjava\nPid:\t812\nUid:\t0\t65534\t0\t0\nGid:\t0\t7\t0\t0\nNSpid:\t812\t9\n\
                     SigCgt:\t0000000000000004\n";
         let status = Status::parse(text).unwrap();
-        let owner = Owner { uid: 65_534, gid: 7 };
+        let owner = Owner {
+            uid: 65_534,
+            gid: 7,
+        };
         assert_eq!((status.owner, status.inner_pid), (owner, 9));
         assert!(status.catches_quit);
         let deaf = Status::parse(&text.replace("0004", "fffb")).unwrap();

@@ -4,11 +4,13 @@
 //! thread is then at the instruction behind it, or at the call itself if that is to be made again. In
 //! code of its own it is anywhere else. Time in page faults and interrupts is not seen so.
 
+use crate::collect::symbols::{AddressSpace, Place};
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 
-/// The instruction that calls the kernel, and its bytes.
+/// The instruction that calls the kernel.
 #[cfg(target_arch = "x86_64")]
 const CALL: Option<&[u8]> = Some(&[0x0f, 0x05]);
 #[cfg(target_arch = "aarch64")]
@@ -17,35 +19,25 @@ const CALL: Option<&[u8]> = Some(&[0x01, 0x00, 0x00, 0xd4]);
 const CALL: Option<&[u8]> = None;
 
 /// Machine code of a process that stands in files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Standing {
-    parts: Vec<Part>,
+    space: AddressSpace,
     files: HashMap<String, Option<File>>,
     known: HashMap<u64, bool>,
-    pid: u32,
-}
-
-#[derive(Debug)]
-struct Part {
-    start: u64,
-    end: u64,
-    offset: u64,
-    path: String,
 }
 
 /// True if the instruction of this machine that calls the kernel is known here.
-pub(super) const fn is_told() -> bool {
+pub(super) fn is_told() -> bool {
     CALL.is_some()
 }
 
 impl Standing {
     /// Of a process that still lives.
-    pub(super) fn of(pid: u32) -> std::io::Result<Standing> {
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    pub(super) fn of(pid: u32) -> io::Result<Standing> {
         Ok(Standing {
-            parts: maps.lines().filter_map(part).collect(),
-            pid,
-            ..Standing::default()
+            space: AddressSpace::of(pid)?,
+            files: HashMap::new(),
+            known: HashMap::new(),
         })
     }
 
@@ -60,78 +52,55 @@ impl Standing {
     }
 
     fn look(&mut self, address: u64) -> Option<bool> {
-        let call = CALL?;
-        let part = self
-            .parts
-            .iter()
-            .find(|part| (part.start..part.end).contains(&address))?;
-        let (pid, path) = (self.pid, &part.path);
-        let open = || File::open(format!("/proc/{pid}/root{path}")).ok();
-        let file = self.files.entry(path.clone()).or_insert_with(open);
-        let place = address - part.start + part.offset;
-        let mut around = vec![0; call.len() * 2];
-        let before = place.checked_sub(call.len() as u64)?;
-        file.as_ref()?.read_exact_at(&mut around, before).ok()?;
-        Some(&around[..call.len()] == call || &around[call.len()..] == call)
+        let Place::File(mapped, offset) = self.space.place(address) else {
+            return Some(false);
+        };
+        let pid = self.space.pid();
+        let open = || {
+            let path = format!("/proc/{pid}/root{}", mapped.path);
+            // Any other file may never end, or wait for somebody.
+            let regular = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+            regular.then(|| File::open(&path).ok()).flatten()
+        };
+        let file = self.files.entry(mapped.path.clone()).or_insert_with(open);
+        calls_at(file.as_ref()?, offset)
     }
 }
 
-/// A line of `maps`, if it is machine code of a file.
-fn part(line: &str) -> Option<Part> {
-    let mut words = line.split_whitespace();
-    let (start, end) = words.next()?.split_once('-')?;
-    let rights = words.next()?;
-    let offset = words.next()?;
-    let path = &line[line.find('/')?..];
-    let number = |text: &str| u64::from_str_radix(text, 16).ok();
-    let part = Part {
-        start: number(start)?,
-        end: number(end)?,
-        offset: number(offset)?,
-        path: path.to_owned(),
+/// True if the kernel is called by the instruction at a place of a file, or by the one before it.
+fn calls_at(file: &File, offset: u64) -> Option<bool> {
+    let call = CALL?;
+    let is_call = |at: Option<u64>| {
+        let mut found = vec![0; call.len()];
+        let read = at.is_some_and(|at| file.read_exact_at(&mut found, at).is_ok());
+        read && found == call
     };
-    // Only what was once a file can be read as one: a device may never end.
-    let is_code = rights.contains('x') && !path.starts_with("/dev/");
-    is_code.then_some(part)
+    Some(is_call(Some(offset)) || is_call(offset.checked_sub(call.len() as u64)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CALL, Part, Standing, part};
-
-    #[test]
-    fn code_of_files_is_told_from_the_rest() {
-        let line = "7f10-7f20 r-xp 00001000 fe:00 7          /usr/lib/a b.so";
-        let found = part(line).unwrap();
-        assert_eq!((found.start, found.end, found.offset), (0x7f10, 0x7f20, 0x1000));
-        assert_eq!(found.path, "/usr/lib/a b.so");
-        for other in [
-            "7f10-7f20 rw-p 00001000 fe:00 7 /usr/lib/a.so",
-            "7f10-7f20 r-xp 00000000 00:00 0 [vdso]",
-            "7f10-7f20 r-xs 00000000 00:01 7 /dev/zero (deleted)",
-            "",
-        ] {
-            assert!(part(other).is_none(), "{other}");
-        }
-    }
+    use super::{CALL, Standing, calls_at};
+    use std::fs::{self, File};
 
     #[test]
     fn a_thread_behind_or_at_a_call_of_the_kernel_is_in_it() {
         let call = CALL.unwrap_or(&[0x0f, 0x05]);
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let code = [&[0x90; 8], call, &[0x90; 8]].concat();
-        std::fs::write(file.path(), code).unwrap();
-        let mut standing = Standing::of(std::process::id()).unwrap();
-        standing.parts = vec![Part {
-            start: 0x1000,
-            end: 0x1100,
-            offset: 0,
-            path: file.path().to_str().unwrap().to_owned(),
-        }];
-        let behind = 0x1008 + call.len() as u64;
-        let found = [0x1000, 0x1004, 0x1008, behind, behind + 4, 0x10ff, 7]
-            .map(|address| standing.in_kernel(address));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("code");
+        fs::write(&path, [&[0x90; 8], call, &[0x90; 8]].concat()).unwrap();
+        let file = File::open(&path).unwrap();
+        let behind = 8 + call.len() as u64;
+        let offsets = [0, 4, 8, behind, behind + 4, behind + 9, u64::MAX];
+        let found = offsets.map(|offset| calls_at(&file, offset).unwrap_or(false));
         let (yes, no) = (CALL.is_some(), false);
         assert_eq!(found, [no, no, yes, yes, no, no, no]);
+    }
+
+    #[test]
+    fn code_of_our_own_is_not_the_kernels() {
+        let mut standing = Standing::of(std::process::id()).unwrap();
+        let here = code_of_our_own_is_not_the_kernels as fn() as usize as u64;
+        assert!(!standing.in_kernel(here) && !standing.in_kernel(8));
     }
 }

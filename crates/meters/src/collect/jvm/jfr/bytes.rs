@@ -39,10 +39,12 @@ impl<'a> Bytes<'a> {
 
     /// The next bytes.
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Broken> {
-        let (taken, left) = self
-            .left
-            .split_at_checked(count)
-            .ok_or_else(|| format!("{count} bytes are wanted where {} are left", self.left.len()))?;
+        let (taken, left) = self.left.split_at_checked(count).ok_or_else(|| {
+            format!(
+                "{count} bytes are wanted where {} are left",
+                self.left.len()
+            )
+        })?;
         self.left = left;
         Ok(taken)
     }

@@ -119,7 +119,7 @@ impl<'a> Chunk<'a> {
         &'c self,
         name: &'c str,
     ) -> impl Iterator<Item = Result<Event<'c>, Broken>> {
-        let is_named = |kind: &i64| {
+        let is_named = move |kind: &i64| {
             let class = self.classes.get(kind);
             class.is_some_and(|class| class.name == name)
         };

@@ -36,7 +36,10 @@ pub(super) fn read(
     let Some(plain) = found.plain else {
         // Else a few types could nest without taking a byte of the file.
         if found.fields.is_empty() && depth > 0 {
-            return Err(format!("{} stands in another and has no fields", found.name));
+            return Err(format!(
+                "{} stands in another and has no fields",
+                found.name
+            ));
         }
         let mut values = Vec::with_capacity(found.fields.len());
         for field in &found.fields {
