@@ -5,7 +5,8 @@
 //! then SIGQUIT. A request is the protocol's version, a command and three arguments, each ended by a
 //! zero; the answer is a line with a status, 0 for success, then what the command says, to the end.
 //!
-//! 1. SIGQUIT is sent only to a process that catches it: any other would end by it.
+//! 1. SIGQUIT is sent only to a process that catches it: any other would end by it. (A JVM that was told
+//!    to leave signals alone by -Xrs, as the one in our own process is, listens from its start.)
 //! 2. The JVM listens to its own user and, since version 9, to root.
 //! 3. Waiting has an end: a JVM that stands still costs [`ANSWERS_WITHIN`] and no more.
 
@@ -32,6 +33,8 @@ const ANSWER: u64 = 64 << 20;
 #[derive(Debug)]
 pub(in crate::collect) struct Attached {
     pid: u32,
+    /// Its number where it runs.
+    inner_pid: u32,
     socket: PathBuf,
     owner: Owner,
 }
@@ -69,6 +72,7 @@ impl Attached {
         let temporary = PathBuf::from(format!("/proc/{pid}/root/tmp"));
         let attached = Attached {
             pid,
+            inner_pid: status.inner_pid,
             socket: temporary.join(format!(".java_pid{}", status.inner_pid)),
             owner: status.owner,
         };
@@ -89,6 +93,14 @@ impl Attached {
 
     pub(super) fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// The file in /tmp into which it writes its own code's names, as we see it.
+    pub(in crate::collect) fn perf_map(&self) -> PathBuf {
+        PathBuf::from(format!(
+            "/proc/{}/root/tmp/perf-{}.map",
+            self.pid, self.inner_pid
+        ))
     }
 
     /// Loads a native agent by its path as the JVM sees it, with its options. The same library again is
@@ -144,10 +156,9 @@ impl Attached {
             return Err(self.failed("it is OpenJ9, whose protocol is another"));
         }
         if !status.catches_quit {
-            return Err(self.failed(
-                "it would end by the signal that asks it to listen: it was started with -Xrs; start it \
-                 with -XX:+StartAttachListener",
-            ));
+            let why = "it would end by the signal that asks it to listen: it was started with -Xrs and \
+                       -XX:+DisableAttachMechanism, or is no HotSpot";
+            return Err(self.failed(why));
         }
         let name = format!(".attach_pid{}", status.inner_pid);
         let places = [

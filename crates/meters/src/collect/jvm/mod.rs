@@ -32,5 +32,6 @@ mod told;
 mod used;
 mod weigh;
 
+pub(super) use attach::Attached;
 pub(super) use flight::Flight;
 pub(super) use sampler::Sampler;

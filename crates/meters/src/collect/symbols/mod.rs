@@ -16,6 +16,7 @@
 
 mod demangle;
 mod image;
+mod java;
 mod kernel;
 mod maps;
 mod space;
@@ -28,6 +29,7 @@ mod threads;
 mod titles;
 
 pub(in crate::collect) use image::Image;
+pub(in crate::collect) use java::JavaCode;
 pub(in crate::collect) use space::{AddressSpace, Place};
 pub(in crate::collect) use symbols::Symbols;
 pub(in crate::collect) use threads::Threads;

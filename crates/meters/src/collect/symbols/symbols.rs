@@ -1,6 +1,7 @@
 //! Files that were read, and the frames that addresses in them are.
 
 use super::image::Image;
+use super::java::JavaCode;
 use super::kernel::Kernel;
 use super::maps::MappedFile;
 use super::space::{AddressSpace, Place};
@@ -24,12 +25,18 @@ pub(in crate::collect) struct Symbols {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
     vdso: Option<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
+    java: HashMap<u32, JavaCode>,
 }
 
 impl Symbols {
     /// Nothing is read yet.
     pub(in crate::collect) fn new() -> Symbols {
         Symbols::default()
+    }
+
+    /// From now on, memory without a file is a JVM's own code, as it said.
+    pub(in crate::collect) fn add_java(&mut self, pid: u32, code: JavaCode) {
+        self.java.insert(pid, code);
     }
 
     /// The frame at an address of a process.
@@ -50,7 +57,10 @@ impl Symbols {
             Place::Kernel(address) => return self.kernel(*address),
             Place::File(file, offset) => (file_name(&file.path), *offset),
             Place::Vdso(offset) => (VDSO, *offset),
-            Place::Memory(..) => return unknown("", 0),
+            Place::Memory(pid, address) => {
+                let java = self.java.get(pid).and_then(|code| code.frame(*address));
+                return java.unwrap_or_else(|| unknown("", 0));
+            }
         };
         let Some(image) = self.image(place, std::process::id()) else {
             return unknown(object, offset);
