@@ -1,8 +1,10 @@
 //! What every collector offers.
 
-use super::jvm::{Flight, Sampler};
+use super::jvm::{Flight, Sampler, open_named};
 use super::meter::MeterOptions;
+use super::perf;
 use super::subject::Subject;
+use super::totals;
 use std::fmt::Debug;
 use syncline_profile::{Account, Metric, ProfileBuilder};
 
@@ -38,6 +40,12 @@ pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 /// How a collector is opened.
 pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
-/// Every collector, in the order in which they are opened. The JVM's profiler comes before the
-/// processors' own, which cannot name its frames; the JVM's recorder comes after it.
-pub(super) const ALL: &[Open] = &[Sampler::open, Flight::open];
+/// Every collector, in the order in which they are opened. Of those in one row, which take the same
+/// metrics, only the first that can is opened: a JVM's processor time is the profiler's in it, which names
+/// its frames. The JVM's own recorder comes last of those that split by stack: it takes what is left.
+pub(super) const ALL: &[&[Open]] = &[
+    &[Sampler::open, open_named],
+    &[perf::open_calls],
+    &[Flight::open],
+    &[totals::open],
+];

@@ -40,13 +40,16 @@ impl Meter {
             window_ns: 0,
         };
         let mut subject = *subject;
-        for open in ALL {
-            match open(&subject, options) {
-                Ok(collector) => {
-                    subject.taken.add(collector.takes());
-                    meter.working.push(collector);
+        for row in ALL {
+            for open in *row {
+                match open(&subject, options) {
+                    Ok(collector) => {
+                        subject.taken.add(collector.takes());
+                        meter.working.push(collector);
+                        break;
+                    }
+                    Err(refused) => meter.refused.extend(refused),
                 }
-                Err(refused) => meter.refused.extend(refused),
             }
         }
         meter

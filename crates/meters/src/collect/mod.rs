@@ -14,10 +14,14 @@
 
 mod collector;
 mod jvm;
+mod looking;
 mod meter;
+mod perf;
+mod ring;
 mod subject;
 mod symbols;
 mod taken;
+mod totals;
 
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};

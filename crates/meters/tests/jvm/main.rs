@@ -144,10 +144,6 @@ fn recorder_alone() {
     let seen = Seen::of(&mut known, 150);
     let sum = |metric, thread, method| seen.sum(metric, thread, method);
     println!("{:#?}\n{:?}", seen.profile.accounts(), seen.done);
-    let account = seen.account(Metric::CpuUser);
-    assert!(matches!(&account.how, How::Sampled(how) if how.starts_with("thin")));
-    assert!(account.total.as_ref().unwrap().amount > sum(Metric::CpuUser, "", None));
-
     let bytes = sum(Metric::AllocatedBytes, "allocator", Some("allocate"));
     println!("{bytes} bytes");
     assert!(is_about(bytes, seen.done.bytes, 25), "{bytes}");
@@ -161,10 +157,17 @@ fn recorder_alone() {
     assert!(is_about(sleeps, seen.done.sleeps, 15), "{sleeps}");
     assert_eq!(seen.account(Metric::Sleeps).how, How::Exact);
 
-    // It looks so rarely that a window may have no look: a few have some.
-    let mut windows = (0..10).map(|_| Seen::of(&mut known, 30));
-    assert!(windows.any(|seen| seen.sum(Metric::CpuUser, "spinner", Some("work")) > 0));
+    // Looks from outside take the processors' time, since the JVM says what its code is called.
+    let account = seen.account(Metric::CpuUser);
+    assert_eq!(account.collector, "cpu by perf events", "{account:?}");
+    let spun = sum(Metric::CpuUser, "spinner", None);
+    let named: u64 = ["work", "twice", "once"]
+        .map(|method| sum(Metric::CpuUser, "spinner", Some(method)))
+        .iter()
+        .sum();
+    println!("{named} of {spun} named");
+    assert!(spun > 0 && named * 10 > spun * 9, "{named} of {spun}");
 
-    let all = [Metric::CpuKernel, Metric::Wall, Metric::AllocatedObjects];
+    let all = [Metric::Wall, Metric::AllocatedObjects];
     assert!(all.iter().all(|metric| !seen.refusal(*metric).is_empty()));
 }

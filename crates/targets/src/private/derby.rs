@@ -33,7 +33,9 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let jars = jars.collect::<Result<Vec<_>, _>>()?;
     let path = std::env::join_paths(&jars)
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
-    let mut serves: Vec<OsString> = vec![java.into_os_string(), "-cp".into(), path];
+    // So that whoever samples its stacks from outside can climb them.
+    let climbed: OsString = "-XX:+PreserveFramePointer".into();
+    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed, "-cp".into(), path];
     match wanted.durability {
         Durability::Data => {}
         Durability::None => serves.push("-Dderby.system.durability=test".into()),

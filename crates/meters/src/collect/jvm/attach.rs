@@ -5,8 +5,9 @@
 //! then SIGQUIT. A request is the protocol's version, a command and three arguments, each ended by a
 //! zero; the answer is a line with a status, 0 for success, then what the command says, to the end.
 //!
-//! 1. SIGQUIT is sent only to a process that catches it: any other would end by it. (A JVM that was told
-//!    to leave signals alone by -Xrs, as the one in our own process is, listens from its start.)
+//! 1. SIGQUIT is sent only to a process that has HotSpot's library and catches the signal: any other
+//!    would end by it, or do something else, as PostgreSQL's processes do. (A JVM that was told to leave
+//!    signals alone by -Xrs, as the one in our own process is, listens from its start.)
 //! 2. The JVM listens to its own user and, since version 9, to root.
 //! 3. Waiting has an end: a JVM that stands still costs [`ANSWERS_WITHIN`] and no more.
 
@@ -58,6 +59,15 @@ struct Status {
 impl Attached {
     /// Asks for the socket if it is not there yet.
     pub(in crate::collect) fn to(pid: u32) -> Result<Attached, String> {
+        let maps = read_text(Path::new(&format!("/proc/{pid}/maps")));
+        let maps = maps.ok_or_else(|| {
+            format!(
+                "/proc/{pid}/maps cannot be read: run as root or as the user whose process it is"
+            )
+        })?;
+        if !maps.contains("/libjvm.so") || maps.contains("/libj9vm") {
+            return Err(format!("process {pid} is no HotSpot JVM"));
+        }
         let status = read_text(Path::new(&format!("/proc/{pid}/status")));
         let status = status.as_deref().and_then(Status::parse);
         let status = status.ok_or_else(|| format!("/proc/{pid}/status cannot be read"))?;
@@ -151,13 +161,9 @@ impl Attached {
 
     /// Has the JVM open its socket.
     fn wake(&self, status: &Status, temporary: &Path) -> Result<(), String> {
-        let maps = read_text(Path::new(&format!("/proc/{}/maps", self.pid))).unwrap_or_default();
-        if maps.contains("/libj9vm") {
-            return Err(self.failed("it is OpenJ9, whose protocol is another"));
-        }
         if !status.catches_quit {
             let why = "it would end by the signal that asks it to listen: it was started with -Xrs and \
-                       -XX:+DisableAttachMechanism, or is no HotSpot";
+                       -XX:+DisableAttachMechanism";
             return Err(self.failed(why));
         }
         let name = format!(".attach_pid{}", status.inner_pid);
@@ -258,9 +264,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_does_not_catch_sigquit_is_spared() {
+    fn a_process_that_is_no_jvm_is_spared() {
         // This test's own process: had the signal been sent, it would not tell of it.
         let why = Attached::to(std::process::id()).unwrap_err();
-        assert!(why.contains("-Xrs"), "{why}");
+        assert!(why.contains("no HotSpot"), "{why}");
     }
 }

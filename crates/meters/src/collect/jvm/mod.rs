@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `sampler.rs` | the collector by async-profiler: one recording with processor time, wall clock, allocation and locks |
 //! | `flight.rs` | the collector by the JVM's own recorder, opened only where the first could not be |
+//! | `named.rs` | looks at processors from outside, for a JVM that says what its code is called |
 //! | `attach.rs` | the JVM is spoken to, as `jcmd` does |
 //! | `agent.rs` | where the profiler's library is, and the folder that we share with the JVM |
 //! | `jfr/` | recordings are read |
@@ -26,6 +27,7 @@ mod attach;
 mod fill;
 mod flight;
 mod jfr;
+mod named;
 mod sampler;
 mod standing;
 mod told;
@@ -34,4 +36,5 @@ mod weigh;
 
 pub(super) use attach::Attached;
 pub(super) use flight::Flight;
+pub(super) use named::open as open_named;
 pub(super) use sampler::Sampler;

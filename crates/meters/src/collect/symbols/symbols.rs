@@ -34,11 +34,6 @@ impl Symbols {
         Symbols::default()
     }
 
-    /// From now on, memory without a file is a JVM's own code, as it said.
-    pub(in crate::collect) fn add_java(&mut self, pid: u32, code: JavaCode) {
-        self.java.insert(pid, code);
-    }
-
     /// The frame at an address of a process.
     pub(in crate::collect) fn user(&mut self, space: &AddressSpace, address: u64) -> Frame {
         let place = space.place(address);
@@ -58,8 +53,10 @@ impl Symbols {
             Place::File(file, offset) => (file_name(&file.path), *offset),
             Place::Vdso(offset) => (VDSO, *offset),
             Place::Memory(pid, address) => {
-                let java = self.java.get(pid).and_then(|code| code.frame(*address));
-                return java.unwrap_or_else(|| unknown("", 0));
+                // Asked of each process once, when the window is over; what is no JVM has none.
+                let ask = || JavaCode::of(*pid).unwrap_or_default();
+                let java = self.java.entry(*pid).or_insert_with(ask);
+                return java.frame(*address).unwrap_or_else(|| unknown("", 0));
             }
         };
         let Some(image) = self.image(place, std::process::id()) else {
