@@ -1,11 +1,11 @@
-//! Talking to a HotSpot JVM through its attach socket, as `jcmd` does.
+//! Talking to a `HotSpot` JVM through its attach socket, as `jcmd` does.
 //!
 //! The socket is `/tmp/.java_pidN` in the file system that the JVM sees, N its number there. It is there
 //! once somebody has asked for it: by a file `.attach_pidN` in its working directory or in /tmp, and
 //! then SIGQUIT. A request is the protocol's version, a command and three arguments, each ended by a
 //! zero; the answer is a line with a status, 0 for success, then what the command says, to the end.
 //!
-//! 1. SIGQUIT is sent only to a process that has HotSpot's library and catches the signal: any other
+//! 1. SIGQUIT is sent only to a process that has `HotSpot`'s library and catches the signal: any other
 //!    would end by it, or do something else, as PostgreSQL's processes do. (A JVM that was told to leave
 //!    signals alone by -Xrs, as the one in our own process is, listens from its start.)
 //! 2. The JVM listens to its own user and, since version 9, to root.

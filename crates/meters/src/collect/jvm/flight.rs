@@ -32,6 +32,15 @@ const LOCKS: [&str; 2] = [
     "java.util.concurrent.Semaphore",
 ];
 
+/// The events that are read.
+const EVENTS: [&str; 5] = [
+    "jdk.ExecutionSample",
+    "jdk.ObjectAllocationSample",
+    "jdk.ThreadSleep",
+    "jdk.JavaMonitorEnter",
+    "jdk.ThreadPark",
+];
+
 /// The flight recorder of a JVM.
 #[derive(Debug)]
 pub(in crate::collect) struct Flight {
@@ -121,6 +130,9 @@ impl Flight {
         let bytes = fs::read(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         let chunks = chunks(&bytes)?;
+        for chunk in &chunks {
+            chunk.check(&EVENTS)?;
+        }
         let knows = |name| chunks.iter().any(|chunk: &Chunk<'_>| chunk.knows(name));
         let mut known = Knows {
             looks: 0,

@@ -31,6 +31,16 @@ const SHORTEST_NS: Nanos = 1_000_000;
 /// where the thread was, if both come at once.
 const SIGNALS: &str = "26/27";
 
+/// The events that are read.
+const EVENTS: [&str; 6] = [
+    "jdk.ExecutionSample",
+    "profiler.WallClockSample",
+    "jdk.ObjectAllocationInNewTLAB",
+    "jdk.ObjectAllocationOutsideTLAB",
+    "jdk.JavaMonitorEnter",
+    "jdk.ThreadPark",
+];
+
 /// async-profiler in a JVM.
 #[derive(Debug)]
 pub(in crate::collect) struct Sampler {
@@ -129,6 +139,9 @@ impl Sampler {
         let bytes = fs::read(&path)
             .map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         let chunks = chunks(&bytes)?;
+        for chunk in &chunks {
+            chunk.check(&EVENTS)?;
+        }
         let mut standing = Standing::of(self.machine.pid()).ok();
         let looks = looks(&chunks, standing.is_some())?;
         let each = self.spent.times().map_or(self.cpu_ns, |(user, kernel)| {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use syncline_metering::{Nanos, clock};
 
-/// How the threads of HotSpot's collectors begin, as far as the kernel keeps their names: parallel, G1,
+/// How the threads of `HotSpot`'s collectors begin, as far as the kernel keeps their names: parallel, G1,
 /// Z of both generations, Shenandoah. The serial collector has none: it works in the VM thread.
 const COLLECTORS: [&str; 14] = [
     "GC Thread#",

@@ -130,6 +130,16 @@ impl<'a> Chunk<'a> {
         })
     }
 
+    /// Reads the events of these names once, so that no broken one is met when half is counted.
+    pub(in crate::collect::jvm) fn check(&self, names: &[&str]) -> Result<(), Broken> {
+        for name in names {
+            for event in self.events(name) {
+                event?;
+            }
+        }
+        Ok(())
+    }
+
     /// What a value is, if it stands for a constant.
     fn resolve<'c>(&'c self, mut value: &'c Value) -> Option<&'c Value> {
         for _ in 0..HOPS {
