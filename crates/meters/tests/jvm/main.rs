@@ -3,6 +3,12 @@
 //! It needs a JDK, and async-profiler where `scripts/fetch-async-profiler` puts it; without them these
 //! tests fail, and say so. The tests run one after another: they measure.
 
+#![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
+#![allow(
+    clippy::print_stdout,
+    reason = "what was seen is shown when a test fails"
+)]
+
 mod program;
 mod seen;
 
