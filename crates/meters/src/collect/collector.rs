@@ -1,18 +1,25 @@
 //! What every collector offers.
 
+use super::jvm::{Flight, Sampler, open_named};
 use super::meter::MeterOptions;
 use super::perf;
 use super::subject::Subject;
 use super::tag::Tags;
 use super::totals;
 use std::fmt::Debug;
-use syncline_profile::{Account, ProfileBuilder};
+use syncline_profile::{Account, Metric, ProfileBuilder};
 
 /// Looks at a process and leaves weights on stacks. The steps are those of the room's head.
 pub(super) trait Collector: Debug {
     /// Does what is slow. The error is a sentence that says what opens the way.
     fn prepare(&mut self) -> Result<(), String> {
         Ok(())
+    }
+
+    /// The metrics that it takes so that no other shall: what is opened after it finds them in
+    /// `Subject::taken` and leaves them out, or itself.
+    fn takes(&self) -> &[Metric] {
+        &[]
     }
 
     /// Begins to look.
@@ -35,10 +42,12 @@ pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
 /// Every collector, in the order in which they are opened. Of those in one row, which take the same
-/// metrics, only the first that can is opened.
+/// metrics, only the first that can is opened: a JVM's processor time is the profiler's in it, which names
+/// its frames. The JVM's own recorder comes last of those that split by stack: it takes what is left.
 pub(super) const ALL: &[&[Open]] = &[
-    &[perf::open_cpu],
+    &[Sampler::open, open_named],
     &[perf::open_calls],
+    &[Flight::open],
     &[totals::open],
     &[Tags::open],
 ];

@@ -39,10 +39,12 @@ impl Meter {
             started: 0,
             window_ns: 0,
         };
+        let mut subject = *subject;
         for row in ALL {
             for open in *row {
-                match open(subject, options) {
+                match open(&subject, options) {
                     Ok(collector) => {
+                        subject.taken.add(collector.takes());
                         meter.working.push(collector);
                         break;
                     }

@@ -13,6 +13,7 @@
 //! A failure of one collector is no failure of the run: it becomes an account that says why.
 
 mod collector;
+mod jvm;
 mod looking;
 mod meter;
 mod perf;
@@ -20,6 +21,7 @@ mod ring;
 mod subject;
 mod symbols;
 mod tag;
+mod taken;
 mod totals;
 
 pub use meter::{Meter, MeterOptions};

@@ -1,5 +1,6 @@
 //! Whose time is looked at.
 
+use super::taken::Taken;
 use crate::sync_calls::Watched;
 use std::fs;
 
@@ -19,6 +20,8 @@ pub struct Subject {
     pub process: Watched,
     /// What runs its code.
     pub runtime: Runtime,
+    /// What collectors that were opened before take of it.
+    pub(super) taken: Taken,
 }
 
 impl Subject {
@@ -33,6 +36,7 @@ impl Subject {
             } else {
                 Runtime::Native
             },
+            taken: Taken::default(),
         }
     }
 

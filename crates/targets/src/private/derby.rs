@@ -51,7 +51,9 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let jars = jars.collect::<Result<Vec<_>, _>>()?;
     let path = std::env::join_paths(&jars)
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
-    let mut serves: Vec<OsString> = vec![java.into_os_string(), "-cp".into(), path];
+    // So that whoever samples its stacks from outside can climb them.
+    let climbed: OsString = "-XX:+PreserveFramePointer".into();
+    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed, "-cp".into(), path];
     serves.extend(durable(wanted)?.map(OsString::from));
     if let Some(bytes) = wanted.cache_bytes {
         let pages = (bytes / PAGE).max(40);

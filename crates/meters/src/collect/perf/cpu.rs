@@ -111,6 +111,10 @@ impl Looks {
 }
 
 impl Collector for Cpu {
+    fn takes(&self) -> &[Metric] {
+        &METRICS
+    }
+
     fn prepare(&mut self) -> Result<(), String> {
         self.sampler.prepare()
     }

@@ -17,6 +17,7 @@
 
 mod demangle;
 mod image;
+mod java;
 mod kernel;
 mod maps;
 mod space;
@@ -29,6 +30,7 @@ mod threads;
 mod titles;
 
 pub(in crate::collect) use image::{Image, Section};
+pub(in crate::collect) use java::JavaCode;
 pub(in crate::collect) use space::{AddressSpace, Code, Place};
 pub(in crate::collect) use symbols::Symbols;
 pub(in crate::collect) use threads::Threads;

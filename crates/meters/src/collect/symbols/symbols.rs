@@ -1,6 +1,7 @@
 //! Files that were read, and the frames that addresses in them are.
 
 use super::image::Image;
+use super::java::JavaCode;
 use super::kernel::Kernel;
 use super::maps::MappedFile;
 use super::space::{AddressSpace, Place};
@@ -25,6 +26,7 @@ pub(in crate::collect) struct Symbols {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
     vdso: OnceCell<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
+    java: HashMap<u32, JavaCode>,
 }
 
 impl Symbols {
@@ -44,7 +46,12 @@ impl Symbols {
             Place::Kernel(address) => return self.kernel(*address),
             Place::File(file, offset) => (file_name(&file.path), *offset),
             Place::Vdso(offset) => (VDSO, *offset),
-            Place::Memory(..) => return unknown("", 0),
+            Place::Memory(pid, address) => {
+                // Asked of each process once, when the window is over; what is no JVM has none.
+                let ask = || JavaCode::of(*pid).unwrap_or_default();
+                let java = self.java.entry(*pid).or_insert_with(ask);
+                return java.frame(*address).unwrap_or_else(|| unknown("", 0));
+            }
         };
         let Some(image) = self.image(place, std::process::id()) else {
             return unknown(object, offset);

@@ -1,0 +1,108 @@
+//! How the metrics of a JVM were taken.
+
+use super::used::Used;
+use syncline_metering::Nanos;
+use syncline_profile::{Account, How, Metric, ProfileBuilder, Thread, Total};
+
+/// What a JVM can tell beside its processor time.
+pub(super) const OWN: [Metric; 7] = [
+    Metric::Wall,
+    Metric::AllocatedBytes,
+    Metric::AllocatedObjects,
+    Metric::Contentions,
+    Metric::ContentionWait,
+    Metric::Sleeps,
+    Metric::GarbageCollection,
+];
+
+/// The processor time of a process between two moments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spent {
+    before: Option<Used>,
+    after: Option<Used>,
+}
+
+impl Spent {
+    pub(super) fn begins(&mut self, pid: u32) {
+        self.before = Used::by(pid);
+    }
+
+    pub(super) fn ends(&mut self, pid: u32) {
+        self.after = Used::by(pid);
+    }
+
+    /// User and kernel time; none if the process could not be read.
+    pub(super) fn times(&self) -> Option<(Nanos, Nanos)> {
+        Some(self.after.as_ref()?.since(self.before.as_ref()?))
+    }
+
+    /// The same as totals of the two metrics.
+    pub(super) fn total(&self, metric: Metric) -> Option<Total> {
+        let (user, kernel) = self.times()?;
+        let amount = match metric {
+            Metric::CpuUser => user,
+            Metric::CpuKernel => kernel,
+            _ => return None,
+        };
+        Some(Total {
+            amount,
+            source: "/proc/PID/stat".to_owned(),
+        })
+    }
+
+    /// Charges the collection of garbage to the threads that do it, and says how.
+    pub(super) fn collection(&self, profile: &mut ProfileBuilder) -> Account {
+        let metric = Metric::GarbageCollection;
+        let collector = "/proc of the collector's threads";
+        let (Some(before), Some(after)) = (&self.before, &self.after) else {
+            return missing(metric, collector, "the process could not be read");
+        };
+        if !after.has_collectors() {
+            let why = "the JVM collects in its VM thread, which does other things too: start it with \
+                       -XX:+UseParallelGC or -XX:+UseG1GC";
+            return missing(metric, collector, why);
+        }
+        for (name, ns) in after.collecting_since(before) {
+            let thread = profile.thread(Thread { name, title: None });
+            let nowhere = profile.stack([]);
+            profile.add(metric, thread, nowhere, ns, 1);
+        }
+        taken(metric, collector, How::Exact)
+    }
+}
+
+/// A metric that was taken.
+pub(super) fn taken(metric: Metric, collector: &str, how: How) -> Account {
+    Account {
+        metric,
+        collector: collector.to_owned(),
+        how,
+        lost: 0,
+        total: None,
+    }
+}
+
+/// A metric that could not be taken, and why.
+pub(super) fn missing(metric: Metric, collector: &str, why: &str) -> Account {
+    taken(metric, collector, How::NotAttributable(why.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Spent;
+    use syncline_profile::{How, Metric, ProfileBuilder};
+
+    #[test]
+    fn a_process_without_collecting_threads_has_no_figure_for_them() {
+        let mut spent = Spent::default();
+        let mut profile = ProfileBuilder::default();
+        let unread = spent.collection(&mut profile);
+        assert!(matches!(unread.how, How::NotAttributable(_)));
+        spent.begins(std::process::id());
+        spent.ends(std::process::id());
+        let account = spent.collection(&mut profile);
+        assert!(matches!(account.how, How::NotAttributable(why) if why.contains("VM thread")));
+        assert!(spent.total(Metric::CpuUser).is_some() && spent.total(Metric::Wall).is_none());
+        assert!(profile.finish(1).samples().is_empty());
+    }
+}
