@@ -74,6 +74,11 @@ pub struct RunPlan {
     /// Whether statements that do not wait for one another's answers travel together; false sends one a
     /// round trip, none leaves it to the workload.
     pub pipeline: Option<bool>,
+    /// Whether each transaction has a connection of its own, made before it starts.
+    pub connects_each: bool,
+    /// Whether a transaction whose statement is refused is counted as failed and the run goes on; else it
+    /// ends the run.
+    pub goes_on_after_errors: bool,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// The length of an interval of `RunResult::intervals`.
@@ -104,6 +109,8 @@ impl Default for RunPlan {
             pin: Vec::new(),
             reuse: false,
             pipeline: None,
+            connects_each: false,
+            goes_on_after_errors: false,
             operations: false,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,

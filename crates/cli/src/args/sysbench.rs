@@ -7,7 +7,7 @@ use clap::Args;
 /// Options are --name=value, where - and _ are the same: --threads --events --time --rate
 /// --report-interval --percentile --rand-type --tables --table-size and all others of the OLTP tests.
 /// --on=TARGET names the store, or --db-driver with --mysql-* or --pgsql-* do; --runs=DIR is where the
-/// record goes, --json prints it. `prepare` makes and fills the tables and keeps them at the target's
+/// record goes, --json prints it, --dry-run prints what would be done and touches nothing. `prepare` makes and fills the tables and keeps them at the target's
 /// place; `run` starts from what is there, and makes and fills the tables if nothing is; `cleanup`
 /// removes them. A test that changes which rows there are starts from rows of its own.
 #[derive(Args, Debug)]

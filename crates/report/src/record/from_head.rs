@@ -24,6 +24,8 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
         pin: plan.pin.iter().map(|cpu| *cpu as u64).collect(),
         operations: plan.operations,
         pipeline: plan.pipeline,
+        connects_each: Some(plan.connects_each),
+        goes_on_after_errors: Some(plan.goes_on_after_errors),
         reuse: Some(plan.reuse),
         interval_ns: nanos(plan.interval),
         repeat: given.repeat,

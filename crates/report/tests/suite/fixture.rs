@@ -264,6 +264,8 @@ fn plan(clients: u64) -> Plan {
         pin: Vec::new(),
         operations: false,
         pipeline: Some(false),
+        connects_each: Some(false),
+        goes_on_after_errors: Some(false),
         reuse: Some(false),
         interval_ns: SECOND_NS,
         repeat: 3,
