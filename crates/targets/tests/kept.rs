@@ -7,9 +7,33 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use syncline_contract::Durability;
 use syncline_runner::{Error, RunPlan, RunResult, run};
 use syncline_targets::AnyTarget;
+use syncline_targets::private::{Private, Product, Wanted};
 use syncline_workloads::AnyWorkload;
+
+/// A run that keeps its rows, or finds them.
+fn go(url: &str, workload: &AnyWorkload) -> Result<RunResult, Error> {
+    let plan = RunPlan {
+        clients: 2,
+        workers: None,
+        duration: None,
+        transactions: Some(40),
+        warm_up: Duration::ZERO,
+        retries: 1_000,
+        reuse: true,
+        ..RunPlan::default()
+    };
+    let target = AnyTarget::open(url).unwrap();
+    run(&target, workload, &plan, &AtomicBool::new(false), &())
+}
+
+fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let pairs: Vec<_> = options.iter().map(owned).collect();
+    AnyWorkload::parse(name, &pairs).unwrap()
+}
 
 /// A store of rows that stay, and what they are made for.
 struct Kept {
@@ -22,12 +46,10 @@ impl Kept {
     /// Loaded by a first run.
     fn loaded(name: &str, options: &[(&str, &str)]) -> Kept {
         let folder = tempfile::tempdir().unwrap();
-        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-        let pairs: Vec<_> = options.iter().map(owned).collect();
         let kept = Kept {
             file: folder.path().join("store.db"),
             _folder: folder,
-            workload: AnyWorkload::parse(name, &pairs).unwrap(),
+            workload: workload(name, options),
         };
         assert!(!kept.go().unwrap().head.workload.rows_kept);
         kept
@@ -35,17 +57,7 @@ impl Kept {
 
     fn go(&self) -> Result<RunResult, Error> {
         let url = format!("sqlite:{}?durability=os", self.file.display());
-        let plan = RunPlan {
-            clients: 2,
-            duration: None,
-            transactions: Some(40),
-            warm_up: Duration::ZERO,
-            retries: 1_000,
-            reuse: true,
-            ..RunPlan::default()
-        };
-        let target = AnyTarget::open(&url).unwrap();
-        run(&target, &self.workload, &plan, &AtomicBool::new(false), &())
+        go(&url, &self.workload)
     }
 
     /// Why a run refuses what stands there.
@@ -150,4 +162,49 @@ fn what_a_run_has_changed_is_marked_when_it_ends_and_not_before() {
         why.contains("not loaded to the end") && why.contains("remove it"),
         "{why}"
     );
+}
+
+#[test]
+fn servers_and_the_engine_know_their_rows_again() {
+    let folder = tempfile::tempdir().unwrap();
+    // The servers' users must be able to enter.
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let server = |product| {
+        Private::start(&Wanted {
+            directory: Some(folder.path().to_owned()),
+            durability: Durability::Os,
+            ..Wanted::new(product)
+        })
+        .unwrap()
+    };
+    let (postgres, mariadb) = (server(Product::Postgres), server(Product::Mariadb));
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let indexed = workload("tpcc", &[("items", "100"), ("customers", "30")]);
+    // Keys of text, and more than a page of them.
+    let by_text = workload(
+        "ycsb",
+        &[("records", "4100"), ("fields", "2"), ("field_bytes", "10")],
+    );
+    for (url, workload) in [
+        (format!("{}&schema=syncline_one", postgres.url()), &indexed),
+        (format!("{}&schema=syncline_two", postgres.url()), &by_text),
+        (format!("{}&schema=syncline_one", mariadb.url()), &indexed),
+        (format!("{}&schema=syncline_two", mariadb.url()), &by_text),
+        (format!("engine:{}?durability=none", at("engine")), &by_text),
+    ] {
+        let kept: Vec<bool> = (0..2)
+            .map(|_| {
+                let result = go(&url, workload).unwrap_or_else(|error| panic!("{url}: {error}"));
+                let wrong: Vec<_> = result
+                    .warnings
+                    .iter()
+                    .filter(|one| one.name() == "not_marked")
+                    .collect();
+                assert!(wrong.is_empty(), "{url}: {wrong:?}");
+                result.head.workload.rows_kept
+            })
+            .collect();
+        assert_eq!(kept, [false, true], "{url}");
+    }
 }
