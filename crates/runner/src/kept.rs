@@ -211,15 +211,14 @@ impl Mark {
     /// What the rows were when they were left, if they are those that the run needs.
     fn hold_against(&self, found: Option<Found>) -> TargetResult<String> {
         match found {
-            None => refused("its rows were not loaded to the end".to_owned()),
-            Some(found) if found.loaded != self.text => refused(format!(
+            None => refused("its rows were not loaded to the end"),
+            Some(found) if found.loaded != self.text => refused(&format!(
                 "it keeps rows of \"{}\" and the run needs \"{}\"",
                 found.loaded, self.text
             )),
-            Some(found) if found.rows == CHANGING => refused(
-                "a run that changes its rows has not ended, so nobody knows what they are"
-                    .to_owned(),
-            ),
+            Some(found) if found.rows == CHANGING => {
+                refused("a run that changes its rows has not ended, so nobody knows what they are")
+            }
             Some(found) => Ok(found.rows),
         }
     }
@@ -228,13 +227,13 @@ impl Mark {
         if left == now {
             return Ok(());
         }
-        refused(format!(
+        refused(&format!(
             "its rows are not those that were left there: {now}, in place of {left}"
         ))
     }
 }
 
-fn refused<T>(what: String) -> TargetResult<T> {
+fn refused<T>(what: &str) -> TargetResult<T> {
     let what =
         format!("{what}; remove it (in a server: syncline clean URL), or name another place");
     Err(Failure::new(FailureKind::Limit, what))

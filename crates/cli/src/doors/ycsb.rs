@@ -88,6 +88,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         pin: Vec::new(),
         reuse: stays && !meant.changes_rows,
         pipeline: None,
+        connects_each: false,
+        goes_on_after_errors: false,
         operations: false,
         sweep: Vec::new(),
         repeat: 1,

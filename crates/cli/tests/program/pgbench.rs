@@ -271,6 +271,12 @@ fn each_transaction_may_connect() {
     let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite --json");
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(said.json()["plan"]["connects_each"], true);
+    let record = records(folder.path()).remove(0);
+    let again = say(
+        folder.path(),
+        &format!("run --like {} --json", record.display()),
+    );
+    assert_eq!(again.json()["plan"]["connects_each"], true, "{again:?}");
     let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite");
     assert!(
         said.out.contains("(including reconnection times)"),
