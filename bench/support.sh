@@ -10,7 +10,24 @@ need() { # COMMAND PACKAGE: a Debian package that has the command, installed if 
   exit 2
 }
 
+chosen() { # -s SECONDS, -r REPETITIONS and names of parts, of the command line: $seconds, $repetitions, $parts
+  parts=()
+  while [ $# -gt 0 ]; do
+    case $1 in
+      -s) seconds=$2; shift 2 ;;
+      -r) repetitions=$2; shift 2 ;;
+      -*) echo "$1 is no option: -s SECONDS of a run, -r REPETITIONS, then names of parts" >&2; exit 2 ;;
+      *) parts+=("$1"); shift ;;
+    esac
+  done
+}
+
+wants() { # PART: true if it was named, or none was
+  [ ${#parts[@]} = 0 ] || [[ " ${parts[*]} " == *" $1 "* ]]
+}
+
 build() { # FEATURE...: the program, with these features; in its own folder, whose settings cargo then finds
+  [ -z "${SYNCLINE:-}" ] || { syncline=$SYNCLINE; return; } # one that is built already
   (cd "$root" && cargo build --release --locked --quiet ${1:+--features "$*"})
   syncline=${CARGO_TARGET_DIR:-$root/target}/release/syncline
 }

@@ -42,6 +42,10 @@ pub(crate) struct Desk<'r, T: Target> {
     pub retry_within_ns: Option<Nanos>,
     /// How late an arrival may start; none starts all.
     pub skip_after_ns: Option<Nanos>,
+    /// A connection for each transaction.
+    pub connects_each: bool,
+    /// A refused statement fails its transaction only.
+    pub goes_on_after_errors: bool,
     pub follower: Option<&'r dyn Follower>,
     pub operations: bool,
     pub times: Times,
@@ -57,6 +61,12 @@ impl<T: Target> Desk<'_, T> {
     fn may_retry(&self, due: Nanos) -> bool {
         let limit = self.retry_within_ns;
         limit.is_none_or(|most| clock::now() <= due.saturating_add(most))
+    }
+
+    /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
+    /// has left the session usable.
+    fn goes_on_after(&self, kind: FailureKind) -> bool {
+        self.goes_on_after_errors && kind == FailureKind::Statement
     }
 }
 
@@ -164,13 +174,21 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
         now = clock::now();
         span.ended = now;
         finish(slot, kind, measured, &attempt, span, desk);
-        if let Some(failure) = attempt.failure {
+        let failure = attempt.failure;
+        if let Some(failure) = failure.filter(|failure| !desk.goes_on_after(failure.kind)) {
             if failure.kind.stops_run() {
                 desk.control.fail(*failure);
                 break;
             }
             drop(session);
             session = match reconnect(desk).await {
+                Some(session) => session,
+                None => break,
+            };
+            now = clock::now();
+        } else if desk.connects_each {
+            drop(session);
+            session = match connected_anew(desk).await {
                 Some(session) => session,
                 None => break,
             };
@@ -389,6 +407,18 @@ fn skip<T: Target>(
 
 fn lock(schedule: &Mutex<Schedule>) -> MutexGuard<'_, Schedule> {
     schedule.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A connection for the next transaction, in place of one that was good.
+async fn connected_anew<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
+    match desk.target.connect(desk.plan, desk.part).await {
+        Ok(session) => Some(session),
+        Err(failure) if failure.kind == FailureKind::Connection => reconnect(desk).await,
+        Err(failure) => {
+            desk.control.fail(failure);
+            None
+        }
+    }
 }
 
 /// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a

@@ -1,21 +1,37 @@
 //! Loaded rows that stay for a later run, and the mark by which that run knows them.
 //!
 //! The mark is a row of a table of its own in the store. It is written when every row is loaded, so
-//! that an interrupted load has none, and says what the rows were made from. Invariants:
-//! 1. A store whose mark is missing or another is refused, and left as it is.
+//! that an interrupted load has none, and says what the rows were made from and what they are
+//! (`fingerprint.rs`). States of the rows, by what the mark says of them:
+//!
+//! ```text
+//! no mark ── loaded ──> fingerprint ── a run that changes rows starts ──> changing
+//!                            └──────── it has ended, rows read again ───────┘
+//! ```
+//!
+//! Invariants:
+//! 1. A store whose mark is missing or another, whose rows are changing or have another fingerprint, is
+//!    refused, and left as it is.
 //! 2. A store that was there before the run is never removed by it.
 
 use crate::error::Error;
 use crate::executor::block_on;
+use crate::fingerprint::Reading;
 use crate::plan::RunPlan;
 use std::borrow::Cow;
 use syncline_contract::{
-    Asked, Failure, FailureKind, Int, Kind, Lock, Plan, Read, Session, Shape, Stop, Table, Target,
-    TargetResult, Text, Transaction, Workload, Write,
+    Action, Asked, Failure, FailureKind, Int, Kind, Lock, Plan, Read, Session, Set, Shape, Stop,
+    Table, Target, TargetResult, Text, Transaction, Workload, Write,
 };
 
 /// The most bytes of a mark.
 const MARK_BYTES: u32 = 500;
+/// The most bytes of what it says of the rows.
+const ROWS_BYTES: u32 = 100;
+/// What it says while a run changes them.
+const CHANGING: &str = "changing";
+/// What it says of rows that the store cannot read in order.
+const NOT_READ: &str = "not read";
 
 /// The one key of the table of marks.
 const KEY: i64 = 1;
@@ -30,8 +46,19 @@ pub(crate) struct Ground<'w> {
 #[derive(Debug)]
 struct Mark {
     text: String,
-    write: Write<(Int, Text)>,
-    read: Read<(Int,), (Text,)>,
+    write: Write<(Int, Text, Text)>,
+    change: Write<(Int, Text)>,
+    read: Read<(Int,), (Text, Text)>,
+    /// How many tables are the workload's.
+    tables: usize,
+    /// True if transactions of the workload may change rows.
+    changes: bool,
+}
+
+/// What a mark says.
+struct Found {
+    loaded: String,
+    rows: String,
 }
 
 impl<'w> Ground<'w> {
@@ -42,16 +69,25 @@ impl<'w> Ground<'w> {
             plan.to_mut().pipeline = asked;
         }
         let mark = workload.loaded_as().filter(|_| run.reuse).map(|rows| {
+            let tables = plan.tables().len();
+            let changes = plan.operations().iter().any(|one| {
+                // Nobody knows what a user's statement does.
+                one.action.writes() || matches!(one.action, Action::Statement { .. })
+            });
             let plan = plan.to_mut();
             let table = Table::new("syncline_mark")
                 .column("id", Kind::Int)
                 .text("loaded", MARK_BYTES)
+                .text("rows_are", ROWS_BYTES)
                 .key(&["id"]);
             let table = plan.table(table);
             Mark {
                 text: format!("{}: {rows}", workload.name()),
                 write: plan.insert("insert mark", table),
-                read: plan.get("read mark", table, &["loaded"], Lock::None),
+                change: plan.update("change mark", table, &[("rows_are", Set::To)]),
+                read: plan.get("read mark", table, &["loaded", "rows_are"], Lock::None),
+                tables,
+                changes,
             }
         });
         Ground { plan, mark }
@@ -69,8 +105,10 @@ impl<'w> Ground<'w> {
         };
         let there = block_on(target.reopen(&self.plan), &()).map_err(failed)?;
         if there {
-            mark.hold_against(self.found(target, mark).map_err(failed)?)
-                .map_err(failed)?;
+            let found = self.found(target, mark).map_err(failed)?;
+            let left = mark.hold_against(found).map_err(failed)?;
+            let now = self.rows_are(target, mark).map_err(failed)?;
+            Mark::compare(&left, &now).map_err(failed)?;
         }
         Ok(there)
     }
@@ -80,20 +118,65 @@ impl<'w> Ground<'w> {
         let Some(mark) = &self.mark else {
             return Ok(());
         };
-        let written = self.with(target, Shape::Several, async |transaction| {
-            transaction.write(&mark.write, (KEY, &mark.text))
-        });
-        written.map_err(|source| Error::Target {
+        let failed = |source| Error::Target {
             target: target.name(),
             doing: "its rows were marked as loaded",
             source,
+        };
+        let rows = self.rows_are(target, mark).map_err(failed)?;
+        let written = self.with(target, Shape::Several, async |transaction| {
+            transaction.write(&mark.write, (KEY, &mark.text, &rows))
+        });
+        written.map_err(failed)
+    }
+
+    /// Says in the mark that the rows are about to change, if they are kept and may.
+    pub(crate) fn begin_changes<T: Target>(&self, target: &T) -> Result<(), Error> {
+        match &self.mark {
+            Some(mark) if mark.changes => {
+                let said = self.say(target, mark, CHANGING);
+                said.map_err(|source| Error::Target {
+                    target: target.name(),
+                    doing: "its kept rows were marked as changing",
+                    source,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says in the mark what the rows are now, if they are kept and may have changed.
+    pub(crate) fn end_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
+        match &self.mark {
+            Some(mark) if mark.changes => {
+                let rows = self.rows_are(target, mark)?;
+                self.say(target, mark, &rows)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn say<T: Target>(&self, target: &T, mark: &Mark, rows: &str) -> TargetResult<()> {
+        self.with(target, Shape::Several, async |transaction| {
+            transaction.write(&mark.change, (KEY, rows))
         })
     }
 
-    fn found<T: Target>(&self, target: &T, mark: &Mark) -> TargetResult<Option<String>> {
+    /// The fingerprint of the workload's rows, as the mark has it.
+    fn rows_are<T: Target>(&self, target: &T, mark: &Mark) -> TargetResult<String> {
+        match Reading::of(&self.plan, mark.tables, &target.capabilities()) {
+            Some(reading) => Ok(reading.take(target)?.to_string()),
+            None => Ok(NOT_READ.to_owned()),
+        }
+    }
+
+    fn found<T: Target>(&self, target: &T, mark: &Mark) -> TargetResult<Option<Found>> {
         self.with(target, Shape::ReadOnly, async |transaction| {
             let found = transaction.read_if_any(&mark.read, (KEY,)).await?;
-            Ok(found.map(|(text,)| text.to_owned()))
+            Ok(found.map(|(loaded, rows)| Found {
+                loaded: loaded.to_owned(),
+                rows: rows.to_owned(),
+            }))
         })
     }
 
@@ -125,17 +208,33 @@ impl<'w> Ground<'w> {
 }
 
 impl Mark {
-    fn hold_against(&self, found: Option<String>) -> TargetResult<()> {
-        let refused = |what: String| Err(Failure::new(FailureKind::Limit, what));
+    /// What the rows were when they were left, if they are those that the run needs.
+    fn hold_against(&self, found: Option<Found>) -> TargetResult<String> {
         match found {
-            Some(text) if text == self.text => Ok(()),
-            Some(text) => refused(format!(
-                "it keeps rows of \"{text}\" and the run needs \"{}\"; name another place or remove it",
-                self.text
+            None => refused("its rows were not loaded to the end"),
+            Some(found) if found.loaded != self.text => refused(&format!(
+                "it keeps rows of \"{}\" and the run needs \"{}\"",
+                found.loaded, self.text
             )),
-            None => refused(
-                "its rows were not loaded to the end; remove it, or name another place".to_owned(),
-            ),
+            Some(found) if found.rows == CHANGING => {
+                refused("a run that changes its rows has not ended, so nobody knows what they are")
+            }
+            Some(found) => Ok(found.rows),
         }
     }
+
+    fn compare(left: &str, now: &str) -> TargetResult<()> {
+        if left == now {
+            return Ok(());
+        }
+        refused(&format!(
+            "its rows are not those that were left there: {now}, in place of {left}"
+        ))
+    }
+}
+
+fn refused<T>(what: &str) -> TargetResult<T> {
+    let what =
+        format!("{what}; remove it (in a server: syncline clean URL), or name another place");
+    Err(Failure::new(FailureKind::Limit, what))
 }

@@ -19,6 +19,7 @@ mod counters;
 mod error;
 mod executor;
 mod fairness;
+mod fingerprint;
 mod follower;
 mod kept;
 mod live;

@@ -42,6 +42,10 @@ impl Arrival {
 /// The plan of a run. At least one of `duration` and `transactions` is given; the first to be reached
 /// ends the run.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each stands alone; none excludes another"
+)]
 pub struct RunPlan {
     /// How many clients.
     pub clients: usize,
@@ -75,6 +79,11 @@ pub struct RunPlan {
     /// Whether statements that do not wait for one another's answers travel together; false sends one a
     /// round trip, none leaves it to the workload.
     pub pipeline: Option<bool>,
+    /// Whether each transaction has a connection of its own, made before it starts.
+    pub connects_each: bool,
+    /// Whether a transaction whose statement is refused is counted as failed and the run goes on; else it
+    /// ends the run.
+    pub goes_on_after_errors: bool,
     /// Whether each operation is timed too; costs two clock reads an operation.
     pub operations: bool,
     /// How closely the store's process is looked at, for the cost by module; none does not look.
@@ -107,6 +116,8 @@ impl Default for RunPlan {
             pin: Vec::new(),
             reuse: false,
             pipeline: None,
+            connects_each: false,
+            goes_on_after_errors: false,
             operations: false,
             meter: None,
             interval: Duration::from_secs(1),

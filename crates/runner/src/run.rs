@@ -159,6 +159,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             self.ground.mark(target)?;
             *keeps = self.plan.reuse;
         }
+        self.ground.begin_changes(self.target)?;
         let mut asked = Asked::before(self.target);
         self.observer.event(Event::Started(&head));
         let crew = Crew {
@@ -178,7 +179,10 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let (checks, warning) = self.check(&mut measured);
         let refusals = asked.refusals.into_iter();
         let refusals = refusals.map(|why| Warning::NotAnswered { why });
-        let more = warning.into_iter().chain(refusals).collect();
+        let unmarked = self.ground.end_changes(self.target).err();
+        let unmarked = unmarked.map(|failure| Warning::NotMarked { why: failure.what });
+        let more = warning.into_iter().chain(refusals).chain(unmarked);
+        let more = more.collect();
         Ok(assemble(
             head,
             self.workload,

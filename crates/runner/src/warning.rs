@@ -85,6 +85,11 @@ pub enum Warning {
         /// Why.
         why: String,
     },
+    /// What kept rows are now could not be written into the store.
+    NotMarked {
+        /// Why.
+        why: String,
+    },
     /// What the run made could not be removed.
     NotRemoved {
         /// Why.
@@ -111,6 +116,7 @@ impl Warning {
             Warning::TooManyWorkers { .. } => "too_many_workers",
             Warning::ChecksNotMade { .. } => "checks_not_made",
             Warning::NotAnswered { .. } => "not_answered",
+            Warning::NotMarked { .. } => "not_marked",
             Warning::NotRemoved { .. } => "not_removed",
         }
     }
@@ -156,6 +162,9 @@ impl Warning {
             Warning::NotAnswered { why } => {
                 format!("the store did not answer what it was asked around the run: {why}")
             }
+            Warning::NotMarked { why } => {
+                format!("what the kept rows are now could not be read and marked: {why}")
+            }
             Warning::NotRemoved { why } => {
                 format!("what the run made in the store was not removed: {why}")
             }
@@ -194,6 +203,7 @@ impl Warning {
             Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
             Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",
             Warning::NotAnswered { .. } => "its counters or its round trip stay unknown",
+            Warning::NotMarked { .. } => "a later run will refuse them: remove them",
             Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",
         }
     }

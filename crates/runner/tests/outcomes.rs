@@ -272,3 +272,45 @@ fn statements_travel_together_as_the_plan_says_or_else_the_workload() {
     assert!(!travelled(&store, Some(false)).unwrap());
     assert!(travelled(&store, Some(true)).unwrap());
 }
+
+#[test]
+fn a_refused_statement_fails_its_transaction_alone_where_the_plan_says_so() {
+    let store = Store::new(|key, _| match key % 10 {
+        3 => Answer::Fails(FailureKind::Statement),
+        _ => Answer::Committed,
+    });
+    let plan = RunPlan {
+        goes_on_after_errors: true,
+        ..counted(2, 200)
+    };
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.stopped_by, StopReason::Transactions);
+    let failed = result.outcomes.failed[FailureKind::Statement as usize];
+    assert_eq!((failed, result.outcomes.committed), (20, 180));
+    assert_eq!(result.reconnects, 0, "the session goes on");
+    assert!(held(&result), "{:?}", result.checks);
+    // A full disk ends it all the same.
+    let full = Store::always(Answer::Fails(FailureKind::DiskFull));
+    let result = go(&full, &plan).unwrap();
+    assert!(matches!(result.stopped_by, StopReason::Failure { .. }));
+}
+
+#[test]
+fn each_transaction_may_have_a_connection_of_its_own() {
+    let store = Store::always(Answer::Committed);
+    let connections = || store.book.sessions.load(Ordering::SeqCst);
+    let kept = go(&store, &counted(2, 100)).unwrap();
+    let before = connections();
+    let plan = RunPlan {
+        connects_each: true,
+        ..counted(2, 100)
+    };
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.outcomes.committed, kept.outcomes.committed);
+    let more = connections() - before;
+    assert!(
+        (100..=110).contains(&more),
+        "{more} connections for 100 transactions"
+    );
+    assert_eq!(result.reconnects, 0, "none was lost");
+}

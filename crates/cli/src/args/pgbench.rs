@@ -114,6 +114,14 @@ pub(crate) struct PgbenchArgs {
     #[arg(long, value_name = "NUM", default_value_t = 1)]
     pub(crate) max_tries: u32,
 
+    /// Make a connection for each transaction
+    #[arg(short = 'C', long)]
+    pub(crate) connect: bool,
+
+    /// Count a transaction whose statement is refused as failed, and go on
+    #[arg(long)]
+    pub(crate) continue_on_error: bool,
+
     /// Report conflicts by cause
     #[arg(long)]
     pub(crate) failures_detailed: bool,
@@ -171,14 +179,6 @@ pub(crate) struct PgbenchArgs {
 )]
 #[command(next_help_heading = "Flags of pgbench that do not apply")]
 pub(crate) struct Refused {
-    /// Refused: clients keep their connections
-    #[arg(short = 'C', long)]
-    pub(crate) connect: bool,
-
-    /// Refused: an error ends the run
-    #[arg(long)]
-    pub(crate) continue_on_error: bool,
-
     /// Refused: tables are the target's affair
     #[arg(short = 'F', long, value_name = "NUM")]
     pub(crate) fillfactor: Option<String>,

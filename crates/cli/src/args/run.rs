@@ -100,6 +100,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no)]
     pub(crate) pipeline: Option<bool>,
 
+    /// A connection for each transaction: no flag, but `--like` takes it from a record of pgbench's door
+    #[arg(skip)]
+    pub(crate) connects_each: bool,
+
+    /// A refused statement fails its transaction only; likewise
+    #[arg(skip)]
+    pub(crate) goes_on_after_errors: bool,
+
     /// Time each operation too
     #[arg(long)]
     pub(crate) operations: bool,

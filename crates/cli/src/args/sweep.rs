@@ -1,7 +1,7 @@
 //! `--sweep NAME=VALUE,VALUE...`: one of the things a run is asked for, taken through several values.
 //!
-//! `clients`, `rate`, `retries` and `pipeline` are the run's; any other name is an option of the workload. Values
-//! stand between commas, or between semicolons where a value itself holds commas.
+//! `clients`, `rate`, `retries` and `pipeline` are the run's; any other name is an option of the
+//! workload. Values stand between commas, or between semicolons where a value itself holds commas.
 
 /// What is swept, and through which values.
 #[derive(Clone, Debug, PartialEq, Eq)]

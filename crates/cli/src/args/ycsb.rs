@@ -14,10 +14,10 @@ pub(crate) enum YcsbPhase {
 /// Run YCSB's property files as they are, with YCSB's own flags and result lines.
 ///
 /// -P FILE reads properties and may be given several times; -p KEY=VALUE sets one and outweighs files;
-/// -threads N, -target OPS (a second, of all threads), -s, -t and -l LABEL are taken as in YCSB.
-/// --on TARGET names the store in place of a database binding; --line, --runs DIR and --seed SEED are
-/// those of `syncline run`. `load` keeps what it loads at the target's path; `run` starts from what is
-/// there, and loads it if nothing is. A mix that inserts starts from rows of its own.
+/// -threads N, -target OPS (a second, of all threads), -s, -t and -l LABEL are taken as in YCSB. --on
+/// TARGET names the store in place of a database binding; --line, --runs DIR, --seed SEED and --dry-run
+/// are those of `syncline run`. `load` keeps what it loads at the target's path; `run` starts from what
+/// is there, and loads it if nothing is. A mix that inserts starts from rows of its own.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -p recordcount=100000 -target 5000 --on engine:./store"
@@ -27,7 +27,7 @@ pub(crate) struct YcsbArgs {
     #[arg(value_name = "load|run")]
     pub(crate) phase: YcsbPhase,
 
-    /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED
+    /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED, --dry-run
     #[arg(
         value_name = "FLAGS",
         trailing_var_arg = true,

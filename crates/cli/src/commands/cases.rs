@@ -172,6 +172,8 @@ fn plan(args: &RunArgs) -> RunPlan {
         pin: args.pin.clone(),
         reuse: args.reuse,
         pipeline: args.pipeline,
+        connects_each: args.connects_each,
+        goes_on_after_errors: args.goes_on_after_errors,
         operations: args.operations,
         meter: args.meter.then(|| MeterOptions {
             looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),

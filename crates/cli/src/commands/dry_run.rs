@@ -40,9 +40,28 @@ pub(super) fn dry_run<S: Shelf>(
     Ok(Verdict::Holds)
 }
 
+/// Prints what a front door would do on a target.
+pub(crate) fn of_door<S: Shelf>(
+    workload: &AnyWorkload,
+    clients: usize,
+    url: &str,
+    shelf: &S,
+) -> Outcome {
+    terminal::print(&of(workload, clients, url, shelf)?)?;
+    terminal::note("a dry run: nothing was touched");
+    Ok(Verdict::Holds)
+}
+
 fn one<S: Shelf>(choice: &Choice, url: &str, shelf: &S) -> Result<String, CannotRun> {
-    let clients = choice.clients();
-    let workload = choice.workload();
+    of(choice.workload(), choice.clients(), url, shelf)
+}
+
+fn of<S: Shelf>(
+    workload: &AnyWorkload,
+    clients: usize,
+    url: &str,
+    shelf: &S,
+) -> Result<String, CannotRun> {
     let mut text = format!("{} on {}, {clients} clients\n", workload.name(), shown(url));
     if let Some(wanted) = Wanted::of_url(url) {
         wanted?;

@@ -51,6 +51,8 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
         pipeline: plan.pipeline,
+        connects_each: plan.connects_each.unwrap_or(false),
+        goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),
         operations: plan.operations,
         meter: plan.looks_per_s.is_some(),
         looks: plan.looks_per_s.map_or(99, count),

@@ -3,7 +3,7 @@
 pub(crate) mod cases;
 mod clean;
 mod compare;
-mod dry_run;
+pub(crate) mod dry_run;
 mod facts;
 pub(crate) mod front;
 mod like;

@@ -176,6 +176,8 @@ fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, 
         retries: args.max_tries.checked_sub(1).unwrap_or(u32::MAX),
         seed: seed(args.random_seed.as_deref())?,
         reuse,
+        connects_each: args.connect,
+        goes_on_after_errors: args.continue_on_error,
         operations: args.report_per_command,
         interval: seconds(args.progress.unwrap_or(1)),
         ..RunPlan::default()
@@ -199,17 +201,10 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
 /// Refuses, by its name, what cannot be done here.
 fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     let no = &args.refused;
-    let keeps = "clients keep their connections until the run ends";
     let tables = "how tables are laid out is the target's affair";
     let place = "--on says where the store is";
     let steps = args.init_steps.as_deref().unwrap_or_default();
     let each = [
-        (no.connect, "-C", keeps),
-        (
-            no.continue_on_error,
-            "--continue-on-error",
-            "an error that is no conflict ends the run, since the figures would measure something else",
-        ),
         (no.fillfactor.is_some(), "-F", tables),
         (no.foreign_keys, "--foreign-keys", tables),
         (steps.contains('f'), "-I f", tables),

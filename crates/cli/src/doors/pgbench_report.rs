@@ -32,7 +32,7 @@ pub(super) fn summary(
             &format!("rate limit schedule lag: avg {mean:.3} (max {most:.3}) ms"),
         );
     }
-    if let Some(ns) = watch.connected_ns() {
+    if let Some(ns) = watch.connected_ns().filter(|_| !args.connect) {
         let spent = ns as f64 / 1e6;
         line(
             &mut text,
@@ -42,7 +42,11 @@ pub(super) fn summary(
     let rate = result.throughput_per_s;
     line(
         &mut text,
-        &format!("tps = {rate:.6} (without initial connection time)"),
+        &if args.connect {
+            format!("tps = {rate:.6} (including reconnection times)")
+        } else {
+            format!("tps = {rate:.6} (without initial connection time)")
+        },
     );
     if several {
         for (number, one) in result.transactions.iter().enumerate() {
@@ -125,6 +129,9 @@ fn counts(args: &PgbenchArgs, outcomes: &Outcomes, prefix: &str, text: &mut Stri
         count("serialization failures", of(Cause::Serialization));
         count("deadlock failures", of(Cause::Deadlock));
         count("lock failures", of(Cause::Locked));
+        if args.continue_on_error {
+            count("other failures", outcomes.failed_all());
+        }
     }
     if args.max_tries != 1 {
         count("transactions retried", outcomes.committed_after_retry);

@@ -10,6 +10,7 @@ use super::sysbench_flags::{Command, Flags};
 use super::sysbench_report as report;
 use super::sysbench_watch::Watch;
 use crate::args::SysbenchArgs;
+use crate::commands::dry_run;
 use crate::commands::front::{self, Front};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
@@ -45,7 +46,13 @@ pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
              pgsql with that driver's options",
         )
     })?;
+    if flags.dry_run && flags.command != Command::Cleanup {
+        return dry_run::of_door(&workload(&flags, false)?, flags.threads, url, shelf);
+    }
     let target = shelf.open(url)?;
+    if flags.dry_run {
+        return cleanup_unmade(&flags, &target);
+    }
     match flags.command {
         Command::Prepare => prepare(&flags, url, &target),
         Command::Cleanup => cleanup(&flags, &target),
@@ -121,6 +128,19 @@ fn prepare<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     if result.head.workload.rows_kept {
         terminal::note("the tables were there already, so none was made");
     }
+    Ok(Verdict::Holds)
+}
+
+/// What `cleanup` would remove.
+fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
+    let workload = workload(flags, true)?;
+    let intent = target.intent(workload.plan(), 1)?;
+    let mut lines = intent.removes;
+    if lines.is_empty() {
+        lines = vec![format!("what stands at {}, if it is ours", target.name())];
+    }
+    terminal::print(&format!("would remove\n  {}\n", lines.join("\n  ")))?;
+    terminal::note("a dry run: nothing was touched");
     Ok(Verdict::Holds)
 }
 

@@ -27,6 +27,8 @@ pub(super) struct Flags {
     pub(super) url: Option<String>,
     pub(super) runs: PathBuf,
     pub(super) json: bool,
+    /// True if only what would be done is to be printed.
+    pub(super) dry_run: bool,
     pub(super) threads: usize,
     /// Events to perform; 0 sets no limit.
     pub(super) events: u64,
@@ -100,7 +102,11 @@ const REFUSED: [(&str, &[&str], &str); 13] = [
         &["0"],
         "clients keep their connections until the run ends",
     ),
-    ("mysql_dry_run", &["off"], "--on=null performs nothing"),
+    (
+        "mysql_dry_run",
+        &["off"],
+        "--dry-run prints what would be done, --on=null performs nothing",
+    ),
     (
         "mysql_compression",
         &["off"],
@@ -153,6 +159,7 @@ impl Parser {
                 url: None,
                 runs: "syncline-runs".into(),
                 json: false,
+                dry_run: false,
                 threads: 1,
                 events: 0,
                 time_s: 10,
@@ -196,6 +203,7 @@ impl Parser {
             "on" => self.on = Some(wanted()?.to_owned()),
             "runs" => self.flags.runs = wanted()?.into(),
             "json" => self.flags.json = true,
+            "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
             "config_file" => self.config(&read(wanted()?)?, read)?,
             "threads" | "num_threads" => {

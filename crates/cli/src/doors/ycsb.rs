@@ -36,14 +36,15 @@ pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
         return Err(CannotRun::because(what));
     };
     match args.phase {
-        YcsbPhase::Load => load(&meant, url, shelf),
+        YcsbPhase::Load => load(&flags, &meant, url, shelf),
         YcsbPhase::Run => run(&flags, &meant, url, shelf),
     }
 }
 
 fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
     let workload = AnyWorkload::parse("ycsb", &meant.options)?;
-    let stays = has_path(url) && shelf.meet(url)?.capabilities().reopens;
+    // What a dry run prints is the same whether rows stay, and it meets nobody.
+    let stays = has_path(url) && !flags.dry_run && shelf.meet(url)?.capabilities().reopens;
     if stays && meant.changes_rows {
         terminal::note("the mix inserts, so it starts from rows of its own and leaves none");
     }
@@ -69,7 +70,7 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let defaults = RunPlan::default();
     RunArgs {
-        dry_run: false,
+        dry_run: flags.dry_run,
         live: false,
         alias: None,
         on: vec![url.to_owned()],
@@ -87,6 +88,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         pin: Vec::new(),
         reuse: stays && !meant.changes_rows,
         pipeline: None,
+        connects_each: false,
+        goes_on_after_errors: false,
         operations: false,
         meter: false,
         looks: 99,
@@ -118,7 +121,7 @@ fn percentiles(meant: &Meant) -> Vec<f64> {
 }
 
 /// Loads and keeps; a plan has at least one transaction, so one row is read.
-fn load<S: Shelf>(meant: &Meant, url: &str, shelf: &S) -> Outcome {
+fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
     if !has_path(url) {
         return Err(CannotRun(format!(
             "--on {url} is removed when the program ends, so a load would be lost: name a place, such as \
@@ -138,6 +141,9 @@ fn load<S: Shelf>(meant: &Meant, url: &str, shelf: &S) -> Outcome {
     let mut options: Vec<_> = options.cloned().collect();
     options.push(("workload".to_owned(), "c".to_owned()));
     let workload = AnyWorkload::parse("ycsb", &options)?;
+    if flags.dry_run {
+        return commands::dry_run::of_door(&workload, 1, url, shelf);
+    }
     let target = shelf.meet(url)?;
     let plan = RunPlan {
         transactions: Some(1),

@@ -18,6 +18,8 @@ pub(super) struct Flags {
     pub(super) runs: PathBuf,
     /// As in `syncline run`.
     pub(super) seed: u64,
+    /// As in `syncline run`.
+    pub(super) dry_run: bool,
     /// What was typed and has no meaning here, in sentences.
     pub(super) warnings: Vec<String>,
 }
@@ -34,6 +36,7 @@ impl Flags {
             line: LineArg::Brief,
             runs: "syncline-runs".into(),
             seed: 42,
+            dry_run: false,
             warnings: Vec::new(),
         };
         let (mut from_files, mut typed) = (Vec::new(), Vec::new());
@@ -66,6 +69,7 @@ impl Flags {
                 "--on" => flags.on = Some(value()?),
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
                 "--runs" => flags.runs = value()?.into(),
+                "--dry-run" => flags.dry_run = true,
                 "--seed" => {
                     let seed = value()?;
                     flags.seed = seed.parse().map_err(|_error| {
@@ -76,8 +80,8 @@ impl Flags {
                     "the database binding \"{binding}\" means nothing here: --on names the store"
                 )),
                 unknown => {
-                    let known =
-                        "-P, -p, -threads, -target, -s, -t, -l, -db, --on, --line, --runs, --seed";
+                    let known = "-P, -p, -threads, -target, -s, -t, -l, -db, --on, --line, --runs, \
+                                 --seed, --dry-run";
                     return Err(CannotRun(format!(
                         "syncline ycsb has no flag {unknown}; it has: {known}"
                     )));

@@ -241,11 +241,55 @@ fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
 }
 
 #[test]
+fn an_error_may_cost_its_transaction_only() {
+    let folder = folder();
+    // Of the two numbers the smaller has no absolute value.
+    write(
+        folder.path(),
+        "half.sql",
+        "\\set x random(0, 1)\nSELECT abs(-9223372036854775807 - :x);\n",
+    );
+    let line = "pgbench -f half.sql -t 200 --on sqlite?durability=os";
+    let broken = say(folder.path(), line);
+    assert_eq!(broken.code, 1, "{broken:?}");
+    let said = say(
+        folder.path(),
+        &format!("{line} --continue-on-error --failures-detailed"),
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let failed = number(&said, "number of failed transactions");
+    assert!((50.0..150.0).contains(&failed), "{said:?}");
+    let other = number(&said, "number of other failures");
+    assert!((other - failed).abs() < 0.5, "{said:?}");
+    let done = number(&said, "number of transactions actually processed");
+    assert!((done + failed - 200.0).abs() < 0.5, "{said:?}");
+}
+
+#[test]
+fn each_transaction_may_connect() {
+    let folder = folder();
+    let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite --json");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.json()["plan"]["connects_each"], true);
+    let record = records(folder.path()).remove(0);
+    let again = say(
+        folder.path(),
+        &format!("run --like {} --json", record.display()),
+    );
+    assert_eq!(again.json()["plan"]["connects_each"], true, "{again:?}");
+    let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite");
+    assert!(
+        said.out.contains("(including reconnection times)"),
+        "{said:?}"
+    );
+    assert!(!said.out.contains("initial connection time"), "{said:?}");
+}
+
+#[test]
 fn what_does_not_apply_is_refused_by_its_name() {
     let folder = folder();
     write(folder.path(), "bad.sql", "SELECT 1;\n\\set x 1 +\n");
     for (flags, said) in [
-        ("-C", "-C does not apply"),
         ("-L 0", "a rate is above zero"),
         ("--sampling-rate 0.1", "--log"),
         ("--aggregate-interval 1", "--log"),
@@ -255,7 +299,6 @@ fn what_does_not_apply_is_refused_by_its_name() {
             "-l --sampling-rate 0.1 --aggregate-interval 1",
             "cannot be used with",
         ),
-        ("--continue-on-error", "--continue-on-error does not apply"),
         ("-h host", "-h does not apply: --on says where the store is"),
         ("-p 5432", "-p does not apply"),
         ("-U me", "-U does not apply"),

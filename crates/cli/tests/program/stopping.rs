@@ -87,3 +87,33 @@ fn a_second_signal_ends_at_once_and_still_removes_the_probe_s_files() {
     assert!(!output.status.success());
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
+
+#[test]
+fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
+    let folder = folder();
+    let run = |rows: u64| {
+        format!(
+            "run select --on sqlite:kept.db?durability=os --reuse --rows {rows} --transactions 5 --warm-up 0 \
+             --line none"
+        )
+    };
+    let mut child = start(folder.path(), &run(20_000_000));
+    let log = folder.path().join("kept.db-wal");
+    // Until tables are there and rows come.
+    while std::fs::metadata(&log).map_or(0, |log| log.len()) < 1 << 20 {
+        assert!(child.try_wait().unwrap().is_none(), "it loads for long");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for _ in 0..2 {
+        let said = say(folder.path(), &run(20_000_000));
+        assert_eq!(said.code, 2, "{said:?}");
+        let why = "its rows were not loaded to the end; remove it";
+        assert!(said.err.contains(why), "{said:?}");
+    }
+    for name in left_behind(folder.path()) {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    assert_eq!(say(folder.path(), &run(100)).code, 0, "the place is free");
+}

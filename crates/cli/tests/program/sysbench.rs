@@ -172,3 +172,22 @@ fn what_cannot_be_done_is_one_sentence() {
     assert!(nothing.err.contains("nothing to prepare"));
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
+
+#[test]
+fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
+    let folder = folder();
+    for command in ["prepare", "run", "cleanup"] {
+        let line = format!(
+            "sysbench oltp_read_write --on=sqlite:./s.db --tables=2 --table-size=100 --dry-run {command}"
+        );
+        let said = say(folder.path(), &line);
+        assert_eq!(said.code, 0, "{command}: {said:?}");
+        let words = match command {
+            "cleanup" => "would remove",
+            _ => "would load about 100 rows of sbtest2",
+        };
+        assert!(said.out.contains(words), "{command}: {said:?}");
+        assert!(said.err.contains("nothing was touched"), "{said:?}");
+    }
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}

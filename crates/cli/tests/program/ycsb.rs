@@ -180,3 +180,34 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
         assert!(said.err.contains(sentence), "{line}: {said:?}");
     }
 }
+
+#[test]
+fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
+    let folder = folder();
+    write_files(folder.path());
+    for phase in ["load", "run"] {
+        // Nobody listens at that port, which a dry run does not find out.
+        for (on, words) in [
+            ("sqlite:./s.db", "it sends no statements"),
+            ("postgres://127.0.0.1:1/base", "CREATE TABLE"),
+        ] {
+            let line = format!("ycsb {phase} -P workloada --on {on} --dry-run");
+            let said = say(folder.path(), &line);
+            assert_eq!(said.code, 0, "{phase}: {said:?}");
+            for words in [words, "would load about 1000 rows"] {
+                assert!(said.out.contains(words), "{phase}: {words}: {said:?}");
+            }
+            assert!(said.err.contains("nothing was touched"), "{said:?}");
+        }
+    }
+    let private = say(
+        folder.path(),
+        "ycsb run -P workloada --on redis:private --dry-run",
+    );
+    assert!(
+        private.out.contains("a private server would be started"),
+        "{private:?}"
+    );
+    assert_eq!(left_behind(folder.path()).len(), FILES.len());
+    assert!(records(folder.path()).is_empty());
+}

@@ -28,6 +28,8 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
             .as_ref()
             .map(|meter| u64::from(meter.looks_per_s)),
         pipeline: plan.pipeline,
+        connects_each: Some(plan.connects_each),
+        goes_on_after_errors: Some(plan.goes_on_after_errors),
         reuse: Some(plan.reuse),
         interval_ns: nanos(plan.interval),
         repeat: given.repeat,

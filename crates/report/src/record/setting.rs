@@ -35,6 +35,10 @@ described! {
         /// True if statements that did not wait for one another's answers travelled together; false if each
         /// was a call or a round trip of its own; null in records of old.
         pub pipeline: Option<bool>,
+        /// True if each transaction had a connection of its own; null in records of old.
+        pub connects_each: Option<bool>,
+        /// True if a refused statement failed its transaction and not the run; null in records of old.
+        pub goes_on_after_errors: Option<bool>,
         /// True if loaded rows were to be shared with other runs; null in records of old.
         pub reuse: Option<bool>,
         /// Length of an interval.

@@ -266,6 +266,8 @@ fn plan(clients: u64) -> Plan {
         operations: false,
         looks_per_s: None,
         pipeline: Some(false),
+        connects_each: Some(false),
+        goes_on_after_errors: Some(false),
         reuse: Some(false),
         interval_ns: SECOND_NS,
         repeat: 3,

@@ -15,9 +15,10 @@
 //! writes over is under WATCH, so that EXEC does nothing if another changed it. Redis cannot roll back,
 //! and need not: nothing is sent before the commit. It has no joins and no secondary indexes.
 //!
-//! Each client is a thread with a connection, encrypted where the URL begins with `rediss`. Durability is the server's: `data` with its append-only
-//! file and `appendfsync always`, `os` with `everysec` (up to two seconds of commits are lost with the
-//! power) or `no`, `none` without the file. It is read back, and a word that is not in force is refused.
+//! Each client is a thread with a connection, encrypted where the URL begins with `rediss`. Durability
+//! is the server's: `data` with its append-only file and `appendfsync always`, `os` with `everysec` (up
+//! to two seconds of commits are lost with the power) or `no`, `none` without the file. It is read back,
+//! and a word that is not in force is refused.
 
 mod connection;
 mod counters;
