@@ -38,8 +38,13 @@ pub(crate) enum VerifyVerb {
 pub(crate) struct DurabilityArgs {
     /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
     /// 'postgres?fsync=off'. A private one is made
-    #[arg(value_name = "TARGET", required_unless_present = "again")]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["again", "like"])]
     pub(crate) target: Option<String>,
+
+    /// Test a private twin of a live server, of the same version and with its settings; the server itself
+    /// is only looked at
+    #[arg(long, value_name = "URL", conflicts_with_all = ["target", "again"])]
+    pub(crate) like: Option<String>,
 
     /// Crash images of the setting, built from one recording
     #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "200")]

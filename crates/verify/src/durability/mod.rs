@@ -19,6 +19,7 @@
 //! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
 //! | `meddling.rs` | a fault armed and waited for |
 //! | `kept.rs` | failing images, kept and looked at again |
+//! | `like.rs` | a twin of a server that others use |
 //! | `check.rs` | the whole, and its controls |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
 
@@ -31,6 +32,7 @@ mod ground;
 mod images;
 mod kept;
 mod kill;
+mod like;
 mod live;
 mod meddling;
 mod outcome;
@@ -46,6 +48,7 @@ pub use finding::{Control, FORMAT, Finding, Verdict};
 pub use images::{Cut, Exercised, Images};
 pub use kept::{Case, kept, look_again};
 pub use kill::Kills;
+pub use like::{Like, Twin, like};
 pub use live::{FaultVerdict, Struck};
 pub use outcome::{Acknowledged, Class, Outcome};
 pub use program::Program;
