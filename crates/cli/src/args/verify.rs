@@ -103,7 +103,7 @@ pub(crate) struct DurabilityArgs {
 /// Options of `verify isolation`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation --check run.jsonl --claimed serializable",
+    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation sqlite --crashes 50\n  syncline verify isolation --check run.jsonl --claimed serializable",
     after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
 )]
 pub(crate) struct IsolationArgs {
@@ -130,6 +130,11 @@ pub(crate) struct IsolationArgs {
     /// The level to judge by, in place of what the store says of itself
     #[arg(long, value_name = "LEVEL")]
     pub(crate) claimed: Option<ClaimedArg>,
+
+    /// Let a private store crash in mid-load: so many losses of power, and a tenth as many killed
+    /// processes; then read every list in a last session of each history
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, conflicts_with_all = ["check", "history", "claimed"])]
+    pub(crate) crashes: Option<usize>,
 
     /// Write the history here, in Elle's JSON form
     #[arg(long, value_name = "FILE")]

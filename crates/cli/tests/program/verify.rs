@@ -254,3 +254,25 @@ fn a_history_that_cannot_be_read_is_named_with_its_line() {
         assert!(said.err.contains(words), "{line}: {said:?}");
     }
 }
+
+#[test]
+fn a_history_goes_on_behind_crashes() {
+    let folder = folder();
+    let said = say(folder.path(), "verify isolation sqlite --crashes 10 --json");
+    let record = said.json();
+    assert_eq!(record["kills"]["crashes"], 1, "{record}");
+    assert_eq!(record["kills"]["lost"], 0, "{record}");
+    // Without root and /dev/fuse only processes are killed, which is said.
+    if record["no_cuts"].is_null() {
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(record["cuts"]["crashes"], 10, "{record}");
+        assert_eq!(record["cuts"]["lost"], 0, "{record}");
+        assert!(record["cuts"]["committed"].as_u64() > Some(10), "{record}");
+    } else {
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains("power loss was not simulated"), "{said:?}");
+    }
+    let live = say(folder.path(), "verify isolation sqlite:live.db --crashes 10");
+    assert_eq!(live.code, 2, "{live:?}");
+    assert!(live.err.contains("one of its own"), "{live:?}");
+}

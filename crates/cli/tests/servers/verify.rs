@@ -24,7 +24,10 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
     assert!(copied.contains("synchronous_commit=off"), "{copied}");
     assert!(!said.out.contains("archive_command"), "{said:?}");
     assert_eq!(record["store"], "postgres", "{record}");
-    assert!(record["verdict"]["promises_nothing"].is_string(), "{record}");
+    assert!(
+        record["verdict"]["promises_nothing"].is_string(),
+        "{record}"
+    );
 
     assert_eq!(world.ask("SELECT pg_postmaster_start_time()"), began);
     let ours = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'syncline%'";

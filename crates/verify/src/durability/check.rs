@@ -94,6 +94,7 @@ pub fn verify(
         program: &program.under(adapter.environment()),
         scratch: request.scratch.clone(),
         stop,
+        lists: None,
     };
     let check = Check {
         request,
@@ -270,7 +271,7 @@ fn is_wanted(setting: &Setting, finding: &Finding) -> bool {
 }
 
 /// What a setting is expected to do: as its adapter says, or by its word.
-fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
+pub(super) fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
     let known = adapter.settings().iter().find(|one| one.options == options);
     match (known, durability) {
         (Some(setting), _) => setting.expected,

@@ -35,6 +35,8 @@ pub(super) struct Ground<'g> {
     pub(super) scratch: PathBuf,
     /// Set from outside when the verification shall end.
     pub(super) stop: &'g AtomicBool,
+    /// Clients append to lists, drawn from this seed, in place of counting in tallies.
+    pub(super) lists: Option<u64>,
 }
 
 /// A loaded store, with the power gone.
@@ -70,9 +72,13 @@ impl Ground<'_> {
         Ground::copy(&self.made()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
-        helper.tell(&Task::Prepare {
-            url: running.url(),
-            clients: CLIENTS,
+        let url = running.url();
+        helper.tell(&match self.lists {
+            Some(_) => Task::MakeLists { url },
+            None => Task::Prepare {
+                url,
+                clients: CLIENTS,
+            },
         });
         let answer = helper.answer(LOOK_LIMIT);
         running.end(Ending::InOrder)?;
@@ -149,10 +155,19 @@ impl Ground<'_> {
     /// Starts a child whose clients load a running store.
     pub(super) fn work(&self, running: &dyn Running, acknowledgements: PathBuf) -> Result<Helper> {
         let mut helper = self.program.start()?;
-        helper.tell(&Task::Work {
-            url: running.url(),
-            clients: CLIENTS,
-            acknowledgements,
+        let (url, clients) = (running.url(), CLIENTS);
+        helper.tell(&match self.lists {
+            Some(seed) => Task::Append {
+                url,
+                clients,
+                seed,
+                history: acknowledgements,
+            },
+            None => Task::Work {
+                url,
+                clients,
+                acknowledgements,
+            },
         });
         Ok(helper)
     }
@@ -165,6 +180,20 @@ pub(super) fn look(
     directory: &Path,
     options: &str,
 ) -> Result<std::result::Result<Answer, Silence>> {
+    ask(adapter, helper, directory, options, |url| Task::Look {
+        url,
+        clients: CLIENTS,
+    })
+}
+
+/// Opens what stands in a directory, as a machine that boots does, and lets a child answer of it.
+pub(super) fn ask(
+    adapter: &dyn Adapter,
+    helper: &mut Helper,
+    directory: &Path,
+    options: &str,
+    task: impl FnOnce(String) -> Task,
+) -> Result<std::result::Result<Answer, Silence>> {
     adapter.reboot(directory)?;
     let mut running = match adapter.start(directory, options) {
         Ok(running) => running,
@@ -172,10 +201,7 @@ pub(super) fn look(
         Err(Error::Hangs(_)) => return Ok(Err(Silence::Hangs)),
         Err(error) => return Err(error),
     };
-    helper.tell(&Task::Look {
-        url: running.url(),
-        clients: CLIENTS,
-    });
+    helper.tell(&task(running.url()));
     let answer = helper.answer(LOOK_LIMIT);
     running.end(Ending::AtOnce)?;
     Ok(answer)
@@ -217,7 +243,9 @@ fn stopped(helper: &mut Helper) -> Option<String> {
     match helper.answer(Duration::from_millis(5)) {
         Err(Silence::Hangs) => None,
         Ok(Answer::Stopped(why) | Answer::NotOpened(why) | Answer::Unreadable(why)) => Some(why),
-        Ok(Answer::Prepared(_) | Answer::Seen(_)) => Some("another task was answered".to_owned()),
+        Ok(Answer::Prepared(_) | Answer::Seen(_) | Answer::Lists(_)) => {
+            Some("another task was answered".to_owned())
+        }
         Err(Silence::Ended(how)) => Some(how),
     }
 }
