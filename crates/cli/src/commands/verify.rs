@@ -45,7 +45,7 @@ fn durability(args: &DurabilityArgs) -> Outcome {
         scratch: scratch.0.clone(),
         keep: args.keep.clone(),
     };
-    let bar = terminal::Progress::new(args.images as u64);
+    let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);

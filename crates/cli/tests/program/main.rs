@@ -14,4 +14,5 @@ mod support;
 mod survey;
 mod sysbench;
 mod texts;
+mod verify;
 mod ycsb;
