@@ -1,8 +1,8 @@
 //! Whole verifications of real stores, in miniature: what must hold holds, what must lose loses, and
 //! with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the store. Without root and /dev/fuse it tests what
-//! is said then, and that nothing is claimed.
+//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the
+//! store. Without root and /dev/fuse it tests what is said then, and that nothing is claimed.
 
 #![allow(
     clippy::unwrap_used,

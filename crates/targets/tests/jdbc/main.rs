@@ -7,6 +7,7 @@
 
 mod conformance;
 mod durability;
+mod life;
 mod refusals;
 mod support;
 mod workloads;

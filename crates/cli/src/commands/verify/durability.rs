@@ -49,7 +49,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         keep: args.keep.clone(),
         like,
     };
-    let bar = terminal::Progress::new(args.images as u64);
+    let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);

@@ -85,7 +85,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         keep: scratch.path().join("kept"),
         like: None,
     };
-    let bar = terminal::Progress::new(crashes as u64);
+    let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let program = Program::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
