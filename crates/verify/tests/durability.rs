@@ -131,7 +131,8 @@ fn histories_go_on_behind_crashes() {
         assert_eq!((found.kills.crashes, cuts.crashes), (2, 40));
         assert!(cuts.committed > 1000, "{cuts:?}");
         assert_eq!(cuts.lost == 0, holds, "{cuts:?}");
-        assert!(!found.kills.is_broken() && found.kills.lost == 0);
+        // What is not even written before it is acknowledged goes with its process.
+        assert!(!found.kills.is_broken() && (found.kills.lost == 0 || !holds));
     }
 }
 

@@ -24,6 +24,11 @@ fn histories_are_taken_written_read_and_judged() {
     let record = said.json();
     assert!(record["committed"].as_u64() > Some(100), "{record}");
     assert_eq!(record["forbidden"], Value::Array(Vec::new()));
+    assert!(record["check_cpu_ns"].as_u64() > Some(0), "{record}");
+    assert!(
+        record["memory_bytes_max"].as_u64() > Some(1 << 20),
+        "{record}"
+    );
     let records = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
     assert_eq!(records.count(), 2, "a record each");
 }

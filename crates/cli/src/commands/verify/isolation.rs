@@ -7,7 +7,7 @@ use crate::args::{ClaimedArg, IsolationArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -45,6 +45,7 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     let claimed = claimed.unwrap_or(Isolation::NoneClaimed);
     let mut finding = isolation::Finding::of(&subject, claimed, &history);
     finding.schedules = schedules;
+    finding.memory_bytes_max = memory_peak();
     let shown = record::Shown {
         runs: &args.runs,
         kind: "isolation",
@@ -145,6 +146,14 @@ fn loaded<S: Shelf>(
         target.name()
     ));
     Ok((loaded.claimed, loaded.history))
+}
+
+/// The most memory that this process has held, in bytes, where the kernel tells.
+fn memory_peak() -> Option<u64> {
+    let said = fs::read_to_string("/proc/self/status").ok()?;
+    let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 fn level(claimed: ClaimedArg) -> Isolation {
