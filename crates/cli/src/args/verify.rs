@@ -35,6 +35,10 @@ pub(crate) enum VerifyVerb {
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub(crate) struct DurabilityArgs {
     /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
     /// 'postgres?fsync=off'. A private one is made

@@ -46,6 +46,8 @@ pub(super) struct Loaded {
     pub(super) struck: Struck,
     /// Why its clients stopped before the power went; empty if they did not.
     pub(super) stopped: String,
+    /// Transactions that were acknowledged once the faults had struck.
+    pub(super) after: u64,
     /// The gravest line that the store had logged by then.
     pub(super) gravest: Option<String>,
 }
@@ -134,8 +136,10 @@ impl Ground<'_> {
         let stopped = wait_for_first(&mount, &mut helper);
         let mut until = |end: &dyn Fn() -> bool| until(&mount, &mut helper, end);
         let stopped = stopped.or_else(|| meddling.strike(&mount, &mut until));
+        let before = mount.acknowledgements();
         let end = clock::now() + clock::nanos(time);
         let stopped = stopped.or_else(|| until(&|| clock::now() >= end));
+        let after = mount.acknowledgements() - before;
         // What it logs from now on is about the power.
         let gravest = running.gravest();
         mount.cut();
@@ -148,6 +152,7 @@ impl Ground<'_> {
             recording: mount.end()?,
             struck,
             stopped: stopped.unwrap_or_default(),
+            after,
             gravest,
         })
     }

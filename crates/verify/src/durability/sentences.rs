@@ -281,6 +281,7 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
             continue;
         };
         let mut went = match &*struck.stopped {
+            "" if struck.after == 0 => "it acknowledged nothing more".to_owned(),
             "" => "the store went on".to_owned(),
             why => format!("its clients stopped ({why})"),
         };
