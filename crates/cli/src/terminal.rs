@@ -51,6 +51,15 @@ fn emphasized(word: &str, sentence: &str, color: &str) -> String {
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
+    /// Words alone, and the time: for what has no steps of one length.
+    pub(crate) fn of_words() -> Progress {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+        let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
+        bar.set_style(style.expect("the template is well formed"));
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Progress(bar)
+    }
+
     /// A bar over `total` steps.
     pub(crate) fn new(total: u64) -> Progress {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));

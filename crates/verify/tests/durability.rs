@@ -1,8 +1,8 @@
 //! Whole verifications of real stores, in miniature: what must hold holds, what must lose loses, and
 //! with the feature `plants` the engine's planted bugs are caught from outside.
 //!
-//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the store. Without root and /dev/fuse it tests what
-//! is said then, and that nothing is claimed.
+//! Stores that are servers stand in `servers.rs`. The program starts itself as the child that runs the
+//! store. Without root and /dev/fuse it tests what is said then, and that nothing is claimed.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Program, Verdict, child, look_again, parse, place, stores, verify,
+    Class, Program, Verdict, across, child, look_again, parse, place, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     sqlite_holds_in_full_and_loses_as_documented();
     what_syncs_holds_in_every_store_in_our_own_process();
     a_failing_image_is_kept_and_fails_again();
+    histories_go_on_behind_crashes();
     ExitCode::SUCCESS
 }
 
@@ -109,6 +110,29 @@ fn what_syncs_holds_in_every_store_in_our_own_process() {
         // Loads are long enough for checkpoints.
         let images = finding.images.as_ref().unwrap();
         assert!(images.exercised["data"].lost > 0, "{store}");
+    }
+}
+
+/// Lists of both stores outlive crashes whole; a setting that does not sync loses the latest, whole too.
+fn histories_go_on_behind_crashes() {
+    for (target, holds) in [
+        ("engine?isolation=serializable", true),
+        ("engine?isolation=snapshot", true),
+        ("engine?durability=none", false),
+        ("sqlite", true),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let request = request(target, &scratch);
+        let program = Program::this(CHILD).unwrap();
+        let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
+        println!("{}\n", found.sentences().join("\n"));
+        assert!(found.holds(), "{found:?}");
+        let cuts = found.cuts.unwrap();
+        assert_eq!((found.kills.crashes, cuts.crashes), (2, 40));
+        assert!(cuts.committed > 1000, "{cuts:?}");
+        assert_eq!(cuts.lost == 0, holds, "{cuts:?}");
+        // What is not even written before it is acknowledged goes with its process.
+        assert!(!found.kills.is_broken() && (found.kills.lost == 0 || !holds));
     }
 }
 

@@ -35,11 +35,20 @@ pub(crate) enum VerifyVerb {
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub(crate) struct DurabilityArgs {
     /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
     /// 'postgres?fsync=off'. A private one is made
-    #[arg(value_name = "TARGET", required_unless_present = "again")]
+    #[arg(value_name = "TARGET", required_unless_present_any = ["again", "like"])]
     pub(crate) target: Option<String>,
+
+    /// Test a private twin of a live server, of the same version and with its settings; the server itself
+    /// is only looked at
+    #[arg(long, value_name = "URL", conflicts_with_all = ["target", "again"])]
+    pub(crate) like: Option<String>,
 
     /// Crash images of the setting, built from one recording
     #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "200")]
@@ -98,7 +107,7 @@ pub(crate) struct DurabilityArgs {
 /// Options of `verify isolation`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation --check run.jsonl --claimed serializable",
+    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation sqlite --crashes 50\n  syncline verify isolation --check run.jsonl --claimed serializable",
     after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
 )]
 pub(crate) struct IsolationArgs {
@@ -125,6 +134,11 @@ pub(crate) struct IsolationArgs {
     /// The level to judge by, in place of what the store says of itself
     #[arg(long, value_name = "LEVEL")]
     pub(crate) claimed: Option<ClaimedArg>,
+
+    /// Let a private store crash in mid-load: so many losses of power, and a tenth as many killed
+    /// processes; then read every list in a last session of each history
+    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, conflicts_with_all = ["check", "history", "claimed"])]
+    pub(crate) crashes: Option<usize>,
 
     /// Write the history here, in Elle's JSON form
     #[arg(long, value_name = "FILE")]

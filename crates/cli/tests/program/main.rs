@@ -15,4 +15,6 @@ mod survey;
 mod sysbench;
 mod texts;
 mod verify;
+mod verify_disk;
+mod verify_isolation;
 mod ycsb;

@@ -14,4 +14,5 @@ mod secrets;
 #[path = "../program/support.rs"]
 mod support;
 mod survey;
+mod verify;
 mod world;

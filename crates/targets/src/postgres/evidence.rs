@@ -170,6 +170,14 @@ mod tests {
             ];
             assert_eq!(of(Durability::Full, &said).0, level, "{method}");
         }
+        let torn = [
+            ("fsync", "on"),
+            ("synchronous_commit", "on"),
+            ("full_page_writes", "off"),
+        ];
+        let (level, words) = of(Durability::Os, &torn);
+        assert_eq!(level, Durability::Os, "{words}");
+        assert!(words.contains("tears cannot be mended"), "{words}");
         let (level, words) = of(Durability::Data, &[]);
         assert_eq!(
             level,

@@ -122,11 +122,18 @@ pub(super) fn has_ended(process: u32) -> bool {
     })
 }
 
-impl Drop for Keeper {
-    fn drop(&mut self) {
+impl Keeper {
+    /// Ends the server with its keeper, who notices the end of one that is gone already.
+    pub(super) fn finish(&mut self) {
         drop(self.shell.stdin.take());
         if self.shell.wait().is_err() {
             // Only a child that is not ours cannot be waited for; this one ends by itself.
         }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.finish();
     }
 }

@@ -197,7 +197,9 @@ impl Lent {
                 children
             }
         };
-        self.gone(&children)
+        self.gone(&children)?;
+        self.keeper.finish();
+        Ok(())
     }
 
     /// Waits until the server and its children are gone; one that stays is killed.

@@ -1,7 +1,7 @@
 //! Private servers as they are: started, met, gone. What is not installed fails these tests: the whole
 //! test of the house installs it first.
 
-use super::{Private, Product, Wanted};
+use super::{Ending, Lent, NotStarted, Private, Product, Wanted};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -114,6 +114,35 @@ fn a_directory_that_is_closed_to_the_servers_user_gives_way_to_the_named_fallbac
             .fallback()
             .is_some_and(|why| why.contains(super::FALLBACK))
     );
+}
+
+#[test]
+fn a_server_on_a_lent_directory_is_killed_whole_and_starts_again_there() {
+    let small = ["innodb_log_file_size", "innodb_buffer_pool_size"].map(str::to_owned);
+    let small = small.map(|name| (name, "8M".to_owned()));
+    for (product, settings) in [(Product::Postgres, &[][..]), (Product::Mariadb, &small)] {
+        let folder = tempfile::tempdir().unwrap();
+        drop(wanted(product, &folder));
+        let place = folder.path().join("lent");
+        std::fs::create_dir(&place).unwrap();
+        Lent::make(product, &place, settings).unwrap();
+        let mut killed = Lent::start(product, &place, settings).unwrap();
+        TcpStream::connect(("127.0.0.1", port(killed.url()))).unwrap();
+        killed.end(Ending::Killed).unwrap();
+        assert!(TcpStream::connect(("127.0.0.1", port(killed.url()))).is_err());
+        // The files of the one that was killed are not taken for signs of the next.
+        let mut lent = Lent::start(product, &place, settings).unwrap();
+        lent.end(Ending::InOrder).unwrap();
+        let mut quit = Lent::start(product, &place, settings).unwrap();
+        quit.end(Ending::AtOnce).unwrap();
+        assert!(place.join("data").is_dir(), "whoever lends it removes it");
+        let wrong = [("no_such_setting".to_owned(), "1".to_owned())];
+        let why = Lent::start(product, &place, &wrong).unwrap_err();
+        let NotStarted::Ended(words) = &why else {
+            panic!("{why:?}")
+        };
+        assert!(words.contains("no_such_setting"), "{words}");
+    }
 }
 
 #[test]

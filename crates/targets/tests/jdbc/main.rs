@@ -8,6 +8,7 @@
 
 mod conformance;
 mod durability;
+mod life;
 mod refusals;
 mod support;
 mod workloads;

@@ -1,6 +1,6 @@
 //! The check behind a cut: the blocks read, held against what the witness kept, and told to it.
 
-use super::block::{Found, open};
+use super::block::{BLOCK_BYTES_MAX, BLOCK_BYTES_MIN, Found, open};
 use super::finding::{FORMAT, Finding, Verdict};
 use super::judge::Expected;
 use super::kind::{Cut, Kind};
@@ -56,8 +56,9 @@ pub fn check<D: Disk>(
 /// A witness is another machine: what it says is not taken on trust where it could hurt.
 fn expected(promised: Promised) -> Result<Expected> {
     let begin = &promised.begin;
-    let walk = Walk::over(begin.slots).filter(|_| begin.slots <= 1 << 32);
-    let walk = walk.filter(|_| begin.block_bytes > 0 && promised.count < u64::MAX);
+    let possible = (BLOCK_BYTES_MIN..=BLOCK_BYTES_MAX).contains(&begin.block_bytes)
+        && promised.count < u64::MAX;
+    let walk = Walk::over(begin.slots).filter(|_| possible);
     Ok(Expected {
         run: begin.run.0,
         walk: walk.ok_or_else(|| Error::cannot("the witness describes a run that cannot be"))?,

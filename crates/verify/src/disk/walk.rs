@@ -6,6 +6,9 @@
 /// The step of scattered laps, near the golden ratio of 2^32: neighbours in time lie far apart.
 const STEP: u64 = 0x9E37_79B1;
 
+/// The most slots: a check holds one word of each in memory.
+const SLOTS_MAX: u64 = 1 << 24;
+
 /// See the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
@@ -13,9 +16,10 @@ pub(super) struct Walk {
 }
 
 impl Walk {
-    /// Over so many slots; none if they are no power of two.
+    /// Over so many slots; none if they are no power of two, or too many.
     pub(super) fn over(slots: u64) -> Option<Walk> {
-        slots.is_power_of_two().then_some(Walk { slots })
+        let fits = slots.is_power_of_two() && slots <= SLOTS_MAX;
+        fits.then_some(Walk { slots })
     }
 
     /// The slot of a block.
@@ -55,6 +59,7 @@ mod tests {
         assert!(!lap(1).eq(0..64));
         assert_eq!(Walk::over(0), None);
         assert_eq!(Walk::over(48), None);
+        assert_eq!(Walk::over(1 << 63), None);
     }
 
     #[test]

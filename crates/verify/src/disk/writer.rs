@@ -152,7 +152,7 @@ impl Plan {
         }
         Walk::over(self.slots).ok_or_else(|| {
             let slots = self.slots;
-            Error::cannot(format!("{slots} blocks are no power of two"))
+            Error::cannot(format!("{slots} blocks are no power of two up to 2^24"))
         })
     }
 }

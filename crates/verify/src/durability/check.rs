@@ -6,6 +6,7 @@ use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::ground::{CLIENTS, Ground};
 use super::images::{Drawn, Images, Keep, Trial, cuts};
 use super::kill::kills;
+use super::like::Twin;
 use super::live::faults;
 use super::meddling::Meddling;
 use super::outcome::Class;
@@ -43,6 +44,8 @@ pub struct Request {
     pub scratch: PathBuf,
     /// Where failing images are kept.
     pub keep: PathBuf,
+    /// The live server whose twin this is, if it is one.
+    pub like: Option<Twin>,
 }
 
 /// The names of the stores that can be verified.
@@ -64,7 +67,7 @@ pub fn parse(target: &str) -> Result<(String, String)> {
     if let Some((name, _)) = place.split_once(':') {
         return Err(Error::cannot(format!(
             "{target} names a store that is there: verify durability kills its store and loses its files, so \
-             it makes one of its own; give {name} and its options only"
+             it makes one of its own; give {name} and its options only, or of a live server --like and its URL"
         )));
     }
     if !stores().contains(&place) {
@@ -91,6 +94,7 @@ pub fn verify(
         program: &program.under(adapter.environment()),
         scratch: request.scratch.clone(),
         stop,
+        lists: None,
     };
     let check = Check {
         request,
@@ -112,6 +116,9 @@ impl Check<'_> {
         let options = self.options();
         let prepared = self.ground.folder("prepared")?;
         let settings = self.ground.prepare(&prepared, options)?;
+        if let Some(twin) = &request.like {
+            twin.must_fit(&settings)?;
+        }
         let expected = if request.must_hold {
             Expected::Hold
         } else {
@@ -122,6 +129,7 @@ impl Check<'_> {
             format: FORMAT,
             store: request.store.clone(),
             options: options.to_owned(),
+            like: request.like.clone(),
             settings,
             expected,
             window_ms: self.window_ms(options),
@@ -263,7 +271,7 @@ fn is_wanted(setting: &Setting, finding: &Finding) -> bool {
 }
 
 /// What a setting is expected to do: as its adapter says, or by its word.
-fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
+pub(super) fn expected(adapter: &dyn Adapter, options: &str, durability: &str) -> Expected {
     let known = adapter.settings().iter().find(|one| one.options == options);
     match (known, durability) {
         (Some(setting), _) => setting.expected,

@@ -1,5 +1,6 @@
 //! The side of the child: a process that can be killed, can crash and can hang without us.
 
+use super::lists;
 use super::task::{Answer, Heard, Seen, Settings, Task};
 use super::work::Work;
 use std::fs::File;
@@ -9,7 +10,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
-use syncline_contract::{Session, Stop, Target};
+use syncline_contract::{Evidence, Plan, Session, Stop, Target};
 use syncline_metering::clock;
 use syncline_targets::AnyTarget;
 
@@ -44,6 +45,14 @@ fn perform(task: &Task) -> Answer {
             clients,
             acknowledgements,
         } => work(url, *clients, acknowledgements),
+        Task::MakeLists { url } => lists::make(url),
+        Task::Append {
+            url,
+            clients,
+            seed,
+            history,
+        } => lists::append(url, *clients as usize, *seed, history),
+        Task::ReadLists { url, keys } => lists::read(url, *keys),
         Task::Look { url, clients } => look(url, *clients),
     };
     done.unwrap_or_else(Answer::NotOpened)
@@ -59,17 +68,24 @@ fn prepare(url: &str, clients: i64) -> Result<Answer, String> {
         drop(session);
         let said = target.evidence().await.map_err(words)?;
         target.keep().await.map_err(words)?;
-        Ok(Answer::Prepared(Settings {
-            product: said.product,
-            version: said.version,
-            durability: said.durability.word().to_owned(),
-            evidence: said.durability_evidence,
-        }))
+        Ok(Answer::Prepared(settings(said)))
     })
 }
 
+/// What a store says of itself.
+pub(super) fn settings(said: Evidence) -> Settings {
+    Settings {
+        product: said.product,
+        version: said.version,
+        durability: said.durability.word().to_owned(),
+        evidence: said.durability_evidence,
+        isolation: said.isolation.words().to_owned(),
+    }
+}
+
 fn work(url: &str, clients: i64, acknowledgements: &Path) -> Result<Answer, String> {
-    let (work, target) = (Work::new(), reopen(url)?);
+    let work = Work::new();
+    let target = reopen(url, &work.plan)?;
     let stops = thread::scope(|scope| {
         let client = |number| {
             let (work, target) = (&work, &target);
@@ -122,7 +138,8 @@ fn one_client(
 }
 
 fn look(url: &str, clients: i64) -> Result<Answer, String> {
-    let (work, target) = (Work::new(), reopen(url)?);
+    let work = Work::new();
+    let target = reopen(url, &work.plan)?;
     let worker = target.worker().map_err(words)?;
     Ok(block_on(&worker, async {
         match see(&work, &target, &worker, clients).await {
@@ -152,16 +169,16 @@ async fn see<T: Target>(
     Ok(seen)
 }
 
-fn open(url: &str) -> Result<AnyTarget, String> {
+pub(super) fn open(url: &str) -> Result<AnyTarget, String> {
     AnyTarget::open(url).map_err(words)
 }
 
 /// Opens the store that is there. A store that is being closed by a process just killed may hold its
 /// lock for a moment.
-fn reopen(url: &str) -> Result<AnyTarget, String> {
+pub(super) fn reopen(url: &str, plan: &Plan) -> Result<AnyTarget, String> {
     let target = open(url)?;
     for tries_left in (0..20).rev() {
-        match block_on(&(), target.reopen(&Work::new().plan)) {
+        match block_on(&(), target.reopen(plan)) {
             Ok(true) => break,
             Ok(false) => return Err("there is no store left".to_owned()),
             Err(failure) if tries_left == 0 || !failure.what.contains("in use") => {
@@ -173,11 +190,11 @@ fn reopen(url: &str) -> Result<AnyTarget, String> {
     Ok(target)
 }
 
-fn words(error: impl std::fmt::Display) -> String {
+pub(super) fn words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-fn stopped(stop: Stop) -> String {
+pub(super) fn stopped(stop: Stop) -> String {
     match stop {
         Stop::Abort => "it aborted by itself".to_owned(),
         Stop::Conflict(cause) => format!("a conflict: {}", cause.name()),

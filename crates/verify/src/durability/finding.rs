@@ -3,6 +3,7 @@
 use super::adapter::Expected;
 use super::images::Images;
 use super::kill::Kills;
+use super::like::Twin;
 use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
 use super::task::Settings;
@@ -81,6 +82,9 @@ pub struct Finding {
     pub store: String,
     /// The options of its URL.
     pub options: String,
+    /// The live server whose twin it is, if it is one.
+    #[serde(default)]
+    pub like: Option<Twin>,
     /// What the store says of itself.
     pub settings: Settings,
     /// What is expected of this setting.

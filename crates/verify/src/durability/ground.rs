@@ -35,6 +35,8 @@ pub(super) struct Ground<'g> {
     pub(super) scratch: PathBuf,
     /// Set from outside when the verification shall end.
     pub(super) stop: &'g AtomicBool,
+    /// Clients append to lists, drawn from this seed, in place of counting in tallies.
+    pub(super) lists: Option<u64>,
 }
 
 /// A loaded store, with the power gone.
@@ -44,6 +46,8 @@ pub(super) struct Loaded {
     pub(super) struck: Struck,
     /// Why its clients stopped before the power went; empty if they did not.
     pub(super) stopped: String,
+    /// Transactions that were acknowledged once the faults had struck.
+    pub(super) after: u64,
     /// The gravest line that the store had logged by then.
     pub(super) gravest: Option<String>,
 }
@@ -70,9 +74,13 @@ impl Ground<'_> {
         Ground::copy(&self.made()?, directory)?;
         let mut running = self.adapter.start(directory, options)?;
         let mut helper = self.program.start()?;
-        helper.tell(&Task::Prepare {
-            url: running.url(),
-            clients: CLIENTS,
+        let url = running.url();
+        helper.tell(&match self.lists {
+            Some(_) => Task::MakeLists { url },
+            None => Task::Prepare {
+                url,
+                clients: CLIENTS,
+            },
         });
         let answer = helper.answer(LOOK_LIMIT);
         running.end(Ending::InOrder)?;
@@ -128,8 +136,10 @@ impl Ground<'_> {
         let stopped = wait_for_first(&mount, &mut helper);
         let mut until = |end: &dyn Fn() -> bool| until(&mount, &mut helper, end);
         let stopped = stopped.or_else(|| meddling.strike(&mount, &mut until));
+        let before = mount.acknowledgements();
         let end = clock::now() + clock::nanos(time);
         let stopped = stopped.or_else(|| until(&|| clock::now() >= end));
+        let after = mount.acknowledgements() - before;
         // What it logs from now on is about the power.
         let gravest = running.gravest();
         mount.cut();
@@ -142,6 +152,7 @@ impl Ground<'_> {
             recording: mount.end()?,
             struck,
             stopped: stopped.unwrap_or_default(),
+            after,
             gravest,
         })
     }
@@ -149,10 +160,19 @@ impl Ground<'_> {
     /// Starts a child whose clients load a running store.
     pub(super) fn work(&self, running: &dyn Running, acknowledgements: PathBuf) -> Result<Helper> {
         let mut helper = self.program.start()?;
-        helper.tell(&Task::Work {
-            url: running.url(),
-            clients: CLIENTS,
-            acknowledgements,
+        let (url, clients) = (running.url(), CLIENTS);
+        helper.tell(&match self.lists {
+            Some(seed) => Task::Append {
+                url,
+                clients,
+                seed,
+                history: acknowledgements,
+            },
+            None => Task::Work {
+                url,
+                clients,
+                acknowledgements,
+            },
         });
         Ok(helper)
     }
@@ -165,6 +185,20 @@ pub(super) fn look(
     directory: &Path,
     options: &str,
 ) -> Result<std::result::Result<Answer, Silence>> {
+    ask(adapter, helper, directory, options, |url| Task::Look {
+        url,
+        clients: CLIENTS,
+    })
+}
+
+/// Opens what stands in a directory, as a machine that boots does, and lets a child answer of it.
+pub(super) fn ask(
+    adapter: &dyn Adapter,
+    helper: &mut Helper,
+    directory: &Path,
+    options: &str,
+    task: impl FnOnce(String) -> Task,
+) -> Result<std::result::Result<Answer, Silence>> {
     adapter.reboot(directory)?;
     let mut running = match adapter.start(directory, options) {
         Ok(running) => running,
@@ -172,10 +206,7 @@ pub(super) fn look(
         Err(Error::Hangs(_)) => return Ok(Err(Silence::Hangs)),
         Err(error) => return Err(error),
     };
-    helper.tell(&Task::Look {
-        url: running.url(),
-        clients: CLIENTS,
-    });
+    helper.tell(&task(running.url()));
     let answer = helper.answer(LOOK_LIMIT);
     running.end(Ending::AtOnce)?;
     Ok(answer)
@@ -217,7 +248,9 @@ fn stopped(helper: &mut Helper) -> Option<String> {
     match helper.answer(Duration::from_millis(5)) {
         Err(Silence::Hangs) => None,
         Ok(Answer::Stopped(why) | Answer::NotOpened(why) | Answer::Unreadable(why)) => Some(why),
-        Ok(Answer::Prepared(_) | Answer::Seen(_)) => Some("another task was answered".to_owned()),
+        Ok(Answer::Prepared(_) | Answer::Seen(_) | Answer::Lists(_)) => {
+            Some("another task was answered".to_owned())
+        }
         Err(Silence::Ended(how)) => Some(how),
     }
 }

@@ -191,24 +191,25 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     steps.sort_unstable();
     let mut cuts = Vec::new();
     for step in steps {
+        let mut torn = |unit_bytes| {
+            let seed = random.u64(..);
+            if tears {
+                Loss::Torn { seed, unit_bytes }
+            } else {
+                Loss::Subset { seed }
+            }
+        };
+        let (sectors, pages) = (torn(512), torn(4096));
+        let seed = random.u64(..);
+        let losses = [
+            Loss::Drop,
+            Loss::Keep,
+            Loss::Subset { seed },
+            sectors,
+            pages,
+        ];
+        // The same losses under both models, so that what fails under one alone fails by its names.
         for strict in [false, true] {
-            let torn = |unit_bytes, random: &mut fastrand::Rng| {
-                let seed = random.u64(..);
-                if tears {
-                    Loss::Torn { seed, unit_bytes }
-                } else {
-                    Loss::Subset { seed }
-                }
-            };
-            let losses = [
-                Loss::Drop,
-                Loss::Keep,
-                Loss::Subset {
-                    seed: random.u64(..),
-                },
-                torn(512, &mut random),
-                torn(4096, &mut random),
-            ];
             cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
         }
     }

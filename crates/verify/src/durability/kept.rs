@@ -71,6 +71,7 @@ pub fn look_again(folder: &Path, program: &Program, scratch: &Path) -> Result<(C
         program,
         scratch: scratch.to_owned(),
         stop: &AtomicBool::new(false),
+        lists: None,
     };
     let directory = ground.folder("again")?;
     Ground::copy(&folder.join("image"), &directory)?;

@@ -36,6 +36,9 @@ pub struct Struck {
     pub times: u64,
     /// Why the store's clients stopped; empty if they went on.
     pub stopped: String,
+    /// Transactions that it acknowledged afterwards.
+    #[serde(default)]
+    pub after: u64,
     /// The gravest line that the store had logged by then; none if it logs none where we look.
     #[serde(default)]
     pub gravest: Option<String>,
@@ -133,6 +136,7 @@ fn one(
         class,
         times,
         stopped: loaded.stopped.clone(),
+        after: loaded.after,
         gravest: loaded.gravest.clone(),
         found: None,
         what: None,
@@ -177,6 +181,7 @@ mod tests {
             class: PathClass::Data,
             times: u64::from(found.is_some()),
             stopped: String::new(),
+            after: 0,
             gravest: None,
             found,
             what: Some("9 of 12 acknowledged are gone".to_owned()),

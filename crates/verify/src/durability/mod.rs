@@ -18,10 +18,13 @@
 //! | `outcome.rs` | one image or kill, judged |
 //! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
 //! | `meddling.rs` | a fault armed and waited for |
+//! | `across.rs`, `lists.rs` | histories of lists that go on behind a crash |
 //! | `kept.rs` | failing images, kept and looked at again |
+//! | `like.rs` | a twin of a server that others use |
 //! | `check.rs` | the whole, and its controls |
 //! | `finding.rs`, `sentences.rs` | the record, the verdict, and both in words |
 
+mod across;
 mod adapter;
 mod adapters;
 mod check;
@@ -31,6 +34,8 @@ mod ground;
 mod images;
 mod kept;
 mod kill;
+mod like;
+mod lists;
 mod live;
 mod meddling;
 mod outcome;
@@ -39,6 +44,7 @@ mod sentences;
 mod task;
 mod work;
 
+pub use across::{Across, Behind, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
 pub use check::{Request, parse, place, stores, verify};
 pub use child::child;
@@ -46,6 +52,7 @@ pub use finding::{Control, FORMAT, Finding, Verdict};
 pub use images::{Cut, Exercised, Images};
 pub use kept::{Case, kept, look_again};
 pub use kill::Kills;
+pub use like::{Like, Twin, like};
 pub use live::{FaultVerdict, Struck};
 pub use outcome::{Acknowledged, Class, Outcome};
 pub use program::Program;

@@ -129,7 +129,7 @@ impl Acknowledged {
             Ok(Answer::Seen(seen)) => seen,
             Ok(Answer::NotOpened(why)) => return bad(Class::WillNotOpen, why),
             Ok(Answer::Unreadable(why)) => return bad(Class::Unreadable, why),
-            Ok(Answer::Prepared(_) | Answer::Stopped(_)) => {
+            Ok(Answer::Prepared(_) | Answer::Stopped(_) | Answer::Lists(_)) => {
                 return bad(Class::WillNotOpen, "another task was answered".to_owned());
             }
             Err(Silence::Ended(how)) => return bad(Class::WillNotOpen, how),

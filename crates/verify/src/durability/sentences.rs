@@ -3,6 +3,7 @@
 use super::adapter::Expected;
 use super::finding::{Control, Finding, Verdict, bad_on_ext4};
 use super::images::Images;
+use super::like::Twin;
 use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
 use super::task::Settings;
@@ -14,6 +15,7 @@ impl Finding {
     pub fn sentences(&self) -> Vec<String> {
         let mut lines = vec![self.headline()];
         lines.extend(self.fault_verdict.as_ref().map(of_disk));
+        lines.extend(self.like.as_ref().map(Twin::words));
         lines.push(self.settings());
         lines.push(self.kills());
         match (&self.images, &self.no_images) {
@@ -279,6 +281,7 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
             continue;
         };
         let mut went = match &*struck.stopped {
+            "" if struck.after == 0 => "it acknowledged nothing more".to_owned(),
             "" => "the store went on".to_owned(),
             why => format!("its clients stopped ({why})"),
         };

@@ -26,6 +26,29 @@ pub(super) enum Task {
         /// Where each acknowledgement is written.
         acknowledgements: PathBuf,
     },
+    /// Makes the store with the table of lists, closes it and ends.
+    MakeLists {
+        /// The target's URL.
+        url: String,
+    },
+    /// Appends to lists and reads them until it is killed or each client has failed.
+    Append {
+        /// The target's URL.
+        url: String,
+        /// How many at once.
+        clients: i64,
+        /// The seed of what is asked for.
+        seed: u64,
+        /// Where what is asked for and answered is written, in Elle's form.
+        history: PathBuf,
+    },
+    /// Opens the store, lets it recover, and reads every list below a key.
+    ReadLists {
+        /// The target's URL.
+        url: String,
+        /// That key.
+        keys: i64,
+    },
     /// Opens the store, lets it recover, and says what is there.
     Look {
         /// The target's URL.
@@ -49,6 +72,8 @@ pub(super) enum Answer {
     Unreadable(String),
     /// What is there.
     Seen(Seen),
+    /// Every list, by key.
+    Lists(Vec<Vec<i64>>),
 }
 
 /// What a store says of itself.
@@ -62,6 +87,9 @@ pub struct Settings {
     pub durability: String,
     /// Why that word is true.
     pub evidence: String,
+    /// The isolation in force, in words; empty in records of before it was asked for.
+    #[serde(default)]
+    pub isolation: String,
 }
 
 /// What was read back.

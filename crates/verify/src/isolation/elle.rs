@@ -86,16 +86,26 @@ pub fn write(history: &History, output: &mut impl Write) -> std::io::Result<()> 
     }
     for (index, (word, number)) in events.into_values().enumerate() {
         let transaction = &history.transactions[number];
-        let answered = word == "ok";
-        let operations = transaction.operations.iter();
-        let value: Vec<_> = operations.map(|one| json_of(one, answered)).collect();
-        let event = json!({
-            "type": word, "process": transaction.process, "index": index, "time": index,
-            "f": "txn", "value": value,
-        });
+        let (process, answered) = (transaction.process, word == "ok");
+        let event = event(word, process, index, &transaction.operations, answered);
         writeln!(output, "{event}")?;
     }
     Ok(())
+}
+
+/// One event; answers stand in it only where there were some.
+pub(super) fn event(
+    word: &str,
+    process: i64,
+    index: usize,
+    operations: &[Operation],
+    answered: bool,
+) -> Value {
+    let operations = operations.iter();
+    let value: Vec<_> = operations.map(|one| json_of(one, answered)).collect();
+    json!({
+        "type": word, "process": process, "index": index, "time": index, "f": "txn", "value": value,
+    })
 }
 
 fn json_of(operation: &Operation, answered: bool) -> Value {

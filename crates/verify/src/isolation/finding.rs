@@ -6,6 +6,7 @@ use super::hermitage::{Row, table};
 use super::history::{Ending, History};
 use serde::{Deserialize, Serialize};
 use syncline_contract::Isolation;
+use syncline_metering::{Nanos, clock};
 
 /// The format of this record.
 pub const FORMAT: u32 = 1;
@@ -31,12 +32,20 @@ pub struct Finding {
     pub forbidden: Vec<Anomaly>,
     /// Anomalies that it allows.
     pub allowed: Vec<Anomaly>,
+    /// Processor time that the check of the history took, which is one thread.
+    #[serde(default)]
+    pub check_cpu_ns: Nanos,
+    /// The most memory that the program held by then, load and all; none if it was not asked for.
+    #[serde(default)]
+    pub memory_bytes_max: Option<u64>,
 }
 
 impl Finding {
     /// Checks a history against a claim.
     pub fn of(subject: &str, claimed: Isolation, history: &History) -> Finding {
+        let before = clock::thread_cpu();
         let anomalies = check(history).into_iter();
+        let check_cpu_ns = clock::thread_cpu() - before;
         let (forbidden, allowed) =
             anomalies.partition(|one| one.kind.is_forbidden(claimed, one.order));
         Finding {
@@ -49,6 +58,8 @@ impl Finding {
             schedules: Vec::new(),
             forbidden,
             allowed,
+            check_cpu_ns,
+            memory_bytes_max: None,
         }
     }
 
@@ -70,6 +81,7 @@ impl Finding {
             "{} transactions committed, {} did not, {} are unknown.",
             self.committed, self.failed, self.unknown
         ));
+        lines.push(self.checked());
         for (which, anomalies) in [("Forbidden", &self.forbidden), ("Allowed", &self.allowed)] {
             for anomaly in anomalies {
                 lines.push(format!(
@@ -102,6 +114,22 @@ impl Finding {
                 .to_owned(),
         );
         lines
+    }
+}
+
+impl Finding {
+    fn checked(&self) -> String {
+        let seconds = self.check_cpu_ns as f64 / 1e9;
+        let memory = match self.memory_bytes_max {
+            Some(bytes) => format!(
+                "{:.0} MB, with the history and the load before it",
+                bytes as f64 / 1e6
+            ),
+            None => "unknown, since it was not asked for".to_owned(),
+        };
+        format!(
+            "The check took {seconds:.2} s of one processor; the most memory that the program held: {memory}."
+        )
     }
 }
 

@@ -7,21 +7,21 @@ use syncline_contract::{
 };
 
 /// Appends that a key takes before it is left.
-pub(super) const VALUES_MAX: i64 = 48;
+pub(crate) const VALUES_MAX: i64 = 48;
 
 /// The longest text: values have up to 12 characters, and a space each.
 const TEXT_BYTES_MAX: u32 = 13 * 2 * VALUES_MAX as u32;
 
 /// The plan and its operations.
 #[derive(Debug)]
-pub(super) struct Lists {
-    pub(super) plan: Plan,
+pub(crate) struct Lists {
+    pub(crate) plan: Plan,
     get: Read<(Int,), (Text,)>,
     put: Write<(Int, Text)>,
 }
 
 impl Lists {
-    pub(super) fn new() -> Lists {
+    pub(crate) fn new() -> Lists {
         let mut plan = Plan::new();
         let lists = Table::new("syncline_lists").column("id", Kind::Int);
         let lists = plan.table(lists.text("items", TEXT_BYTES_MAX).key(&["id"]));
@@ -63,6 +63,23 @@ impl Lists {
             }
         }
         session.commit().await
+    }
+
+    /// Reads the lists of all keys below `keys`, in one transaction.
+    pub(crate) async fn read_all<S: Session>(
+        &self,
+        session: &mut S,
+        keys: i64,
+    ) -> Result<Vec<Vec<i64>>, Stop> {
+        session.begin(Shape::ReadOnly);
+        let mut asked = Asked::new(false);
+        let mut transaction = Transaction::new(session, &mut asked);
+        let mut lists = Vec::new();
+        for key in 0..keys {
+            lists.push(self.read(&mut transaction, key).await?);
+        }
+        session.commit().await?;
+        Ok(lists)
     }
 
     async fn read<S: Session>(

@@ -4,11 +4,11 @@
 //! has answered, both under one lock, so that real time in the history is real time. A client that does
 //! not know how its transaction ended goes on under another number.
 
-use super::history::{Ending, History, Operation, Transaction};
+use super::events::{Events, InMemory};
+use super::history::{Ending, History, Operation};
 use super::lists::{Lists, VALUES_MAX};
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
@@ -44,36 +44,48 @@ pub fn load<T: Target>(target: &T, load: Load, stop: &AtomicBool) -> Result<Load
     }
     outside(block_on(&(), target.create(&lists.plan)))?;
     let claimed = outside(block_on(&(), target.evidence()))?.isolation;
+    let clients = load
+        .clients
+        .min(target.capabilities().workers_max.unwrap_or(usize::MAX));
+    let (events, load) = (InMemory::default(), Load { clients, ..load });
+    let ended = append(target, &lists, &events, load, stop);
+    outside(block_on(&(), target.remove()))?;
+    outside(ended)?;
+    let history = events.history();
+    Ok(Loaded { claimed, history })
+}
+
+/// Appends and reads on a target that stands there, by all clients at once; the first failure.
+pub(crate) fn append<T: Target, E: Events>(
+    target: &T,
+    lists: &Lists,
+    events: &E,
+    load: Load,
+    stop: &AtomicBool,
+) -> TargetResult<()> {
     let shared = Shared {
-        history: Mutex::new((History::default(), 0)),
+        events,
         next: AtomicUsize::new(0),
         values: AtomicI64::new(0),
         retired: AtomicI64::new(1 << 32),
         load,
         stop,
     };
-    let clients = load
-        .clients
-        .min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let ends = thread::scope(|scope| {
         let client = |number| {
-            let (lists, shared) = (&lists, &shared);
+            let shared = &shared;
             scope.spawn(move || one_client(target, lists, shared, number))
         };
-        let clients: Vec<_> = (0..clients as i64).map(client).collect();
+        let clients: Vec<_> = (0..load.clients as i64).map(client).collect();
         let ends = clients.into_iter().map(thread::ScopedJoinHandle::join);
         ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Vec<_>>()
     });
-    outside(block_on(&(), target.remove()))?;
-    ends.into_iter().try_for_each(outside)?;
-    let history = shared.history.into_inner();
-    let history = history.unwrap_or_else(PoisonError::into_inner).0;
-    Ok(Loaded { claimed, history })
+    ends.into_iter().collect()
 }
 
-struct Shared<'s> {
-    history: Mutex<(History, usize)>,
+struct Shared<'s, E> {
+    events: &'s E,
     next: AtomicUsize,
     values: AtomicI64,
     /// The next number of a client that goes on after an unknown end.
@@ -82,35 +94,7 @@ struct Shared<'s> {
     stop: &'s AtomicBool,
 }
 
-impl Shared<'_> {
-    fn invoke(&self, process: i64, operations: &[Operation]) -> usize {
-        let mut guard = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        let (history, events) = &mut *guard;
-        history.transactions.push(Transaction {
-            process,
-            invoked: *events,
-            completed: None,
-            ending: Ending::Unknown,
-            operations: operations.to_vec(),
-        });
-        *events += 1;
-        history.transactions.len() - 1
-    }
-
-    fn complete(&self, number: usize, ending: Ending, operations: Vec<Operation>) {
-        let mut guard = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        let (history, events) = &mut *guard;
-        let transaction = &mut history.transactions[number];
-        transaction.ending = ending;
-        if ending == Ending::Committed {
-            transaction.operations = operations;
-        }
-        if ending != Ending::Unknown {
-            transaction.completed = Some(*events);
-        }
-        *events += 1;
-    }
-
+impl<E> Shared<'_, E> {
     /// One to four operations over the keys in use, which move on as values are given out.
     fn draw(&self, random: &mut fastrand::Rng) -> Vec<Operation> {
         (0..random.usize(1..=4))
@@ -129,10 +113,10 @@ impl Shared<'_> {
     }
 }
 
-fn one_client<T: Target>(
+fn one_client<T: Target, E: Events>(
     target: &T,
     lists: &Lists,
-    shared: &Shared<'_>,
+    shared: &Shared<'_, E>,
     client: i64,
 ) -> TargetResult<()> {
     let worker = target.worker()?;
@@ -144,9 +128,11 @@ fn one_client<T: Target>(
             && !shared.stop.load(Ordering::Relaxed)
         {
             let mut operations = shared.draw(&mut random);
-            let number = shared.invoke(process, &operations);
+            let number = shared.events.invoke(process, &operations)?;
             match lists.perform(&mut session, &mut operations).await {
-                Ok(()) => shared.complete(number, Ending::Committed, operations),
+                Ok(()) => shared
+                    .events
+                    .complete(number, process, Ending::Committed, operations)?,
                 Err(stop) => {
                     session.abort().await;
                     let ending = match stop {
@@ -154,7 +140,9 @@ fn one_client<T: Target>(
                         Stop::Abort | Stop::Conflict(_) => Ending::Failed,
                         Stop::Failed(failure) => return Err(*failure),
                     };
-                    shared.complete(number, ending, operations);
+                    shared
+                        .events
+                        .complete(number, process, ending, operations)?;
                     if ending == Ending::Unknown {
                         process = shared.retired.fetch_add(1, Ordering::Relaxed);
                     }

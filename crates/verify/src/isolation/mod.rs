@@ -13,7 +13,7 @@
 //! | `versions.rs` | which value came after which; what is wrong with single reads |
 //! | `graph.rs`, `cycles.rs` | which transaction came before which; cycles |
 //! | `check.rs`, `anomaly.rs`, `words.rs` | the anomalies, found, named and explained |
-//! | `lists.rs`, `load.rs` | lists in rows, and clients that use them |
+//! | `lists.rs`, `load.rs`, `events.rs` | lists in rows, clients that use them, and where they tell it |
 //! | `schedules.rs`, `stage.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
 //! | `finding.rs` | the record, against what was claimed |
 
@@ -21,6 +21,7 @@ mod anomaly;
 mod check;
 mod cycles;
 pub mod elle;
+mod events;
 mod finding;
 mod graph;
 mod hermitage;
@@ -37,7 +38,10 @@ mod tests;
 
 pub use anomaly::{Anomaly, Kind, Order};
 pub use check::check;
+pub(crate) use events::Written;
 pub use finding::{FORMAT, Finding};
 pub use hermitage::{Cell, Row, hermitage, levels, table};
 pub use history::{Ending, History, Operation, Transaction};
+pub(crate) use lists::{Lists, VALUES_MAX};
+pub(crate) use load::append;
 pub use load::{Load, Loaded, load};

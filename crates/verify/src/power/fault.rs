@@ -10,7 +10,7 @@ use std::time::Duration;
 pub enum Fault {
     /// A read fails with an I/O error.
     ReadError,
-    /// A read returns its bytes with one bit flipped; what is stored stays right.
+    /// A read returns its bytes with one bit of each page flipped; what is stored stays right.
     FlippedBit,
     /// A write, or a change of length, fails with an I/O error and changes nothing.
     WriteError,

@@ -4,6 +4,7 @@
 //! directory, record the step. The backing directory is scratch: it is never synced.
 
 use super::base::owner_of;
+use super::content::PAGE_BYTES;
 use super::fault::{Call, Fault};
 use super::recording::{ACKNOWLEDGEMENTS, Kind, Node, Owner, Place, Step};
 use super::switch::{Open, Switch};
@@ -206,8 +207,12 @@ impl Pass {
         let mut bytes = vec![0; len];
         let got = read_up_to(file, &mut bytes, offset)?;
         bytes.truncate(got);
-        if let (Some(Fault::FlippedBit), Some(byte)) = (fault, bytes.get_mut(got / 2)) {
-            *byte ^= 0x10;
+        if fault == Some(Fault::FlippedBit) {
+            // The kernel reads ahead: what was asked for is some page of these.
+            for page in bytes.chunks_mut(PAGE_BYTES) {
+                let middle = page.len() / 2;
+                page[middle] ^= 0x10;
+            }
         }
         Ok(bytes)
     }

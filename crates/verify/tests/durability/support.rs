@@ -24,6 +24,7 @@ pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
         seed: 7,
         scratch: scratch.path().join("scratch"),
         keep: scratch.path().join("kept"),
+        like: None,
     }
 }
 

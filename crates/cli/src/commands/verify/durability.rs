@@ -5,19 +5,34 @@ use super::record;
 use super::scratch::Scratch;
 use crate::args::DurabilityArgs;
 use crate::commands::facts;
+use crate::commands::live::lively;
 use crate::exit::{CannotRun, Outcome, Verdict};
+use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
+use syncline_contract::Target;
+use syncline_contract::conformance::block_on;
+use syncline_targets::server::shown;
 use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
 
 /// Verifies a setting of a store, or looks at a kept image again.
-pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
+pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome {
     let program = Program::this(CHILD)?;
     if let Some(image) = &args.again {
         let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, &program, &scratch);
     }
-    let (store, options) = durability::parse(args.target.as_deref().unwrap_or_default())?;
+    let (store, options, like) = match &args.like {
+        Some(url) => {
+            let like = twin(url, shelf)?;
+            (like.store.to_owned(), like.options, Some(like.twin))
+        }
+        None => {
+            let target = args.target.as_deref().unwrap_or_default();
+            let (store, options) = durability::parse(target)?;
+            (store, options, None)
+        }
+    };
     let scratch = scratch(args, &store)?;
     let request = Request {
         store,
@@ -32,8 +47,9 @@ pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
         seed: args.seed,
         scratch: scratch.path().to_owned(),
         keep: args.keep.clone(),
+        like,
     };
-    let bar = terminal::Progress::new(args.images as u64);
+    let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
@@ -47,6 +63,14 @@ pub(super) fn durability(args: &DurabilityArgs) -> Outcome {
         &finding.sentences(),
     )?;
     Ok(verdict(&finding))
+}
+
+/// Looks at a live server, and says what its twin is.
+fn twin<S: Shelf>(url: &str, shelf: &S) -> Result<durability::Like, CannotRun> {
+    // Others who work there are what is looked at.
+    let target = shelf.open(&lively(url, true))?;
+    let seen = block_on(&(), target.observe())?;
+    Ok(durability::like(&shown(url), &seen)?)
 }
 
 /// A folder where that store is quickest, unless another was named.

@@ -1,17 +1,25 @@
 //! `syncline verify isolation`.
 
+use super::CHILD;
 use super::record;
+use super::scratch::Scratch;
 use crate::args::{ClaimedArg, IsolationArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write};
+use std::path::PathBuf;
+use std::time::Duration;
 use syncline_contract::{Isolation, Target};
+use syncline_verify::durability::{self, Program, Request};
 use syncline_verify::isolation::{self, History, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
 pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
+    if let Some(crashes) = args.crashes {
+        return across(args, crashes);
+    }
     let schedules = match &args.target {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
         _ => Vec::new(),
@@ -37,6 +45,7 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     let claimed = claimed.unwrap_or(Isolation::NoneClaimed);
     let mut finding = isolation::Finding::of(&subject, claimed, &history);
     finding.schedules = schedules;
+    finding.memory_bytes_max = memory_peak();
     let shown = record::Shown {
         runs: &args.runs,
         kind: "isolation",
@@ -51,6 +60,54 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     }
     terminal::error("an anomaly was seen that the level forbids");
     Ok(Verdict::Broken)
+}
+
+/// How long a store is loaded before its power goes.
+const LOAD: Duration = Duration::from_secs(1);
+
+/// Lets a private store crash in mid-load, and checks the histories that go on behind.
+fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
+    let target = args.target.as_deref().unwrap_or_default();
+    let (store, options) = durability::parse(target)?;
+    let directory = durability::place(&store).unwrap_or_else(|| PathBuf::from("."));
+    let scratch = Scratch::new(&directory)?;
+    let request = Request {
+        store,
+        options,
+        images: crashes as u64,
+        control_images: 0,
+        kills: crashes.div_ceil(10) as u64,
+        load: LOAD,
+        must_hold: false,
+        tears: true,
+        faults: false,
+        seed: args.seed,
+        scratch: scratch.path().to_owned(),
+        keep: scratch.path().join("kept"),
+        like: None,
+    };
+    let bar = terminal::Progress::of_words();
+    let progress = |what: &str| bar.at(0, what);
+    let program = Program::this(CHILD)?;
+    let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
+    drop(bar);
+    let shown = record::Shown {
+        runs: &args.runs,
+        kind: "crashes",
+        json: args.json,
+    };
+    shown.show(&serde_json::to_string_pretty(&found)?, &found.sentences())?;
+    if !found.holds() {
+        terminal::error("something that was promised did not outlive a crash, or not whole");
+        return Ok(Verdict::Broken);
+    }
+    match &found.no_cuts {
+        Some(why) => {
+            terminal::error(&format!("unknown: power loss was not simulated: {why}"));
+            Ok(Verdict::Partial)
+        }
+        None => Ok(Verdict::Holds),
+    }
 }
 
 /// Plays Hermitage's schedules on every level of a target.
@@ -89,6 +146,14 @@ fn loaded<S: Shelf>(
         target.name()
     ));
     Ok((loaded.claimed, loaded.history))
+}
+
+/// The most memory that this process has held, in bytes, where the kernel tells.
+fn memory_peak() -> Option<u64> {
+    let said = fs::read_to_string("/proc/self/status").ok()?;
+    let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 fn level(claimed: ClaimedArg) -> Isolation {

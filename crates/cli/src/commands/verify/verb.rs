@@ -11,7 +11,7 @@ pub(crate) const CHILD: &str = "verify-child";
 /// Does what the verb says.
 pub(crate) fn verify<S: Shelf>(args: &VerifyArgs, shelf: &S) -> Outcome {
     match &args.verb {
-        VerifyVerb::Durability(args) => durability::durability(args),
+        VerifyVerb::Durability(args) => durability::durability(args, shelf),
         VerifyVerb::Isolation(args) => isolation::isolation(args, shelf),
         VerifyVerb::Disk(args) => disk::disk(args),
         VerifyVerb::Witness(args) => witness::witness(args),

@@ -1,0 +1,169 @@
+//! `syncline verify disk` between real processes over loopback.
+
+use crate::support::{Said, folder, program, say};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+/// A witness of its own port; killed behind the test.
+struct Witness {
+    process: Child,
+    address: String,
+}
+
+impl Witness {
+    fn start(folder: &Path) -> Witness {
+        let mut command = program(folder, "verify witness --listen 127.0.0.1:0");
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let mut line = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let address = line.strip_prefix("listening at ").unwrap();
+        let address = address.split(',').next().unwrap().to_owned();
+        Witness { process, address }
+    }
+
+    fn line(&self, rest: &str) -> String {
+        format!("verify disk --witness {} . {rest}", self.address)
+    }
+}
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// How many promises the witness keeps of a run.
+fn promises(folder: &Path, run: u32) -> usize {
+    let file = folder.join(format!("syncline-witness/run-{run:06}.jsonl"));
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.matches("promise\"").count()
+}
+
+/// Starts a writer and waits until the witness keeps enough of its promises.
+fn writing(folder: &Path, line: &str, run: u32) -> Child {
+    let mut command = program(folder, line);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut writer = command.spawn().unwrap();
+    while promises(folder, run) < 40 {
+        assert_eq!(writer.try_wait().unwrap(), None, "the writer goes on");
+        std::thread::yield_now();
+    }
+    writer
+}
+
+fn blocks(folder: &Path) -> PathBuf {
+    folder.join("syncline-disk/blocks")
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_and_kills_add_up() {
+    let folder = folder();
+    let witness = Witness::start(folder.path());
+    for (run, method) in [(1, "fdatasync"), (2, "fdatasync"), (3, "o_dsync")] {
+        let line = witness.line(&format!("--slots 32 --method {method}"));
+        let mut writer = writing(folder.path(), &line, run);
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let said = say(folder.path(), &witness.line("--check"));
+        assert_eq!(said.code, 0, "{said:?}");
+        // Another method is another question.
+        let cuts = if run == 2 { 2 } else { 1 };
+        let words = format!("survived {cuts} cuts (of kind process kill)");
+        assert!(said.out.contains(&words), "{said:?}");
+        assert!(said.out.contains("Not known from here"), "{said:?}");
+    }
+}
+
+#[test]
+fn blocks_that_are_not_what_was_promised_are_named_and_the_exit_is_one() {
+    let folder = folder();
+    let witness = Witness::start(folder.path());
+    let mut writer = writing(folder.path(), &witness.line("--slots 32"), 1);
+    let early = say(folder.path(), &witness.line("--check"));
+    assert_eq!(early.code, 2, "{early:?}");
+    assert!(early.err.contains("a writer is at work"), "{early:?}");
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+
+    let plug = say(folder.path(), &witness.line("--check --cut plug-pull"));
+    assert_eq!(plug.code, 2, "{plug:?}");
+    assert!(plug.err.contains("has not started anew"), "{plug:?}");
+
+    let mut bytes = std::fs::read(blocks(folder.path())).unwrap();
+    bytes[3 * 4096..5 * 4096].fill(0);
+    for byte in &mut bytes[6 * 4096 + 2048..7 * 4096] {
+        *byte ^= 0xFF;
+    }
+    std::fs::write(blocks(folder.path()), bytes).unwrap();
+    let said = say(folder.path(), &witness.line("--check --json"));
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.err.contains("not durable: after a process kill"),
+        "{said:?}"
+    );
+    let record = said.json();
+    let bad = &record["judgement"]["bad"];
+    // One of them may have been under way.
+    let count = |class: &str| bad[class].as_u64().unwrap_or(0);
+    assert!(count("lost") == 2 && count("torn") <= 1, "{record}");
+    assert!(
+        record["judgement"]["reordered"].as_u64() > Some(0),
+        "{record}"
+    );
+    assert!(record["verdict"]["not_durable"].is_string(), "{record}");
+}
+
+#[test]
+fn a_writer_that_is_stopped_ends_in_good_order_and_tests_nothing() {
+    let folder = folder();
+    let witness = Witness::start(folder.path());
+    let writer = writing(folder.path(), &witness.line("--slots 32"), 1);
+    kill_process(Pid::from_child(&writer), Signal::INT).unwrap();
+    let said = Said::of(writer.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("ended in good order"), "{said:?}");
+    let said = say(folder.path(), &witness.line("--check"));
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("nothing was cut off"), "{said:?}");
+}
+
+#[test]
+fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
+    let folder = folder();
+    let witness = Witness::start(folder.path());
+    // The port of a witness that has ended is nobody's.
+    let gone = Witness::start(&{
+        let other = folder.path().join("other");
+        std::fs::create_dir(&other).unwrap();
+        other
+    });
+    let nobody = gone.address.clone();
+    drop(gone);
+    for (line, words) in [
+        (
+            format!("verify disk --witness {nobody} ."),
+            "cannot reach the witness",
+        ),
+        (witness.line("--slots 33"), "no power of two"),
+        (witness.line("--block 700"), "multiple of 512"),
+        (witness.line("--check"), "nothing was ever promised for"),
+        (witness.line("--cut plug-pull"), "--check"),
+        (
+            format!("verify disk --witness {} absent", witness.address),
+            "absent",
+        ),
+        ("verify disk .".to_owned(), "--witness"),
+        ("verify witness --listen nowhere".to_owned(), "nowhere"),
+    ] {
+        let said = say(folder.path(), &line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains(words), "{line}: {said:?}");
+        assert!(!said.err.contains("panicked"), "{said:?}");
+    }
+    assert!(!blocks(folder.path()).exists());
+}

@@ -1,0 +1,123 @@
+//! `syncline verify isolation`: histories taken, read, judged, and going on behind crashes.
+
+use crate::support::{folder, say};
+use serde_json::Value;
+
+#[test]
+fn histories_are_taken_written_read_and_judged() {
+    let folder = folder();
+    let said = say(
+        folder.path(),
+        "verify isolation sqlite?durability=os --no-schedules --transactions 400 --history h.jsonl",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains("no anomaly that serializable forbids"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("Not known from a history"), "{said:?}");
+    let said = say(
+        folder.path(),
+        "verify isolation --check h.jsonl --claimed serializable --json",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    assert!(record["committed"].as_u64() > Some(100), "{record}");
+    assert_eq!(record["forbidden"], Value::Array(Vec::new()));
+    assert!(record["check_cpu_ns"].as_u64() > Some(0), "{record}");
+    assert!(
+        record["memory_bytes_max"].as_u64() > Some(1 << 20),
+        "{record}"
+    );
+    let records = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
+    assert_eq!(records.count(), 2, "a record each");
+}
+
+/// Two that each read what the other wrote too late: write skew.
+const SKEW: &str = r#"{"type":"invoke","process":0,"index":0,"f":"txn","value":[["r",1,null],["r",2,null],["append",1,1]]}
+{"type":"invoke","process":1,"index":1,"f":"txn","value":[["r",1,null],["r",2,null],["append",2,2]]}
+{"type":"ok","process":0,"index":2,"f":"txn","value":[["r",1,[]],["r",2,[]],["append",1,1]]}
+{"type":"ok","process":1,"index":3,"f":"txn","value":[["r",1,[]],["r",2,[]],["append",2,2]]}
+{"type":"invoke","process":2,"index":4,"f":"txn","value":[["r",1,null],["r",2,null]]}
+{"type":"ok","process":2,"index":5,"f":"txn","value":[["r",1,[1]],["r",2,[2]]]}
+"#;
+
+#[test]
+fn an_anomaly_is_forbidden_by_one_level_and_allowed_by_another() {
+    let folder = folder();
+    std::fs::write(folder.path().join("skew.jsonl"), SKEW).unwrap();
+    let said = say(
+        folder.path(),
+        "verify isolation --check skew.jsonl --claimed serializable",
+    );
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.out.contains("not serializable: write skew (G2-item)"),
+        "{said:?}"
+    );
+    assert!(
+        said.err
+            .contains("an anomaly was seen that the level forbids"),
+        "{said:?}"
+    );
+    let said = say(
+        folder.path(),
+        "verify isolation --check skew.jsonl --claimed snapshot",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains("Allowed: write skew (G2-item)"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_history_that_cannot_be_read_is_named_with_its_line() {
+    let folder = folder();
+    std::fs::write(folder.path().join("half.jsonl"), &SKEW[..SKEW.len() - 30]).unwrap();
+    for (line, words) in [
+        (
+            "--check half.jsonl --claimed serializable",
+            "line 6 of the history",
+        ),
+        (
+            "--check absent.jsonl --claimed serializable",
+            "No such file",
+        ),
+        ("--check half.jsonl", "--claimed"),
+        ("nosuchstore", "nosuchstore"),
+        ("sqlite --transactions 0", "at least 1"),
+    ] {
+        let said = say(folder.path(), &format!("verify isolation {line}"));
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains(words), "{line}: {said:?}");
+    }
+}
+
+#[test]
+fn a_history_goes_on_behind_crashes() {
+    let folder = folder();
+    let said = say(folder.path(), "verify isolation sqlite --crashes 10 --json");
+    let record = said.json();
+    assert_eq!(record["kills"]["crashes"], 1, "{record}");
+    assert_eq!(record["kills"]["lost"], 0, "{record}");
+    // Without root and /dev/fuse only processes are killed, which is said.
+    if record["no_cuts"].is_null() {
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(record["cuts"]["crashes"], 10, "{record}");
+        assert_eq!(record["cuts"]["lost"], 0, "{record}");
+        assert!(record["cuts"]["committed"].as_u64() > Some(10), "{record}");
+    } else {
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(
+            said.err.contains("power loss was not simulated"),
+            "{said:?}"
+        );
+    }
+    let live = say(
+        folder.path(),
+        "verify isolation sqlite:live.db --crashes 10",
+    );
+    assert_eq!(live.code, 2, "{live:?}");
+    assert!(live.err.contains("one of its own"), "{live:?}");
+}

@@ -1,0 +1,54 @@
+//! An embedded database that stays, is found again, and is checked.
+
+use crate::support::{derby_jars, jars, open};
+use syncline_contract::conformance::block_on;
+use syncline_contract::{Int, Kind, Lock, Plan, Read, Table, Target};
+
+fn plan(name: &'static str) -> Plan {
+    let mut plan = Plan::new();
+    let table = plan.table(Table::new(name).column("id", Kind::Int).key(&["id"]));
+    let _row: Read<(Int,), (Int,)> = plan.get("row", table, &["id"], Lock::None);
+    plan
+}
+
+#[test]
+fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
+    for (product, jars, checks) in [
+        ("derby", derby_jars(), true),
+        ("h2", jars(&["h2"]), false),
+        ("hsqldb", jars(&["hsqldb"]), false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("db");
+        let url = format!("jdbc:{product}:{}?driver={jars}", place.display());
+        let (mine, other) = (plan("mine"), plan("other"));
+        let target = open(&url);
+        assert!(target.capabilities().reopens, "{product}");
+        assert!(
+            !block_on(&(), target.reopen(&mine)).unwrap(),
+            "{product}: nothing is there"
+        );
+        block_on(&(), target.create(&mine)).unwrap();
+        block_on(&(), target.keep()).unwrap();
+        drop(target);
+        assert!(place.is_dir(), "{product}: what is kept stays");
+
+        let target = open(&url);
+        assert!(block_on(&(), target.reopen(&mine)).unwrap(), "{product}");
+        let found = block_on(&(), target.self_check()).unwrap();
+        assert_eq!(found, checks.then(Vec::new), "{product}");
+        // Left without a word it stays, closed.
+        drop(target);
+        let target = open(&url);
+        let why = block_on(&(), target.reopen(&other)).unwrap_err();
+        assert!(!why.what.is_empty());
+        drop(target);
+
+        let target = open(&url);
+        assert!(block_on(&(), target.reopen(&mine)).unwrap(), "{product}");
+        block_on(&(), target.remove()).unwrap();
+        // The directory was there before that target, so it stays.
+        let left = std::fs::read_dir(&place).unwrap().count();
+        assert_eq!(left, 0, "{product}: what is removed is gone");
+    }
+}

@@ -1,0 +1,468 @@
+//! Histories that go on behind a crash: lists appended to and read until the power goes or the process is
+//! killed, then every list read once more in a last session of the same history.
+//!
+//! What was asked for and answered is written, as it happens, where the crash cannot take it: on a mount
+//! among the recorded steps, so that each cut has its own history, with every answer up to it. A
+//! transaction without an answer is unknown: it may be there or not, but whole. So one checker says
+//! whether transactions stayed apart and whether they outlived the crash together.
+//!
+//! An append that was acknowledged and is in no list behind the crash is lost: told apart, since a store
+//! that forgets its latest transactions, all of them, shows no anomaly.
+
+use super::adapter::Adapter;
+use super::adapter::Expected;
+use super::adapters::ADAPTERS;
+use super::check::{Request, expected};
+use super::ground::{Ground, ask, remove};
+use super::images::{Cut, Drawn, cuts};
+use super::meddling::Meddling;
+use super::program::Program;
+use super::task::{Answer, Settings, Task};
+use crate::error::{Error, Result, doing};
+use crate::isolation::{Ending, Finding, History, Operation, Transaction, VALUES_MAX, elle};
+use crate::power::{Machine, Metadata, Mount};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+use syncline_contract::Isolation;
+
+/// The client of the last session; others that are retired have lower numbers.
+const LAST: i64 = 1 << 48;
+
+/// The format of this record.
+const FORMAT: u32 = 1;
+
+/// What was found behind all crashes of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Behind {
+    /// Crashes.
+    pub crashes: u64,
+    /// Transactions that had committed before them, in all histories; one recording has many cuts.
+    pub committed: u64,
+    /// Transactions whose end was not known.
+    pub unknown: u64,
+    /// Crashes behind which the store could not be opened or read.
+    pub unreadable: u64,
+    /// Crashes behind which acknowledged appends were gone.
+    pub lost: u64,
+    /// The most of them behind one crash.
+    pub lost_max: u64,
+    /// Anomalies that the level forbids, and behind how many crashes.
+    pub forbidden: BTreeMap<String, u64>,
+    /// The first crash behind which something was wrong, in words.
+    pub example: Option<String>,
+}
+
+/// The record of `verify isolation --crashes`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Across {
+    /// The format.
+    pub format: u32,
+    /// The store: "sqlite".
+    pub store: String,
+    /// The options of its URL.
+    pub options: String,
+    /// What it says of itself.
+    pub settings: Settings,
+    /// What is expected of its durability.
+    pub expected: Expected,
+    /// Where all was drawn from.
+    pub seed: u64,
+    /// Behind killed processes.
+    pub kills: Behind,
+    /// Behind losses of power; none if they could not be simulated here.
+    pub cuts: Option<Behind>,
+    /// Why they could not.
+    pub no_cuts: Option<String>,
+}
+
+/// Lets a private store crash in the middle of a load over lists, and checks the histories that go on
+/// behind. `request.images` losses of power, `request.kills` kills.
+pub fn across(
+    request: &Request,
+    program: &Program,
+    stop: &AtomicBool,
+    progress: &(dyn Fn(&str) + Sync),
+) -> Result<Across> {
+    let adapter = ADAPTERS.iter().find(|one| one.name() == request.store);
+    let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
+    let ground = Ground {
+        adapter,
+        program: &program.under(adapter.environment()),
+        scratch: request.scratch.clone(),
+        stop,
+        lists: Some(request.seed),
+    };
+    let prepared = ground.folder("prepared")?;
+    let settings = ground.prepare(&prepared, &request.options)?;
+    let crash = Crash {
+        request,
+        ground,
+        claimed: claimed(&settings.isolation),
+        progress,
+    };
+    let no_cuts = Mount::refusal();
+    let expected = expected(adapter, &request.options, &settings.durability);
+    Ok(Across {
+        format: FORMAT,
+        store: request.store.clone(),
+        options: request.options.clone(),
+        expected,
+        settings,
+        seed: request.seed,
+        kills: crash.kills(&prepared)?,
+        cuts: match no_cuts {
+            None => Some(crash.cuts(&prepared)?),
+            Some(_) => None,
+        },
+        no_cuts,
+    })
+}
+
+struct Crash<'c> {
+    request: &'c Request,
+    ground: Ground<'c>,
+    claimed: Isolation,
+    progress: &'c (dyn Fn(&str) + Sync),
+}
+
+impl Crash<'_> {
+    /// Each kill in a store of its own, since the numbers of values begin anew.
+    fn kills(&self, prepared: &Path) -> Result<Behind> {
+        let (mut behind, ground) = (Behind::default(), &self.ground);
+        let mut random = fastrand::Rng::with_seed(self.request.seed);
+        for number in 0..self.request.kills {
+            (self.progress)(&format!("kill {} of {}", number + 1, self.request.kills));
+            let folder = ground.folder("kill")?;
+            let (store, told) = (folder.join("store"), folder.join("history"));
+            fs::create_dir(&store).map_err(doing("make", &store))?;
+            Ground::copy(prepared, &store)?;
+            let mut running = ground.adapter.start(&store, &self.request.options)?;
+            let mut helper = ground.work(&*running, told.clone())?;
+            thread::sleep(Duration::from_millis(random.u64(100..400)));
+            running.end(syncline_targets::private::Ending::AtOnce)?;
+            helper.kill()?;
+            let text = if told.exists() {
+                fs::read(&told).map_err(doing("read", &told))?
+            } else {
+                Vec::new()
+            };
+            self.look(&store, &text, &mut behind)?;
+        }
+        Ok(behind)
+    }
+
+    fn cuts(&self, prepared: &Path) -> Result<Behind> {
+        let (request, adapter) = (self.request, self.ground.adapter);
+        (self.progress)("loading");
+        let (options, load) = (&*request.options, request.load);
+        let loaded = self
+            .ground
+            .load(prepared, options, "load", load, Meddling::None)?;
+        let drawn = Drawn {
+            images: request.images,
+            seed: request.seed,
+            tears: request.tears,
+        };
+        let recording = &loaded.recording;
+        let cuts = cuts(recording, adapter.classify(), drawn);
+        let mut machines = [
+            Machine::new(&recording.base, Metadata::OrderedJournal),
+            Machine::new(&recording.base, Metadata::Strict),
+        ];
+        let (mut behind, mut at) = (Behind::default(), 0);
+        for (number, cut) in cuts.iter().enumerate() {
+            (self.progress)(&format!("{number} of {} losses of power", cuts.len()));
+            for step in &recording.steps[at..cut.step] {
+                for machine in &mut machines {
+                    machine.step(step)?;
+                }
+            }
+            at = cut.step;
+            // Strict names are a question of durability alone, which is asked elsewhere.
+            let Cut { loss, .. } = *cut;
+            let directory = self.ground.folder("image")?;
+            machines[0].image(loss)?.write_to(&directory)?;
+            let text: Vec<u8> = recording
+                .acknowledged(cut.step)
+                .flatten()
+                .copied()
+                .collect();
+            self.look(&directory, &text, &mut behind)?;
+            remove(&directory)?;
+        }
+        Ok(behind)
+    }
+
+    /// Recovers what a crash has left, reads every list, and judges the history that ends with that.
+    fn look(&self, directory: &Path, text: &[u8], behind: &mut Behind) -> Result<()> {
+        // A line that is cut off was never written whole.
+        let whole = text.iter().rposition(|byte| *byte == b'\n');
+        let mut history = elle::read(&text[..whole.map_or(0, |end| end + 1)])?;
+        behind.crashes += 1;
+        behind.committed += history.count(Ending::Committed) as u64;
+        behind.unknown += history.count(Ending::Unknown) as u64;
+        let keys = keys(&history);
+        let mut helper = self.ground.program.start()?;
+        let adapter: &dyn Adapter = self.ground.adapter;
+        let options = &self.request.options;
+        let answer = ask(adapter, &mut helper, directory, options, |url| {
+            Task::ReadLists { url, keys }
+        })?;
+        self.ground.go_on()?;
+        let lists = match answer {
+            Ok(Answer::Lists(lists)) => lists,
+            Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => {
+                behind.unreadable += 1;
+                behind.example.get_or_insert(why);
+                return Ok(());
+            }
+            other => {
+                behind.unreadable += 1;
+                behind.example.get_or_insert(format!("{other:?}"));
+                return Ok(());
+            }
+        };
+        end_with(&mut history, lists);
+        behind.judge(self.claimed, &history);
+        Ok(())
+    }
+}
+
+impl Behind {
+    /// True if something was wrong that no durability excuses.
+    pub fn is_broken(&self) -> bool {
+        self.unreadable > 0 || !self.forbidden.is_empty()
+    }
+
+    fn judge(&mut self, claimed: Isolation, history: &History) {
+        let lost = lost(history);
+        if !lost.is_empty() {
+            self.lost += 1;
+            self.lost_max = self.lost_max.max(lost.len() as u64);
+        }
+        let found = Finding::of("", claimed, history);
+        for anomaly in &found.forbidden {
+            let kind = anomaly.kind.words().to_owned();
+            *self.forbidden.entry(kind).or_default() += 1;
+        }
+        let wrong = found.forbidden.first();
+        if let Some(anomaly) = wrong {
+            let words = format!("{}: {}", anomaly.kind.words(), anomaly.example.join("; "));
+            self.example.get_or_insert(words);
+        } else if let Some((key, value)) = lost.first() {
+            let words = format!("{value} was appended to key {key}, acknowledged, and is gone");
+            self.example.get_or_insert(words);
+        }
+    }
+}
+
+impl Across {
+    /// True if what was promised was kept: no anomaly that the level forbids, and where commits are to
+    /// hold, none lost.
+    pub fn holds(&self) -> bool {
+        let may_lose = self.expected != Expected::Hold;
+        let fine = |behind: &Behind| !behind.is_broken() && (may_lose || behind.lost == 0);
+        let all_may_go = self.expected == Expected::Lose;
+        fine(&self.kills)
+            && self
+                .cuts
+                .as_ref()
+                .is_none_or(|cuts| all_may_go || fine(cuts))
+    }
+
+    /// The finding, a line each; the first says whether it holds, the last what is not known.
+    pub fn sentences(&self) -> Vec<String> {
+        let name = format!("{} {}", self.settings.product, self.settings.version);
+        let (level, durability) = (&self.settings.isolation, &self.settings.durability);
+        let mut lines = vec![match (self.holds(), self.expected) {
+            (false, _) => format!("{name}: not {level} across crashes, or not durable; see below."),
+            (true, Expected::Hold) => format!(
+                "{name}: no anomaly that {level} forbids across crashes, and nothing acknowledged was gone."
+            ),
+            (true, _) => format!(
+                "{name}: this setting (durability {durability}) promises nothing behind a loss of power; what \
+                 it left is told below."
+            ),
+        }];
+        lines.push(self.kills.words("killed processes"));
+        match (&self.cuts, &self.no_cuts) {
+            (Some(cuts), _) => {
+                lines.push(cuts.words("simulated losses of power (names as on ext4)"))
+            }
+            (None, why) => lines.push(format!(
+                "Power loss was not simulated: {}.",
+                why.as_deref().unwrap_or("not asked for")
+            )),
+        }
+        lines.push(
+            "Not known from here: phantoms, which no list shows; and what the real file system and the \
+             device do."
+                .to_owned(),
+        );
+        lines
+    }
+}
+
+impl Behind {
+    fn words(&self, kind: &str) -> String {
+        let lost = match self.lost {
+            0 => "no acknowledged append gone".to_owned(),
+            lost => format!(
+                "acknowledged appends gone behind {lost}, at most {} at once",
+                self.lost_max
+            ),
+        };
+        let unreadable = match self.unreadable {
+            0 => String::new(),
+            some => format!(", not to be opened or read behind {some}"),
+        };
+        let anomalies = self.forbidden.iter();
+        let anomalies: Vec<_> = anomalies
+            .map(|(kind, count)| format!("{kind} behind {count}"))
+            .collect();
+        let anomalies = match &*anomalies.join(", ") {
+            "" => "no forbidden anomaly".to_owned(),
+            some => some.to_owned(),
+        };
+        let example = self.example.as_ref();
+        let example = example.map(|what| format!(" One: {what}."));
+        format!(
+            "Behind {} {kind} every list was read in a last session of each history ({} transactions committed \
+             and {} unknown in all histories): {anomalies}, {lost}{unreadable}.{}",
+            self.crashes,
+            self.committed,
+            self.unknown,
+            example.unwrap_or_default()
+        )
+    }
+}
+
+/// One key more than any that was appended to.
+fn keys(history: &History) -> i64 {
+    let appended = appends(history).map(|(_, key, _)| key).max();
+    assert!(
+        appended.is_none_or(|key| key < i64::MAX / VALUES_MAX),
+        "keys follow values"
+    );
+    appended.map_or(0, |key| key + 1)
+}
+
+fn appends(history: &History) -> impl Iterator<Item = (Ending, i64, i64)> {
+    history.transactions.iter().flat_map(|one| {
+        one.operations
+            .iter()
+            .filter_map(|operation| match operation {
+                Operation::Append { key, value } => Some((one.ending, *key, *value)),
+                Operation::Read { .. } => None,
+            })
+    })
+}
+
+/// Adds the last session: all lists, by key, read in one transaction.
+fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
+    let events = history.transactions.iter();
+    let last = events.map(|one| one.invoked.max(one.completed.unwrap_or(0)));
+    let now = last.max().map_or(0, |last| last + 1);
+    let reads = (0..).zip(lists).map(|(key, values)| Operation::Read {
+        key,
+        values: Some(values),
+    });
+    history.transactions.push(Transaction {
+        process: LAST,
+        invoked: now,
+        completed: Some(now + 1),
+        ending: Ending::Committed,
+        operations: reads.collect(),
+    });
+}
+
+/// Appends that had committed and that the last session did not read.
+fn lost(history: &History) -> Vec<(i64, i64)> {
+    let last = history.transactions.last();
+    let reads = last.iter().flat_map(|last| &last.operations);
+    let there: BTreeSet<(i64, i64)> = reads
+        .filter_map(|one| match one {
+            Operation::Read {
+                key,
+                values: Some(values),
+            } => Some(values.iter().map(|value| (*key, *value))),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let committed = appends(history).filter(|(ending, ..)| *ending == Ending::Committed);
+    let committed = committed.map(|(_, key, value)| (key, value));
+    committed.filter(|one| !there.contains(one)).collect()
+}
+
+/// The level by its words.
+fn claimed(words: &str) -> Isolation {
+    let levels = [
+        Isolation::ReadCommitted,
+        Isolation::RepeatableRead,
+        Isolation::Snapshot,
+        Isolation::Serializable,
+    ];
+    let found = levels.into_iter().find(|level| level.words() == words);
+    found.unwrap_or(Isolation::NoneClaimed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Behind, claimed, end_with, keys, lost};
+    use crate::isolation::{History, elle};
+    use syncline_contract::Isolation;
+
+    /// Client 0 appends 1 to keys 0 and 1, acknowledged; client 1 appends 2 to both, without an answer.
+    const TEXT: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",0,1],["append",1,1]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",0,[]],["append",0,1],["r",1,[]],["append",1,1]]}
+{"type":"invoke","process":1,"f":"txn","value":[["append",0,2],["append",1,2]]}
+"#;
+
+    fn behind(lists: [&[i64]; 2]) -> (Behind, History) {
+        let mut history = elle::read(TEXT.as_bytes()).unwrap();
+        assert_eq!(keys(&history), 2);
+        end_with(&mut history, lists.map(<[i64]>::to_vec).into());
+        let mut behind = Behind::default();
+        behind.judge(Isolation::Serializable, &history);
+        (behind, history)
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_there_and_what_was_not_is_there_whole_or_not_at_all() {
+        for lists in [[&[1][..], &[1][..]], [&[1, 2], &[1, 2]]] {
+            let (behind, _) = behind(lists);
+            assert!(!behind.is_broken() && behind.lost == 0, "{behind:?}");
+        }
+        let (halves, _) = behind([&[1, 2], &[1]]);
+        assert!(halves.is_broken(), "{halves:?}");
+        assert_eq!(halves.lost, 0);
+    }
+
+    #[test]
+    fn what_is_gone_is_told_and_half_of_it_is_an_anomaly_besides() {
+        let (gone, history) = behind([&[], &[]]);
+        assert_eq!(lost(&history), [(0, 1), (1, 1)]);
+        assert_eq!((gone.lost, gone.lost_max, gone.is_broken()), (1, 2, false));
+        let words = gone.example.unwrap();
+        assert!(
+            words.contains("1 was appended to key 0, acknowledged"),
+            "{words}"
+        );
+        let (half, _) = behind([&[1], &[]]);
+        assert_eq!(half.lost, 1);
+        assert!(half.is_broken(), "{half:?}");
+    }
+
+    #[test]
+    fn levels_are_known_by_their_words() {
+        assert_eq!(claimed("snapshot"), Isolation::Snapshot);
+        assert_eq!(claimed("read committed"), Isolation::ReadCommitted);
+        assert_eq!(claimed("else"), Isolation::NoneClaimed);
+    }
+}
