@@ -227,7 +227,7 @@ mod tests {
     use crate::Watched;
     use crate::collect::collector::Collector;
     use crate::collect::meter::MeterOptions;
-    use crate::collect::subject::{Runtime, Subject};
+    use crate::collect::subject::Subject;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -242,8 +242,7 @@ mod tests {
     }
 
     fn open(process: Watched) -> Result<Box<dyn Collector>, Vec<syncline_profile::Account>> {
-        let runtime = Runtime::Native;
-        Tags::open(&Subject { process, runtime }, &MeterOptions::default())
+        Tags::open(&Subject::of(process), &MeterOptions::default())
     }
 
     #[test]
