@@ -13,8 +13,7 @@ use syncline_metering::Module;
 #[derive(Debug)]
 pub struct Seen<'p> {
     profile: &'p Profile,
-    stacks: Stacks,
-    modules: Vec<Option<Module>>,
+    stacks: Stacks<'p>,
 }
 
 /// One sample.
@@ -38,12 +37,10 @@ pub struct SeenSample<'s> {
 
 impl<'p> Seen<'p> {
     /// A profile, looked at through a map.
-    pub fn new(profile: &'p Profile, map: &Map, view: View) -> Seen<'p> {
-        let stacks = Stacks::new(profile, map, view);
+    pub fn new(profile: &'p Profile, map: &'p Map, view: View) -> Seen<'p> {
         Seen {
-            modules: stacks.modules().collect(),
             profile,
-            stacks,
+            stacks: Stacks::new(profile, map, view),
         }
     }
 
@@ -72,8 +69,8 @@ impl<'s> SeenSample<'s> {
         let seen = self.seen;
         let positions = seen.profile.stacks[self.sample.stack.0 as usize].iter();
         positions.map(move |position| {
-            let position = *position as usize;
-            (&seen.profile.frames[position], seen.modules[position])
+            let frame = &seen.profile.frames[*position as usize];
+            (frame, seen.stacks.module(*position))
         })
     }
 }
