@@ -19,3 +19,4 @@ mod wall;
 mod tests;
 
 pub use charge::fold;
+pub(crate) use stacks::Stacks;
