@@ -232,7 +232,10 @@ fn stacks_stand_beside_the_record_and_fold_to_the_same_cost() {
         "lists pass stacks by"
     );
     let read = read(&path).unwrap();
-    assert!(read == Record::from(record.clone()), "it reads as it was written");
+    assert!(
+        read == Record::from(record.clone()),
+        "it reads as it was written"
+    );
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let again = folded_again(&record, &stacks);
     assert_eq!(again, record.end.cost);
@@ -360,8 +363,6 @@ fn the_page_of_a_metered_run_draws_its_stacks_and_waits() {
     let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
     let records = [Record::from(record)];
     let page = html::report(&records, &[stacks]);
-    let survey: Vec<Record> = fixture::survey();
-    let big = [Record::from(crate::cost_fixture::metered(fixture::run(fixture::SQLITE, 20, 9_120.0, 1.0)))];
     assert!(page.contains("Where the time goes"));
     assert!(page.contains("<title>tree_search (toy), access: 47.6 %, 500 looks</title>"));
     assert!(

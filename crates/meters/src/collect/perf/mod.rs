@@ -5,6 +5,9 @@
 //! times a second, and climbs each stack at once, while the process is still there; it names nothing.
 //! Names come at hand-over.
 //!
+//! What follows processes and climbs stacks serves other collectors too: [`Followed`], [`Climber`] and
+//! [`join`] take any copy of registers and of the top of a stack.
+//!
 //! Where it may, it looks at the whole machine and leaves out what is not the store's: that costs the
 //! store nothing at a switch of threads. Otherwise each thread of the store has its events, which what
 //! it starts inherits; and where the kernel does not let its own side be seen, the program's is.
@@ -25,3 +28,13 @@ mod unwind;
 
 pub(in crate::collect) use calls::open as open_calls;
 pub(in crate::collect) use cpu::open as open_cpu;
+#[allow(
+    unused_imports,
+    reason = "collectors that climb copies of their own ask for them"
+)]
+pub(in crate::collect) use {
+    chain::join,
+    followed::{Followed, Memory},
+    registers::Registers,
+    unwind::{Climber, Copy},
+};

@@ -24,14 +24,14 @@ const DEEPEST: usize = 256;
 
 /// The unwind tables of a process.
 #[derive(Clone)]
-pub(super) struct Tables(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
+pub(in crate::collect) struct Tables(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 
 /// Climbs stacks; what it learns of one serves the next.
-pub(super) struct Climber(CacheNative<MayAllocateDuringUnwind>);
+pub(in crate::collect) struct Climber(CacheNative<MayAllocateDuringUnwind>);
 
 /// How far a climb led.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Climb {
+pub(in crate::collect) struct Climb {
     /// The instruction and then the return addresses.
     pub addresses: Vec<u64>,
     /// True if the last one is the outermost.
@@ -42,7 +42,7 @@ pub(super) struct Climb {
 
 impl Tables {
     /// Takes the tables of every file that a process has mapped.
-    pub(super) fn of(space: &AddressSpace, symbols: &mut Symbols) -> Tables {
+    pub(in crate::collect) fn of(space: &AddressSpace, symbols: &mut Symbols) -> Tables {
         let mut unwinder = UnwinderNative::new();
         for code in space.code() {
             let image = symbols.image(&code.place, space.pid());
@@ -83,12 +83,12 @@ fn module(code: &Code, image: &Image) -> Option<Module<Arc<[u8]>>> {
 }
 
 impl Climber {
-    pub(super) fn new() -> Climber {
+    pub(in crate::collect) fn new() -> Climber {
         Climber(CacheNative::new())
     }
 
     /// Climbs as far as the copy of the stack and the tables lead.
-    pub(super) fn climb(
+    pub(in crate::collect) fn climb(
         &mut self,
         tables: &Tables,
         space: &AddressSpace,
@@ -143,7 +143,7 @@ impl Climber {
 
 /// The top of a stack as it was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Copy<'a> {
+pub(in crate::collect) struct Copy<'a> {
     /// The address of its first byte.
     pub begin: u64,
     pub bytes: &'a [u8],
@@ -151,7 +151,7 @@ pub(super) struct Copy<'a> {
 
 impl Copy<'_> {
     /// The eight bytes at an address; none if they were not copied.
-    pub(super) fn read(&self, address: u64) -> Option<u64> {
+    pub(in crate::collect) fn read(&self, address: u64) -> Option<u64> {
         let begin = usize::try_from(address.checked_sub(self.begin)?).ok()?;
         let bytes = self.bytes.get(begin..begin.checked_add(8)?)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -213,16 +213,16 @@ mod tests {
         }
 
         fn word(&mut self, code: &[std::ops::Range<u64>], stack: u64) -> u64 {
-            let kind = self.next() % 8;
+            let kind = self.next() % 16;
             let random = self.next();
             match kind {
-                0..3 => {
+                0..10 => {
                     let range = &code[random as usize % code.len()];
                     range.start + (random >> 8) % (range.end - range.start)
                 }
-                3..5 => stack.wrapping_add(random % 2048),
-                5 => random % 16,
-                6 => u64::MAX - random % 64,
+                10..13 => stack.wrapping_add((random % 1024) & !7),
+                13 => random % 16,
+                14 => u64::MAX - random % 64,
                 _ => random,
             }
         }
@@ -237,7 +237,7 @@ mod tests {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let (mut deepest, mut climbed) = (0, 0);
         for round in 0..60_000_u64 {
-            let stack = match round % 4 {
+            let stack = match round % 8 {
                 0 => random.next(),
                 1 => random.next() % 8192,
                 _ => 0x7ffc_0000_0000 + random.next() % 4096 * 8,
