@@ -165,8 +165,8 @@ fn functions_and_stacks_are_printed_for_people_and_programs() {
         "{}",
         functions.out
     );
-    let pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
-    let pprof = { pprof }.output().unwrap().stdout;
+    let mut pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
+    let pprof = pprof.output().unwrap().stdout;
     assert!(pprof.starts_with(&[0x1f, 0x8b]), "pprof reads gzip");
     let page = say(folder.path(), &format!("show --html report.html {path}"));
     assert_eq!(page.code, 0, "{page:?}");
