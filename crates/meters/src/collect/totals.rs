@@ -9,7 +9,8 @@
 //!   is in its parent's;
 //! - switches, by thread: a thread that ends takes its counts along, so that they are read before the
 //!   load ends;
-//! - calls of the read and write families (send and recv are none of them), and bytes written to disks on the process's behalf.
+//! - calls of the read and write families (send and recv are none of them), and bytes written to
+//!   disks on the process's behalf.
 
 use super::collector::{Collector, Opened};
 use super::meter::MeterOptions;

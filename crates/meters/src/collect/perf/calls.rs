@@ -26,9 +26,10 @@ const METRICS: [Metric; 4] = [
 ];
 const CALLS: &str = "raw_syscalls/sys_enter";
 const SWITCHES: &str = "sched/sched_switch";
-/// One of so many is looked at: primes, so that no pattern of calls keeps step.
-const ONE_CALL_IN: u64 = 31;
-const ONE_SWITCH_IN: u64 = 13;
+/// One of so many is looked at: primes, so that no pattern of calls keeps step. A look takes some
+/// microseconds and a fast store calls the system some hundred thousand times a second.
+const ONE_CALL_IN: u64 = 127;
+const ONE_SWITCH_IN: u64 = 61;
 
 fn sampler(subject: &Subject, sources: &[Source]) -> Result<Sampler, String> {
     let fields = Fields {
