@@ -96,6 +96,10 @@ fn syncs(cost: &Cost) -> Option<String> {
             if difference > 0.0 { "+" } else { "" },
             units::percent(difference)
         ),
+        (Some(traced), None) => format!(
+            "sync calls a commit: {metered} by the meter, {} by the count beside the run",
+            units::figure(traced)
+        ),
         _ => format!(
             "sync calls a commit: {metered} by the meter, with no other count to hold it to"
         ),
