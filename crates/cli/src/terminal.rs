@@ -13,8 +13,13 @@ use std::time::Duration;
 
 /// Prints a result.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints a result that need not be text.
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,

@@ -10,9 +10,14 @@
 
 mod cost;
 mod error;
+mod export;
 mod file;
+mod flame;
 mod fold;
+mod functions;
 mod histogram;
+pub mod interval;
+mod label;
 mod map;
 mod metric;
 mod profile;
@@ -20,7 +25,10 @@ mod stack;
 
 pub use cost::{Charge, Cost, MetricCost, ThreadClass, View};
 pub use error::Error;
+pub use export::{collapsed, pprof};
+pub use flame::{Flame, FlameNode, flame};
 pub use fold::{Seen, SeenSample, fold};
+pub use functions::{Depth, FunctionRow, functions};
 pub use histogram::Histogram;
 pub use map::Map;
 pub use metric::{Metric, Quantity};

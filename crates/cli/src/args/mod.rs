@@ -23,7 +23,7 @@ pub(crate) use pgbench::PgbenchArgs;
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};
-pub(crate) use show::ShowArgs;
+pub(crate) use show::{ShowArgs, StacksArg};
 pub(crate) use survey::SurveyArgs;
 pub(crate) use sweep::choices;
 pub(crate) use sysbench::SysbenchArgs;

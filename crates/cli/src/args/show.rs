@@ -51,6 +51,10 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N", value_parser = super::value::at_least_one, default_value = "20")]
     pub(crate) top: usize,
 
+    /// Print the stacks of a metered run for other programs
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "html", "source", "statements", "functions", "share"])]
+    pub(crate) stacks: Option<StacksArg>,
+
     /// Fold the stacks of metered runs again, by this map
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
@@ -97,6 +101,15 @@ impl From<FunctionsArg> for FunctionsBy {
             FunctionsArg::WaitCount => FunctionsBy::WaitCount,
         }
     }
+}
+
+/// A format of stacks that other programs read.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum StacksArg {
+    /// A line a stack of processor time, for drawers of flame graphs
+    Collapsed,
+    /// Every metric with its modules, for pprof and what reads its files
+    Pprof,
 }
 
 /// A source whose way of printing figures is followed.

@@ -1,10 +1,11 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
 use super::run::read_map;
-use crate::args::ShowArgs;
+use crate::args::{ShowArgs, StacksArg};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
 use std::path::Path;
+use syncline_profile::{Metric, collapsed, pprof};
 use syncline_report::record::{self, Record, Stacks};
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
@@ -17,7 +18,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     for path in &args.records {
         for mut record in record::read_all(path)? {
             // Who folds again or lists functions needs the stacks; a page shows them if they are there.
-            let needed = map.is_some() || args.functions.is_some();
+            let needed = map.is_some() || args.functions.is_some() || args.stacks.is_some();
             if let Record::Run(run) = &mut record
                 && (needed || args.html.is_some())
             {
@@ -37,6 +38,9 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     }
     if let Some(by) = args.functions {
         return functions(args, &records, &stacks, by.into(), &choice);
+    }
+    if let Some(format) = args.stacks {
+        return export(format, &stacks);
     }
     if args.share {
         let had_stacks = records.iter().filter_map(Record::as_run);
@@ -88,6 +92,27 @@ fn choice(args: &ShowArgs) -> Result<CostChoice, CannotRun> {
         view: args.view.into(),
         threads,
     })
+}
+
+/// The stacks of one run for other programs, on standard output.
+fn export(format: StacksArg, stacks: &[Stacks]) -> Outcome {
+    let [one] = stacks else {
+        return Err(CannotRun(format!(
+            "--stacks prints the stacks of one metered run, and these records are of {}",
+            stacks.len()
+        )));
+    };
+    let mut bytes = Vec::new();
+    match format {
+        StacksArg::Collapsed => {
+            for metric in [Metric::CpuUser, Metric::CpuKernel] {
+                collapsed(&one.profile, metric, &mut bytes)?;
+            }
+        }
+        StacksArg::Pprof => pprof(&one.profile, &one.map, &mut bytes)?,
+    }
+    terminal::print_bytes(&bytes)?;
+    Ok(Verdict::Holds)
 }
 
 fn functions(

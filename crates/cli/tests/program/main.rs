@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod meter;
 mod pgbench;
 mod records;
 mod runs;

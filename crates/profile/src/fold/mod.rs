@@ -21,3 +21,4 @@ mod tests;
 
 pub use charge::fold;
 pub use seen::{Seen, SeenSample};
+pub(crate) use stacks::Stacks;

@@ -218,3 +218,55 @@ fn a_metric_that_could_not_be_split_has_every_reason_and_no_charges() {
         [(Metric::SyncCalls, &How::Exact), (Metric::Flushes, &why)]
     );
 }
+
+#[test]
+fn charges_of_random_profiles_add_up_to_their_samples() {
+    let mut generator = fastrand::Rng::with_seed(7);
+    let words = [
+        "log_a",
+        "lock_b",
+        "net_wait",
+        "net_read_command",
+        "kernel:x",
+        "main",
+        "memcpy",
+    ];
+    let titles = ["store: one", "store: writer", "other"];
+    let map = Map::parse(MAP, "store.toml").unwrap();
+    for _ in 0..200 {
+        let stacks: Vec<Vec<&str>> = (0..20)
+            .map(|_| {
+                let length = generator.usize(0..7);
+                let frames = (0..length).map(|_| words[generator.usize(0..words.len())]);
+                frames.collect()
+            })
+            .collect();
+        let samples: Vec<_> = stacks
+            .iter()
+            .map(|stack| {
+                let metric = Metric::ALL[generator.usize(0..Metric::ALL.len())];
+                let title = titles[generator.usize(0..titles.len())];
+                (metric, title, stack.as_slice(), generator.u64(0..1 << 40))
+            })
+            .collect();
+        let profile = profile(&samples);
+        for view in [View::Innermost, View::OnBehalfOf] {
+            let cost = fold(&profile, &map, view);
+            for metric in cost.metrics.iter().filter(|it| it.collector == "test") {
+                let charged: u64 = metric.charges.iter().map(|charge| charge.weight).sum();
+                let counted: u64 = metric.charges.iter().map(|charge| charge.count).sum();
+                let sampled = samples.iter().filter(|it| it.0 == metric.metric);
+                let sampled: Vec<u64> = sampled.map(|it| it.3).collect();
+                assert_eq!(charged, sampled.iter().sum::<u64>());
+                assert_eq!(counted, sampled.len() as u64);
+                assert!(
+                    metric
+                        .charges
+                        .is_sorted_by_key(|it| { (it.class, it.module.is_none(), it.module) })
+                );
+            }
+            let metrics: Vec<_> = cost.metrics.iter().map(|it| it.metric).collect();
+            assert!(metrics.is_sorted());
+        }
+    }
+}

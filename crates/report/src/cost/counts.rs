@@ -9,7 +9,7 @@ use crate::units;
 pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
     let sheet = Sheet::of(cost, choice);
     let all = [
-        commits(cost),
+        Some(commits(cost)),
         coverage(&sheet),
         garbage(cost),
         syncs(cost),
@@ -18,7 +18,7 @@ pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn commits(cost: &Cost) -> Option<String> {
+fn commits(cost: &Cost) -> String {
     let by = &cost.commits_by_store;
     let own = match (by.counted, by.ratio) {
         (Some(counted), Some(ratio)) => format!(
@@ -30,11 +30,11 @@ fn commits(cost: &Cost) -> Option<String> {
         ),
         _ => format!("the store's own count is not known: {}", by.source),
     };
-    Some(format!(
+    format!(
         "a transaction: divided by the {} commits of the {} that were looked at; {own}",
         cost.commits,
         units::span_ns(cost.window_ns)
-    ))
+    )
 }
 
 /// A ratio near one with enough digits to see by how much it is off.
@@ -96,6 +96,10 @@ fn syncs(cost: &Cost) -> Option<String> {
             if difference > 0.0 { "+" } else { "" },
             units::percent(difference)
         ),
+        (Some(traced), None) => format!(
+            "sync calls a commit: {metered} by the meter, {} by the count beside the run",
+            units::figure(traced)
+        ),
         _ => format!(
             "sync calls a commit: {metered} by the meter, with no other count to hold it to"
         ),
@@ -105,11 +109,12 @@ fn syncs(cost: &Cost) -> Option<String> {
 fn flushes(cost: &Cost) -> Option<String> {
     let syncs = &cost.syncs;
     let flushes = units::figure(syncs.flushes_per_commit?);
-    Some(match syncs.flushes_within_syncs? {
-        true => format!("flushes a commit: {flushes}, no more than syncs"),
-        false => format!(
-            "flushes a commit: {flushes}, more than syncs: others flush the same disk, or some \
-             syncs were not counted"
-        ),
+    Some(if syncs.flushes_within_syncs? {
+        format!("flushes a commit: {flushes}, no more than syncs")
+    } else {
+        format!(
+            "flushes a commit: {flushes}, more than syncs: others flush the same disk, or some syncs \
+             were not counted"
+        )
     })
 }

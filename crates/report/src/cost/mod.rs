@@ -12,7 +12,7 @@ mod words;
 
 pub(crate) use counts::sentences;
 pub use functions::FunctionsBy;
-pub(crate) use functions::{Functions, Whose, class_word, functions, named};
+pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};
 pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};
 pub use sheet::{CostChoice, CostThreads};
 pub(crate) use shown::{charged_in_words, shown, title};

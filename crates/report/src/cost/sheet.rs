@@ -260,9 +260,8 @@ fn without_shares(mut cells: Vec<Figure>, headings: &[Heading]) -> Vec<Figure> {
 /// What other counts say of the whole store; none if there are none.
 fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
     let total = |name: &str| {
-        let all = cost.metrics.iter().filter(|one| one.metric == name);
-        all.filter_map(|one| one.total.as_ref()?.per_transaction)
-            .next()
+        let mut all = cost.metrics.iter().filter(|one| one.metric == name);
+        all.find_map(|one| one.total.as_ref()?.per_transaction)
     };
     let cells: Vec<Figure> = headings
         .iter()

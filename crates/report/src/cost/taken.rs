@@ -97,16 +97,27 @@ fn of(metric: &MetricCost) -> Taken {
     }
 }
 
-/// What another count says beside what was split: " (98.2 % of /proc/7/stat)".
+/// A count that saw less than this share of what was sampled misses most of it: threads that ended.
+const MISSES: f64 = 0.8;
+
+/// What another count says beside what was split: " (98.2 % of utime in /proc/PID/stat)".
 fn beside(metric: &MetricCost) -> String {
     let sum: u64 = metric.innermost.iter().map(|row| row.amount).sum();
-    match &metric.total {
-        Some(total) if metric.is_split() && total.amount > 0 => format!(
-            " ({} of {})",
-            units::percent(sum as f64 / total.amount as f64),
-            total.source
-        ),
-        _ => String::new(),
+    let Some(total) = metric.total.as_ref().filter(|total| total.amount > 0) else {
+        return String::new();
+    };
+    if !metric.is_split() || sum == 0 {
+        return String::new();
+    }
+    let seen = total.amount as f64 / sum as f64;
+    if seen < MISSES {
+        format!(
+            " ({} misses most: {} of it)",
+            total.source,
+            units::percent(seen)
+        )
+    } else {
+        format!(" ({} of {})", units::percent(1.0 / seen), total.source)
     }
 }
 

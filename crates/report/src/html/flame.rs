@@ -57,7 +57,7 @@ pub(super) fn figure(stacks: &Stacks) -> Markup {
         return html! {};
     }
     let mut places = Vec::new();
-    place(&root, 0.0, WIDTH, 0, root.weight, &mut places);
+    place(&root, 0.0, WIDTH, 0, &mut places);
     let rows = places.iter().map(|place| place.row + 1).max().unwrap_or(1);
     let height = rows as f64 * ROW;
     let modules = Module::ALL.into_iter().map(Some).chain([None]);
@@ -128,14 +128,7 @@ fn tree(stacks: &Stacks) -> (Node, String) {
     (root, format!("Threads of class {}", classes.join(", ")))
 }
 
-fn place<'n>(
-    node: &'n Node,
-    left: f64,
-    width: f64,
-    row: usize,
-    whole: u64,
-    places: &mut Vec<Place<'n>>,
-) {
+fn place<'n>(node: &'n Node, left: f64, width: f64, row: usize, places: &mut Vec<Place<'n>>) {
     let mut left = left;
     for (key, child) in &node.children {
         let own = child.weight as f64 / node.weight.max(1) as f64 * width;
@@ -147,7 +140,7 @@ fn place<'n>(
                 width: own,
                 row,
             });
-            place(child, left, own, row + 1, whole, places);
+            place(child, left, own, row + 1, places);
         }
         left += own;
     }

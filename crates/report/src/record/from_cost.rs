@@ -67,7 +67,7 @@ pub(crate) fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> Sto
     let found = counters.iter().find(|one| one.meaning.name() == "commits");
     let (counted, source) = match found.map(|one| (one, &one.grown)) {
         None => (None, "the store keeps no counter of commits".to_owned()),
-        Some((one, Ok(grown))) => (Some(*grown), format!("{} of {}", one.name, one.said_by)),
+        Some((one, Ok(grown))) => (Some(*grown), one.name.clone()),
         Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),
     };
     StoreCommits {

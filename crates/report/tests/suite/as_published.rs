@@ -303,7 +303,7 @@ fn modules_of_a_metered_run_have_their_shares_by_user_kernel_and_both() {
     let text = as_published(Published::Derby, &records(vec![update()])).unwrap();
     let lines = |name: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| line.starts_with(name));
-        lines.map(|line| unwrapped(line)).collect()
+        lines.map(unwrapped).collect()
     };
     assert_eq!(
         lines("logging ")[0],

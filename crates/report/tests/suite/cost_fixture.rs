@@ -6,8 +6,11 @@ use syncline_report::record::{
 
 pub(crate) const COMMITS: u64 = 12_000;
 
+/// Class of threads, module, user, kernel.
+type Cpu = (&'static str, Option<&'static str>, u64, u64);
+
 /// Nanoseconds a transaction by class of threads and module: user, kernel; none is what no module had.
-const CPU: [(&str, Option<&str>, u64, u64); 9] = [
+const CPU: [Cpu; 9] = [
     ("connection", Some("network_server"), 4_200, 21_500),
     ("connection", Some("client_api"), 300, 0),
     ("connection", Some("access"), 1_200, 100),
@@ -93,7 +96,7 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
 
 /// A server's cost: processor time sampled, calls and switches exact, allocations not to be had.
 pub(crate) fn cost() -> Cost {
-    let each = |pick: fn(&(&'static str, Option<&'static str>, u64, u64)) -> u64| {
+    let each = |pick: fn(&Cpu) -> u64| {
         let all = CPU.iter().map(|one| (one.0, one.1, pick(one) * COMMITS));
         all.collect::<Vec<_>>()
     };

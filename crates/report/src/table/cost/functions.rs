@@ -3,14 +3,15 @@
 use super::super::grid::{Grid, Side};
 use super::super::prose;
 use crate::Result;
-use crate::cost::{CostChoice, Functions, FunctionsBy, functions, words};
+use crate::cost::{CostChoice, FunctionRow, Functions, FunctionsBy, functions, words};
 use crate::record::{RunRecord, Stacks};
 use crate::units;
+use std::collections::BTreeMap;
 use syncline_metering::Module;
 use syncline_profile::Quantity;
 
-/// A name is cut in the middle of nothing: its end is left out beyond this.
-const LONGEST: usize = 44;
+/// Longer names are cut.
+const LONGEST: usize = 40;
 
 /// The table, of the first `top` functions. Fails if the threads are no pattern.
 pub fn functions_of(
@@ -40,7 +41,8 @@ pub fn functions_of(
     text += &prose::wrapped(
         "  ",
         &format!(
-            "%: of all {} of these threads; each function stands with the module that it was charged to",
+            "%: of all {} of these threads; total: with all that a function calls; the module is the one \
+             that it was charged to",
             metrics.join(" and ")
         ),
     );
@@ -81,13 +83,14 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
         "a transaction"
     };
     let cpu = by == FunctionsBy::Cpu;
+    let own_object = main_object(found);
     let mut columns = vec![(first, Side::Left)];
     if cpu {
         columns.extend([
             ("user", Side::Right),
             ("kernel", Side::Right),
             ("%", Side::Right),
-            ("with callees", Side::Right),
+            ("total", Side::Right),
         ]);
     } else {
         columns.extend([("own", Side::Right), ("%", Side::Right)]);
@@ -95,11 +98,10 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
     columns.extend([
         (if cpu { "looks" } else { "events" }, Side::Right),
         ("module", Side::Left),
-        ("object", Side::Left),
     ]);
     let mut grid = Grid::new(&columns);
     for row in found.rows.iter().take(top) {
-        let mut cells = vec![format!("  {}", shortened(&row.function, LONGEST))];
+        let mut cells = vec![format!("  {}", name_of(row, &own_object))];
         let own = row.own.0 + row.own.1;
         if cpu {
             cells.extend([each(row.own.0), each(row.own.1), part(own)]);
@@ -110,17 +112,44 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
         cells.extend([
             units::count(row.count as f64),
             row.module.map_or("unknown", Module::heading).to_owned(),
-            shortened(&row.object, 24),
         ]);
         grid.row(cells);
     }
     grid.render()
 }
 
+/// The object that most was spent in: the store's own program or library.
+fn main_object(found: &Functions) -> String {
+    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in &found.rows {
+        *sums.entry(&row.object).or_default() += row.own.0 + row.own.1;
+    }
+    let most = sums.into_iter().max_by_key(|(_, sum)| *sum);
+    most.map_or_else(String::new, |(object, _)| object.to_owned())
+}
+
+/// The function, with its object where that is another than most are of.
+fn name_of(row: &FunctionRow, own_object: &str) -> String {
+    if row.object == own_object || row.object.is_empty() {
+        return shortened(&row.function, LONGEST);
+    }
+    let object = format!(" ({})", row.object);
+    let room = LONGEST.saturating_sub(object.chars().count()).max(12);
+    shortened(&row.function, room) + &object
+}
+
+/// Of a name with a path the end tells most, of others the beginning.
 fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    let length = text.chars().count();
+    if length <= most {
         return text.to_owned();
     }
-    let head: String = text.chars().take(most - 2).collect();
-    head + ".."
+    let kept = most - 2;
+    if text.contains("::") || text.contains('.') {
+        let tail: String = text.chars().skip(length - kept).collect();
+        format!("..{tail}")
+    } else {
+        let head: String = text.chars().take(kept).collect();
+        head + ".."
+    }
 }

@@ -1,0 +1,185 @@
+//! Metered runs: what is printed, what the record holds, what stands beside it and folds again.
+
+use crate::support::{folder, program, quick_run, records, say};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+const TARGETS: [&str; 2] = ["engine", "sqlite"];
+
+/// The rows of every metric that could be split, with the metric's name.
+fn rows<'r>(cost: &'r Value, view: &str) -> Vec<(&'r str, &'r Vec<Value>)> {
+    let metrics = cost["metrics"].as_array().unwrap().iter();
+    let split = metrics.filter(|metric| metric["how"] != "not attributable");
+    split
+        .map(|metric| {
+            let name = metric["metric"].as_str().unwrap();
+            (name, metric[view].as_array().unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_metered_run_prints_the_table_and_records_its_cost() {
+    for target in TARGETS {
+        let folder = folder();
+        let line = format!("--on {target} --clients 2 --duration 400ms --meter");
+        let said = quick_run(folder.path(), &line);
+        assert_eq!(said.code, 0, "{target}: {said:?}");
+        for wanted in ["Cost of a transaction by module", "How each was taken"] {
+            assert!(said.out.contains(wanted), "{target}: {}", said.out);
+        }
+        let unknown = said.out.lines().any(|line| line.starts_with("  unknown "));
+        assert!(unknown, "{target}: {}", said.out);
+        let path = records(folder.path()).remove(0);
+        let shown = say(folder.path(), &format!("show --json {}", path.display()));
+        let record = shown.json();
+        let cost = &record["cost"];
+        assert!(cost["commits"].as_u64().unwrap() > 0, "{target}: {cost}");
+        assert!(!cost["metrics"].as_array().unwrap().is_empty(), "{target}");
+    }
+}
+
+#[test]
+fn shares_of_each_metric_and_class_of_threads_add_up_and_unknown_is_a_row() {
+    let folder = folder();
+    let line = "--on engine --clients 2 --duration 400ms --meter --json";
+    let record = quick_run(folder.path(), line).json();
+    for view in ["innermost", "on_behalf_of"] {
+        for (metric, rows) in rows(&record["cost"], view) {
+            let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+            for row in rows {
+                let class = row["threads"].as_str().unwrap();
+                if let Some(share) = row["share"].as_f64() {
+                    *sums.entry(class).or_default() += share;
+                }
+                let mut of_class = rows.iter().filter(|row| row["threads"] == class);
+                assert!(
+                    of_class.any(|row| row["module"].is_null()),
+                    "{metric}: {rows:?}"
+                );
+            }
+            for (class, sum) in sums {
+                assert!((sum - 1.0).abs() < 1e-9, "{metric} of {class}: {sum}");
+            }
+        }
+    }
+}
+
+#[test]
+fn stacks_stand_beside_the_record_and_fold_again() {
+    for target in TARGETS {
+        let folder = folder();
+        let line = format!("--on {target} --duration 400ms --meter --json");
+        let record = quick_run(folder.path(), &line).json();
+        let path = records(folder.path()).remove(0);
+        let stacks = path.with_extension("stacks");
+        let name = stacks.file_name().and_then(|name| name.to_str());
+        assert_eq!(record["cost"]["stacks"].as_str(), name, "{target}");
+        assert!(stacks.exists(), "{target}");
+        let listed = say(folder.path(), "list runs");
+        assert!(!listed.out.contains("left out"), "{}", listed.out);
+        let nothing = folder.path().join("nothing.toml");
+        fs::write(&nothing, "product = \"nothing known\"\n").unwrap();
+        let again = say(
+            folder.path(),
+            &format!("show --json --map {} {}", nothing.display(), path.display()),
+        );
+        assert_eq!(again.code, 0, "{again:?}");
+        let again = again.json();
+        assert_eq!(again["cost"]["map"], "nothing known");
+        let amount = |rows: &[Value]| -> u64 {
+            let amounts = rows.iter().map(|row| row["amount"].as_u64().unwrap());
+            amounts.sum()
+        };
+        let (old, new) = (
+            rows(&record["cost"], "innermost"),
+            rows(&again["cost"], "innermost"),
+        );
+        assert_eq!(old.len(), new.len(), "{target}");
+        for ((metric, old), (_, new)) in old.into_iter().zip(new) {
+            assert_eq!(amount(old), amount(new), "{target}: {metric}");
+        }
+        let shared = say(
+            folder.path(),
+            &format!("show --share --json {}", path.display()),
+        );
+        assert!(shared.json()["cost"]["stacks"].is_null(), "{target}");
+        assert!(
+            shared.err.contains("stacks are left behind"),
+            "{}",
+            shared.err
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_folded_is_refused_with_a_sentence() {
+    let folder = folder();
+    let said = quick_run(folder.path(), "--on null --transactions 100");
+    assert_eq!(said.code, 0, "{said:?}");
+    let path = records(folder.path()).remove(0);
+    let path = path.display();
+    let said = say(folder.path(), &format!("show --functions cpu {path}"));
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("was not metered"), "{}", said.err);
+    let bad = folder.path().join("bad.toml");
+    fs::write(
+        &bad,
+        "product = \"x\"\n[[module]]\nname = \"engine room\"\nmatch = []\n",
+    )
+    .unwrap();
+    let said = say(
+        folder.path(),
+        &format!("show --map {} {path}", bad.display()),
+    );
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(
+        said.err.contains("line 3") && said.err.contains("is no module"),
+        "{}",
+        said.err
+    );
+    let said = say(folder.path(), &format!("show --threads postgres* {path}"));
+    assert_eq!(said.code, 2, "{said:?}");
+    let alone = quick_run(folder.path(), "--on null --transactions 1 --map x.toml");
+    assert_eq!(alone.code, 2, "a map asks for --meter: {alone:?}");
+}
+
+#[test]
+fn functions_and_stacks_are_printed_for_people_and_programs() {
+    let folder = folder();
+    let said = quick_run(
+        folder.path(),
+        "--on engine --clients 2 --duration 900ms --meter",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    let path = records(folder.path()).remove(0);
+    let path = path.display();
+    let functions = say(
+        folder.path(),
+        &format!("show --functions cpu --top 5 {path}"),
+    );
+    assert_eq!(functions.code, 0, "{functions:?}");
+    assert!(
+        functions.out.contains("functions by processor time"),
+        "{}",
+        functions.out
+    );
+    let mut pprof = program(folder.path(), &format!("show --stacks pprof {path}"));
+    let pprof = pprof.output().unwrap().stdout;
+    assert!(pprof.starts_with(&[0x1f, 0x8b]), "pprof reads gzip");
+    let page = say(folder.path(), &format!("show --html report.html {path}"));
+    assert_eq!(page.code, 0, "{page:?}");
+    let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
+    assert!(page.contains("Where the time goes"));
+}
+
+#[test]
+fn meters_that_work_here_and_what_opens_the_others_are_listed() {
+    let folder = folder();
+    let said = say(folder.path(), "list meters");
+    assert_eq!(said.code, 0, "{said:?}");
+    for wanted in ["by module, works here", "not by module here"] {
+        assert!(said.out.contains(wanted), "{}", said.out);
+    }
+}

@@ -1,0 +1,31 @@
+//! Collapsed stacks: one line a stack, the thread and the frames from the outermost inwards parted by
+//! semicolons, a space, the weight. Flame graph tools and speedscope read it.
+
+use crate::metric::Metric;
+use crate::profile::Profile;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// Writes one metric of a profile.
+pub fn collapsed(profile: &Profile, metric: Metric, to: &mut impl Write) -> io::Result<()> {
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in profile.samples().iter().filter(|it| it.metric == metric) {
+        let thread = profile.thread(sample.thread);
+        let mut line = plain(thread.title.as_deref().unwrap_or(&thread.name));
+        for frame in profile.stack(sample.stack).rev() {
+            line.push(';');
+            line.push_str(&plain(&frame.label()));
+        }
+        // Frames that differ only by their place in a function are one line.
+        *lines.entry(line).or_default() += sample.weight;
+    }
+    for (line, weight) in lines {
+        writeln!(to, "{line} {weight}")?;
+    }
+    Ok(())
+}
+
+/// Without what parts frames and lines.
+fn plain(text: &str) -> String {
+    text.replace(';', ":").replace(char::is_control, " ")
+}

@@ -1,0 +1,186 @@
+//! pprof's format: a gzipped protocol buffer, read by `go tool pprof` and many viewers.
+//!
+//! Every metric that has samples is a type of value, the first of them the one that is shown unless
+//! another is asked for. Labels say the thread, its class and the module, so that
+//! `go tool pprof -tagfocus module=logging` shows one module.
+
+use super::protobuf::Message;
+use crate::cost::{ThreadClass, View};
+use crate::fold::Stacks;
+use crate::map::Map;
+use crate::metric::{Metric, Quantity};
+use crate::profile::Profile;
+use crate::stack::{StackId, ThreadId};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use syncline_metering::Module;
+
+/// Writes all metrics of a profile, charged by a map.
+pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()> {
+    let mut texts = Texts::default();
+    let mut file = Message::default();
+    let metrics = metrics(profile);
+    for metric in &metrics {
+        let (name, unit) = (texts.number(metric.name()), texts.number(unit(*metric)));
+        file.message(1, |it| value_type(it, name, unit));
+    }
+    samples(&mut file, &mut texts, profile, map, &metrics);
+    let objects = mappings(&mut file, &mut texts, profile);
+    locations(&mut file, profile, &objects);
+    functions(&mut file, &mut texts, profile);
+    for text in &texts.values {
+        file.bytes(6, text.as_bytes());
+    }
+    file.number(10, profile.window_ns());
+    let mut gzip = GzEncoder::new(to, Compression::default());
+    gzip.write_all(file.written())?;
+    gzip.finish()?;
+    Ok(())
+}
+
+fn metrics(profile: &Profile) -> Vec<Metric> {
+    let mut metrics: Vec<Metric> = profile.samples().iter().map(|it| it.metric).collect();
+    // Samples are sorted by their metric.
+    metrics.dedup();
+    metrics
+}
+
+fn unit(metric: Metric) -> &'static str {
+    match metric.quantity() {
+        Quantity::Time => "nanoseconds",
+        Quantity::Count => "count",
+        Quantity::Bytes => "bytes",
+    }
+}
+
+fn value_type(message: &mut Message, name: u64, unit: u64) {
+    message.number(1, name);
+    message.number(2, unit);
+}
+
+type Place = (ThreadId, StackId, ThreadClass, Option<Module>);
+
+fn samples(
+    file: &mut Message,
+    texts: &mut Texts,
+    profile: &Profile,
+    map: &Map,
+    metrics: &[Metric],
+) {
+    let stacks = Stacks::new(profile, map, View::Innermost);
+    let mut places: BTreeMap<Place, Vec<u64>> = BTreeMap::new();
+    for sample in profile.samples() {
+        let charged = stacks.charged(sample);
+        let place = (sample.thread, sample.stack, charged.class, charged.module);
+        let values = places
+            .entry(place)
+            .or_insert_with(|| vec![0; metrics.len()]);
+        let position = metrics.iter().position(|it| *it == sample.metric);
+        let position = position.expect("the metrics are those of the samples");
+        // The format's values are signed.
+        values[position] += sample.weight.min(i64::MAX as u64);
+    }
+    for ((thread, stack, class, module), values) in places {
+        let thread = profile.thread(thread);
+        let labels = [
+            ("thread", thread.title.as_deref().unwrap_or(&thread.name)),
+            ("class", class_name(class)),
+            ("module", module.map_or("unknown", Module::name)),
+        ];
+        let labels = labels.map(|(key, value)| (texts.number(key), texts.number(value)));
+        file.message(2, |it| {
+            let frames = profile.stacks[stack.0 as usize].iter();
+            it.numbers(1, frames.map(|frame| u64::from(*frame) + 1));
+            it.numbers(2, values);
+            for (key, value) in labels {
+                it.message(3, |it| value_type(it, key, value));
+            }
+        });
+    }
+}
+
+/// Files and classes, numbered from one.
+fn mappings<'a>(
+    file: &mut Message,
+    texts: &mut Texts,
+    profile: &'a Profile,
+) -> HashMap<&'a str, u64> {
+    let mut objects = HashMap::new();
+    for frame in &profile.frames {
+        let next = objects.len() as u64 + 1;
+        if frame.object.is_empty() || objects.contains_key(frame.object.as_str()) {
+            continue;
+        }
+        objects.insert(frame.object.as_str(), next);
+        let name = texts.number(&frame.object);
+        file.message(3, |it| {
+            it.number(1, next);
+            it.number(5, name);
+            // Names are final: readers need not look for the file's own.
+            it.number(7, 1);
+        });
+    }
+    objects
+}
+
+/// A location and a function for each frame, by its position and one.
+fn locations(file: &mut Message, profile: &Profile, objects: &HashMap<&str, u64>) {
+    for (number, frame) in (1..).zip(&profile.frames) {
+        file.message(4, |it| {
+            it.number(1, number);
+            let object = objects.get(frame.object.as_str());
+            it.number(2, object.copied().unwrap_or_default());
+            it.number(3, frame.offset);
+            it.message(4, |it| it.number(1, number));
+        });
+    }
+}
+
+fn functions(file: &mut Message, texts: &mut Texts, profile: &Profile) {
+    for (number, frame) in (1..).zip(&profile.frames) {
+        let name = texts.number(&frame.label());
+        file.message(5, |it| {
+            it.number(1, number);
+            it.number(2, name);
+        });
+    }
+}
+
+fn class_name(class: ThreadClass) -> &'static str {
+    match class {
+        ThreadClass::Connection => "connection",
+        ThreadClass::Background => "background",
+        ThreadClass::Runtime => "runtime",
+        ThreadClass::Client => "client",
+        ThreadClass::Unknown => "unknown",
+    }
+}
+
+/// The format's texts are numbers in one list, of which the first is empty.
+struct Texts {
+    values: Vec<String>,
+    numbers: HashMap<String, u64>,
+}
+
+impl Default for Texts {
+    fn default() -> Texts {
+        Texts {
+            values: vec![String::new()],
+            numbers: HashMap::from([(String::new(), 0)]),
+        }
+    }
+}
+
+impl Texts {
+    fn number(&mut self, text: &str) -> u64 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.values.len() as u64;
+        self.values.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+}

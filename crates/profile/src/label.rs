@@ -1,0 +1,115 @@
+//! How a frame is called where people read it.
+
+use crate::stack::{Frame, Name, Space};
+
+impl Frame {
+    /// The function; of Java with its class. Where it has no name: between which two it stands, or where
+    /// in its file.
+    pub fn label(&self) -> String {
+        let unnamed = || match (self.object.is_empty(), self.offset) {
+            (true, _) => "unknown".to_owned(),
+            (false, 0) => format!("unknown in {}", self.object),
+            (false, offset) => format!("{} at {offset:#x}", self.object),
+        };
+        match (&self.name, self.space) {
+            (Name::Function(name), Space::Java) => format!("{}.{name}", self.object),
+            (Name::Function(name), _) => name.clone(),
+            (
+                Name::Between {
+                    before: Some(before),
+                    after: Some(after),
+                },
+                _,
+            ) => format!("between {before} and {after}"),
+            (
+                Name::Between {
+                    before: Some(before),
+                    after: None,
+                },
+                _,
+            ) => format!("after {before}"),
+            (
+                Name::Between {
+                    before: None,
+                    after: Some(after),
+                },
+                _,
+            ) => format!("before {after}"),
+            (
+                Name::Between {
+                    before: None,
+                    after: None,
+                }
+                | Name::Unknown,
+                _,
+            ) => unnamed(),
+        }
+    }
+
+    /// True if it is of the kernel or of a library that every program stands on: what it does, it does
+    /// for whoever called it.
+    pub fn is_of_the_system(&self) -> bool {
+        const LIBRARIES: [&str; 8] = [
+            "[vdso]",
+            "ld-linux",
+            "libc-",
+            "libc.",
+            "libm.",
+            "libpthread",
+            "libstdc++",
+            "libgcc_s",
+        ];
+        let of_library = || LIBRARIES.iter().any(|it| self.object.starts_with(it));
+        self.space == Space::Kernel || self.space == Space::Native && of_library()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Frame, Name, Space};
+
+    #[test]
+    fn a_frame_is_called_by_the_best_that_is_known() {
+        let name = |space, object: &str, name, offset| {
+            let object = object.to_owned();
+            let frame = Frame {
+                space,
+                object,
+                name,
+                offset,
+            };
+            (frame.label(), frame.is_of_the_system())
+        };
+        let between = |before: Option<&str>, after: Option<&str>| Name::Between {
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        };
+        let cases = [
+            (
+                name(Space::Java, "a.B", Name::Function("run".to_owned()), 0),
+                "a.B.run",
+                false,
+            ),
+            (
+                name(Space::Native, "s", between(Some("a"), Some("b")), 16),
+                "between a and b",
+                false,
+            ),
+            (
+                name(Space::Native, "s", between(None, None), 16),
+                "s at 0x10",
+                false,
+            ),
+            (
+                name(Space::Native, "libc.so.6", Name::Unknown, 16),
+                "libc.so.6 at 0x10",
+                true,
+            ),
+            (name(Space::Kernel, "", Name::Unknown, 0), "unknown", true),
+        ];
+        for ((label, is_of_the_system), expected, of_the_system) in cases {
+            assert_eq!(label, expected);
+            assert_eq!(is_of_the_system, of_the_system, "{label}");
+        }
+    }
+}
