@@ -51,7 +51,7 @@ impl Map {
             (_, Name::Between { before, after }) => {
                 let point = |name: &Option<String>| {
                     let name = name.as_deref();
-                    name.map(|name| self.point(frame, name))
+                    name.map(|name| self.neighbour(frame, name))
                 };
                 self.between(point(before), point(after))
                     .or_else(|| sure(self.nameless(frame)))
@@ -112,6 +112,22 @@ impl Map {
             file,
         });
         Point { rule, file }
+    }
+
+    /// A function, or the path of a source file.
+    fn neighbour(&self, frame: &Frame, name: &str) -> Point<'_> {
+        match self.table.file_of_path(name) {
+            Some(file) if self.table.tells_of(&frame.object) => Point {
+                rule: self.rule(Look {
+                    is_java: false,
+                    object: &frame.object,
+                    names: None,
+                    file: Some(file),
+                }),
+                file: Some(file),
+            },
+            _ => self.point(frame, name),
+        }
     }
 
     fn nameless(&self, frame: &Frame) -> Option<&Rule> {
