@@ -45,9 +45,8 @@ impl Map {
     /// Where a frame belongs; none where it belongs to its caller.
     pub(crate) fn place(&self, frame: &Frame) -> Option<Placed> {
         match (&frame.space, &frame.name) {
-            (Space::Kernel, _) => None,
             (Space::Tag, Name::Function(word)) => by_word(word),
-            (Space::Tag, _) => None,
+            (Space::Kernel | Space::Tag, _) => None,
             (_, Name::Between { before, after }) => {
                 let point = |name: &Option<String>| {
                     let name = name.as_deref();
