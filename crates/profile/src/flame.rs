@@ -108,24 +108,23 @@ impl Tree {
         }
         let frame = &profile.frames[position as usize];
         let key = (parent, frame.space, frame.label());
-        let node = match self.children.get(&key) {
-            Some(node) => *node,
-            None => {
-                let module = stacks.module(position).or(self.nodes[parent].module);
-                let node = self.nodes.len();
-                self.nodes.push(FlameNode {
-                    label: key.2.clone(),
-                    space: Some(frame.space),
-                    module,
-                    weight: 0,
-                    count: 0,
-                    own: 0,
-                    children: Vec::new(),
-                });
-                self.nodes[parent].children.push(node);
-                self.children.insert(key, node);
-                node
-            }
+        let node = if let Some(node) = self.children.get(&key) {
+            *node
+        } else {
+            let module = stacks.module(position).or(self.nodes[parent].module);
+            let node = self.nodes.len();
+            self.nodes.push(FlameNode {
+                label: key.2.clone(),
+                space: Some(frame.space),
+                module,
+                weight: 0,
+                count: 0,
+                own: 0,
+                children: Vec::new(),
+            });
+            self.nodes[parent].children.push(node);
+            self.children.insert(key, node);
+            node
         };
         self.known.insert((parent, position), node);
         node

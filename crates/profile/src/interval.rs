@@ -3,8 +3,9 @@
 //! Looks fall where they fall: of `n` looks, those at one place follow the binomial distribution, and in
 //! a window of which only the length is given, Poisson's. Up to [`EXACT`] looks at a place the bounds are
 //! solved from these (Clopper and Pearson; Garwood), which is right however few there are; beyond that
-//! they come of approximations (Wilson; Wilson and Hilferty), which then differ by less than one look. What is not seen in them: looks of one thread that hang together, and time that a
-//! machine was too busy to look.
+//! they come of approximations (Wilson; Wilson and Hilferty), which then differ by less than one look.
+//! What is not seen in them: looks of one thread that hang together, and time that a machine was too
+//! busy to look.
 
 /// The bounds of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -31,7 +31,8 @@ pub enum Name {
     /// It has a symbol.
     Function(String),
     /// It has none, and stands between these two that have one: the linker keeps the functions of a
-    /// source file together, so that its neighbours say which file it comes from.
+    /// source file together, so that its neighbours say which file it comes from. In place of a
+    /// neighbour's name may stand the path of its source file, where that is all that is known of it.
     Between {
         /// The nearest named function at a lower address.
         before: Option<String>,

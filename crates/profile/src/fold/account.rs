@@ -38,9 +38,10 @@ pub(super) fn of(profile: &Profile, metric: Metric) -> Option<Taken> {
         How::NotAttributable(why) => Some(why.as_str()),
         How::Exact | How::Sampled(_) => None,
     });
-    let why = match accounts.is_empty() {
-        true => "its collector gave no account of it".to_owned(),
-        false => joined(reasons, "; "),
+    let why = if accounts.is_empty() {
+        "its collector gave no account of it".to_owned()
+    } else {
+        joined(reasons, "; ")
     };
     Some(Taken {
         collector: joined(accounts.iter().map(|it| it.collector.as_str()), " and "),

@@ -17,6 +17,8 @@ mod stacks;
 mod wall;
 
 #[cfg(test)]
+mod products;
+#[cfg(test)]
 mod tests;
 
 pub use charge::fold;

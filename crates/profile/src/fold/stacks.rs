@@ -12,7 +12,7 @@ use syncline_metering::Module;
 pub(crate) struct Stacks<'a> {
     map: &'a Map,
     frames: Vec<Option<Placed>>,
-    stacks: Vec<Fate>,
+    fates: Vec<Fate>,
     /// The rules that each thread fits by its names.
     threads: Vec<u64>,
 }
@@ -40,7 +40,7 @@ impl Stacks<'_> {
         let marks: Vec<_> = profile.frames.iter().map(|it| map.marks(it)).collect();
         let any = map.waits_of_any_caller();
         let frameless = map.frameless_rules();
-        let stacks = profile.stacks.iter().map(|positions| {
+        let fates = profile.stacks.iter().map(|positions| {
             let marked = || positions.iter().map(|it| marks[*it as usize]);
             Fate {
                 placed: charged(positions.iter().map(|it| frames[*it as usize]), view),
@@ -50,7 +50,7 @@ impl Stacks<'_> {
         });
         Stacks {
             map,
-            stacks: stacks.collect(),
+            fates: fates.collect(),
             threads: profile
                 .threads
                 .iter()
@@ -89,7 +89,7 @@ impl Stacks<'_> {
     }
 
     fn fate(&self, stack: StackId) -> Fate {
-        self.stacks[stack.0 as usize]
+        self.fates[stack.0 as usize]
     }
 }
 

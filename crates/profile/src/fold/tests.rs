@@ -5,7 +5,7 @@ use crate::{
     Account, Charge, Cost, Frame, How, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread,
     ThreadClass, View,
 };
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use syncline_metering::Module;
 
 const MAP: &str = r#"
@@ -51,7 +51,7 @@ fn thread(title: &str) -> Thread {
 /// A profile of samples: metric, thread, functions from the innermost outwards, weight.
 fn profile(samples: &[(Metric, &str, &[&str], u64)]) -> Profile {
     let mut builder = ProfileBuilder::default();
-    let mut metrics = BTreeMap::new();
+    let mut metrics = BTreeSet::new();
     for (metric, title, functions, weight) in samples {
         let thread = builder.thread(thread(title));
         let frames = functions.iter().map(|function| {
@@ -61,9 +61,9 @@ fn profile(samples: &[(Metric, &str, &[&str], u64)]) -> Profile {
         });
         let stack = builder.stack(frames);
         builder.add(*metric, thread, stack, *weight, 1);
-        metrics.insert(*metric, ());
+        metrics.insert(*metric);
     }
-    for metric in metrics.into_keys() {
+    for metric in metrics {
         builder.account(account(metric, How::Exact));
     }
     builder.finish(1_000)

@@ -57,8 +57,8 @@ fn map(document: Document) -> Parsed<Map> {
         aliases: document.aliases,
         versions: versions.transpose()?.unwrap_or_default(),
         rules: all(document.module, |section| rule(section, &table))?,
-        idle: all(document.idle, idle)?,
-        threads: all(document.thread, thread)?,
+        idle: each(&document.idle, idle)?,
+        threads: each(&document.thread, thread)?,
         table,
         warnings: Vec::new(),
     })
@@ -66,6 +66,10 @@ fn map(document: Document) -> Parsed<Map> {
 
 fn all<S, T>(sections: Vec<S>, one: impl Fn(S) -> Parsed<T>) -> Parsed<Vec<T>> {
     sections.into_iter().map(one).collect()
+}
+
+fn each<S, T>(sections: &[S], one: impl Fn(&S) -> Parsed<T>) -> Parsed<Vec<T>> {
+    sections.iter().map(one).collect()
 }
 
 fn table(section: TableSection) -> Parsed<Table> {
@@ -96,7 +100,7 @@ fn rule(section: ModuleSection, table: &Table) -> Parsed<Rule> {
     Ok(Rule {
         module: module(&section.name, "module.name")?,
         outward,
-        fits: all(section.fits, |section| fit(&section, table))?,
+        fits: each(&section.fits, |section| fit(section, table))?,
     })
 }
 
@@ -124,14 +128,14 @@ fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
     })
 }
 
-fn idle(section: IdleSection) -> Parsed<Idle> {
+fn idle(section: &IdleSection) -> Parsed<Idle> {
     Ok(Idle {
         leaf: patterns(&section.leaf, "idle.leaf")?,
         under: optional(section.under.as_ref(), "idle.under")?,
     })
 }
 
-fn thread(section: ThreadSection) -> Parsed<ThreadRule> {
+fn thread(section: &ThreadSection) -> Parsed<ThreadRule> {
     let classes = [
         ("connection", ThreadClass::Connection),
         ("background", ThreadClass::Background),

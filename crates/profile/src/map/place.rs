@@ -45,13 +45,12 @@ impl Map {
     /// Where a frame belongs; none where it belongs to its caller.
     pub(crate) fn place(&self, frame: &Frame) -> Option<Placed> {
         match (&frame.space, &frame.name) {
-            (Space::Kernel, _) => None,
             (Space::Tag, Name::Function(word)) => by_word(word),
-            (Space::Tag, _) => None,
+            (Space::Kernel | Space::Tag, _) => None,
             (_, Name::Between { before, after }) => {
                 let point = |name: &Option<String>| {
                     let name = name.as_deref();
-                    name.map(|name| self.point(frame, name))
+                    name.map(|name| self.neighbour(frame, name))
                 };
                 self.between(point(before), point(after))
                     .or_else(|| sure(self.nameless(frame)))
@@ -112,6 +111,22 @@ impl Map {
             file,
         });
         Point { rule, file }
+    }
+
+    /// A function, or the path of a source file.
+    fn neighbour(&self, frame: &Frame, name: &str) -> Point<'_> {
+        match self.table.file_of_path(name) {
+            Some(file) if self.table.tells_of(&frame.object) => Point {
+                rule: self.rule(Look {
+                    is_java: false,
+                    object: &frame.object,
+                    names: None,
+                    file: Some(file),
+                }),
+                file: Some(file),
+            },
+            _ => self.point(frame, name),
+        }
     }
 
     fn nameless(&self, frame: &Frame) -> Option<&Rule> {

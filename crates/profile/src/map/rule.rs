@@ -80,7 +80,7 @@ impl Map {
     }
 
     /// True if it is a map of the product by that name.
-    pub(super) fn is_for(&self, product: &str) -> bool {
+    pub(crate) fn is_for(&self, product: &str) -> bool {
         let mut names = std::iter::once(&self.product).chain(&self.aliases);
         names.any(|name| name.eq_ignore_ascii_case(product))
     }

@@ -27,6 +27,7 @@ pub(super) struct Table {
     objects: Patterns,
     is_whole: bool,
     files: Vec<String>,
+    by_path: HashMap<String, File>,
     functions: HashMap<String, File>,
 }
 
@@ -53,6 +54,7 @@ impl Table {
     pub(super) fn add<'a>(&mut self, path: &str, functions: impl Iterator<Item = &'a str>) {
         let file = File(u32::try_from(self.files.len()).expect("a table has few files"));
         self.files.push(path.to_owned());
+        self.by_path.insert(path.to_owned(), file);
         for name in functions {
             self.functions.insert(name.to_owned(), file);
         }
@@ -80,6 +82,18 @@ impl Table {
             self.functions.get(&format!("{scope}::*"))
         };
         self.functions.get(&bare).or_else(scoped).copied()
+    }
+
+    /// The file of a path, by the end that both share: programs know paths of the machine that built
+    /// them.
+    pub(super) fn file_of_path(&self, path: &str) -> Option<File> {
+        let mut rest = path;
+        loop {
+            if let Some(file) = self.by_path.get(rest) {
+                return Some(*file);
+            }
+            rest = rest.split_once('/')?.1;
+        }
     }
 
     /// The path of a file.

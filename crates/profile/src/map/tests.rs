@@ -83,3 +83,13 @@ fn a_map_made_for_another_version_says_so() {
     assert!(warnings("")[0].contains("is not known"));
     assert!(Map::for_product("Unheard Of", "1").is_none());
 }
+
+#[test]
+fn the_map_in_the_manual_is_one() {
+    let manual = include_str!("../../../../docs/metering.md");
+    let (_, section) = manual.split_once("\n## Maps\n").unwrap();
+    let (_, text) = section.split_once("```toml\n").unwrap();
+    let (text, _) = text.split_once("```").unwrap();
+    let map = Map::parse(text, "docs/metering.md").unwrap();
+    assert_eq!((map.rules.len(), map.threads.len()), (2, 1));
+}

@@ -4,6 +4,7 @@
 //! Only 64-bit files are read. Every length comes from the file and is held against it by the reader, so
 //! that a file of any bytes gives an image with less in it, or none.
 
+use super::anchors::{Bytes, anchors};
 use super::demangle::demangle;
 use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, NativeEndian};
 use object::elf::{
@@ -71,6 +72,7 @@ impl Image {
         let header = FileHeader64::<Endianness>::parse(file).ok()?;
         let endian = header.endian().ok()?;
         let mut image = Image::default();
+        let (mut code, mut texts, mut is_stripped) = (None, None, true);
         for segment in header.program_headers(endian, file).ok()? {
             if segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).contains(PF_X) {
                 image.segments.push(Segment {
@@ -92,8 +94,14 @@ impl Image {
                         bytes,
                     })
                 };
+                let borrowed = || {
+                    let (address, bytes) = (begin, section.data(endian, file).ok()?);
+                    Some(Bytes { address, bytes })
+                };
+                is_stripped &= section.sh_type(endian) != SHT_SYMTAB;
                 match sections.section_name(endian, section).unwrap_or_default() {
-                    b".text" => image.text = Some(range),
+                    b".text" => (image.text, code) = (Some(range), borrowed()),
+                    b".rodata" => texts = borrowed(),
                     b".got" => image.got = Some(range),
                     b".eh_frame" => image.eh_frame = bytes(),
                     b".eh_frame_hdr" => image.eh_frame_hdr = bytes(),
@@ -112,6 +120,9 @@ impl Image {
         }
         image.order();
         image.begins = image.read_begins().unwrap_or_default();
+        if let (true, Some(code), Some(texts)) = (is_stripped, code, texts) {
+            image.learn_sources(code, texts);
+        }
         Some(image)
     }
 
@@ -147,13 +158,37 @@ impl Image {
         }
         let tells = |function: &&Function| !function.anywhere;
         let name = |function: &Function| demangle(&function.symbol);
-        let before = before.iter().rev().find(tells).map(name);
-        let after = self.functions[after..].iter().find(tells).map(name);
         let begin = self.begin_of(address).unwrap_or(address);
+        let before = before.iter().rev().find(tells);
+        // A function that refers to its source file stands between that file and that file.
+        let own = before.filter(|function| function.begin == begin);
+        let after = own.or_else(|| self.functions[after..].iter().find(tells));
+        let (before, after) = (before.map(name), after.map(name));
         if before.is_none() && after.is_none() {
             return (Name::Unknown, begin);
         }
         (Name::Between { before, after }, begin)
+    }
+
+    /// Puts the source files that nameless functions refer to among the symbols, as neighbours of no
+    /// length.
+    fn learn_sources(&mut self, code: Bytes<'_>, texts: Bytes<'_>) {
+        let known = |begin: &u64| {
+            let found = self.functions.binary_search_by_key(begin, |it| it.begin);
+            found.is_ok()
+        };
+        let sources = anchors(code, texts).into_iter().filter_map(|anchor| {
+            let begin = self.begin_of(anchor.address)?;
+            (!known(&begin)).then(|| Function {
+                begin,
+                end: Some(begin),
+                symbol: anchor.path.into(),
+                anywhere: false,
+            })
+        });
+        let sources: Vec<Function> = sources.collect();
+        self.functions.extend(sources);
+        self.order();
     }
 
     /// Where the function begins that the unwind table has at an address.

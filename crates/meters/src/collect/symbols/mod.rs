@@ -15,6 +15,7 @@
 //!    name of a caller asks for the address before the return address.
 //! 5. Only regular files are opened, and the vDSO is read from this process, which has the same.
 
+mod anchors;
 mod demangle;
 mod image;
 mod java;
