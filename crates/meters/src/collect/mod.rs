@@ -15,6 +15,7 @@
 mod collector;
 mod meter;
 mod subject;
+mod symbols;
 
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};

@@ -1,0 +1,33 @@
+//! What addresses and threads are called.
+//!
+//! [`AddressSpace`] knows which file a process has mapped where, [`Symbols`] reads the symbol tables of
+//! those files (each once) and the kernel's, and [`Threads`] remembers what threads called themselves.
+//! A frame is named in two steps, so that the second can wait until the load is over, or the process
+//! has ended: an address of a process becomes a [`Place`], a place becomes a frame.
+//!
+//! 1. A function with a symbol that covers the address is that function; its name is demangled, without
+//!    parameters, hashes and the compiler's suffixes for parts and clones.
+//! 2. Any other address in a file stands between its two nearest symbols, and its offset is the begin
+//!    of its function by the unwind table, if that knows it.
+//! 3. Offsets are addresses as the file states them, as `nm` and `objdump` show them.
+//! 4. A return address may stand one past the end of the function that called: whoever asks for the
+//!    name of a caller asks for the address before the return address.
+//! 5. Only regular files are opened, and the vDSO is read from this process, which has the same.
+
+mod demangle;
+mod image;
+mod kernel;
+mod maps;
+mod space;
+#[allow(
+    clippy::module_inception,
+    reason = "the one type that the room is named for"
+)]
+mod symbols;
+mod threads;
+mod titles;
+
+pub(in crate::collect) use image::Image;
+pub(in crate::collect) use space::{AddressSpace, Place};
+pub(in crate::collect) use symbols::Symbols;
+pub(in crate::collect) use threads::Threads;

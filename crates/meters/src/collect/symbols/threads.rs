@@ -1,0 +1,87 @@
+//! What threads and their processes call themselves.
+
+use super::titles::title;
+use crate::files::read_line;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use syncline_profile::Thread;
+
+/// Threads by process and number. A thread that has ended keeps what it was last called.
+#[derive(Debug, Default)]
+pub(in crate::collect) struct Threads {
+    known: HashMap<(u32, u32), Thread>,
+}
+
+impl Threads {
+    /// A thread, as it calls itself now, or as it did when last asked for; without a name if it ended
+    /// before it was ever asked for.
+    pub(in crate::collect) fn of(&mut self, pid: u32, tid: u32) -> Thread {
+        let name = read_line(Path::new(&format!("/proc/{pid}/task/{tid}/comm")));
+        let Some(name) = name else {
+            return self.known.get(&(pid, tid)).cloned().unwrap_or_default();
+        };
+        let command_line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let thread = Thread {
+            name,
+            title: title(&command_line),
+        };
+        let known = self.known.entry((pid, tid)).or_default();
+        // A process that ends loses its command line before its name.
+        *known = Thread {
+            title: thread.title.or(known.title.take()),
+            name: thread.name,
+        };
+        known.clone()
+    }
+
+    /// True if a thread was asked for while it lived.
+    pub(in crate::collect) fn knows(&self, pid: u32, tid: u32) -> bool {
+        self.known.contains_key(&(pid, tid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Threads;
+    use std::thread;
+    use syncline_profile::Thread;
+
+    #[test]
+    fn a_thread_that_ended_keeps_its_name() {
+        let pid = std::process::id();
+        let mut threads = Threads::default();
+        let spawned = thread::Builder::new().name("worker 7".to_owned());
+        let (asked, ended) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        let tid = thread::scope(|scope| {
+            let body = || {
+                asked.wait();
+                ended.wait();
+            };
+            let running = spawned.spawn_scoped(scope, body).unwrap();
+            asked.wait();
+            let named = |threads: &mut Threads, tid| threads.of(pid, tid).name == "worker 7";
+            let tids = fs_tids(pid);
+            let tid = tids.into_iter().find(|tid| named(&mut threads, *tid));
+            ended.wait();
+            running.join().unwrap();
+            tid.expect("one thread is called so")
+        });
+        assert!(!fs_tids(pid).contains(&tid));
+        let thread = Thread {
+            name: "worker 7".to_owned(),
+            title: None,
+        };
+        assert_eq!(threads.of(pid, tid), thread);
+        assert!(threads.knows(pid, tid) && !threads.knows(pid, u32::MAX));
+        assert_eq!(threads.of(pid, u32::MAX), Thread::default());
+    }
+
+    fn fs_tids(pid: u32) -> Vec<u32> {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name());
+        names
+            .map(|name| name.to_str().unwrap().parse().unwrap())
+            .collect()
+    }
+}
