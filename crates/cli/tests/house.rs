@@ -49,6 +49,7 @@ const UNSAFE: &[&str] = &[
     "crates/disk/src/real/uring.rs",
     "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
+    "crates/meters/src/collect/ring.rs",
     "crates/meters/src/perf_event.rs",
     "crates/runner/src/executor/pinned.rs",
     "crates/targets/src/jdbc/jvm/call.rs",

@@ -1,4 +1,5 @@
-//! One counter of the kernel: how often a task and its future children pass a tracepoint.
+//! One perf event of the kernel: a counter of how often a task and its future children pass a tracepoint,
+//! or a source of samples.
 
 #![allow(
     unsafe_code,
@@ -10,7 +11,7 @@ use perf_event_open_sys::{ioctls, perf_event_open};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Read};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
 
 /// A running counter of one task (a thread, by the kernel's word) and of what it starts from now on.
 #[derive(Debug)]
@@ -24,23 +25,14 @@ impl PerfEvent {
     pub(crate) fn open(tracepoint: u64, task: i32, filter: Option<&str>) -> Result<Self, Error> {
         let mut attributes = perf_event_attr {
             type_: PERF_TYPE_TRACEPOINT,
-            size: u32::try_from(size_of::<perf_event_attr>()).map_err(Error::other)?,
             config: tracepoint,
             ..perf_event_attr::default()
         };
         attributes.set_inherit(1);
         // Not before the filter is set: until then everything would be counted.
         attributes.set_disabled(1);
-        let (any_cpu, no_group) = (-1, -1);
-        let flags = PERF_FLAG_FD_CLOEXEC.into();
-        // SAFETY: the attributes outlive the call and say their own size; the kernel keeps no pointer.
-        let raw = unsafe { perf_event_open(&raw mut attributes, task, any_cpu, no_group, flags) };
-        if raw < 0 {
-            return Err(Error::last_os_error());
-        }
-        // SAFETY: the kernel has just given this descriptor to us and nobody else knows it.
-        let file = unsafe { File::from_raw_fd(raw) };
-        let event = PerfEvent { file };
+        let any_cpu = -1;
+        let event = PerfEvent::open_as(attributes, task, any_cpu)?;
         if let Some(filter) = filter {
             event.filter(filter)?;
         }
@@ -48,7 +40,28 @@ impl PerfEvent {
         Ok(event)
     }
 
-    fn enable(&self) -> Result<(), Error> {
+    /// Opens an event as its attributes say, of a task, or of all for -1, on a processor, or on any for
+    /// -1; not of all on any.
+    pub(crate) fn open_as(
+        mut attributes: perf_event_attr,
+        task: i32,
+        cpu: i32,
+    ) -> Result<Self, Error> {
+        attributes.size = u32::try_from(size_of::<perf_event_attr>()).map_err(Error::other)?;
+        let no_group = -1;
+        let flags = PERF_FLAG_FD_CLOEXEC.into();
+        // SAFETY: the attributes outlive the call and say their own size; the kernel keeps no pointer.
+        let raw = unsafe { perf_event_open(&raw mut attributes, task, cpu, no_group, flags) };
+        if raw < 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given this descriptor to us and nobody else knows it.
+        let file = unsafe { File::from_raw_fd(raw) };
+        Ok(PerfEvent { file })
+    }
+
+    /// Begins to count or to sample, also in children that were counted before.
+    pub(crate) fn enable(&self) -> Result<(), Error> {
         // SAFETY: the call takes a number and no pointer.
         let answer = unsafe { ioctls::ENABLE(self.file.as_raw_fd(), 0) };
         if answer < 0 {
@@ -57,7 +70,39 @@ impl PerfEvent {
         Ok(())
     }
 
-    fn filter(&self, filter: &str) -> Result<(), Error> {
+    /// Ends it.
+    pub(crate) fn disable(&self) -> Result<(), Error> {
+        // SAFETY: the call takes a number and no pointer.
+        let answer = unsafe { ioctls::DISABLE(self.file.as_raw_fd(), 0) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// Writes its samples where another event of the same processor writes its own.
+    pub(crate) fn write_with(&self, other: &PerfEvent) -> Result<(), Error> {
+        // SAFETY: the call takes two descriptors, both open, and no pointer.
+        let answer = unsafe { ioctls::SET_OUTPUT(self.file.as_raw_fd(), other.file.as_raw_fd()) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    /// The number by which its samples say whose they are.
+    pub(crate) fn number(&self) -> Result<u64, Error> {
+        let mut number = 0;
+        // SAFETY: the number outlives the call, which writes it.
+        let answer = unsafe { ioctls::ID(self.file.as_raw_fd(), &raw mut number) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        Ok(number)
+    }
+
+    /// Lets only those through that match.
+    pub(crate) fn filter(&self, filter: &str) -> Result<(), Error> {
         let mut text = CString::new(filter)?.into_bytes_with_nul();
         let raw = self.file.as_raw_fd();
         // SAFETY: the text ends with a zero and outlives the call, which only reads it.
@@ -73,6 +118,12 @@ impl PerfEvent {
         let mut count = [0; 8];
         (&self.file).read_exact(&mut count)?;
         Ok(native(count))
+    }
+}
+
+impl AsFd for PerfEvent {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 

@@ -84,6 +84,11 @@ impl SyncCounter {
     }
 }
 
+/// The filter of the tracepoint that lets through the calls that are syncs; the error is a sentence.
+pub(crate) fn sync_filter() -> Result<String, String> {
+    Ok(any_of(&Numbers::of_this_machine()?.syncs))
+}
+
 /// System call numbers. They never change on an architecture.
 struct Numbers {
     /// fsync, fdatasync, msync, syncfs.
@@ -138,7 +143,8 @@ fn tasks(watched: Watched) -> Result<Vec<i32>, String> {
     Ok(tasks)
 }
 
-fn threads(pid: u32) -> Vec<i32> {
+/// The threads of a process.
+pub(crate) fn threads(pid: u32) -> Vec<i32> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/task")) else {
         return Vec::new();
     };

@@ -1,7 +1,9 @@
 //! What every collector offers.
 
 use super::meter::MeterOptions;
+use super::perf;
 use super::subject::Subject;
+use super::totals;
 use std::fmt::Debug;
 use syncline_profile::{Account, ProfileBuilder};
 
@@ -31,5 +33,6 @@ pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;
 /// How a collector is opened.
 pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
-/// Every collector, in the order in which they are opened.
-pub(super) const ALL: &[Open] = &[];
+/// Every collector, in the order in which they are opened. Of those in one row, which take the same
+/// metrics, only the first that can is opened.
+pub(super) const ALL: &[&[Open]] = &[&[perf::open_cpu], &[perf::open_calls], &[totals::open]];

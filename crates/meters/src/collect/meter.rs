@@ -39,10 +39,15 @@ impl Meter {
             started: 0,
             window_ns: 0,
         };
-        for open in ALL {
-            match open(subject, options) {
-                Ok(collector) => meter.working.push(collector),
-                Err(refused) => meter.refused.extend(refused),
+        for row in ALL {
+            for open in *row {
+                match open(subject, options) {
+                    Ok(collector) => {
+                        meter.working.push(collector);
+                        break;
+                    }
+                    Err(refused) => meter.refused.extend(refused),
+                }
             }
         }
         meter

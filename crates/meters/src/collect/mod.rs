@@ -13,9 +13,13 @@
 //! A failure of one collector is no failure of the run: it becomes an account that says why.
 
 mod collector;
+mod looking;
 mod meter;
+mod perf;
+mod ring;
 mod subject;
 mod symbols;
+mod totals;
 
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};

@@ -17,6 +17,8 @@ use syncline_profile::Name;
 
 /// How many symbols before an address are asked whether they cover it: symbols may lie in one another.
 const NESTED: usize = 8;
+/// The smallest page.
+const PAGE: u64 = 4096;
 
 /// What was read of a file.
 #[derive(Debug, Default)]
@@ -111,14 +113,21 @@ impl Image {
         Some(image)
     }
 
-    /// The stated address of a place in the file; none outside executable segments.
+    /// The stated address of a place in the file; none outside executable segments. A segment is mapped
+    /// by whole pages, so that the page around its begin belongs to it where no other segment has it.
     pub(in crate::collect) fn stated(&self, offset: u64) -> Option<u64> {
-        let holds = |segment: &&Segment| {
+        let exactly = |segment: &&Segment| {
             let into = offset.checked_sub(segment.offset);
             into.is_some_and(|into| into < segment.bytes)
         };
-        let segment = self.segments.iter().find(holds)?;
-        segment.address.checked_add(offset - segment.offset)
+        let around =
+            |segment: &&Segment| offset < segment.offset && offset >= segment.offset & !(PAGE - 1);
+        let mut segments = self.segments.iter();
+        if let Some(segment) = segments.find(exactly) {
+            return segment.address.checked_add(offset - segment.offset);
+        }
+        let segment = self.segments.iter().find(around)?;
+        segment.address.checked_sub(segment.offset - offset)
     }
 
     /// What stands at a stated address, and where its function begins, or the address itself.
@@ -236,7 +245,7 @@ fn functions(
 
 #[cfg(test)]
 mod tests {
-    use super::{Function, Image};
+    use super::{Function, Image, Segment};
     use syncline_profile::Name;
 
     fn image() -> Image {
@@ -280,6 +289,22 @@ mod tests {
         for (address, name, begin) in expected {
             assert_eq!(image.name(address), (name, begin), "{address:#x}");
         }
+    }
+
+    #[test]
+    fn places_in_the_file_have_stated_addresses() {
+        let image = Image {
+            segments: vec![Segment {
+                offset: 0x1234,
+                address: 0x40_2234,
+                bytes: 0x100,
+            }],
+            ..Image::default()
+        };
+        assert_eq!(image.stated(0x1240), Some(0x40_2240));
+        assert_eq!(image.stated(0x1000), Some(0x40_2000));
+        assert_eq!(image.stated(0xfff), None);
+        assert_eq!(image.stated(0x1334), None);
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod symbols;
 mod threads;
 mod titles;
 
-pub(in crate::collect) use image::Image;
-pub(in crate::collect) use space::{AddressSpace, Place};
+pub(in crate::collect) use image::{Image, Section};
+pub(in crate::collect) use space::{AddressSpace, Code, Place};
 pub(in crate::collect) use symbols::Symbols;
 pub(in crate::collect) use threads::Threads;

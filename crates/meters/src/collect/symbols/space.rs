@@ -35,6 +35,16 @@ pub(in crate::collect) struct Code {
     pub place: Place,
 }
 
+impl Place {
+    /// The position in the file; none elsewhere.
+    pub(in crate::collect) fn offset(&self) -> Option<u64> {
+        match self {
+            Place::File(_, offset) | Place::Vdso(offset) => Some(*offset),
+            Place::Kernel(_) | Place::Memory(..) => None,
+        }
+    }
+}
+
 impl AddressSpace {
     /// Looks at a process. The error is the kernel's: there is none, or it is none of ours.
     pub(in crate::collect) fn of(pid: u32) -> io::Result<AddressSpace> {

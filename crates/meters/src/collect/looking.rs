@@ -1,0 +1,54 @@
+//! The collectors' own threads, which are no part of a store in this process.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+static THREADS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Says of the thread that made it that it looks, as long as it is held.
+#[derive(Debug)]
+pub(super) struct Looking {
+    tid: u32,
+}
+
+impl Looking {
+    /// To be called on the thread that looks.
+    pub(super) fn here() -> Looking {
+        let tid = rustix::thread::gettid()
+            .as_raw_nonzero()
+            .get()
+            .unsigned_abs();
+        THREADS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(tid);
+        Looking { tid }
+    }
+}
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.remove(&self.tid);
+    }
+}
+
+/// True of a thread that looks.
+pub(super) fn is_looking(tid: u32) -> bool {
+    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    threads.contains(&tid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Looking, is_looking};
+
+    #[test]
+    fn a_thread_looks_as_long_as_it_says_so() {
+        let looking = Looking::here();
+        let tid = looking.tid;
+        assert!(is_looking(tid) && !is_looking(u32::MAX));
+        drop(looking);
+        assert!(!is_looking(tid));
+    }
+}

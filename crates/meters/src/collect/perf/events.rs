@@ -1,0 +1,189 @@
+//! The open events of a sampler, one ring for each processor.
+
+use super::source::{Kind, Source};
+use crate::collect::looking::is_looking;
+use crate::collect::ring::Ring;
+use crate::collect::subject::Subject;
+use crate::files::read_line;
+use crate::perf_event::PerfEvent;
+use crate::proc::ProcessUse;
+use crate::sync_calls::{Watched, threads};
+use rustix::io::Errno;
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+/// Pages of a ring: what a processor writes in seconds at the rates of ours, and no more than an
+/// ordinary user may lock by default.
+const PAGES: usize = 128;
+/// A smaller ring is not worth having.
+const FEWEST_PAGES: usize = 8;
+/// The reader is woken when a quarter of the ring is full.
+const WATERMARK: u32 = 128 * 1024;
+
+/// Whom events reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::collect) enum Reach {
+    /// Everybody.
+    Machine,
+    /// The store's threads, and what they start from now on.
+    Tasks,
+}
+
+/// Open events.
+#[derive(Debug)]
+pub(super) struct Events {
+    events: Vec<(Kind, PerfEvent)>,
+    /// By the number that samples give.
+    kinds: HashMap<u64, Kind>,
+    /// The events whose rings those of their processors are.
+    owners: Vec<usize>,
+}
+
+impl Events {
+    /// Opens the sources, disabled, and their rings.
+    pub(super) fn open(
+        subject: &Subject,
+        sources: &[Source],
+        reach: Reach,
+        with_kernel: bool,
+    ) -> io::Result<(Events, Vec<Ring>)> {
+        let tasks = match reach {
+            Reach::Machine => vec![-1],
+            Reach::Tasks => tasks(subject.process),
+        };
+        let mut rings = Vec::new();
+        let mut opened = Events {
+            events: Vec::new(),
+            kinds: HashMap::new(),
+            owners: Vec::new(),
+        };
+        for cpu in processors() {
+            let mut owner: Option<usize> = None;
+            for source in sources {
+                for task in &tasks {
+                    let mut attributes = source.attributes(with_kernel, WATERMARK);
+                    attributes.set_inherit(u64::from(reach == Reach::Tasks));
+                    let event = match PerfEvent::open_as(attributes, *task, cpu) {
+                        Ok(event) => event,
+                        Err(error) if is_gone(&error) => continue,
+                        Err(error) => return Err(error),
+                    };
+                    if let Some(filter) = &source.filter {
+                        event.filter(filter)?;
+                    }
+                    match owner {
+                        Some(owner) => event.write_with(&opened.events[owner].1)?,
+                        None => {
+                            rings.push(ring(&event)?);
+                            owner = Some(opened.events.len());
+                        }
+                    }
+                    opened.kinds.insert(event.number()?, source.kind);
+                    opened.events.push((source.kind, event));
+                }
+            }
+            opened.owners.extend(owner);
+        }
+        if rings.is_empty() {
+            return Err(Errno::SRCH.into());
+        }
+        Ok((opened, rings))
+    }
+
+    /// Begins.
+    pub(super) fn enable(&self) -> io::Result<()> {
+        self.events.iter().try_for_each(|(_, event)| event.enable())
+    }
+
+    /// Ends.
+    pub(super) fn disable(&self) -> io::Result<()> {
+        self.events
+            .iter()
+            .try_for_each(|(_, event)| event.disable())
+    }
+
+    /// What an event samples.
+    pub(super) fn kind(&self, number: u64) -> Option<Kind> {
+        self.kinds.get(&number).copied()
+    }
+
+    /// How many events of a kind there were so far, or nanoseconds, sampled or not.
+    pub(super) fn count(&self, kind: Kind) -> io::Result<u64> {
+        let of_kind = self.events.iter().filter(|(of, _)| *of == kind);
+        of_kind.map(|(_, event)| event.read()).sum()
+    }
+
+    /// The events that wake the reader.
+    pub(super) fn waking(&self) -> impl Iterator<Item = &PerfEvent> {
+        self.owners.iter().map(|owner| &self.events[*owner].1)
+    }
+}
+
+/// A smaller ring where a user may not lock as much.
+fn ring(event: &PerfEvent) -> io::Result<Ring> {
+    let mut pages = PAGES;
+    loop {
+        match Ring::map(event, pages) {
+            Err(error) if pages > FEWEST_PAGES && is_too_much(&error) => pages /= 2,
+            mapped => return mapped,
+        }
+    }
+}
+
+fn is_too_much(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN)
+    )
+}
+
+/// A thread may end between being found and being asked for; a processor may be switched off.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::SRCH | Errno::NODEV | Errno::NXIO)
+    )
+}
+
+fn tasks(watched: Watched) -> Vec<i32> {
+    let processes = match watched {
+        Watched::Ours => vec![std::process::id()],
+        Watched::Other(pid) => ProcessUse::family(pid, Path::new("/")),
+    };
+    let threads = processes.into_iter().flat_map(threads);
+    threads
+        .filter(|tid| !is_looking(tid.unsigned_abs()))
+        .collect()
+}
+
+fn processors() -> Vec<i32> {
+    let listed = read_line(Path::new("/sys/devices/system/cpu/online"));
+    listed.as_deref().and_then(parse).unwrap_or_else(|| {
+        let count = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..i32::try_from(count).unwrap_or(1)).collect()
+    })
+}
+
+/// A list such as `0-3,5`.
+fn parse(listed: &str) -> Option<Vec<i32>> {
+    let mut found = Vec::new();
+    for piece in listed.split(',') {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        found.extend(first.parse::<i32>().ok()?..=last.parse().ok()?);
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, processors};
+
+    #[test]
+    fn processors_are_listed_by_ranges() {
+        assert_eq!(parse("0-3,5,8-9"), Some(vec![0, 1, 2, 3, 5, 8, 9]));
+        assert_eq!(parse("0"), Some(vec![0]));
+        assert_eq!(parse("x"), None);
+        assert!(!processors().is_empty());
+    }
+}

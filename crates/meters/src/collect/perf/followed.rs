@@ -1,0 +1,140 @@
+//! The processes that are looked at: which they are, what they have mapped, what their threads are
+//! called.
+//!
+//! A process belongs to it from the start, or because one that does has forked it. A child has its
+//! parent's memory until it maps something itself; then its mappings are read anew when it is next
+//! sampled. What has ended is kept, since its samples are named later.
+
+use super::unwind::Tables;
+use crate::collect::looking::is_looking;
+use crate::collect::subject::Subject;
+use crate::collect::symbols::{AddressSpace, Symbols, Threads};
+use crate::proc::ProcessUse;
+use crate::sync_calls::Watched;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// The followed processes.
+#[derive(Debug)]
+pub(super) struct Followed {
+    process: Watched,
+    /// Those that belong.
+    family: HashSet<u32>,
+    memories: HashMap<u32, Memory>,
+    pub symbols: Symbols,
+    pub threads: Threads,
+}
+
+/// What a process has mapped.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    pub space: AddressSpace,
+    pub tables: Tables,
+    /// It has mapped something since it was read.
+    stale: bool,
+}
+
+impl Followed {
+    /// Finds those that are there.
+    pub(super) fn new(subject: &Subject) -> Followed {
+        let mut followed = Followed {
+            process: subject.process,
+            family: HashSet::from([subject.pid()]),
+            memories: HashMap::new(),
+            symbols: Symbols::new(),
+            threads: Threads::default(),
+        };
+        followed.look_again();
+        followed
+    }
+
+    /// Finds processes that were forked while nothing was recorded, and reads what all have mapped, so
+    /// that it need not be done while they work.
+    pub(super) fn look_again(&mut self) {
+        if let Watched::Other(pid) = self.process {
+            self.family.extend(ProcessUse::family(pid, Path::new("/")));
+        }
+        let mut family: Vec<u32> = self.family.iter().copied().collect();
+        family.sort_unstable();
+        for pid in family {
+            self.memory(pid);
+        }
+    }
+
+    /// True if a sample of this thread counts: one of theirs that does not itself look.
+    pub(super) fn includes(&self, pid: u32, tid: u32) -> bool {
+        self.family.contains(&pid) && !is_looking(tid)
+    }
+
+    /// A process or a thread was started.
+    pub(super) fn forked(&mut self, pid: u32, parent: u32) {
+        let is_ours = self.process == Watched::Ours;
+        if pid == parent || is_ours || !self.family.contains(&parent) {
+            return;
+        }
+        self.family.insert(pid);
+        if let Some(memory) = self.memories.get(&parent) {
+            let mut memory = memory.clone();
+            memory.space = memory.space.forked(pid);
+            self.memories.insert(pid, memory);
+        }
+    }
+
+    /// A process has mapped code.
+    pub(super) fn mapped(&mut self, pid: u32) {
+        if let Some(memory) = self.memories.get_mut(&pid) {
+            memory.stale = true;
+        }
+    }
+
+    /// A process has ended: another may get its number.
+    pub(super) fn ended(&mut self, pid: u32) {
+        if pid != self.pid() {
+            self.family.remove(&pid);
+        }
+    }
+
+    /// What a process has mapped; none if it ended before it was ever looked at.
+    pub(super) fn memory(&mut self, pid: u32) -> Option<&Memory> {
+        let known = self.memories.get(&pid);
+        if known.is_none_or(|memory| memory.stale)
+            && let Ok(space) = AddressSpace::of(pid)
+        {
+            let same = |memory: &&Memory| memory.space.is_same(&space);
+            let tables = match known.filter(same) {
+                Some(memory) => memory.tables.clone(),
+                None => self.shared_tables(&space),
+            };
+            let memory = Memory {
+                space,
+                tables,
+                stale: false,
+            };
+            self.memories.insert(pid, memory);
+        }
+        self.memories.get(&pid)
+    }
+
+    /// A thread was sampled: its name is taken while it lives.
+    pub(super) fn met(&mut self, pid: u32, tid: u32) {
+        if !self.threads.knows(pid, tid) {
+            self.threads.of(pid, tid);
+        }
+    }
+
+    /// The tables of a process with the same mappings, as forked children have them, or new ones.
+    fn shared_tables(&mut self, space: &AddressSpace) -> Tables {
+        let mut memories = self.memories.values();
+        if let Some(memory) = memories.find(|memory| memory.space.is_same(space)) {
+            return memory.tables.clone();
+        }
+        Tables::of(space, &mut self.symbols)
+    }
+
+    fn pid(&self) -> u32 {
+        match self.process {
+            Watched::Ours => std::process::id(),
+            Watched::Other(pid) => pid,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a sampler has seen, and its way into a profile.
+
+use super::source::Kind;
+use super::stacks::{Seen, StackNumber, Stacks};
+use crate::collect::symbols::{Place, Symbols, Threads};
+use std::collections::{BTreeMap, HashMap};
+use syncline_metering::Nanos;
+use syncline_profile::{Frame, Metric, ProfileBuilder, Thread};
+
+/// What a sampler has seen.
+#[derive(Debug)]
+pub(in crate::collect) struct Outcome {
+    pub stacks: Stacks,
+    pub symbols: Symbols,
+    pub threads: Threads,
+    /// Samples that were dropped, by kind.
+    pub lost: BTreeMap<Kind, u64>,
+    /// Samples of others, by kind.
+    pub foreign: BTreeMap<Kind, u64>,
+    /// Processor time of climbing and counting.
+    pub busy_ns: Nanos,
+}
+
+impl Outcome {
+    /// Samples of a kind that were dropped.
+    pub(in crate::collect) fn lost(&self, kind: Kind) -> u64 {
+        self.lost.get(&kind).copied().unwrap_or(0)
+    }
+
+    /// By how much a sample of a kind counts for more than itself because others were dropped. Those
+    /// may have been anybody's, so that they are spread over everybody's.
+    pub(in crate::collect) fn scale(&self, kind: Kind) -> f64 {
+        let foreign = self.foreign.get(&kind).copied().unwrap_or(0);
+        let taken = self.stacks.samples(kind) + foreign;
+        if taken == 0 {
+            return 1.0;
+        }
+        (taken + self.lost(kind)) as f64 / taken as f64
+    }
+
+    /// A stack's frames, innermost first, the kernel's before the program's.
+    pub(in crate::collect) fn frames(&mut self, stack: StackNumber) -> Vec<Frame> {
+        let places = self.stacks.places(stack).iter();
+        places.map(|place| self.symbols.frame(place)).collect()
+    }
+
+    /// A sample's thread, by its last name.
+    pub(in crate::collect) fn thread(&mut self, seen: &Seen) -> Thread {
+        self.threads.of(seen.pid, seen.tid)
+    }
+
+    /// Puts what was seen into a profile: each sample at the metric and weight that `worth` gives it.
+    pub(super) fn put(
+        &mut self,
+        profile: &mut ProfileBuilder,
+        worth: impl Fn(&Seen) -> Option<(Metric, f64)>,
+    ) {
+        let mut named: HashMap<Place, Frame> = HashMap::new();
+        let mut numbers = HashMap::new();
+        let mut threads = HashMap::new();
+        for (seen, count) in self.stacks.counts() {
+            let Some((metric, weight)) = worth(&seen) else {
+                continue;
+            };
+            let thread = *threads
+                .entry((seen.pid, seen.tid))
+                .or_insert_with(|| profile.thread(self.threads.of(seen.pid, seen.tid)));
+            let stack = *numbers.entry(seen.stack).or_insert_with(|| {
+                let places = self.stacks.places(seen.stack).iter();
+                let frames = places.map(|place| {
+                    let name = || self.symbols.frame(place);
+                    named.entry(place.clone()).or_insert_with(name).clone()
+                });
+                profile.stack(frames)
+            });
+            let weight = (weight * count as f64).round() as u64;
+            profile.add(metric, thread, stack, weight, count);
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! What the kernel counts for whole processes: totals without stacks, for everybody who may see the
+//! process.
+//!
+//! They stand where nothing better could be taken, and beside what was sampled as another count of the
+//! same. All are differences between the begin and the end of the window, summed over the process and
+//! what descends from it:
+//!
+//! - processor time, in ticks for each process, of usually 10 ms; a child that ended and was waited for
+//!   is in its parent's;
+//! - switches, by thread: a thread that ends takes its counts along, so that they are read before the
+//!   load ends;
+//! - system calls that read or wrote, and bytes written to disks on the process's behalf.
+
+use super::collector::{Collector, Opened};
+use super::meter::MeterOptions;
+use super::subject::Subject;
+use crate::files::read_text;
+use crate::proc::ProcessUse;
+use crate::sync_calls::{Watched, threads};
+use std::collections::BTreeMap;
+use std::path::Path;
+use syncline_metering::clock;
+use syncline_profile::{Account, How, Metric, ProfileBuilder, Total};
+
+const COLLECTOR: &str = "totals by /proc";
+const WHY: &str = "the kernel counts it for whole processes, not by stack";
+
+/// A metric, and what says how much of it there was.
+const METRICS: [(Metric, &str); 6] = [
+    (Metric::CpuUser, "utime in /proc/PID/stat, in ticks"),
+    (Metric::CpuKernel, "stime in /proc/PID/stat, in ticks"),
+    (
+        Metric::SystemCalls,
+        "syscr and syscw in /proc/PID/io: reads and writes only, of files and sockets",
+    ),
+    (
+        Metric::VoluntarySwitches,
+        "voluntary_ctxt_switches of the threads that were there at the end",
+    ),
+    (
+        Metric::InvoluntarySwitches,
+        "nonvoluntary_ctxt_switches of the threads that were there at the end",
+    ),
+    (
+        Metric::WrittenBytes,
+        "write_bytes in /proc/PID/io: what the process made dirty or wrote past the cache, whoever \
+         wrote it to the disk",
+    ),
+];
+
+/// The counts of one moment; none of what this user may not see.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    /// User and kernel ticks of the tree.
+    ticks: Option<(u64, u64)>,
+    /// Reads and writes, and bytes written.
+    io: Option<(u64, u64)>,
+    /// Voluntary and involuntary switches of each thread.
+    switches: Option<BTreeMap<i32, (u64, u64)>>,
+}
+
+#[derive(Debug)]
+struct Totals {
+    process: Watched,
+    first: Counts,
+    last: Counts,
+}
+
+/// Opens them: any user may see something.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "a collector may be refused; this one never is"
+)]
+pub(super) fn open(subject: &Subject, _: &MeterOptions) -> Opened {
+    Ok(Box::new(Totals {
+        process: subject.process,
+        first: Counts::default(),
+        last: Counts::default(),
+    }))
+}
+
+impl Collector for Totals {
+    fn start(&mut self) -> Result<(), String> {
+        self.first = Counts::read(self.process);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.last = Counts::read(self.process);
+        Ok(())
+    }
+
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
+        for (metric, source) in METRICS {
+            profile.account(account(
+                metric,
+                source,
+                self.last.since(&self.first, metric),
+            ));
+        }
+    }
+
+    fn failed(&self, why: &str) -> Vec<Account> {
+        let failed = |(metric, _)| Account {
+            metric,
+            collector: COLLECTOR.to_owned(),
+            how: How::NotAttributable(why.to_owned()),
+            lost: 0,
+            total: None,
+        };
+        METRICS.map(failed).to_vec()
+    }
+}
+
+fn account(metric: Metric, source: &str, amount: Option<u64>) -> Account {
+    let why = match amount {
+        Some(_) => WHY.to_owned(),
+        None => format!(
+            "{source}: the process has ended or this user may not see it; run as root or as the user \
+             whose process it is"
+        ),
+    };
+    Account {
+        metric,
+        collector: COLLECTOR.to_owned(),
+        how: How::NotAttributable(why),
+        lost: 0,
+        total: amount.map(|amount| Total {
+            amount,
+            source: source.to_owned(),
+        }),
+    }
+}
+
+impl Counts {
+    fn read(process: Watched) -> Counts {
+        let (family, with_children) = match process {
+            Watched::Ours => (vec![std::process::id()], false),
+            Watched::Other(pid) => (ProcessUse::family(pid, Path::new("/")), true),
+        };
+        if family.is_empty() {
+            return Counts::default();
+        }
+        let ticks = family.iter().map(|pid| ticks(*pid, with_children));
+        let io = family.iter().map(|pid| io(*pid));
+        let switches = family.iter().flat_map(|pid| threads(*pid));
+        let switches = switches.filter_map(|tid| Some((tid, thread_switches(tid)?)));
+        Counts {
+            ticks: sum(ticks),
+            io: sum(io),
+            switches: Some(switches.collect()),
+        }
+    }
+
+    /// By how much a metric has grown, in its unit.
+    fn since(&self, first: &Counts, metric: Metric) -> Option<u64> {
+        let grown = |pair: fn(&Counts) -> Option<(u64, u64)>, second: bool| {
+            let (now, then) = (pair(self)?, pair(first)?);
+            let (now, then) = if second {
+                (now.1, then.1)
+            } else {
+                (now.0, then.0)
+            };
+            Some(now.saturating_sub(then))
+        };
+        match metric {
+            Metric::CpuUser => grown(|counts| counts.ticks, false).map(nanoseconds),
+            Metric::CpuKernel => grown(|counts| counts.ticks, true).map(nanoseconds),
+            Metric::SystemCalls => grown(|counts| counts.io, false),
+            Metric::WrittenBytes => grown(|counts| counts.io, true),
+            Metric::VoluntarySwitches => self.switches_since(first, |both| both.0),
+            Metric::InvoluntarySwitches => self.switches_since(first, |both| both.1),
+            _ => None,
+        }
+    }
+
+    /// Of threads that were there at the end; one that came in between brings all it has.
+    fn switches_since(&self, first: &Counts, of: fn(&(u64, u64)) -> u64) -> Option<u64> {
+        let (now, then) = (self.switches.as_ref()?, first.switches.as_ref()?);
+        let grown = now.iter().map(|(tid, both)| {
+            let before = then.get(tid).map_or(0, of);
+            of(both).saturating_sub(before)
+        });
+        Some(grown.sum())
+    }
+}
+
+fn nanoseconds(ticks: u64) -> u64 {
+    let ticks_per_s = rustix::param::clock_ticks_per_second().max(1);
+    ticks * (clock::SECOND / ticks_per_s)
+}
+
+/// None if it is true of none of them. A process that ended between being found and being read has left
+/// what it had to its parent, or to nobody.
+fn sum(pairs: impl Iterator<Item = Option<(u64, u64)>>) -> Option<(u64, u64)> {
+    let known = pairs.flatten();
+    known.reduce(|sum, pair| (sum.0 + pair.0, sum.1 + pair.1))
+}
+
+/// User and kernel ticks. Fields after the name in parentheses: 11 and 12, of waited-for children 13
+/// and 14.
+fn ticks(pid: u32, with_children: bool) -> Option<(u64, u64)> {
+    let text = read_text(Path::new(&format!("/proc/{pid}/stat")))?;
+    let (_, rest) = text.rsplit_once(')')?;
+    let fields: Vec<u64> = rest
+        .split_whitespace()
+        .skip(11)
+        .take(4)
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    let [user, kernel, user_of_children, kernel_of_children] = fields.try_into().ok()?;
+    if with_children {
+        Some((user + user_of_children, kernel + kernel_of_children))
+    } else {
+        Some((user, kernel))
+    }
+}
+
+fn io(pid: u32) -> Option<(u64, u64)> {
+    let text = read_text(Path::new(&format!("/proc/{pid}/io")))?;
+    let calls = value(&text, "syscr:")? + value(&text, "syscw:")?;
+    Some((calls, value(&text, "write_bytes:")?))
+}
+
+fn thread_switches(tid: i32) -> Option<(u64, u64)> {
+    // A thread is found by its number alone, though no list shows it.
+    let text = read_text(Path::new(&format!("/proc/{tid}/status")))?;
+    let voluntary = value(&text, "voluntary_ctxt_switches:")?;
+    Some((voluntary, value(&text, "nonvoluntary_ctxt_switches:")?))
+}
+
+fn value(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, METRICS, account, open};
+    use crate::Watched;
+    use crate::collect::{MeterOptions, Subject};
+    use std::fs::File;
+    use std::io::Write;
+    use syncline_metering::clock;
+    use syncline_profile::{Metric, ProfileBuilder};
+
+    #[test]
+    fn work_of_this_process_is_in_its_totals() {
+        let subject = Subject::of(Watched::Ours);
+        let mut totals = open(&subject, &MeterOptions::default()).unwrap();
+        totals.start().unwrap();
+        let begun = clock::thread_cpu();
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = File::create(folder.path().join("file")).unwrap();
+        let mut written = 0;
+        while clock::thread_cpu() < begun + 100_000_000 {
+            file.write_all(&[7; 4096]).unwrap();
+            written += 1;
+        }
+        std::thread::yield_now();
+        totals.stop().unwrap();
+        let mut profile = ProfileBuilder::default();
+        totals.hand_over(&mut profile);
+        let profile = profile.finish(1);
+        let total = |metric| {
+            let mut accounts = profile.accounts().iter();
+            let account = accounts.find(|account| account.metric == metric).unwrap();
+            account.total.as_ref().unwrap().amount
+        };
+        assert!(total(Metric::SystemCalls) >= written);
+        assert!(total(Metric::WrittenBytes) >= written * 4096 / 2);
+        let cpu = total(Metric::CpuUser) + total(Metric::CpuKernel);
+        assert!(
+            cpu >= 80_000_000,
+            "{cpu} ns of at least 100 ms less a tick for each kind"
+        );
+        assert_eq!(profile.accounts().len(), METRICS.len());
+    }
+
+    #[test]
+    fn threads_that_came_bring_all_they_have() {
+        let counts = |threads: &[(i32, (u64, u64))]| Counts {
+            switches: Some(threads.iter().copied().collect()),
+            ..Counts::default()
+        };
+        let first = counts(&[(1, (10, 100)), (2, (5, 5))]);
+        let last = counts(&[(1, (11, 120)), (3, (4, 3))]);
+        assert_eq!(last.since(&first, Metric::VoluntarySwitches), Some(1 + 4));
+        assert_eq!(
+            last.since(&first, Metric::InvoluntarySwitches),
+            Some(20 + 3)
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_no_zero() {
+        let none = Counts::read(Watched::Other(u32::MAX));
+        for (metric, source) in METRICS {
+            let amount = none.since(&none, metric);
+            assert_eq!(amount, None);
+            let account = account(metric, source, amount);
+            assert!(format!("{:?}", account.how).contains("run as root"));
+        }
+    }
+}
