@@ -1,5 +1,6 @@
 //! What every collector offers.
 
+use super::bpf;
 use super::meter::MeterOptions;
 use super::perf;
 use super::subject::Subject;
@@ -35,4 +36,8 @@ pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 
 /// Every collector, in the order in which they are opened. Of those in one row, which take the same
 /// metrics, only the first that can is opened.
-pub(super) const ALL: &[&[Open]] = &[&[perf::open_cpu], &[perf::open_calls], &[totals::open]];
+pub(super) const ALL: &[&[Open]] = &[
+    &[perf::open_cpu],
+    &[bpf::open, perf::open_calls],
+    &[totals::open],
+];

@@ -15,7 +15,7 @@ use super::unwind::{Climb, Copy};
 
 /// The addresses of a stack, the instruction first. `chain` opens with the instruction as well; `first`
 /// was the frame pointer there. What the chain adds ends where `is_code` does not know an address.
-pub(super) fn join(
+pub(in crate::collect) fn join(
     climb: Climb,
     chain: &[u64],
     first: u64,

@@ -16,7 +16,7 @@ use std::path::Path;
 
 /// The followed processes.
 #[derive(Debug)]
-pub(super) struct Followed {
+pub(in crate::collect) struct Followed {
     process: Watched,
     /// Those that belong.
     family: HashSet<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Followed {
 
 /// What a process has mapped.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
+pub(in crate::collect) struct Memory {
     pub space: AddressSpace,
     pub tables: Tables,
     /// It has mapped something since it was read.
@@ -36,7 +36,7 @@ pub(super) struct Memory {
 
 impl Followed {
     /// Finds those that are there.
-    pub(super) fn new(subject: &Subject) -> Followed {
+    pub(in crate::collect) fn new(subject: &Subject) -> Followed {
         let mut followed = Followed {
             process: subject.process,
             family: HashSet::from([subject.pid()]),
@@ -81,7 +81,7 @@ impl Followed {
     }
 
     /// A process has mapped code.
-    pub(super) fn mapped(&mut self, pid: u32) {
+    pub(in crate::collect) fn mapped(&mut self, pid: u32) {
         if let Some(memory) = self.memories.get_mut(&pid) {
             memory.stale = true;
         }
@@ -95,7 +95,7 @@ impl Followed {
     }
 
     /// What a process has mapped; none if it ended before it was ever looked at.
-    pub(super) fn memory(&mut self, pid: u32) -> Option<&Memory> {
+    pub(in crate::collect) fn memory(&mut self, pid: u32) -> Option<&Memory> {
         let known = self.memories.get(&pid);
         if known.is_none_or(|memory| memory.stale)
             && let Ok(space) = AddressSpace::of(pid)
@@ -116,7 +116,7 @@ impl Followed {
     }
 
     /// A thread was sampled: its name is taken while it lives.
-    pub(super) fn met(&mut self, pid: u32, tid: u32) {
+    pub(in crate::collect) fn met(&mut self, pid: u32, tid: u32) {
         if !self.threads.knows(pid, tid) {
             self.threads.of(pid, tid);
         }

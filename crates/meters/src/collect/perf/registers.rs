@@ -5,7 +5,7 @@
 
 /// The registers of a thread outside the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Registers {
+pub(in crate::collect) struct Registers {
     /// The next instruction.
     pub instruction: u64,
     /// The top of the stack.

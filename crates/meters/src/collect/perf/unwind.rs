@@ -24,14 +24,14 @@ const DEEPEST: usize = 256;
 
 /// The unwind tables of a process.
 #[derive(Clone)]
-pub(super) struct Tables(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
+pub(in crate::collect) struct Tables(UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>);
 
 /// Climbs stacks; what it learns of one serves the next.
-pub(super) struct Climber(CacheNative<MayAllocateDuringUnwind>);
+pub(in crate::collect) struct Climber(CacheNative<MayAllocateDuringUnwind>);
 
 /// How far a climb led.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Climb {
+pub(in crate::collect) struct Climb {
     /// The instruction and then the return addresses.
     pub addresses: Vec<u64>,
     /// True if the last one is the outermost.
@@ -83,12 +83,12 @@ fn module(code: &Code, image: &Image) -> Option<Module<Arc<[u8]>>> {
 }
 
 impl Climber {
-    pub(super) fn new() -> Climber {
+    pub(in crate::collect) fn new() -> Climber {
         Climber(CacheNative::new())
     }
 
     /// Climbs as far as the copy of the stack and the tables lead.
-    pub(super) fn climb(
+    pub(in crate::collect) fn climb(
         &mut self,
         tables: &Tables,
         space: &AddressSpace,
@@ -143,7 +143,7 @@ impl Climber {
 
 /// The top of a stack as it was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Copy<'a> {
+pub(in crate::collect) struct Copy<'a> {
     /// The address of its first byte.
     pub begin: u64,
     pub bytes: &'a [u8],
