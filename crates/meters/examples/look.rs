@@ -67,19 +67,18 @@ fn print(profile: &Profile, metric: Metric, object: &str) {
         all += sample.weight;
         count += sample.count;
         depth += profile.stack(sample.stack).count() as u64 * sample.count;
-        match profile
+        let frame = profile
             .stack(sample.stack)
-            .find(|frame| frame.object == object)
-        {
-            Some(frame) => *inner.entry(name(frame)).or_insert(0) += sample.weight,
-            None => {
-                outside += sample.weight;
-                let names: Vec<String> = profile.stack(sample.stack).map(name).collect();
-                let thread = profile.thread(sample.thread);
-                let stack = format!("{} {:?}: {}", thread.name, thread.title, names.join(" < "));
-                *missing.entry(stack).or_insert(0) += sample.weight;
-            }
+            .find(|frame| frame.object == object);
+        if let Some(frame) = frame {
+            *inner.entry(name(frame)).or_insert(0) += sample.weight;
+            continue;
         }
+        outside += sample.weight;
+        let names: Vec<String> = profile.stack(sample.stack).map(name).collect();
+        let thread = profile.thread(sample.thread);
+        let stack = format!("{} {:?}: {}", thread.name, thread.title, names.join(" < "));
+        *missing.entry(stack).or_insert(0) += sample.weight;
     }
     if count == 0 {
         return;

@@ -48,36 +48,28 @@ fn descend_and_burn(depth: u32) -> u64 {
 #[inline(never)]
 fn wait_for_a_byte(mut from: impl Read, mut to: impl Write, until: u64) {
     let mut byte = [1];
-    while byte[0] != 0 {
-        if clock::thread_cpu() >= until {
-            byte[0] = 0;
-        }
+    while clock::thread_cpu() < until {
         to.write_all(&byte).unwrap();
-        if byte[0] != 0 {
-            from.read_exact(&mut byte).unwrap();
-        }
+        from.read_exact(&mut byte).unwrap();
     }
 }
 
 #[inline(never)]
 fn answer_bytes(mut from: impl Read, mut to: impl Write) {
     let mut byte = [1];
-    while byte[0] != 0 {
-        from.read_exact(&mut byte).unwrap();
-        if byte[0] != 0 {
-            to.write_all(&byte).unwrap();
-        }
+    while from.read(&mut byte).unwrap() > 0 {
+        to.write_all(&byte).unwrap();
     }
 }
 
-fn exchange() {
+/// What is given back keeps the other thread: one that ends takes its counts along.
+fn exchange() -> impl Write {
     let (here, there) = (pipe().unwrap(), pipe().unwrap());
-    thread::scope(|scope| {
-        let other = thread::Builder::new().name("answering".to_owned());
-        let body = || answer_bytes(here.0, there.1);
-        other.spawn_scoped(scope, body).unwrap();
-        wait_for_a_byte(there.0, here.1, clock::thread_cpu() + BURN_NS / 2);
-    });
+    let kept = here.1.try_clone().unwrap();
+    let other = thread::Builder::new().name("answering".to_owned());
+    other.spawn(|| answer_bytes(here.0, there.1)).unwrap();
+    wait_for_a_byte(there.0, here.1, clock::thread_cpu() + BURN_NS / 2);
+    kept
 }
 
 /// Not a test but of itself: the load of the others, which waits for a line before it begins and for the
@@ -92,6 +84,7 @@ fn the_load_says_when_it_is_ready_and_when_it_is_done() {
     println!("\nready");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
+    let mut kept = None;
     match load.as_str() {
         "burn" => {
             black_box(burn_in_a_known_function(clock::thread_cpu() + BURN_NS));
@@ -99,7 +92,7 @@ fn the_load_says_when_it_is_ready_and_when_it_is_done() {
         "descend" => {
             black_box(descend_and_burn(300));
         }
-        "exchange" => exchange(),
+        "exchange" => kept = Some(exchange()),
         // A child of the load's own, which starts while it is being looked at.
         "fork" => {
             let mut child = Load::start("burn", None);
@@ -109,6 +102,7 @@ fn the_load_says_when_it_is_ready_and_when_it_is_done() {
     }
     println!("\ndone {}", clock::process_cpu());
     std::io::stdin().read_line(&mut line).unwrap();
+    drop(kept);
 }
 
 struct Load {

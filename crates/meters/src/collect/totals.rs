@@ -9,7 +9,8 @@
 //!   is in its parent's;
 //! - switches, by thread: a thread that ends takes its counts along, so that they are read before the
 //!   load ends;
-//! - system calls that read or wrote, and bytes written to disks on the process's behalf.
+//! - calls of the read and write families (send and recv are none of them), and bytes written to
+//!   disks on the process's behalf.
 
 use super::collector::{Collector, Opened};
 use super::meter::MeterOptions;
@@ -31,7 +32,7 @@ const METRICS: [(Metric, &str); 6] = [
     (Metric::CpuKernel, "stime in /proc/PID/stat, in ticks"),
     (
         Metric::SystemCalls,
-        "syscr and syscw in /proc/PID/io: reads and writes only, of files and sockets",
+        "syscr and syscw in /proc/PID/io: calls of the read and write families only, not send and recv",
     ),
     (
         Metric::VoluntarySwitches,

@@ -15,7 +15,7 @@ use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
 use crate::sync_calls::sync_filter;
 use crate::tracepoint;
-use syncline_profile::{Account, Frame, How, Metric, ProfileBuilder, Thread, Total};
+use syncline_profile::{Account, How, Metric, ProfileBuilder, Total};
 
 const COLLECTOR: &str = "system calls and switches by sampled tracepoints";
 const METRICS: [Metric; 4] = [
@@ -26,68 +26,10 @@ const METRICS: [Metric; 4] = [
 ];
 const CALLS: &str = "raw_syscalls/sys_enter";
 const SWITCHES: &str = "sched/sched_switch";
-/// One of so many is looked at: primes, so that no pattern of calls keeps step.
-const ONE_CALL_IN: u64 = 31;
-const ONE_SWITCH_IN: u64 = 13;
-
-/// A stream of sampled system calls with whole stacks, for calls whose callers frame pointers do not
-/// lead to.
-#[derive(Debug)]
-pub(in crate::collect) struct CallStream(Sampler);
-
-/// Some system calls of one thread at one stack.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::collect) struct CallStack {
-    pub thread: Thread,
-    /// The number of the system call.
-    pub call: i64,
-    /// Innermost first, the kernel's before the program's.
-    pub frames: Vec<Frame>,
-    /// How many were sampled.
-    pub count: u64,
-}
-
-impl CallStream {
-    /// Opens the stream: one call of `one_in` is sampled. The error is a sentence.
-    pub(in crate::collect) fn open(subject: &Subject, one_in: u64) -> Result<CallStream, String> {
-        let source = Source::tracepoint(Kind::Call, CALLS, one_in)?;
-        Ok(CallStream(sampler(subject, &[source])?))
-    }
-
-    /// Reads the programs' tables.
-    pub(in crate::collect) fn prepare(&self) -> Result<(), String> {
-        self.0.prepare()
-    }
-
-    /// Begins.
-    pub(in crate::collect) fn start(&self) -> Result<(), String> {
-        self.0.start()
-    }
-
-    /// Ends.
-    pub(in crate::collect) fn stop(&self) -> Result<(), String> {
-        self.0.stop()
-    }
-
-    /// What was sampled, and how many samples were lost.
-    pub(in crate::collect) fn finish(self) -> Result<(Vec<CallStack>, u64), String> {
-        let mut outcome = self.0.finish()?;
-        let seen: Vec<_> = outcome.stacks.counts().collect();
-        let stacks = seen.into_iter().filter_map(|(seen, count)| {
-            let Detail::Call(call) = seen.detail else {
-                return None;
-            };
-            Some(CallStack {
-                thread: outcome.thread(&seen),
-                call,
-                frames: outcome.frames(seen.stack),
-                count,
-            })
-        });
-        let stacks = stacks.collect();
-        Ok((stacks, outcome.lost(Kind::Call)))
-    }
-}
+/// One of so many is looked at: primes, so that no pattern of calls keeps step. A look takes some
+/// microseconds and a fast store calls the system some hundred thousand times a second.
+const ONE_CALL_IN: u64 = 127;
+const ONE_SWITCH_IN: u64 = 61;
 
 fn sampler(subject: &Subject, sources: &[Source]) -> Result<Sampler, String> {
     let fields = Fields {

@@ -13,6 +13,7 @@ use crate::collect::collector::{Collector, Opened};
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
 use std::io;
+use std::slice;
 use syncline_profile::{Account, How, Metric, ProfileBuilder};
 
 const COLLECTOR: &str = "cpu by perf events";
@@ -32,7 +33,7 @@ struct Cpu {
 
 #[derive(Clone, Copy, Debug)]
 struct Looks {
-    looks_per_s: u32,
+    per_s: u32,
     period: u64,
     with_kernel: bool,
 }
@@ -44,7 +45,7 @@ pub(in crate::collect) fn open(subject: &Subject, options: &MeterOptions) -> Ope
     for (reach, with_kernel) in WAYS {
         match Sampler::open(
             subject,
-            &[source.clone()],
+            slice::from_ref(&source),
             reach,
             with_kernel,
             Fields::default(),
@@ -53,7 +54,7 @@ pub(in crate::collect) fn open(subject: &Subject, options: &MeterOptions) -> Ope
                 return Ok(Box::new(Cpu {
                     sampler,
                     looks: Looks {
-                        looks_per_s: options.looks_per_s,
+                        per_s: options.looks_per_s,
                         period: source.period,
                         with_kernel,
                     },
@@ -96,7 +97,7 @@ impl Looks {
             let how = if hidden {
                 How::NotAttributable(kernel_hidden())
             } else {
-                How::Sampled(format!("{} looks a second", self.looks_per_s))
+                How::Sampled(format!("{} looks a second", self.per_s))
             };
             profile.account(Account {
                 metric,

@@ -13,9 +13,12 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-/// Pages of a ring: what a processor writes in seconds at the rates of ours, and no more than an
-/// ordinary user may lock by default.
+/// Pages of a ring for the clock: what a processor writes in seconds, and no more than an ordinary user
+/// may lock by default.
 const PAGES: usize = 128;
+/// For tracepoints: what a processor writes in a tenth of a second that does nothing but call the
+/// system.
+const PAGES_OF_TRACEPOINTS: usize = 512;
 /// A smaller ring is not worth having.
 const FEWEST_PAGES: usize = 8;
 /// The reader is woken when a quarter of the ring is full.
@@ -23,7 +26,7 @@ const WATERMARK: u32 = 128 * 1024;
 
 /// Whom events reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::collect) enum Reach {
+pub(super) enum Reach {
     /// Everybody.
     Machine,
     /// The store's threads, and what they start from now on.
@@ -33,7 +36,7 @@ pub(in crate::collect) enum Reach {
 /// Open events.
 #[derive(Debug)]
 pub(super) struct Events {
-    events: Vec<(Kind, PerfEvent)>,
+    all: Vec<(Kind, PerfEvent)>,
     /// By the number that samples give.
     kinds: HashMap<u64, Kind>,
     /// The events whose rings those of their processors are.
@@ -52,9 +55,15 @@ impl Events {
             Reach::Machine => vec![-1],
             Reach::Tasks => tasks(subject.process),
         };
+        let is_clock = |source: &Source| source.kind == Kind::Clock;
+        let pages = if sources.iter().all(is_clock) {
+            PAGES
+        } else {
+            PAGES_OF_TRACEPOINTS
+        };
         let mut rings = Vec::new();
         let mut opened = Events {
-            events: Vec::new(),
+            all: Vec::new(),
             kinds: HashMap::new(),
             owners: Vec::new(),
         };
@@ -72,15 +81,14 @@ impl Events {
                     if let Some(filter) = &source.filter {
                         event.filter(filter)?;
                     }
-                    match owner {
-                        Some(owner) => event.write_with(&opened.events[owner].1)?,
-                        None => {
-                            rings.push(ring(&event)?);
-                            owner = Some(opened.events.len());
-                        }
+                    if let Some(owner) = owner {
+                        event.write_with(&opened.all[owner].1)?;
+                    } else {
+                        rings.push(ring(&event, pages)?);
+                        owner = Some(opened.all.len());
                     }
                     opened.kinds.insert(event.number()?, source.kind);
-                    opened.events.push((source.kind, event));
+                    opened.all.push((source.kind, event));
                 }
             }
             opened.owners.extend(owner);
@@ -93,14 +101,12 @@ impl Events {
 
     /// Begins.
     pub(super) fn enable(&self) -> io::Result<()> {
-        self.events.iter().try_for_each(|(_, event)| event.enable())
+        self.all.iter().try_for_each(|(_, event)| event.enable())
     }
 
     /// Ends.
     pub(super) fn disable(&self) -> io::Result<()> {
-        self.events
-            .iter()
-            .try_for_each(|(_, event)| event.disable())
+        self.all.iter().try_for_each(|(_, event)| event.disable())
     }
 
     /// What an event samples.
@@ -110,19 +116,18 @@ impl Events {
 
     /// How many events of a kind there were so far, or nanoseconds, sampled or not.
     pub(super) fn count(&self, kind: Kind) -> io::Result<u64> {
-        let of_kind = self.events.iter().filter(|(of, _)| *of == kind);
+        let of_kind = self.all.iter().filter(|(of, _)| *of == kind);
         of_kind.map(|(_, event)| event.read()).sum()
     }
 
     /// The events that wake the reader.
     pub(super) fn waking(&self) -> impl Iterator<Item = &PerfEvent> {
-        self.owners.iter().map(|owner| &self.events[*owner].1)
+        self.owners.iter().map(|owner| &self.all[*owner].1)
     }
 }
 
 /// A smaller ring where a user may not lock as much.
-fn ring(event: &PerfEvent) -> io::Result<Ring> {
-    let mut pages = PAGES;
+fn ring(event: &PerfEvent, mut pages: usize) -> io::Result<Ring> {
     loop {
         match Ring::map(event, pages) {
             Err(error) if pages > FEWEST_PAGES && is_too_much(&error) => pages /= 2,

@@ -50,7 +50,7 @@ impl Followed {
 
     /// Finds processes that were forked while nothing was recorded, and reads what all have mapped, so
     /// that it need not be done while they work.
-    pub(super) fn look_again(&mut self) {
+    pub(in crate::collect) fn look_again(&mut self) {
         if let Watched::Other(pid) = self.process {
             self.family.extend(ProcessUse::family(pid, Path::new("/")));
         }
@@ -62,12 +62,12 @@ impl Followed {
     }
 
     /// True if a sample of this thread counts: one of theirs that does not itself look.
-    pub(super) fn includes(&self, pid: u32, tid: u32) -> bool {
+    pub(in crate::collect) fn includes(&self, pid: u32, tid: u32) -> bool {
         self.family.contains(&pid) && !is_looking(tid)
     }
 
     /// A process or a thread was started.
-    pub(super) fn forked(&mut self, pid: u32, parent: u32) {
+    pub(in crate::collect) fn forked(&mut self, pid: u32, parent: u32) {
         let is_ours = self.process == Watched::Ours;
         if pid == parent || is_ours || !self.family.contains(&parent) {
             return;
@@ -88,7 +88,7 @@ impl Followed {
     }
 
     /// A process has ended: another may get its number.
-    pub(super) fn ended(&mut self, pid: u32) {
+    pub(in crate::collect) fn ended(&mut self, pid: u32) {
         if pid != self.pid() {
             self.family.remove(&pid);
         }

@@ -5,6 +5,9 @@
 //! times a second, and climbs each stack at once, while the process is still there; it names nothing.
 //! Names come at hand-over.
 //!
+//! What follows processes and climbs stacks serves other collectors too: [`Followed`], [`Climber`] and
+//! [`join`] take any copy of registers and of the top of a stack.
+//!
 //! Where it may, it looks at the whole machine and leaves out what is not the store's: that costs the
 //! store nothing at a switch of threads. Otherwise each thread of the store has its events, which what
 //! it starts inherits; and where the kernel does not let its own side be seen, the program's is.

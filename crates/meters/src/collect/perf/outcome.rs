@@ -1,15 +1,14 @@
 //! What a sampler has seen, and its way into a profile.
 
 use super::source::Kind;
-use super::stacks::{Seen, StackNumber, Stacks};
+use super::stacks::{Seen, Stacks};
 use crate::collect::symbols::{Place, Symbols, Threads};
 use std::collections::{BTreeMap, HashMap};
-use syncline_metering::Nanos;
-use syncline_profile::{Frame, Metric, ProfileBuilder, Thread};
+use syncline_profile::{Frame, Metric, ProfileBuilder};
 
 /// What a sampler has seen.
 #[derive(Debug)]
-pub(in crate::collect) struct Outcome {
+pub(super) struct Outcome {
     pub stacks: Stacks,
     pub symbols: Symbols,
     pub threads: Threads,
@@ -17,36 +16,23 @@ pub(in crate::collect) struct Outcome {
     pub lost: BTreeMap<Kind, u64>,
     /// Samples of others, by kind.
     pub foreign: BTreeMap<Kind, u64>,
-    /// Processor time of climbing and counting.
-    pub busy_ns: Nanos,
 }
 
 impl Outcome {
     /// Samples of a kind that were dropped.
-    pub(in crate::collect) fn lost(&self, kind: Kind) -> u64 {
+    pub(super) fn lost(&self, kind: Kind) -> u64 {
         self.lost.get(&kind).copied().unwrap_or(0)
     }
 
     /// By how much a sample of a kind counts for more than itself because others were dropped. Those
     /// may have been anybody's, so that they are spread over everybody's.
-    pub(in crate::collect) fn scale(&self, kind: Kind) -> f64 {
+    pub(super) fn scale(&self, kind: Kind) -> f64 {
         let foreign = self.foreign.get(&kind).copied().unwrap_or(0);
         let taken = self.stacks.samples(kind) + foreign;
         if taken == 0 {
             return 1.0;
         }
         (taken + self.lost(kind)) as f64 / taken as f64
-    }
-
-    /// A stack's frames, innermost first, the kernel's before the program's.
-    pub(in crate::collect) fn frames(&mut self, stack: StackNumber) -> Vec<Frame> {
-        let places = self.stacks.places(stack).iter();
-        places.map(|place| self.symbols.frame(place)).collect()
-    }
-
-    /// A sample's thread, by its last name.
-    pub(in crate::collect) fn thread(&mut self, seen: &Seen) -> Thread {
-        self.threads.of(seen.pid, seen.tid)
     }
 
     /// Puts what was seen into a profile: each sample at the metric and weight that `worth` gives it.

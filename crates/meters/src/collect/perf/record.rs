@@ -55,10 +55,10 @@ pub(super) struct Sample<'a> {
 }
 
 /// The records in what was drained of a ring. `kind` knows the events by their numbers.
-pub(super) fn records<'a>(
-    mut bytes: &'a [u8],
+pub(super) fn records(
+    mut bytes: &[u8],
     kind: impl Fn(u64) -> Option<Kind>,
-) -> impl Iterator<Item = Record<'a>> {
+) -> impl Iterator<Item = Record<'_>> {
     std::iter::from_fn(move || {
         loop {
             let mut header = Reader(bytes);
@@ -223,8 +223,9 @@ mod tests {
 
     #[test]
     fn a_sample_and_what_stands_around_it_are_read() {
-        let thread = 70 | 71 << 32;
-        let mut bytes = record(PERF_RECORD_FORK, 0, &[80 | 70 << 32, 80 | 70 << 32, 1]);
+        let pair = |low: u64, high: u64| low | high << 32;
+        let thread = pair(70, 71);
+        let mut bytes = record(PERF_RECORD_FORK, 0, &[pair(80, 70), pair(80, 70), 1]);
         bytes.extend(record(999, 0, &[1, 2, 3]));
         let chain = [KERNEL_FOLLOWS, 11, 12, USER_FOLLOWS, 21, 22];
         let mut body = vec![5, 11, thread, chain.len() as u64];

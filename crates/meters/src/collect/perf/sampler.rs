@@ -25,7 +25,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use syncline_metering::{Nanos, clock};
 
 /// The longest sleep: a process that starts and ends in between is not seen.
 const LOOK: Timespec = Timespec {
@@ -37,7 +36,7 @@ const GONE: &str = "the sampling thread ended before it was told to, by an error
 
 /// A sampler, which runs until it is finished or dropped.
 #[derive(Debug)]
-pub(in crate::collect) struct Sampler {
+pub(super) struct Sampler {
     shared: Ending,
     begin: Sender<()>,
     ready: Receiver<()>,
@@ -97,8 +96,8 @@ impl Sampler {
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
             .spawn(body)?;
-        let gone = |_| io::Error::other(GONE);
-        there.recv().map_err(gone)?;
+        let started = there.recv();
+        started.map_err(|_gone| io::Error::other(GONE))?;
         let (events, rings) = Events::open(&subject, sources, reach, with_kernel)?;
         let shared = Arc::new(Shared {
             events,
@@ -107,7 +106,7 @@ impl Sampler {
             fields,
         });
         let handed = hand.send((Arc::clone(&shared), rings));
-        handed.map_err(|_| io::Error::other(GONE))?;
+        handed.map_err(|_gone| io::Error::other(GONE))?;
         Ok(Sampler {
             shared: Ending(shared),
             begin,
@@ -174,7 +173,6 @@ struct Work<'a> {
     stacks: Stacks,
     lost: BTreeMap<Kind, u64>,
     foreign: BTreeMap<Kind, u64>,
-    busy_ns: Nanos,
 }
 
 impl<'a> Work<'a> {
@@ -186,7 +184,6 @@ impl<'a> Work<'a> {
             stacks: Stacks::default(),
             lost: BTreeMap::new(),
             foreign: BTreeMap::new(),
-            busy_ns: 0,
         }
     }
 
@@ -200,9 +197,7 @@ impl<'a> Work<'a> {
                 bytes.clear();
                 ring.drain(bytes);
             }
-            let begun = clock::thread_cpu();
             self.take(&drained);
-            self.busy_ns += clock::thread_cpu().saturating_sub(begun);
             if ending {
                 return;
             }
@@ -299,7 +294,6 @@ impl<'a> Work<'a> {
             threads: self.followed.threads,
             lost: self.lost,
             foreign: self.foreign,
-            busy_ns: self.busy_ns,
         }
     }
 }

@@ -18,7 +18,7 @@ const STACK_BYTES: u32 = 1024;
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::collect) enum Kind {
+pub(super) enum Kind {
     /// Processors at work, by the clock.
     Clock,
     /// System calls.
@@ -31,7 +31,7 @@ pub(in crate::collect) enum Kind {
 
 /// One thing to sample.
 #[derive(Clone, Debug)]
-pub(in crate::collect) struct Source {
+pub(super) struct Source {
     pub kind: Kind,
     /// One sample for so many nanoseconds of the clock, or for so many events.
     pub period: u64,
@@ -43,7 +43,7 @@ pub(in crate::collect) struct Source {
 
 impl Source {
     /// Processors at work, so many times a second.
-    pub(in crate::collect) fn clock(looks_per_s: u32) -> Source {
+    pub(super) fn clock(looks_per_s: u32) -> Source {
         let period = syncline_metering::clock::SECOND / u64::from(looks_per_s.max(1));
         Source {
             kind: Kind::Clock,
@@ -54,11 +54,7 @@ impl Source {
     }
 
     /// Every `period`th pass of a tracepoint; the error is a sentence.
-    pub(in crate::collect) fn tracepoint(
-        kind: Kind,
-        name: &str,
-        period: u64,
-    ) -> Result<Source, String> {
+    pub(super) fn tracepoint(kind: Kind, name: &str, period: u64) -> Result<Source, String> {
         Ok(Source {
             kind,
             period,

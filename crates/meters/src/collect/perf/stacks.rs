@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 /// A stack, each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::collect) struct StackNumber(u32);
+pub(super) struct StackNumber(u32);
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::collect) struct Seen {
+pub(super) struct Seen {
     pub kind: Kind,
     pub detail: Detail,
     pub pid: u32,
@@ -21,7 +21,7 @@ pub(in crate::collect) struct Seen {
 
 /// What a sample says beside its stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::collect) enum Detail {
+pub(super) enum Detail {
     /// The program worked.
     User,
     /// The kernel worked for it.
@@ -34,8 +34,8 @@ pub(in crate::collect) enum Detail {
 
 /// Counts of samples by stack.
 #[derive(Debug, Default)]
-pub(in crate::collect) struct Stacks {
-    stacks: Vec<Arc<[Place]>>,
+pub(super) struct Stacks {
+    all: Vec<Arc<[Place]>>,
     numbers: HashMap<Arc<[Place]>, StackNumber>,
     counts: BTreeMap<Seen, u64>,
 }
@@ -47,8 +47,8 @@ impl Stacks {
             return *number;
         }
         let stack: Arc<[Place]> = stack.into();
-        let number = u32::try_from(self.stacks.len()).expect("fewer stacks than samples of a run");
-        self.stacks.push(Arc::clone(&stack));
+        let number = u32::try_from(self.all.len()).expect("fewer stacks than samples of a run");
+        self.all.push(Arc::clone(&stack));
         self.numbers.insert(stack, StackNumber(number));
         StackNumber(number)
     }
@@ -59,18 +59,18 @@ impl Stacks {
     }
 
     /// Everything that was seen, and how often.
-    pub(in crate::collect) fn counts(&self) -> impl Iterator<Item = (Seen, u64)> {
+    pub(super) fn counts(&self) -> impl Iterator<Item = (Seen, u64)> {
         self.counts.iter().map(|(seen, count)| (*seen, *count))
     }
 
     /// The samples of a kind.
-    pub(in crate::collect) fn samples(&self, kind: Kind) -> u64 {
+    pub(super) fn samples(&self, kind: Kind) -> u64 {
         let of_kind = self.counts().filter(|(seen, _)| seen.kind == kind);
         of_kind.map(|(_, count)| count).sum()
     }
 
     /// A stack's places, innermost first.
-    pub(in crate::collect) fn places(&self, stack: StackNumber) -> &[Place] {
-        &self.stacks[stack.0 as usize]
+    pub(super) fn places(&self, stack: StackNumber) -> &[Place] {
+        &self.all[stack.0 as usize]
     }
 }

@@ -42,7 +42,7 @@ pub(in crate::collect) struct Climb {
 
 impl Tables {
     /// Takes the tables of every file that a process has mapped.
-    pub(super) fn of(space: &AddressSpace, symbols: &mut Symbols) -> Tables {
+    pub(in crate::collect) fn of(space: &AddressSpace, symbols: &mut Symbols) -> Tables {
         let mut unwinder = UnwinderNative::new();
         for code in space.code() {
             let image = symbols.image(&code.place, space.pid());
@@ -151,7 +151,7 @@ pub(in crate::collect) struct Copy<'a> {
 
 impl Copy<'_> {
     /// The eight bytes at an address; none if they were not copied.
-    pub(super) fn read(&self, address: u64) -> Option<u64> {
+    pub(in crate::collect) fn read(&self, address: u64) -> Option<u64> {
         let begin = usize::try_from(address.checked_sub(self.begin)?).ok()?;
         let bytes = self.bytes.get(begin..begin.checked_add(8)?)?;
         Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -213,16 +213,16 @@ mod tests {
         }
 
         fn word(&mut self, code: &[std::ops::Range<u64>], stack: u64) -> u64 {
-            let kind = self.next() % 8;
+            let kind = self.next() % 16;
             let random = self.next();
             match kind {
-                0..3 => {
+                0..10 => {
                     let range = &code[random as usize % code.len()];
                     range.start + (random >> 8) % (range.end - range.start)
                 }
-                3..5 => stack.wrapping_add(random % 2048),
-                5 => random % 16,
-                6 => u64::MAX - random % 64,
+                10..13 => stack.wrapping_add((random % 1024) & !7),
+                13 => random % 16,
+                14 => u64::MAX - random % 64,
                 _ => random,
             }
         }
@@ -237,7 +237,7 @@ mod tests {
         let mut random = Random(0x9e37_79b9_7f4a_7c15);
         let (mut deepest, mut climbed) = (0, 0);
         for round in 0..60_000_u64 {
-            let stack = match round % 4 {
+            let stack = match round % 8 {
                 0 => random.next(),
                 1 => random.next() % 8192,
                 _ => 0x7ffc_0000_0000 + random.next() % 4096 * 8,

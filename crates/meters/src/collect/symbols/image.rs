@@ -7,7 +7,7 @@
 use super::demangle::demangle;
 use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, NativeEndian};
 use object::elf::{
-    FileHeader64, PF_X, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC, Sym64,
+    FileHeader64, PF_X, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, Sym64,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
@@ -61,6 +61,8 @@ struct Function {
     /// None if the symbol does not say.
     end: Option<u64>,
     symbol: Box<str>,
+    /// True of what C++ puts into every file that uses it, so that it tells nothing of the file around.
+    anywhere: bool,
 }
 
 impl Image {
@@ -143,9 +145,10 @@ impl Image {
         if let Some(function) = covering {
             return (Name::Function(demangle(&function.symbol)), function.begin);
         }
-        let name =
-            |function: Option<&Function>| function.map(|function| demangle(&function.symbol));
-        let (before, after) = (name(before.last()), name(self.functions.get(after)));
+        let tells = |function: &&Function| !function.anywhere;
+        let name = |function: &Function| demangle(&function.symbol);
+        let before = before.iter().rev().find(tells).map(name);
+        let after = self.functions[after..].iter().find(tells).map(name);
         let begin = self.begin_of(address).unwrap_or(address);
         if before.is_none() && after.is_none() {
             return (Name::Unknown, begin);
@@ -239,6 +242,7 @@ fn functions(
             begin,
             end: (bytes > 0).then(|| begin.saturating_add(bytes)),
             symbol: name.into(),
+            anywhere: symbol.st_bind() == STB_WEAK && name.starts_with("_Z"),
         })
     })
 }
@@ -253,6 +257,7 @@ mod tests {
             begin,
             end,
             symbol: symbol.into(),
+            anywhere: symbol.starts_with("_ZNSt"),
         };
         let mut image = Image {
             functions: vec![
@@ -260,6 +265,7 @@ mod tests {
                 function(0x100, Some(0x180), "__first"),
                 function(0x100, Some(0x180), "first"),
                 function(0x120, Some(0x130), "inside"),
+                function(0x1c0, Some(0x1d0), "_ZNSt6vectorIiSaIiEE5clearEv"),
             ],
             begins: vec![0x100, 0x180, 0x200, 0x300, 0x380],
             ..Image::default()
@@ -280,6 +286,11 @@ mod tests {
             (0x110, function("first"), 0x100),
             (0x125, function("inside"), 0x120),
             (0x17f, function("first"), 0x100),
+            (
+                0x1c8,
+                function("std::vector<int, std::allocator<int> >::clear"),
+                0x1c0,
+            ),
             (0x180, between(Some("inside"), Some("third")), 0x180),
             (0x2ff, between(Some("inside"), Some("third")), 0x200),
             (0x350, function("third"), 0x300),

@@ -8,7 +8,8 @@
 //! 1. A function with a symbol that covers the address is that function; its name is demangled, without
 //!    parameters, hashes and the compiler's suffixes for parts and clones.
 //! 2. Any other address in a file stands between its two nearest symbols, and its offset is the begin
-//!    of its function by the unwind table, if that knows it.
+//!    of its function by the unwind table, if that knows it. What C++ puts into every file that uses it
+//!    (weak symbols) is no neighbour: it does not tell which file it stands in.
 //! 3. Offsets are addresses as the file states them, as `nm` and `objdump` show them.
 //! 4. A return address may stand one past the end of the function that called: whoever asks for the
 //!    name of a caller asks for the address before the return address.

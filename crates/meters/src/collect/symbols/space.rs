@@ -52,12 +52,6 @@ impl AddressSpace {
         Ok(AddressSpace { pid, mappings })
     }
 
-    /// Looks again. After an error everything is as it was.
-    pub(in crate::collect) fn refresh(&mut self) -> io::Result<()> {
-        *self = AddressSpace::of(self.pid)?;
-        Ok(())
-    }
-
     /// What a process has that was just forked from this one.
     pub(in crate::collect) fn forked(&self, pid: u32) -> AddressSpace {
         AddressSpace {

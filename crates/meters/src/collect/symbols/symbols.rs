@@ -5,6 +5,7 @@ use super::kernel::Kernel;
 use super::maps::MappedFile;
 use super::space::{AddressSpace, Place};
 use object::ReadCache;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -22,7 +23,7 @@ const VDSO_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(in crate::collect) struct Symbols {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
-    vdso: Option<Option<Arc<Image>>>,
+    vdso: OnceCell<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
 }
 
@@ -32,15 +33,8 @@ impl Symbols {
         Symbols::default()
     }
 
-    /// The frame at an address of a process.
-    pub(in crate::collect) fn user(&mut self, space: &AddressSpace, address: u64) -> Frame {
-        let place = space.place(address);
-        self.image(&place, space.pid());
-        self.frame(&place)
-    }
-
     /// The frame at an address of the kernel.
-    pub(in crate::collect) fn kernel(&mut self, address: u64) -> Frame {
+    fn kernel(&mut self, address: u64) -> Frame {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
     }
 
@@ -81,7 +75,7 @@ impl Symbols {
             }
             Place::Vdso(_) => {
                 let read = || Image::read(&*read_vdso()?).map(Arc::new);
-                self.vdso.get_or_insert_with(read).clone()
+                self.vdso.get_or_init(read).clone()
             }
             Place::Kernel(_) | Place::Memory(..) => None,
         }
@@ -134,14 +128,20 @@ fn read_vdso() -> Option<Vec<u8>> {
 mod tests {
     use super::{Symbols, VDSO};
     use crate::collect::symbols::{AddressSpace, Place};
-    use syncline_profile::{Name, Space};
+    use syncline_profile::{Frame, Name, Space};
+
+    fn frame_at(symbols: &mut Symbols, space: &AddressSpace, address: u64) -> Frame {
+        let place = space.place(address);
+        symbols.image(&place, space.pid());
+        symbols.frame(&place)
+    }
 
     #[test]
     fn our_own_function_is_called_by_its_name() {
         let space = AddressSpace::of(std::process::id()).unwrap();
         let mut symbols = Symbols::new();
         let begin = our_own_function_is_called_by_its_name as fn() as usize as u64;
-        let frame = symbols.user(&space, begin + 1);
+        let frame = frame_at(&mut symbols, &space, begin + 1);
         assert_eq!(frame.space, Space::Native);
         let Name::Function(name) = &frame.name else {
             panic!("{frame:?} has no name");
@@ -150,8 +150,8 @@ mod tests {
             name.ends_with("symbols::tests::our_own_function_is_called_by_its_name"),
             "{name}"
         );
-        assert_eq!(symbols.user(&space, begin + 9), frame);
-        assert_eq!(symbols.user(&space, 8).name, Name::Unknown);
+        assert_eq!(frame_at(&mut symbols, &space, begin + 9), frame);
+        assert_eq!(frame_at(&mut symbols, &space, 8).name, Name::Unknown);
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         let code: Vec<_> = space.code().map(|code| code.range).collect();
         for range in code {
             for address in range.step_by(64) {
-                let frame = symbols.user(&space, address);
+                let frame = frame_at(&mut symbols, &space, address);
                 match frame.name {
                     Name::Function(_) if frame.object == VDSO => vdso += 1,
                     Name::Function(_) if frame.object.starts_with("libc.so") => named += 1,
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_device_is_not_read() {
-        let mut space = AddressSpace::of(std::process::id()).unwrap();
+        let space = AddressSpace::of(std::process::id()).unwrap();
         let Place::File(file, _) = space.code().next().unwrap().place else {
             panic!("the first mapping is our program");
         };
@@ -190,7 +190,6 @@ mod tests {
         let frame = symbols.frame(&Place::File(device.into(), 64));
         assert_eq!((frame.object.as_str(), frame.name), ("zero", Name::Unknown));
         assert_eq!(frame.offset, 64);
-        space.refresh().unwrap();
     }
 
     #[test]
@@ -199,7 +198,7 @@ mod tests {
         let line = listed.lines().find(|line| line.ends_with(" T schedule"));
         let line = line.expect("every kernel has it");
         let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
-        let frame = Symbols::new().kernel(address + 1);
+        let frame = Symbols::new().frame(&Place::Kernel(address + 1));
         let hidden = address == 0;
         let expected = if hidden {
             Name::Unknown
