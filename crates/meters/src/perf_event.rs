@@ -127,6 +127,29 @@ impl AsFd for PerfEvent {
     }
 }
 
+impl PerfEvent {
+    /// Runs a BPF program at every pass of any task through a tracepoint, until this is dropped.
+    pub(crate) fn run(tracepoint: u64, program: BorrowedFd<'_>) -> Result<Self, Error> {
+        let mut attributes = perf_event_attr {
+            type_: PERF_TYPE_TRACEPOINT,
+            config: tracepoint,
+            ..perf_event_attr::default()
+        };
+        attributes.set_disabled(1);
+        // The event counts on the first processor; a program of a tracepoint runs on all of them.
+        let (any_task, first_cpu) = (-1, 0);
+        let event = PerfEvent::open_as(attributes, any_task, first_cpu)?;
+        let program = u32::try_from(program.as_raw_fd()).map_err(Error::other)?;
+        // SAFETY: the call takes a number and no pointer; the kernel holds the program by itself.
+        let answer = unsafe { ioctls::SET_BPF(event.file.as_raw_fd(), program) };
+        if answer < 0 {
+            return Err(Error::last_os_error());
+        }
+        event.enable()?;
+        Ok(event)
+    }
+}
+
 #[allow(
     clippy::host_endian_bytes,
     reason = "the kernel writes counts in the machine's own byte order"

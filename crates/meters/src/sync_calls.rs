@@ -89,6 +89,11 @@ pub(crate) fn sync_filter() -> Result<String, String> {
     Ok(any_of(&Numbers::of_this_machine()?.syncs))
 }
 
+/// The numbers of the calls that are syncs; the error is a sentence.
+pub(crate) fn sync_numbers() -> Result<[u32; 4], String> {
+    Ok(Numbers::of_this_machine()?.syncs)
+}
+
 /// System call numbers. They never change on an architecture.
 struct Numbers {
     /// fsync, fdatasync, msync, syncfs.

@@ -1,5 +1,6 @@
 //! What every collector offers.
 
+use super::bpf;
 use super::jvm::{Flight, Sampler, open_named};
 use super::meter::MeterOptions;
 use super::perf;
@@ -46,7 +47,7 @@ pub(super) type Open = fn(&Subject, &MeterOptions) -> Opened;
 /// its frames. The JVM's own recorder comes last of those that split by stack: it takes what is left.
 pub(super) const ALL: &[&[Open]] = &[
     &[Sampler::open, open_named],
-    &[perf::open_calls],
+    &[bpf::open, perf::open_calls],
     &[Flight::open],
     &[totals::open],
     &[Tags::open],

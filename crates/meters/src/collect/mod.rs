@@ -12,6 +12,7 @@
 //!
 //! A failure of one collector is no failure of the run: it becomes an account that says why.
 
+mod bpf;
 mod collector;
 mod jvm;
 mod looking;

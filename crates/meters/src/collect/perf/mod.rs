@@ -27,14 +27,8 @@ mod stacks;
 mod unwind;
 
 pub(in crate::collect) use calls::open as open_calls;
+pub(in crate::collect) use chain::join;
 pub(in crate::collect) use cpu::open as open_cpu;
-#[allow(
-    unused_imports,
-    reason = "collectors that climb copies of their own ask for them"
-)]
-pub(in crate::collect) use {
-    chain::join,
-    followed::{Followed, Memory},
-    registers::Registers,
-    unwind::{Climber, Copy},
-};
+pub(in crate::collect) use followed::{Followed, Memory};
+pub(in crate::collect) use registers::Registers;
+pub(in crate::collect) use unwind::{Climber, Copy};

@@ -1,0 +1,368 @@
+//! What was counted, on its way into a profile: whose thread, which stack, and how each metric was
+//! taken.
+
+use super::climbs::{Climbed, Stack, reaches};
+use super::counts::Counts;
+use super::refill::{Shown, spread};
+use super::shape::{Doer, Key, Kind, Sum};
+use crate::collect::symbols::Place;
+use crate::sync_calls::sync_numbers;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write;
+use std::sync::Arc;
+use syncline_profile::{
+    Account, Frame, Histogram, How, Metric, ProfileBuilder, StackId, Thread, ThreadId, Total,
+};
+
+/// The collector's name in accounts.
+pub(super) const NAME: &str = "bpf";
+
+/// What it takes.
+pub(super) const METRICS: [Metric; 9] = [
+    Metric::OffCpu,
+    Metric::SystemCalls,
+    Metric::SyncCalls,
+    Metric::VoluntarySwitches,
+    Metric::InvoluntarySwitches,
+    Metric::SyncWrites,
+    Metric::AsyncWrites,
+    Metric::WrittenBytes,
+    Metric::Flushes,
+];
+
+/// The name of the thread under which the kernel's own writes stand.
+const KERNEL_THREAD: &str = "kernel writeback";
+/// So many frames outside of the C library make a chain of frame pointers whole.
+const WHOLE: usize = 2;
+
+/// All that was seen.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub counts: Counts,
+    pub climbed: Climbed,
+}
+
+/// Puts it into a profile.
+pub(super) fn put(seen: Seen, profile: &mut ProfileBuilder) {
+    let syncs = sync_numbers().map(|numbers| numbers.to_vec());
+    let lengths = Histogram::new(Metric::OffCpu, seen.counts.lengths.clone());
+    let mut naming = Naming::new(seen, profile, syncs.clone().unwrap_or_default());
+    let sums = std::mem::take(&mut naming.seen.counts.sums);
+    for (key, sum) in &sums {
+        match key.doer {
+            Doer::Thread(thread) => naming.thread(thread, *key, *sum),
+            Doer::Kernel { .. } | Doer::Others { .. } => {}
+        }
+    }
+    let foreign = Foreign::of(&sums, &naming.seen.counts.devices);
+    for (kind, sum) in foreign.kept() {
+        naming.kernel(kind, sum);
+    }
+    for metric in METRICS {
+        let mut account = naming.account(metric);
+        if let (Metric::SyncCalls, Err(why)) = (metric, &syncs) {
+            account.how = How::NotAttributable(why.clone());
+        }
+        account.total = foreign.total(metric, naming.seen.counts.losses.device_flushes);
+        naming.profile.account(account);
+    }
+    naming.profile.histogram(lengths);
+}
+
+/// The metrics of a kind, each with its weight and the events that made it.
+fn metrics(kind: Kind, sum: Sum, syncs: &[u32]) -> Vec<(Metric, u64, u64)> {
+    let Sum { count, amount } = sum;
+    let counted = |metric| (metric, count, count);
+    // Who slept all the window long left its processor before it.
+    let off = (Metric::OffCpu, amount, count.max(u64::from(amount > 0)));
+    let written = (Metric::WrittenBytes, amount, count);
+    match kind {
+        Kind::Call(number) if syncs.contains(&u32::from(number)) => {
+            vec![counted(Metric::SystemCalls), counted(Metric::SyncCalls)]
+        }
+        Kind::Call(_) => vec![counted(Metric::SystemCalls)],
+        Kind::Voluntary => vec![counted(Metric::VoluntarySwitches), off],
+        Kind::Involuntary => vec![counted(Metric::InvoluntarySwitches), off],
+        Kind::SyncWrite => vec![counted(Metric::SyncWrites), written],
+        Kind::AsyncWrite => vec![counted(Metric::AsyncWrites), written],
+        Kind::Flush => vec![counted(Metric::Flushes)],
+    }
+}
+
+/// How much of a metric stands at stacks that were climbed since their chains were broken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled {
+    all: u64,
+    refilled: u64,
+}
+
+struct Naming<'a> {
+    seen: Seen,
+    profile: &'a mut ProfileBuilder,
+    syncs: Vec<u32>,
+    threads: HashMap<u32, ThreadId>,
+    stacks: HashMap<Stack, StackId>,
+    frames: HashMap<Place, Frame>,
+    filled: BTreeMap<Metric, Filled>,
+}
+
+impl<'a> Naming<'a> {
+    fn new(seen: Seen, profile: &'a mut ProfileBuilder, syncs: Vec<u32>) -> Naming<'a> {
+        Naming {
+            seen,
+            profile,
+            syncs,
+            threads: HashMap::new(),
+            stacks: HashMap::new(),
+            frames: HashMap::new(),
+            filled: BTreeMap::new(),
+        }
+    }
+
+    /// What was counted of a thread under a stack.
+    fn thread(&mut self, number: u32, key: Key, sum: Sum) {
+        let thread = self.thread_id(number);
+        let process = self.seen.counts.process(number);
+        let walked = process.map_or_else(Vec::new, |process| {
+            self.seen.climbed.walked(key.stack, process)
+        });
+        let is_broken = reaches(&walked) < WHOLE;
+        let shown = self.seen.climbed.shown.remove(&key).unwrap_or_default();
+        if shown.is_empty() {
+            let stack = self.stack_id(walked.into());
+            self.add(thread, stack, key.kind, sum, false);
+            return;
+        }
+        let weights: Vec<Shown> = shown.values().copied().collect();
+        let parts = spread(sum, &weights);
+        for (position, part) in shown.keys().zip(parts) {
+            let climbed = Arc::clone(&self.seen.climbed.stacks[*position]);
+            let stack = self.stack_id(climbed);
+            self.add(thread, stack, key.kind, part, is_broken);
+        }
+    }
+
+    /// What the kernel wrote by itself.
+    fn kernel(&mut self, kind: Kind, sum: Sum) {
+        let thread = self.profile.thread(Thread {
+            name: KERNEL_THREAD.to_owned(),
+            title: None,
+        });
+        let stack = self.stack_id(Arc::from([]));
+        self.add(thread, stack, kind, sum, false);
+    }
+
+    fn add(&mut self, thread: ThreadId, stack: StackId, kind: Kind, sum: Sum, refilled: bool) {
+        for (metric, weight, count) in metrics(kind, sum, &self.syncs) {
+            if weight == 0 {
+                continue;
+            }
+            self.profile.add(metric, thread, stack, weight, count);
+            let filled = self.filled.entry(metric).or_default();
+            filled.all += weight;
+            filled.refilled += if refilled { weight } else { 0 };
+        }
+    }
+
+    fn thread_id(&mut self, number: u32) -> ThreadId {
+        if let Some(thread) = self.threads.get(&number) {
+            return *thread;
+        }
+        let counts = &self.seen.counts;
+        let mut thread = match counts.process(number) {
+            Some(process) => self.seen.climbed.followed.threads.of(process, number),
+            None => Thread::default(),
+        };
+        if let (true, Some(ended)) = (thread.name.is_empty(), counts.ended.get(&number)) {
+            thread.name.clone_from(&ended.name);
+        }
+        let thread = self.profile.thread(thread);
+        self.threads.insert(number, thread);
+        thread
+    }
+
+    fn stack_id(&mut self, stack: Stack) -> StackId {
+        if let Some(number) = self.stacks.get(&stack) {
+            return *number;
+        }
+        let (frames, symbols) = (&mut self.frames, &mut self.seen.climbed.followed.symbols);
+        let named = stack.iter().map(|place| {
+            let frame = frames.entry(place.clone());
+            frame.or_insert_with(|| symbols.frame(place)).clone()
+        });
+        let number = self.profile.stack(named);
+        self.stacks.insert(stack, number);
+        number
+    }
+
+    /// How a metric was taken: exactly, and how many of its stacks are from copies.
+    fn account(&self, metric: Metric) -> Account {
+        let losses = &self.seen.counts.losses;
+        let lost = match metric {
+            Metric::SystemCalls | Metric::SyncCalls => losses.calls,
+            Metric::OffCpu | Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
+                losses.switches
+            }
+            _ => losses.requests,
+        };
+        let filled = self.filled.get(&metric).copied().unwrap_or_default();
+        let mut collector = NAME.to_owned();
+        if filled.refilled > 0 {
+            let share = filled.refilled as f64 / filled.all as f64 * 100.0;
+            write!(
+                collector,
+                ", {share:.1} % of it spread over stacks unwound from copies of some events, since \
+                 its frame pointers end in the C library ({} copies of all kinds, {} lost)",
+                self.seen.climbed.copies, losses.copies
+            )
+            .expect("a string takes what is written to it");
+        }
+        Account {
+            metric,
+            collector,
+            how: How::Exact,
+            // Of a thread for which there was no room nothing was seen: at least one event.
+            lost: lost + losses.threads,
+            total: None,
+        }
+    }
+}
+
+/// Writes that no thread of the store issued, by device.
+#[derive(Debug, Default)]
+struct Foreign {
+    /// For comparison: those of the store's threads.
+    own: BTreeMap<Kind, Sum>,
+    /// Those of the kernel's own threads to devices of the store that nobody else wrote to.
+    kept: BTreeMap<Kind, Sum>,
+    /// Those of the kernel's own threads that may be anybody's.
+    left_out: BTreeMap<Kind, Sum>,
+    /// Those of other processes to devices of the store.
+    others: BTreeMap<Kind, Sum>,
+}
+
+impl Foreign {
+    fn of(sums: &BTreeMap<Key, Sum>, devices: &BTreeSet<u32>) -> Foreign {
+        let mut foreign = Foreign::default();
+        let is_shared = |wanted: u32| {
+            let mut doers = sums.keys().map(|key| key.doer);
+            doers.any(|doer| doer == Doer::Others { device: wanted })
+        };
+        for (key, sum) in sums {
+            let to = match key.doer {
+                Doer::Kernel { device } if !devices.contains(&device) => &mut foreign.left_out,
+                Doer::Kernel { device } if is_shared(device) => &mut foreign.left_out,
+                Doer::Kernel { .. } => &mut foreign.kept,
+                Doer::Others { device } if devices.contains(&device) => &mut foreign.others,
+                Doer::Others { .. } => continue,
+                Doer::Thread(_) => &mut foreign.own,
+            };
+            let so_far = to.entry(key.kind).or_default();
+            so_far.count += sum.count;
+            so_far.amount += sum.amount;
+        }
+        foreign
+    }
+
+    fn kept(&self) -> Vec<(Kind, Sum)> {
+        self.kept.iter().map(|(kind, sum)| (*kind, *sum)).collect()
+    }
+
+    /// What else was written, or flushed, while the store wrote.
+    fn total(&self, metric: Metric, device_flushes: u64) -> Option<Total> {
+        let sum = |of: &BTreeMap<Kind, Sum>| -> u64 {
+            let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum, &[]));
+            let of = of.filter(|(found, ..)| *found == metric);
+            of.map(|(_, weight, _)| weight).sum()
+        };
+        match metric {
+            Metric::Flushes => Some(Total {
+                amount: device_flushes,
+                source:
+                    "flushes that all devices were given, by anybody; the block layer gives one \
+                         for several that are asked for at once"
+                        .to_owned(),
+            }),
+            Metric::SyncWrites | Metric::AsyncWrites | Metric::WrittenBytes => {
+                let [own, kept] = [&self.own, &self.kept].map(sum);
+                let [left_out, others] = [&self.left_out, &self.others].map(sum);
+                Some(Total {
+                    amount: own + kept + left_out + others,
+                    source: format!(
+                        "block requests: {own} issued for the store's threads; {kept} by the kernel's \
+                         own to its devices, which stand under \"{KERNEL_THREAD}\"; {left_out} by the \
+                         kernel's own that may be anybody's, and {others} by other processes, which \
+                         are left out"
+                    ),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Foreign, metrics};
+    use crate::collect::bpf::shape::{Doer, Key, Kind, Sum};
+    use std::collections::{BTreeMap, BTreeSet};
+    use syncline_profile::Metric;
+
+    fn written(doers: &[(Doer, u64)]) -> BTreeMap<Key, Sum> {
+        let sums = doers.iter().map(|(doer, count)| {
+            let key = Key {
+                doer: *doer,
+                stack: None,
+                kind: Kind::AsyncWrite,
+            };
+            let amount = count * 4096;
+            (
+                key,
+                Sum {
+                    count: *count,
+                    amount,
+                },
+            )
+        });
+        sums.collect()
+    }
+
+    #[test]
+    fn the_kernels_writes_are_the_stores_only_where_nobody_else_writes() {
+        let devices = BTreeSet::from([1, 2]);
+        let store = (Doer::Thread(7), 5);
+        let by_kernel = |device| (Doer::Kernel { device }, 3);
+        let alone = written(&[store, by_kernel(1), by_kernel(9)]);
+        let foreign = Foreign::of(&alone, &devices);
+        let three = Sum {
+            count: 3,
+            amount: 3 * 4096,
+        };
+        assert_eq!(foreign.kept(), [(Kind::AsyncWrite, three)]);
+        let total = foreign.total(Metric::AsyncWrites, 0).unwrap();
+        assert_eq!(total.amount, 5 + 3 + 3);
+
+        let shared = written(&[store, by_kernel(1), (Doer::Others { device: 1 }, 2)]);
+        let foreign = Foreign::of(&shared, &devices);
+        assert!(foreign.kept().is_empty());
+        let total = foreign.total(Metric::WrittenBytes, 0).unwrap();
+        assert_eq!(total.amount, 10 * 4096);
+        assert!(total.source.contains("anybody's"), "{}", total.source);
+        assert_eq!(foreign.total(Metric::Flushes, 4).unwrap().amount, 4);
+        assert_eq!(foreign.total(Metric::SystemCalls, 4), None);
+    }
+
+    #[test]
+    fn a_sleep_that_began_before_the_window_is_time_without_a_switch() {
+        let sum = Sum {
+            count: 0,
+            amount: 1_000,
+        };
+        let of_sleep = metrics(Kind::Voluntary, sum, &[]);
+        let expected = [
+            (Metric::VoluntarySwitches, 0, 0),
+            (Metric::OffCpu, 1_000, 1),
+        ];
+        assert_eq!(of_sleep, expected);
+    }
+}

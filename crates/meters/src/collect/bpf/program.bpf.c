@@ -1,0 +1,607 @@
+/* What runs in the kernel while a store is metered: it counts system calls, switches, time off the
+ * processor and block requests of one tree of processes, by thread and user stack.
+ *
+ * Compiled by scripts/build-bpf into program.o beside it, which is what the loader embeds. It includes
+ * no header and carries no BTF, so that any clang 14 makes the same bytes and kernels without BTF load
+ * them (Linux 5.8 or later: the ring).
+ *
+ * Rules:
+ * 1. A thread outside of the tree costs one look-up in `threads`, and nothing is kept of it.
+ * 2. Nothing is counted outside of the window of `moments`; since when a thread is off its processor
+ *    is kept nevertheless, so that what began before the window or ends after it is cut to it.
+ * 3. What is counted is never lost for want of its stack: it stands under NO_STACK then. What does not
+ *    fit into a map is counted in `losses`.
+ * 4. A key of `counts` holds its thread, so that no two processors write to one value at a time. Block
+ *    requests are the exception (any thread may issue another's): all sums are atomic.
+ *
+ * Shapes of keys, values and records stand here and in shape.rs, in the same order.
+ */
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef int s32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+/* The kernel's interface: numbers of maps, helpers and flags, which never change. */
+
+#define MAP_HASH 1
+#define MAP_ARRAY 2
+#define MAP_STACK_TRACE 7
+#define MAP_LRU_HASH 9
+#define MAP_RINGBUF 27
+
+#define ANY 0
+#define NO_EXIST 1
+#define USER_STACK (1ULL << 8)
+#define NO_WAKEUP 1
+
+struct map {
+	u32 type;
+	u32 key_size;
+	u32 value_size;
+	u32 entries;
+	u32 flags;
+};
+
+#define SECTION(name) __attribute__((section(name), used))
+#define INLINE static inline __attribute__((always_inline))
+#define HELPER(number) = (void *)number
+
+static void *(*const lookup)(void *map, const void *key) HELPER(1);
+static long (*const update)(void *map, const void *key, const void *value, u64 flags) HELPER(2);
+static long (*const delete)(void *map, const void *key) HELPER(3);
+static u64 (*const now)(void) HELPER(5);
+static u32 (*const random)(void) HELPER(7);
+static u64 (*const current)(void) HELPER(14);
+static long (*const current_name)(void *to, u32 size) HELPER(16);
+static long (*const stack_of)(void *context, void *map, u64 flags) HELPER(27);
+static long (*const read_user)(void *to, u32 size, const void *from) HELPER(112);
+static long (*const read_kernel)(void *to, u32 size, const void *from) HELPER(113);
+static long (*const frames_of)(void *context, void *to, u32 size, u64 flags) HELPER(67);
+static void *(*const reserve)(void *ring, u64 size, u64 flags) HELPER(131);
+static void (*const submit)(void *record, u64 flags) HELPER(132);
+
+const char licence[] SECTION("license") = "Dual MIT/GPL";
+/* Which source and command this object was made of: the test `source_and_object_agree`. */
+const char source_digest[] SECTION("source") = "source sha256 " SOURCE_DIGEST;
+
+/* Where fields stand, which differs between kernels and machines; set by the loader, constant after. */
+
+/* In struct pt_regs. */
+const volatile u32 AT_INSTRUCTION = 128;
+const volatile u32 AT_STACK = 152;
+const volatile u32 AT_FRAME = 32;
+const volatile u32 AT_LINK = 0xffffffff; /* no such register here */
+/* In the records of tracepoints, by their `format` files. */
+const volatile u32 AT_PREV_STATE = 32;
+const volatile u32 AT_NEXT_PID = 56;
+const volatile u32 AT_PARENT_PID = 12;
+const volatile u32 AT_CHILD_PID = 20;
+const volatile u32 AT_QUEUE_SECTOR = 16;
+const volatile u32 AT_QUEUE_FLAGS = 28;
+const volatile u32 AT_ISSUE_DEVICE = 8;
+const volatile u32 AT_ISSUE_SECTOR = 16;
+const volatile u32 AT_ISSUE_SECTORS = 24;
+const volatile u32 AT_ISSUE_FLAGS = 34;
+const volatile u32 AT_REQUEUE_DEVICE = 8;
+const volatile u32 AT_REQUEUE_SECTOR = 16;
+const volatile u32 AT_REQUEUE_SECTORS = 24;
+const volatile u32 AT_REQUEUE_FLAGS = 28;
+
+/* What is counted: the kind of a key; below KIND_SWITCH the number of a system call. */
+#define KIND_VOLUNTARY 0x10000
+#define KIND_INVOLUNTARY 0x10001
+#define KIND_SYNC_WRITE 0x20000
+#define KIND_ASYNC_WRITE 0x20001
+#define KIND_FLUSH 0x20002
+
+#define NO_STACK (-1)
+/* Thread numbers of what no thread of the tree issued: kernel threads and other processes, by device. */
+#define FOREIGN_BY_KERNEL 0xfffffffe
+#define FOREIGN_BY_OTHERS 0xffffffff
+
+struct thread {
+	u64 off_since; /* when it left its processor; 0: it runs, or nothing is known of it */
+	u64 registers; /* where the kernel keeps its user registers; 0: not known yet */
+	u32 process;   /* 0: not known yet */
+	u32 parent;    /* the thread that started it; 0: it was there before */
+	s32 stack;     /* where it left its processor */
+	u32 kind;      /* how it left */
+	u32 sampled;   /* its leaving was sampled: its return is to be told */
+	u32 executed;  /* it has started another program since it was first seen */
+};
+
+struct key {
+	u32 thread;
+	s32 stack; /* of foreign requests: the device */
+	u32 kind;
+};
+
+struct sum {
+	u64 count;
+	u64 amount; /* nanoseconds off the processor, or bytes */
+	u64 next;   /* at which count a copy of the stack is taken next */
+	u64 copied; /* at which count one was taken last */
+};
+
+struct ended {
+	u32 process;
+	u32 parent;
+	u32 executed;
+	char name[16];
+};
+
+struct submitted {
+	u32 thread;
+	s32 stack;
+};
+
+#define COPY 2048
+
+struct record {
+	u32 thread;
+	s32 stack;
+	u32 kind;
+	u32 bytes; /* of the copy that are filled; 0 in a record of a return */
+	u64 weight; /* events that it stands for; in a record of a return: nanoseconds off */
+	u64 instruction;
+	u64 stack_pointer;
+	u64 frame_pointer;
+	u64 link;
+	u32 process;
+	u32 unused;
+	u8 copy[COPY];
+};
+
+struct returned {
+	u32 thread;
+	s32 stack;
+	u32 kind;
+	u32 bytes;
+	u64 weight;
+};
+
+#define COUNTED_SINCE 0
+#define COUNTED_UNTIL 1
+#define MOMENTS 2
+
+#define LOST_CALLS 0     /* no room in `counts`: by the upper half of the kind */
+#define LOST_SWITCHES 1
+#define LOST_REQUESTS 2
+#define LOST_THREADS 3   /* no room in `threads` */
+#define LOST_STACKS 4    /* another stack stood at the place of this one */
+#define LOST_COPIES 5    /* no room in `copies` */
+#define NO_USER_STACK 6  /* the walk found nothing: memory that was not there */
+#define DEVICE_FLUSHES 7 /* flushes that devices were given, by whomsoever */
+#define LOSSES 8
+
+struct map threads SECTION("maps") = {MAP_HASH, 4, sizeof(struct thread), 32768, 0};
+struct map ended SECTION("maps") = {MAP_LRU_HASH, 4, sizeof(struct ended), 8192, 0};
+struct map counts SECTION("maps") = {MAP_HASH, sizeof(struct key), sizeof(struct sum), 65536, 0};
+struct map stacks SECTION("maps") = {MAP_STACK_TRACE, 4, 64 * 8, 32768, 0};
+struct map submitted SECTION("maps") = {MAP_LRU_HASH, 8, sizeof(struct submitted), 8192, 0};
+struct map devices SECTION("maps") = {MAP_HASH, 4, 8, 256, 0};
+struct map moments SECTION("maps") = {MAP_ARRAY, 4, 8, MOMENTS, 0};
+struct map losses SECTION("maps") = {MAP_ARRAY, 4, 8, LOSSES, 0};
+struct map lengths SECTION("maps") = {MAP_ARRAY, 4, 8, 64, 0};
+struct map copies SECTION("maps") = {MAP_RINGBUF, 0, 0, 4 << 20, 0};
+
+INLINE void add(void *map, u32 place)
+{
+	u64 *sum = lookup(map, &place);
+	if (sum)
+		__sync_fetch_and_add(sum, 1);
+}
+
+INLINE u64 moment(u32 place)
+{
+	u64 *moment = lookup(&moments, &place);
+	return moment ? *(volatile u64 *)moment : 0;
+}
+
+INLINE u32 counting(void)
+{
+	return moment(COUNTED_SINCE) && !moment(COUNTED_UNTIL);
+}
+
+/* The field of a tracepoint's record. */
+INLINE u32 field(void *context, u32 at)
+{
+	u32 value = 0;
+	read_kernel(&value, sizeof(value), (u8 *)context + at);
+	return value;
+}
+
+INLINE u64 field64(void *context, u32 at)
+{
+	u64 value = 0;
+	read_kernel(&value, sizeof(value), (u8 *)context + at);
+	return value;
+}
+
+INLINE s32 user_stack(void *context)
+{
+	long stack = stack_of(context, &stacks, USER_STACK);
+	if (stack >= 0)
+		return stack;
+	add(&losses, stack == -17 /* EEXIST */ ? LOST_STACKS : NO_USER_STACK);
+	return NO_STACK;
+}
+
+/* The sum under a key, made if there is none. */
+INLINE struct sum *sum_of(struct key *key)
+{
+	struct sum *sum = lookup(&counts, key);
+	if (sum)
+		return sum;
+	struct sum fresh = {};
+	update(&counts, key, &fresh, NO_EXIST);
+	sum = lookup(&counts, key);
+	if (!sum)
+		add(&losses, key->kind >> 16);
+	return sum;
+}
+
+/* Copies the registers and the top of the stack of this event of a sum, for the events since the last
+ * copy. */
+static __attribute__((noinline)) u32 copy(struct key *key, struct sum *sum, u64 count, u64 registers)
+{
+	if (!key || !sum)
+		return 0;
+	struct record *record = reserve(&copies, sizeof(struct record), 0);
+	if (!record) {
+		add(&losses, LOST_COPIES);
+		return 0;
+	}
+	record->thread = key->thread;
+	record->stack = key->stack;
+	record->kind = key->kind;
+	record->weight = count - sum->copied;
+	record->process = current() >> 32;
+	record->unused = 0;
+	record->instruction = field64((void *)registers, AT_INSTRUCTION);
+	record->stack_pointer = field64((void *)registers, AT_STACK);
+	record->frame_pointer = field64((void *)registers, AT_FRAME);
+	record->link = AT_LINK == 0xffffffff ? 0 : field64((void *)registers, AT_LINK);
+	/* The stack may end within the copy: try less, and less. */
+	void *top = (void *)record->stack_pointer;
+	record->bytes = COPY;
+	if (read_user(record->copy, COPY, top)) {
+		record->bytes = COPY / 4;
+		if (read_user(record->copy, COPY / 4, top)) {
+			record->bytes = COPY / 16;
+			if (read_user(record->copy, COPY / 16, top))
+				record->bytes = 0;
+		}
+	}
+	sum->copied = count;
+	submit(record, NO_WAKEUP);
+	return 1;
+}
+
+/* Counts one event under a key, and takes a copy of the stack of the first, and then of one in
+ * `gap` or so: 31, and more where there are thousands. */
+INLINE u32 count(struct key *key, u64 registers)
+{
+	struct sum *sum = sum_of(key);
+	if (!sum)
+		return 0;
+	__sync_fetch_and_add(&sum->count, 1);
+	u64 count = *(volatile u64 *)&sum->count;
+	if (count < sum->next || !registers)
+		return 0;
+	u64 gap = count >> 5;
+	if (gap < 31)
+		gap = 31;
+	if (gap > 0x7fffffff)
+		gap = 0x7fffffff;
+	/* At random between half and one and a half of it, lest the copies keep step with the load. */
+	sum->next = count + (gap >> 1) + random() % (u32)gap + 1;
+	return copy(key, sum, count, registers);
+}
+
+/* System calls: context[0] is the registers, context[1] the number. */
+SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
+{
+	u64 id = current();
+	u32 number = (u32)id;
+	struct thread *thread = lookup(&threads, &number);
+	if (!thread)
+		return 0;
+	if (!thread->registers) {
+		thread->registers = context[0];
+		thread->process = id >> 32;
+	}
+	if (!counting())
+		return 0;
+	struct key key = {.thread = number, .stack = user_stack(context), .kind = context[1] & 0xffff};
+	count(&key, context[0]);
+	return 0;
+}
+
+/* States in a record of a switch: above those of tasks stands a bit that says "preempted", and no
+ * state at all says that the thread could go on. */
+#define STATES 0xff
+#define ENDED 0x30
+
+INLINE void leave(void *context, u32 number, struct thread *thread, u64 at)
+{
+	u32 state = field(context, AT_PREV_STATE) & 0xffff;
+	u32 kind = state && state <= STATES ? KIND_VOLUNTARY : KIND_INVOLUNTARY;
+	struct key key = {.thread = number, .stack = user_stack(context), .kind = kind};
+	u32 sampled = counting() ? count(&key, thread->registers) : 0;
+	if (kind == KIND_VOLUNTARY && state & ENDED) {
+		delete(&threads, &number);
+		return;
+	}
+	thread->stack = key.stack;
+	thread->kind = kind;
+	thread->sampled = sampled;
+	thread->off_since = at;
+}
+
+INLINE u32 power_of_two(u64 value)
+{
+	u32 power = 0;
+	if (value >> 32) {
+		value >>= 32;
+		power += 32;
+	}
+	if (value >> 16) {
+		value >>= 16;
+		power += 16;
+	}
+	if (value >> 8) {
+		value >>= 8;
+		power += 8;
+	}
+	if (value >> 4) {
+		value >>= 4;
+		power += 4;
+	}
+	if (value >> 2) {
+		value >>= 2;
+		power += 2;
+	}
+	if (value >> 1)
+		power += 1;
+	return power;
+}
+
+INLINE void come_back(u32 number, struct thread *thread, u64 at)
+{
+	u64 since = thread->off_since;
+	u64 from = moment(COUNTED_SINCE), until = moment(COUNTED_UNTIL);
+	thread->off_since = 0;
+	if (!from || (until && since >= until))
+		return;
+	struct key key = {.thread = number, .stack = NO_STACK, .kind = KIND_VOLUNTARY};
+	if (since) {
+		key.stack = thread->stack;
+		key.kind = thread->kind;
+		if (!until)
+			add(&lengths, power_of_two(at - since));
+	}
+	u64 off = (until ? until : at) - (since > from ? since : from);
+	struct sum *sum = sum_of(&key);
+	if (sum)
+		__sync_fetch_and_add(&sum->amount, off);
+	if (!thread->sampled)
+		return;
+	struct returned *record = reserve(&copies, sizeof(struct returned), 0);
+	if (!record) {
+		add(&losses, LOST_COPIES);
+		return;
+	}
+	record->thread = number;
+	record->stack = key.stack;
+	record->kind = key.kind;
+	record->bytes = 0;
+	record->weight = off;
+	submit(record, NO_WAKEUP);
+}
+
+SECTION("tracepoint/sched/sched_switch") int task_switch(void *context)
+{
+	u64 id = current();
+	u32 leaving = (u32)id;
+	u32 coming = field(context, AT_NEXT_PID);
+	struct thread *thread = leaving ? lookup(&threads, &leaving) : 0;
+	u64 at = 0;
+	if (thread) {
+		if (!thread->process)
+			thread->process = id >> 32;
+		at = now();
+		leave(context, leaving, thread, at);
+	}
+	struct thread *next = coming ? lookup(&threads, &coming) : 0;
+	if (next)
+		come_back(coming, next, at ? at : now());
+	return 0;
+}
+
+SECTION("tracepoint/sched/sched_process_fork") int task_fork(void *context)
+{
+	u32 parent = field(context, AT_PARENT_PID);
+	u32 child = field(context, AT_CHILD_PID);
+	if (!lookup(&threads, &parent)) {
+		/* The number may have been that of a thread of the tree that has ended. */
+		delete(&threads, &child);
+		return 0;
+	}
+	/* It waits for its first processor from now on, and it is the starter who knows where. */
+	struct thread fresh = {};
+	fresh.parent = parent;
+	fresh.stack = NO_STACK;
+	fresh.kind = KIND_INVOLUNTARY;
+	fresh.off_since = now();
+	if (update(&threads, &child, &fresh, ANY))
+		add(&losses, LOST_THREADS);
+	return 0;
+}
+
+SECTION("tracepoint/sched/sched_process_exec") int task_exec(void *context)
+{
+	u32 number = (u32)current();
+	struct thread *thread = lookup(&threads, &number);
+	if (thread)
+		thread->executed = 1;
+	return 0;
+}
+
+SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
+{
+	u64 id = current();
+	u32 number = (u32)id;
+	struct thread *thread = lookup(&threads, &number);
+	if (!thread)
+		return 0;
+	/* It stays in `threads` until it leaves its processor for good. */
+	struct ended last = {.process = id >> 32, .parent = thread->parent, .executed = thread->executed};
+	current_name(last.name, sizeof(last.name));
+	update(&ended, &number, &last, ANY);
+	return 0;
+}
+
+/* The letters that the kernel writes for the flags of a request: F before the operation is a flush,
+ * W the operation, and then F (to the medium), A (ahead), S (somebody waits), M (metadata), in this
+ * order. */
+struct flags {
+	u32 flush;
+	u32 write;
+	u32 waited_for;
+};
+
+INLINE void read_flags(void *context, u32 at, struct flags *flags)
+{
+	char letters[8] = {};
+	read_kernel(letters, sizeof(letters), (u8 *)context + at);
+	flags->flush = letters[0] == 'F';
+	u32 operation = flags->flush;
+	flags->write = operation ? letters[1] == 'W' : letters[0] == 'W';
+	flags->waited_for = 0;
+	for (u32 i = 1; i < sizeof(letters); i++) {
+		if (!letters[i])
+			break;
+		if (i > operation && (letters[i] == 'S' || letters[i] == 'F'))
+			flags->waited_for = 1;
+	}
+}
+
+/* The current thread, if it is of the tree. Those that work off an io_uring are started in silence:
+ * they are known by their process. */
+INLINE struct thread *thread_of_tree(u32 *number)
+{
+	u64 id = current();
+	*number = (u32)id;
+	struct thread *thread = lookup(&threads, number);
+	if (thread)
+		return thread;
+	*number = id >> 32;
+	return lookup(&threads, number);
+}
+
+/* A thread hands something to the block layer: the one moment at which its asker is known for sure. */
+SECTION("tracepoint/block/block_bio_queue") int block_queue(void *context)
+{
+	u32 number;
+	u64 sector = field64(context, AT_QUEUE_SECTOR);
+	struct thread *thread = thread_of_tree(&number);
+	if (!thread) {
+		/* The same place is written by another: what was remembered of it is over. */
+		delete(&submitted, &sector);
+		return 0;
+	}
+	if (!counting())
+		return 0;
+	struct flags flags;
+	read_flags(context, AT_QUEUE_FLAGS, &flags);
+	if (!flags.flush && !flags.write)
+		return 0;
+	struct key key = {.thread = number, .stack = user_stack(context), .kind = KIND_FLUSH};
+	if (flags.flush)
+		count(&key, thread->registers);
+	if (flags.write) {
+		struct submitted asker = {.thread = number, .stack = key.stack};
+		update(&submitted, &sector, &asker, ANY);
+	}
+	return 0;
+}
+
+/* Notes that the tree wrote to a device. */
+INLINE void note_device(u32 device)
+{
+	u64 *requests = lookup(&devices, &device);
+	if (requests) {
+		__sync_fetch_and_add(requests, 1);
+		return;
+	}
+	u64 first = 1;
+	update(&devices, &device, &first, NO_EXIST);
+}
+
+/* By whom and where a request was asked for. */
+INLINE void asker_of(void *context, u64 sector, u32 device, struct key *key)
+{
+	struct submitted *asker = lookup(&submitted, &sector);
+	if (asker) {
+		key->thread = asker->thread;
+		key->stack = asker->stack;
+		note_device(device);
+		return;
+	}
+	u32 number;
+	if (thread_of_tree(&number)) {
+		key->thread = number;
+		key->stack = user_stack(context);
+		note_device(device);
+		return;
+	}
+	/* Threads of the kernel have no user stack. */
+	u64 frame;
+	u32 is_kernel = frames_of(context, &frame, sizeof(frame), USER_STACK) < 0;
+	key->thread = is_kernel ? FOREIGN_BY_KERNEL : FOREIGN_BY_OTHERS;
+	key->stack = device;
+}
+
+INLINE void request(void *context, u32 device, u64 sector, u32 sectors, u32 flags_at, u64 sign)
+{
+	if (!counting())
+		return;
+	struct flags flags;
+	read_flags(context, flags_at, &flags);
+	if (!flags.write) {
+		if (flags.flush) {
+			u32 place = DEVICE_FLUSHES;
+			u64 *sum = lookup(&losses, &place);
+			if (sum)
+				__sync_fetch_and_add(sum, sign);
+		}
+		return;
+	}
+	struct key key = {.kind = flags.waited_for ? KIND_SYNC_WRITE : KIND_ASYNC_WRITE};
+	asker_of(context, sector, device, &key);
+	struct sum *sum = sum_of(&key);
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->count, sign);
+	__sync_fetch_and_add(&sum->amount, sign * 512 * sectors);
+}
+
+/* A device is given a request. */
+SECTION("tracepoint/block/block_rq_issue") int block_issue(void *context)
+{
+	request(context, field(context, AT_ISSUE_DEVICE), field64(context, AT_ISSUE_SECTOR),
+		field(context, AT_ISSUE_SECTORS), AT_ISSUE_FLAGS, 1);
+	return 0;
+}
+
+/* A device could not take it: it will be issued again, and has not been yet. */
+SECTION("tracepoint/block/block_rq_requeue") int block_requeue(void *context)
+{
+	request(context, field(context, AT_REQUEUE_DEVICE), field64(context, AT_REQUEUE_SECTOR),
+		field(context, AT_REQUEUE_SECTORS), AT_REQUEUE_FLAGS, -1ULL);
+	return 0;
+}

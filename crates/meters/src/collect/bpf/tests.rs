@@ -1,0 +1,326 @@
+//! The programs in the kernel, held against processes and threads that do known things.
+//!
+//! Only root may load them. As anybody else each test checks that this is said, and how it is opened.
+
+use super::collector::{monotonic, open};
+use super::counts::Counts;
+use super::load::{OBJECT, Programs};
+use super::shape::{Doer, Kind};
+use super::tree;
+use crate::collect::meter::MeterOptions;
+use crate::collect::subject::Subject;
+use crate::sync_calls::Watched;
+use rustix::process::{geteuid, getppid};
+use rustix::thread::{CapabilitySet, CapabilitySets, gettid, set_capabilities};
+use sha2::{Digest, Sha256};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
+
+/// False for who may not load programs, which is then said with the way out.
+fn may_load() -> bool {
+    if geteuid().is_root() {
+        return true;
+    }
+    assert_refused();
+    false
+}
+
+fn assert_refused() {
+    let why = Programs::load().unwrap_err();
+    assert!(why.contains("setcap cap_bpf,cap_perfmon"), "{why}");
+}
+
+/// A shell that waits, and runs a line when it is told to.
+struct Waiting(Child);
+
+impl Waiting {
+    fn shell(line: &str) -> Waiting {
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("echo ready; read go; {line}")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut ready)
+            .unwrap();
+        assert_eq!(&ready, b"ready\n");
+        // All that it does now is to go to sleep over its input.
+        while !tree::sleeps(child.id(), child.id()) {
+            thread::yield_now();
+        }
+        Waiting(child)
+    }
+
+    fn watched(&self) -> Watched {
+        Watched::Other(self.0.id())
+    }
+
+    fn go(mut self) {
+        let mut input = self.0.stdin.take().unwrap();
+        input.write_all(b"go\n").unwrap();
+        drop(input);
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+/// What is counted of a process while something is done, and for how long it was.
+fn counted(watched: Watched, act: impl FnOnce()) -> (Counts, u64) {
+    let mut programs = Programs::load().unwrap();
+    programs.attach().unwrap();
+    tree::enter(&mut programs, watched).unwrap();
+    let since = monotonic();
+    programs.count_since(since).unwrap();
+    act();
+    let until = monotonic();
+    programs.count_until(until).unwrap();
+    programs.detach().unwrap();
+    let mut counts = Counts::read(&mut programs).unwrap();
+    counts.add_sleepers(since, until);
+    (counts, until - since)
+}
+
+/// The same by the collector, as a profile.
+fn profiled(watched: Watched, act: impl FnOnce()) -> Profile {
+    let mut collector = open(&Subject::of(watched), &MeterOptions::default()).unwrap();
+    collector.prepare().unwrap();
+    collector.start().unwrap();
+    act();
+    collector.stop().unwrap();
+    let mut profile = ProfileBuilder::default();
+    collector.hand_over(&mut profile);
+    profile.finish(1)
+}
+
+fn count(counts: &Counts, wanted: impl Fn(Kind) -> bool) -> u64 {
+    let of_kind = counts.sums.iter().filter(|(key, _)| wanted(key.kind));
+    of_kind.map(|(_, sum)| sum.count).sum()
+}
+
+fn weight(profile: &Profile, metric: Metric, wanted: impl Fn(&Sample) -> bool) -> u64 {
+    let samples = profile.samples().iter();
+    let samples = samples.filter(|sample| sample.metric == metric && wanted(sample));
+    samples.map(|sample| sample.weight).sum()
+}
+
+/// The number of `write` and of `getppid`.
+fn calls() -> (u16, u16) {
+    if cfg!(target_arch = "x86_64") {
+        (1, 110)
+    } else {
+        (64, 173)
+    }
+}
+
+#[test]
+fn every_call_of_a_child_is_counted_and_none_of_other_processes() {
+    if !may_load() {
+        return;
+    }
+    // dd writes byte by byte; it is forked after the counting has begun.
+    let copy = |times: u32| {
+        Waiting::shell(&format!(
+            "dd if=/dev/zero of=/dev/null bs=1 count={times} status=none"
+        ))
+    };
+    let (watched, other) = (copy(1234), copy(777));
+    let (counts, _) = counted(watched.watched(), || {
+        other.go();
+        watched.go();
+    });
+    assert_eq!(count(&counts, |kind| kind == Kind::Call(calls().0)), 1234);
+    let all = count(&counts, |kind| matches!(kind, Kind::Call(_)));
+    assert!(all > 2 * 1234, "dd reads as often as it writes: {all}");
+    let losses = counts.losses;
+    assert_eq!((losses.calls, losses.switches, losses.threads), (0, 0, 0));
+    let mut ended = counts.ended.values();
+    assert!(ended.any(|ended| ended.name == "dd" && ended.executed));
+}
+
+#[test]
+fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
+    if !may_load() {
+        return;
+    }
+    let work = |times: u32| {
+        for _ in 0..times {
+            assert!(getppid().is_some());
+        }
+        gettid().as_raw_nonzero().get().unsigned_abs()
+    };
+    let mut numbers = (0, 0);
+    let (counts, _) = counted(Watched::Ours, || {
+        let later = thread::spawn(move || work(1000));
+        numbers = (work(777), later.join().unwrap());
+    });
+    for (number, times) in [(numbers.0, 777), (numbers.1, 1000)] {
+        let mine = counts.sums.iter().filter(|(key, _)| {
+            key.doer == Doer::Thread(number) && key.kind == Kind::Call(calls().1)
+        });
+        assert_eq!(mine.map(|(_, sum)| sum.count).sum::<u64>(), times);
+    }
+}
+
+#[test]
+fn every_sync_is_a_sync_call_and_a_system_call() {
+    if !may_load() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "bytes").unwrap();
+    let line = format!("for i in 1 2 3 4 5 6 7; do sync {}; done", file.display());
+    let watched = Waiting::shell(&line);
+    let profile = profiled(watched.watched(), || watched.go());
+    assert_eq!(weight(&profile, Metric::SyncCalls, |_| true), 7);
+    let of_sync = |sample: &Sample| profile.thread(sample.thread).name == "sync";
+    assert_eq!(weight(&profile, Metric::SyncCalls, of_sync), 7);
+    assert!(weight(&profile, Metric::SystemCalls, of_sync) > 7);
+    let accounts = profile.accounts();
+    let of_syncs = accounts
+        .iter()
+        .find(|account| account.metric == Metric::SyncCalls);
+    let of_syncs = of_syncs.unwrap();
+    assert_eq!((&of_syncs.how, of_syncs.lost), (&How::Exact, 0));
+    let metrics: Vec<_> = accounts.iter().map(|account| account.metric).collect();
+    assert_eq!(metrics, super::hand_over::METRICS, "each has its account");
+}
+
+#[test]
+fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
+    if !may_load() {
+        return;
+    }
+    let watched = Waiting::shell("sleep 0.2; sleep 0.3");
+    let profile = profiled(watched.watched(), || watched.go());
+    let of_sleep = |sample: &Sample| profile.thread(sample.thread).name == "sleep";
+    let off = weight(&profile, Metric::OffCpu, of_sleep);
+    // Whoever else works on this machine may make waking up take its time.
+    assert!((500_000_000..20_000_000_000).contains(&off), "{off} ns");
+    assert!(weight(&profile, Metric::VoluntarySwitches, of_sleep) >= 2);
+    let lengths = &profile.histograms()[0].counts;
+    let long: u64 = lengths.iter().skip(27).sum();
+    assert!(long >= 2, "two of at least 2^27 ns: {lengths:?}");
+}
+
+#[test]
+fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
+    if !may_load() {
+        return;
+    }
+    let watched = Waiting::shell("true");
+    let (counts, window) = counted(watched.watched(), || {
+        thread::sleep(Duration::from_millis(50));
+    });
+    let off: u64 = counts.sums.values().map(|sum| sum.amount).sum();
+    assert_eq!(off, window);
+    assert_eq!(count(&counts, |_| true), 0, "it did nothing");
+    watched.go();
+}
+
+#[inline(never)]
+fn waits_here() {
+    for _ in 0..20 {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_wait_inside_the_c_library_is_seen_to_come_from_its_caller() {
+    if !may_load() {
+        return;
+    }
+    let profile = profiled(Watched::Ours, || {
+        let waiting = thread::Builder::new().name("waiting".to_owned());
+        waiting.spawn(waits_here).unwrap().join().unwrap();
+    });
+    let of_waiting = |sample: &Sample| profile.thread(sample.thread).name == "waiting";
+    let from_there = |sample: &Sample| {
+        let mut frames = profile.stack(sample.stack);
+        let is_it =
+            |name: &Name| matches!(name, Name::Function(name) if name.contains("waits_here"));
+        of_waiting(sample) && frames.any(|frame| is_it(&frame.name))
+    };
+    let of_it = |metric| weight(&profile, metric, from_there);
+    assert!(of_it(Metric::OffCpu) >= 20 * 5_000_000);
+    assert!(of_it(Metric::VoluntarySwitches) >= 20);
+    assert!(of_it(Metric::SystemCalls) >= 20);
+}
+
+#[test]
+fn without_the_capability_it_is_said_what_opens_the_way() {
+    // Capabilities are a thread's own.
+    let without = thread::spawn(|| {
+        let none = CapabilitySets {
+            effective: CapabilitySet::empty(),
+            permitted: CapabilitySet::empty(),
+            inheritable: CapabilitySet::empty(),
+        };
+        set_capabilities(None, none).unwrap();
+        assert_refused();
+        let subject = Subject::of(Watched::Ours);
+        let accounts = open(&subject, &MeterOptions::default()).unwrap_err();
+        let is_refused = |how: &How| matches!(how, How::NotAttributable(why) if !why.is_empty());
+        assert!(accounts.iter().all(|account| is_refused(&account.how)));
+        assert_eq!(accounts.len(), super::hand_over::METRICS.len());
+    });
+    without.join().unwrap();
+}
+
+#[test]
+fn a_process_that_is_not_there_is_refused_in_words() {
+    if !may_load() {
+        return;
+    }
+    let mut programs = Programs::load().unwrap();
+    let why = tree::enter(&mut programs, Watched::Other(u32::MAX)).unwrap_err();
+    assert!(why.contains("no threads"), "{why}");
+}
+
+fn of_the_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn source_and_object_agree() {
+    let source = std::fs::read(of_the_repository("src/collect/bpf/program.bpf.c")).unwrap();
+    let script = std::fs::read(of_the_repository("../../scripts/build-bpf")).unwrap();
+    let digest = Sha256::new()
+        .chain_update(source)
+        .chain_update(script)
+        .finalize();
+    let mut wanted = b"source sha256 ".to_vec();
+    for byte in digest {
+        write!(wanted, "{byte:02x}").unwrap();
+    }
+    let is_in_it = OBJECT.windows(wanted.len()).any(|part| part == wanted);
+    assert!(
+        is_in_it,
+        "program.o is of another source: run scripts/build-bpf"
+    );
+}
+
+#[test]
+fn the_object_is_what_the_compiler_makes_where_there_is_one() {
+    if Command::new("clang-14").arg("--version").output().is_err() {
+        // `./test` installs it and compares; here the digest above must do.
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let built = folder.path().join("program.o");
+    let script = of_the_repository("../../scripts/build-bpf");
+    let status = Command::new(script).arg(&built).status().unwrap();
+    assert!(status.success());
+    assert!(
+        std::fs::read(&built).unwrap() == OBJECT,
+        "run scripts/build-bpf"
+    );
+}
