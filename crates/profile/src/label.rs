@@ -45,23 +45,6 @@ impl Frame {
             ) => unnamed(),
         }
     }
-
-    /// True if it is of the kernel or of a library that every program stands on: what it does, it does
-    /// for whoever called it.
-    pub fn is_of_the_system(&self) -> bool {
-        const LIBRARIES: [&str; 8] = [
-            "[vdso]",
-            "ld-linux",
-            "libc-",
-            "libc.",
-            "libm.",
-            "libpthread",
-            "libstdc++",
-            "libgcc_s",
-        ];
-        let of_library = || LIBRARIES.iter().any(|it| self.object.starts_with(it));
-        self.space == Space::Kernel || self.space == Space::Native && of_library()
-    }
 }
 
 #[cfg(test)]
@@ -78,7 +61,7 @@ mod tests {
                 name,
                 offset,
             };
-            (frame.label(), frame.is_of_the_system())
+            frame.label()
         };
         let between = |before: Option<&str>, after: Option<&str>| Name::Between {
             before: before.map(str::to_owned),
@@ -88,28 +71,23 @@ mod tests {
             (
                 name(Space::Java, "a.B", Name::Function("run".to_owned()), 0),
                 "a.B.run",
-                false,
             ),
             (
                 name(Space::Native, "s", between(Some("a"), Some("b")), 16),
                 "between a and b",
-                false,
             ),
             (
                 name(Space::Native, "s", between(None, None), 16),
                 "s at 0x10",
-                false,
             ),
             (
                 name(Space::Native, "libc.so.6", Name::Unknown, 16),
                 "libc.so.6 at 0x10",
-                true,
             ),
-            (name(Space::Kernel, "", Name::Unknown, 0), "unknown", true),
+            (name(Space::Kernel, "", Name::Unknown, 0), "unknown"),
         ];
-        for ((label, is_of_the_system), expected, of_the_system) in cases {
+        for (label, expected) in cases {
             assert_eq!(label, expected);
-            assert_eq!(is_of_the_system, of_the_system, "{label}");
         }
     }
 }
