@@ -292,7 +292,7 @@ impl Across {
         lines.push(self.kills.words("killed processes"));
         match (&self.cuts, &self.no_cuts) {
             (Some(cuts), _) => {
-                lines.push(cuts.words("simulated losses of power (names as on ext4)"))
+                lines.push(cuts.words("simulated losses of power (names as on ext4)"));
             }
             (None, why) => lines.push(format!(
                 "Power loss was not simulated: {}.",

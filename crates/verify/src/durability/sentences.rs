@@ -1,7 +1,7 @@
 //! A finding in sentences that whoever runs the store can act on.
 
 use super::adapter::Expected;
-use super::finding::{Control, Finding, Verdict, bad_on_ext4};
+use super::finding::{Control, Finding, Verdict, bad_on_ext4, bad_on_strict};
 use super::images::Images;
 use super::like::Twin;
 use super::live::{FaultVerdict, Struck};
@@ -36,10 +36,14 @@ impl Finding {
         let name = name(&self.settings);
         match &self.verdict {
             Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
-            Verdict::Survived { cuts, kills } => format!(
-                "{name}: survived {cuts} cuts (of kind simulated power loss) and {kills} process \
-                 kills: nothing that was acknowledged was gone."
-            ),
+            Verdict::Survived { cuts, kills } => {
+                let strict = self.images.as_ref().map_or(0, bad_on_strict);
+                let names = if strict > 0 { ", names as on ext4" } else { "" };
+                format!(
+                    "{name}: survived {cuts} cuts (of kind simulated power loss{names}) and {kills} process \
+                     kills: nothing that was acknowledged was gone."
+                )
+            }
             Verdict::PromisesNothing(seen) => {
                 format!("{name}: this setting promises nothing when the power goes, and {seen}.")
             }
@@ -88,9 +92,8 @@ impl Finding {
         if self.expected == Expected::Hold {
             lines.extend(bound(images));
         }
-        let strict_only = bad_on_ext4(images) == 0 && images.count(Class::Ok, Some(true)) > 0;
-        let bad_strict = images.strict.values().sum::<u64>() - images.count(Class::Ok, Some(true));
-        if strict_only && bad_strict > 0 {
+        let bad_strict = bad_on_strict(images);
+        if bad_on_ext4(images) == 0 && bad_strict > 0 {
             lines.push(format!(
                 "Warning: {bad_strict} images fail under strict POSIX names only (a name is stable when its \
                  directory was synced, and not before); on ext4, where syncing a file makes its name \

@@ -154,8 +154,9 @@ impl Recording {
         let (mut nodes, mut places) = (BTreeMap::new(), BTreeMap::new());
         let of_base = self.base.nodes.iter().map(|one| (&one.place, one.node));
         let named = self.steps.iter().filter_map(|step| match step {
-            Step::Create { place, node, .. } => Some((None, place, Some(*node))),
-            Step::Link(node, place) => Some((None, place, Some(*node))),
+            Step::Create { place, node, .. } | Step::Link(node, place) => {
+                Some((None, place, Some(*node)))
+            }
             Step::Rename(from, to) => Some((Some(from), to, None)),
             _ => None,
         });

@@ -22,16 +22,13 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         let scratch = scratch(args, &durability::kept(image)?.store)?;
         return again(image, &program, &scratch);
     }
-    let (store, options, like) = match &args.like {
-        Some(url) => {
-            let like = twin(url, shelf)?;
-            (like.store.to_owned(), like.options, Some(like.twin))
-        }
-        None => {
-            let target = args.target.as_deref().unwrap_or_default();
-            let (store, options) = durability::parse(target)?;
-            (store, options, None)
-        }
+    let (store, options, like) = if let Some(url) = &args.like {
+        let like = twin(url, shelf)?;
+        (like.store.to_owned(), like.options, Some(like.twin))
+    } else {
+        let target = args.target.as_deref().unwrap_or_default();
+        let (store, options) = durability::parse(target)?;
+        (store, options, None)
     };
     let scratch = scratch(args, &store)?;
     let request = Request {

@@ -45,9 +45,9 @@ pub(super) static SERVER: Server = Server {
 /// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
 const WINDOW: Duration = Duration::from_secs(1);
 
-const NOT_SYNCED: &str = "innodb_flush_method=nosync";
-const WRITTEN_LATER: &str = "innodb_flush_log_at_trx_commit=0";
-const SYNCED_LATER: &str = "innodb_flush_log_at_trx_commit=2";
+/// Pages that are written back bring the log to its file before: here they wait.
+const WRITTEN_LATER: &str = "innodb_flush_log_at_trx_commit=0&innodb_max_dirty_pages_pct=90";
+const SYNCED_LATER: &str = "innodb_flush_log_at_trx_commit=2&innodb_max_dirty_pages_pct=90";
 
 impl Adapter for Mariadb {
     fn name(&self) -> &'static str {
@@ -62,22 +62,17 @@ impl Adapter for Mariadb {
                 expected: Expected::Hold,
             },
             Setting {
-                name: NOT_SYNCED,
-                options: NOT_SYNCED,
-                expected: Expected::Lose,
-            },
-            Setting {
                 name: "innodb_doublewrite=0",
                 options: "innodb_doublewrite=0",
                 expected: Expected::Lose,
             },
             Setting {
-                name: SYNCED_LATER,
+                name: "innodb_flush_log_at_trx_commit=2",
                 options: SYNCED_LATER,
                 expected: Expected::LoseLatest,
             },
             Setting {
-                name: WRITTEN_LATER,
+                name: "innodb_flush_log_at_trx_commit=0",
                 options: WRITTEN_LATER,
                 expected: Expected::LoseLatest,
             },
@@ -93,7 +88,12 @@ impl Adapter for Mariadb {
     }
 
     fn window(&self, options: &str) -> Option<Duration> {
-        matches!(options, WRITTEN_LATER | SYNCED_LATER).then_some(WINDOW)
+        let late = [
+            "innodb_flush_log_at_trx_commit=0",
+            "innodb_flush_log_at_trx_commit=2",
+        ];
+        let is_late = options.split('&').any(|option| late.contains(&option));
+        is_late.then_some(WINDOW)
     }
 
     fn place(&self) -> Option<PathBuf> {

@@ -84,7 +84,10 @@ impl Adapter for Postgres {
     }
 
     fn window(&self, options: &str) -> Option<Duration> {
-        (options == "synchronous_commit=off").then_some(WINDOW)
+        let is_late = options
+            .split('&')
+            .any(|option| option == "synchronous_commit=off");
+        is_late.then_some(WINDOW)
     }
 
     fn place(&self) -> Option<PathBuf> {
