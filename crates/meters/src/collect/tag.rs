@@ -8,6 +8,12 @@
 //! processor: its looks must not count. Distances between looks vary, so that looks and work are not
 //! in step.
 //!
+//! Whoever looks needs a processor itself, and what ran there is then not seen running. Left to the
+//! scheduler it would take an idle processor where there is one, so that a thread would be missed while
+//! others run and seen while they sleep; and while one thread writes the group, the others sleep. Hence
+//! the looking thread is bound to each processor in turn: what runs on the others is seen whether or
+//! not that one was idle. On a single processor nothing could be seen.
+//!
 //! It needs no privileges and no unwinding. It sees nothing of threads that never entered a module, and
 //! what a tagged thread does outside of all modules is charged to the laboratory, whose thread it is.
 
@@ -17,6 +23,7 @@ use super::subject::Subject;
 use crate::files::read_line;
 use crate::sync_calls::Watched;
 use crate::thread_clock::thread_cpu_ns;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,9 +41,14 @@ const LOOK: Duration = Duration::from_millis(2);
 /// And at many threads: so far apart for each, so that looking costs a hundredth of a processor.
 const LOOK_A_THREAD: Duration = Duration::from_micros(100);
 
+/// So many looks are taken from one processor before the next one's turn.
+const LOOKS_A_TURN: u64 = 8;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Tags {
+    /// Those that this process may use.
+    processors: Vec<usize>,
     stop: Arc<AtomicBool>,
     looking: Option<JoinHandle<Seen>>,
     seen: Option<Seen>,
@@ -48,6 +60,8 @@ struct Seen {
     alive: HashMap<u32, Looked>,
     ended: Vec<Looked>,
     looks: u64,
+    /// It could not be bound to a processor at some time.
+    unbound: bool,
 }
 
 /// A thread, and what was seen of it.
@@ -70,8 +84,15 @@ impl Tags {
             return Err(Vec::new());
         }
         let own = rustix::thread::gettid().as_raw_nonzero().get();
+        let processors = processors();
+        if processors.len() < 2 {
+            return Err(missing(
+                "whoever looks at tags takes a processor, and this process may use only one",
+            ));
+        }
         match thread_cpu_ns(own.unsigned_abs()) {
             Some(_) => Ok(Box::new(Tags {
+                processors,
                 stop: Arc::default(),
                 looking: None,
                 seen: None,
@@ -87,7 +108,8 @@ impl Collector for Tags {
     fn start(&mut self) -> Result<(), String> {
         let stop = Arc::clone(&self.stop);
         let thread = thread::Builder::new().name("meter tags".to_owned());
-        let spawned = thread.spawn(move || look_until(&stop));
+        let processors = self.processors.clone();
+        let spawned = thread.spawn(move || look_until(&stop, &processors));
         let refused = |error| format!("a thread that looks at tags cannot be started: {error}");
         self.looking = Some(spawned.map_err(refused)?);
         Ok(())
@@ -109,6 +131,13 @@ impl Collector for Tags {
         threads.extend(seen.alive.into_values());
         if threads.is_empty() {
             // A store without tags.
+            return;
+        }
+        if seen.unbound {
+            let why = "the thread that looks could not be bound to each processor in turn";
+            missing(why)
+                .into_iter()
+                .for_each(|account| profile.account(account));
             return;
         }
         threads.sort_by(|one, other| one.name.cmp(&other.name));
@@ -139,11 +168,30 @@ fn missing(why: &str) -> Vec<Account> {
     }]
 }
 
-fn look_until(stop: &AtomicBool) -> Seen {
+fn processors() -> Vec<usize> {
+    // On failure nothing is known, which is too few.
+    let may = sched_getaffinity(None).unwrap_or_else(|_refused| CpuSet::new());
+    (0..CpuSet::MAX_CPU)
+        .filter(|cpu| may.is_set(*cpu))
+        .collect()
+}
+
+/// Binds this thread to one processor. Where that is refused, it looks from where it is.
+fn look_from(processor: usize) -> bool {
+    let mut one = CpuSet::new();
+    one.set(processor);
+    sched_setaffinity(None, &one).is_ok()
+}
+
+fn look_until(stop: &AtomicBool, processors: &[usize]) -> Seen {
     let mut seen = Seen::default();
     let mut threads = Vec::new();
     let mut vary = fastrand::Rng::with_seed(1);
     loop {
+        if seen.looks.is_multiple_of(LOOKS_A_TURN) {
+            let turn = seen.looks / LOOKS_A_TURN % processors.len() as u64;
+            seen.unbound |= !look_from(processors[turn as usize]);
+        }
         tag::tagged(&mut threads);
         let is_last = stop.load(Ordering::Relaxed);
         for thread in &threads {
