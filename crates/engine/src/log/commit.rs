@@ -12,7 +12,6 @@ use crate::log::outlet::claim_bytes;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{Ordering, fence};
 use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
 
 /// Room for one record.
 #[derive(Debug)]
@@ -82,7 +81,6 @@ impl<D: Disk> Reserved<'_, D> {
     /// memory of an earlier record. It may be shorter than the permit was for, not longer.
     #[inline]
     pub fn publish(mut self, record: &mut Vec<u8>) -> Ticket {
-        let _entered = tag::enter(Module::Logging);
         let length = record.len();
         assert!(
             length <= self.content_bytes,

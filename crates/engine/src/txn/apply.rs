@@ -18,6 +18,7 @@ use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::watch::Part;
 use std::sync::Arc;
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// How many ghosts are looked at for each that is added.
 const GHOSTS_COLLECTED: usize = 2;
@@ -59,7 +60,10 @@ pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
             let is_there = leaf.counter() == row.counter;
             is_there.then(|| set(leaf, row.slot as usize, row, word, value))
         };
-        let set_by_slot = core.buffer.change_leaf(row.page, by_slot);
+        let set_by_slot = {
+            let _entered = tag::enter(Module::Access);
+            core.buffer.change_leaf(row.page, by_slot)
+        };
         let set_by_slot = set_by_slot.expect("a locked row's page was changed in this section");
         let is_empty = set_by_slot.flatten().unwrap_or_else(|| {
             let by_key = |leaf: &mut Leaf, _| {

@@ -57,9 +57,11 @@ impl Part {
     /// The module that the part is charged to.
     fn module(self) -> Module {
         match self {
-            Part::Read | Part::Scan | Part::Apply => Module::Access,
+            Part::Read | Part::Scan => Module::Access,
             Part::Lock => Module::LockManager,
-            Part::Write | Part::Timestamp | Part::Validate => Module::TransactionControl,
+            Part::Write | Part::Timestamp | Part::Validate | Part::Apply => {
+                Module::TransactionControl
+            }
         }
     }
 }

@@ -135,9 +135,9 @@ impl Collector for Tags {
         }
         if seen.unbound {
             let why = "the thread that looks could not be bound to each processor in turn";
-            missing(why)
-                .into_iter()
-                .for_each(|account| profile.account(account));
+            for account in missing(why) {
+                profile.account(account);
+            }
             return;
         }
         threads.sort_by(|one, other| one.name.cmp(&other.name));

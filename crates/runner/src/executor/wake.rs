@@ -8,6 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
+use syncline_metering::{Module, tag};
 
 /// Which executor, of all that ever were in this process.
 type ExecutorId = u64;
@@ -106,6 +107,8 @@ impl Wake for Task {
     }
 
     fn wake_by_ref(self: &Arc<Task>) {
+        // A store wakes clients from inside of itself; what that costs is ours.
+        let _entered = tag::enter(Module::Laboratory);
         if self.scheduled.swap(true, Ordering::AcqRel) {
             return;
         }
