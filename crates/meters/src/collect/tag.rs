@@ -12,7 +12,9 @@
 //! scheduler it would take an idle processor where there is one, so that a thread would be missed while
 //! others run and seen while they sleep; and while one thread writes the group, the others sleep. Hence
 //! the looking thread is bound to each processor in turn: what runs on the others is seen whether or
-//! not that one was idle. On a single processor nothing could be seen.
+//! not that one was idle. On a single processor nothing could be seen. And looks that come late are
+//! dropped: what delays a timer on an idle processor until something else happens is often the end of
+//! the very sync that the store waits for.
 //!
 //! It needs no privileges and no unwinding. It sees nothing of threads that never entered a module, and
 //! what a tagged thread does outside of all modules is charged to the laboratory, whose thread it is.
@@ -23,15 +25,16 @@ use super::subject::Subject;
 use crate::files::read_line;
 use crate::sync_calls::Watched;
 use crate::thread_clock::thread_cpu_ns;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use syncline_metering::tag::{self, Tagged};
-use syncline_metering::{Module, Nanos};
+use syncline_metering::{Module, Nanos, clock};
 use syncline_profile::{Account, Frame, How, Metric, Name, ProfileBuilder, Space, Thread};
 
 const COLLECTOR: &str = "tags of the store's own threads";
@@ -43,6 +46,9 @@ const LOOK_A_THREAD: Duration = Duration::from_micros(100);
 
 /// So many looks are taken from one processor before the next one's turn.
 const LOOKS_A_TURN: u64 = 8;
+
+/// A look that comes later than this is dropped.
+const LATE_NS: Nanos = 20_000;
 
 /// See the module.
 #[derive(Debug)]
@@ -60,6 +66,8 @@ struct Seen {
     alive: HashMap<u32, Looked>,
     ended: Vec<Looked>,
     looks: u64,
+    /// Looks that were dropped.
+    late: u64,
     /// It could not be bound to a processor at some time.
     unbound: bool,
 }
@@ -147,7 +155,10 @@ impl Collector for Tags {
         profile.account(Account {
             metric: Metric::CpuByTag,
             collector: COLLECTOR.to_owned(),
-            how: How::Sampled(format!("{} looks in all", seen.looks)),
+            how: How::Sampled(format!(
+                "{} looks in all, of which {} came late and were dropped",
+                seen.looks, seen.late
+            )),
             lost: 0,
             total: None,
         });
@@ -187,6 +198,10 @@ fn look_until(stop: &AtomicBool, processors: &[usize]) -> Seen {
     let mut seen = Seen::default();
     let mut threads = Vec::new();
     let mut vary = fastrand::Rng::with_seed(1);
+    // The kernel may delay timers by this many nanoseconds, to wake for several at once; where it
+    // refuses, looks are dropped as late.
+    if set_current_timer_slack(NonZeroU64::new(1)).is_err() {}
+    let mut due = clock::now();
     loop {
         if seen.looks.is_multiple_of(LOOKS_A_TURN) {
             let turn = seen.looks / LOOKS_A_TURN % processors.len() as u64;
@@ -194,16 +209,20 @@ fn look_until(stop: &AtomicBool, processors: &[usize]) -> Seen {
         }
         tag::tagged(&mut threads);
         let is_last = stop.load(Ordering::Relaxed);
-        for thread in &threads {
+        let is_late = clock::now() > due + LATE_NS;
+        for thread in threads.iter().filter(|_| !is_late) {
             seen.look(*thread);
         }
+        seen.late += u64::from(is_late);
         if is_last {
             return seen;
         }
         seen.looks += 1;
         let count = u32::try_from(threads.len()).unwrap_or(u32::MAX);
         let usual = LOOK.max(LOOK_A_THREAD.saturating_mul(count));
-        thread::park_timeout(usual.mul_f64(0.5 + vary.f64()));
+        let pause = usual.mul_f64(0.5 + vary.f64());
+        due = clock::now() + clock::nanos(pause);
+        thread::park_timeout(pause);
     }
 }
 
