@@ -93,6 +93,12 @@ impl Drop for Entered {
     }
 }
 
+/// The module that the calling thread is in; none outside of all. Safe in a signal handler: it takes no
+/// lock and allocates nothing.
+pub fn own() -> Option<Module> {
+    OWN.get().and_then(|slot| Tagged(slot).module())
+}
+
 /// Every thread that has ever entered a module and is alive, without stopping any.
 pub fn tagged(threads: &mut Vec<Tagged>) {
     threads.clear();

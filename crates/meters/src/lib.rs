@@ -11,7 +11,6 @@ mod machine;
 mod perf_event;
 mod proc;
 mod sync_calls;
-mod thread_clock;
 mod tracepoint;
 
 pub use block::{BlockCounts, Place};

@@ -1,0 +1,286 @@
+//! The collector: a timer for each tagged thread, and what they noted.
+
+use super::strike::{PLACES, counts};
+use super::timer::{Timer, note_strikes, thread_cpu_ns};
+use crate::collect::collector::{Collector, Opened};
+use crate::collect::meter::MeterOptions;
+use crate::collect::subject::Subject;
+use crate::files::read_line;
+use crate::sync_calls::Watched;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use syncline_metering::{Module, Nanos, clock, tag};
+use syncline_profile::{Account, Frame, How, Metric, Name, ProfileBuilder, Space, Thread};
+
+const COLLECTOR: &str = "tags of the store's own threads";
+
+/// How often threads are looked for that have entered a module for the first time.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Strikes a second of processor time: as many as most kernels' ticks.
+const STRIKES_A_SECOND: u64 = 250;
+
+/// See the module.
+#[derive(Debug)]
+pub(in crate::collect) struct Tags {
+    stop: Arc<AtomicBool>,
+    following: Option<JoinHandle<Followed>>,
+    followed: Followed,
+}
+
+/// All threads that had a timer.
+#[derive(Debug, Default)]
+struct Followed {
+    threads: Vec<Struck>,
+    /// Threads without a timer, since all places were taken or the kernel refused.
+    without: u64,
+}
+
+/// A thread with a timer.
+#[derive(Debug)]
+struct Struck {
+    number: u32,
+    name: String,
+    place: usize,
+    timer: Option<Timer>,
+    /// What its place held when it began.
+    before: Vec<u32>,
+    first_ns: Nanos,
+    last_ns: Nanos,
+}
+
+impl Tags {
+    /// Only threads of this process have tags that can be seen.
+    pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Opened {
+        if subject.process != Watched::Ours {
+            // Not missing: no other store has tags.
+            return Err(Vec::new());
+        }
+        match note_strikes() {
+            Ok(()) => Ok(Box::new(Tags {
+                stop: Arc::default(),
+                following: None,
+                followed: Followed::default(),
+            })),
+            Err(error) => Err(missing(&format!("SIGPROF cannot be handled: {error}"))),
+        }
+    }
+}
+
+impl Collector for Tags {
+    fn start(&mut self) -> Result<(), String> {
+        let stop = Arc::clone(&self.stop);
+        let mut followed = Followed::default();
+        followed.look();
+        let thread = thread::Builder::new().name("meter tags".to_owned());
+        let spawned = thread.spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                thread::park_timeout(LOOK);
+                followed.look();
+            }
+            followed
+        });
+        let refused = |error| format!("a thread that follows others cannot be started: {error}");
+        self.following = Some(spawned.map_err(refused)?);
+        Ok(())
+    }
+
+    fn stop(&mut self) -> Result<(), String> {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(following) = self.following.take() {
+            following.thread().unpark();
+            let panicked = |_| "the thread that follows others ended by a panic".to_owned();
+            self.followed = following.join().map_err(panicked)?;
+            for thread in &mut self.followed.threads {
+                thread.timer = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
+        let Followed { threads, without } = self.followed;
+        if threads.is_empty() && without == 0 {
+            // A store without tags.
+            return;
+        }
+        for thread in threads {
+            thread.hand_over(profile);
+        }
+        let often = format!("{STRIKES_A_SECOND} strikes a second of processor time");
+        profile.account(Account {
+            metric: Metric::CpuByTag,
+            collector: COLLECTOR.to_owned(),
+            how: How::Sampled(match without {
+                0 => often,
+                some => format!("{often}; {some} threads had no timer and are left out"),
+            }),
+            lost: 0,
+            total: None,
+        });
+    }
+
+    fn failed(&self, why: &str) -> Vec<Account> {
+        missing(why)
+    }
+}
+
+fn missing(why: &str) -> Vec<Account> {
+    vec![Account {
+        metric: Metric::CpuByTag,
+        collector: COLLECTOR.to_owned(),
+        how: How::NotAttributable(why.to_owned()),
+        lost: 0,
+        total: None,
+    }]
+}
+
+impl Followed {
+    /// Gives a timer to every tagged thread that has none, and sees how far the others are. A thread that
+    /// took the number of one that has ended shows by a clock that went back.
+    fn look(&mut self) {
+        let mut tagged = Vec::new();
+        tag::tagged(&mut tagged);
+        for number in tagged.into_iter().map(tag::Tagged::thread) {
+            let Some(now_ns) = thread_cpu_ns(number) else {
+                continue;
+            };
+            let known = self.threads.iter_mut().rev();
+            let mut same = known.filter(|one| one.number == number && one.last_ns <= now_ns);
+            match same.next() {
+                Some(thread) => thread.last_ns = now_ns,
+                None => self.begin(number, now_ns),
+            }
+        }
+    }
+
+    fn begin(&mut self, number: u32, now_ns: Nanos) {
+        let place = self.threads.len();
+        let path = format!("/proc/self/task/{number}/comm");
+        let Some(name) = read_line(Path::new(&path)) else {
+            return; // It has ended.
+        };
+        let timer = if place < PLACES {
+            Timer::start(number, place, clock::SECOND / STRIKES_A_SECOND).ok()
+        } else {
+            None
+        };
+        if timer.is_none() {
+            self.without += 1;
+            return;
+        }
+        self.threads.push(Struck {
+            number,
+            name,
+            place,
+            timer,
+            before: counts(place).to_vec(),
+            first_ns: now_ns,
+            last_ns: now_ns,
+        });
+    }
+}
+
+impl Struck {
+    /// Its processor time, by what was noted. Without any strike it is nobody's that is known, and so
+    /// little that it is left out.
+    fn hand_over(self, profile: &mut ProfileBuilder) {
+        let now = counts(self.place);
+        let grown = now.iter().zip(&self.before);
+        let strikes: Vec<u64> = grown
+            .map(|(now, before)| u64::from(now.wrapping_sub(*before)))
+            .collect();
+        let all: u64 = strikes.iter().sum();
+        let cpu_ns = self.last_ns.saturating_sub(self.first_ns);
+        let thread = profile.thread(Thread {
+            name: self.name,
+            title: None,
+        });
+        for (module, strikes) in strikes
+            .into_iter()
+            .enumerate()
+            .filter(|(_, many)| *many > 0)
+        {
+            let module = Module::ALL.get(module).copied();
+            let stack = profile.stack([Frame {
+                space: Space::Tag,
+                object: String::new(),
+                name: Name::Function(module.unwrap_or(Module::Laboratory).name().to_owned()),
+                offset: 0,
+            }]);
+            let weight = (u128::from(cpu_ns) * u128::from(strikes) / u128::from(all)) as u64;
+            profile.add(Metric::CpuByTag, thread, stack, weight, strikes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tags;
+    use crate::Watched;
+    use crate::collect::collector::Collector;
+    use crate::collect::meter::MeterOptions;
+    use crate::collect::subject::Subject;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
+    use syncline_metering::{Module, clock, tag};
+    use syncline_profile::{How, Metric, Name, ProfileBuilder};
+
+    fn spin(length: Duration) {
+        let until = clock::now() + clock::nanos(length);
+        while clock::now() < until {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn open(process: Watched) -> Result<Box<dyn Collector>, Vec<syncline_profile::Account>> {
+        Tags::open(&Subject::of(process), &MeterOptions::default())
+    }
+
+    #[test]
+    fn processor_time_goes_to_the_module_that_the_thread_is_in() {
+        let mut tags = open(Watched::Ours).unwrap();
+        let end = AtomicBool::new(false);
+        let profile = thread::scope(|scope| {
+            scope.spawn(|| {
+                let _outer = tag::enter(Module::Access);
+                while !end.load(Ordering::Relaxed) {
+                    spin(Duration::from_micros(600));
+                    let _inner = tag::enter(Module::Logging);
+                    spin(Duration::from_micros(200));
+                    // Asleep in the module, as whoever waits for a sync: not processor time.
+                    thread::sleep(Duration::from_micros(800));
+                }
+            });
+            tags.start().unwrap();
+            thread::sleep(Duration::from_secs(1));
+            tags.stop().unwrap();
+            end.store(true, Ordering::Relaxed);
+            let mut profile = ProfileBuilder::default();
+            tags.hand_over(&mut profile);
+            profile.finish(1)
+        });
+        let of = |module: Module| -> u64 {
+            let samples = profile.samples().iter();
+            let sums = samples.filter(|sample| {
+                let mut frames = profile.stack(sample.stack);
+                frames.next().unwrap().name == Name::Function(module.name().to_owned())
+            });
+            sums.map(|sample| sample.weight).sum()
+        };
+        let (access, logging) = (of(Module::Access) as f64, of(Module::Logging) as f64);
+        let share = logging / (access + logging);
+        assert!((0.15..0.35).contains(&share), "{access} and {logging}");
+        assert_eq!(profile.accounts()[0].metric, Metric::CpuByTag);
+        assert!(matches!(profile.accounts()[0].how, How::Sampled(_)));
+    }
+
+    #[test]
+    fn a_store_in_another_process_has_no_tags_and_misses_none() {
+        assert!(open(Watched::Other(1)).unwrap_err().is_empty());
+    }
+}
