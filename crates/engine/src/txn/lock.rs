@@ -112,15 +112,8 @@ impl<D: Disk> Locker<'_, D> {
         while looks <= self.core.options.lock_looks_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
-            let look = |leaf: &mut Leaf, page| {
-                let _entered = tag::enter(Module::LockManager);
-                self.look(leaf, page)
-            };
-            let looked = {
-                let _entered = tag::enter(Module::Access);
-                tree.change(&core.buffer, key, look)
-            };
-            match looked {
+            let look = |leaf: &mut Leaf, page| self.look(leaf, page);
+            match tree.change(&core.buffer, key, look) {
                 Ok(Looked::Locked) => return Ok(()),
                 Ok(Looked::Half) => return self.settle(),
                 Ok(Looked::Stopped) => {

@@ -59,7 +59,6 @@ impl<D: Disk> Session<D> {
     /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
-        let _entered = tag::enter(Module::TransactionControl);
         let (core, txn) = (&*self.core, &mut self.txn);
         assert!(
             txn.kind.is_none(),
