@@ -277,8 +277,8 @@ impl<D: Disk> TypedSession<D> {
     }
 
     /// To be called when a ticket of this session was seen complete otherwise than by
-    /// [`wait`](TypedSession::wait), so that [`Database::take_commit_paths`](crate::Database::take_commit_paths)
-    /// knows the commit's way to its end. Costs nothing for most commits.
+    /// [`wait`](TypedSession::wait), so that the commit's way is known to its end: see
+    /// [`Database::take_commit_paths`](crate::Database::take_commit_paths). Costs nothing for most commits.
     #[inline]
     pub fn acknowledged(&self, ticket: Ticket) {
         self.session.acknowledged(ticket);
