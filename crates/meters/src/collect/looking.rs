@@ -5,6 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 static THREADS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
+/// Those of all time: who asks when the window is over asks for threads that have ended. The kernel gives
+/// a number again only after all others.
+static LOOKED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
 /// Says of the thread that made it that it looks, as long as it is held.
 #[derive(Debug)]
 pub(super) struct Looking {
@@ -18,10 +22,10 @@ impl Looking {
             .as_raw_nonzero()
             .get()
             .unsigned_abs();
-        THREADS
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(tid);
+        for threads in [&THREADS, &LOOKED] {
+            let mut threads = threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.insert(tid);
+        }
         Looking { tid }
     }
 }
@@ -39,9 +43,15 @@ pub(super) fn is_looking(tid: u32) -> bool {
     threads.contains(&tid)
 }
 
+/// True of a thread that looks, or has looked.
+pub(super) fn has_looked(tid: u32) -> bool {
+    let threads = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    threads.contains(&tid)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Looking, is_looking};
+    use super::{Looking, has_looked, is_looking};
 
     #[test]
     fn a_thread_looks_as_long_as_it_says_so() {
@@ -49,6 +59,6 @@ mod tests {
         let tid = looking.tid;
         assert!(is_looking(tid) && !is_looking(u32::MAX));
         drop(looking);
-        assert!(!is_looking(tid));
+        assert!(!is_looking(tid) && has_looked(tid));
     }
 }

@@ -6,6 +6,7 @@
 
 use super::refill::Shown;
 use super::shape::{Doer, Key, Kind, Record, StackNumber};
+use crate::collect::looking::Looking;
 use crate::collect::perf::{Climber, Copy, Followed, Memory, Registers, join};
 use crate::collect::subject::Subject;
 use crate::collect::symbols::Place;
@@ -60,6 +61,7 @@ impl Climbs {
         let (is_ready, ready) = sync_channel(1);
         let (of_thread, subject) = (Arc::clone(&ending), *subject);
         let body = move || {
+            let _looking = Looking::here();
             let mut climbed = Climbed::new(&subject, chains);
             let number = rustix::thread::gettid().as_raw_nonzero().get();
             // Nobody waits any more: then it is told to end as well.

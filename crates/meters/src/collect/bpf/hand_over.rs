@@ -5,6 +5,7 @@ use super::climbs::{Climbed, Stack, reaches};
 use super::counts::Counts;
 use super::refill::{Shown, spread};
 use super::shape::{Doer, Key, Kind, Sum};
+use crate::collect::looking::has_looked;
 use crate::collect::symbols::Place;
 use crate::sync_calls::sync_numbers;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -121,6 +122,9 @@ impl<'a> Naming<'a> {
 
     /// What was counted of a thread under a stack.
     fn thread(&mut self, number: u32, key: Key, sum: Sum) {
+        if has_looked(number) {
+            return;
+        }
         let thread = self.thread_id(number);
         let process = self.seen.counts.process(number);
         let walked = process.map_or_else(Vec::new, |process| {

@@ -3,6 +3,7 @@
 use super::strike::{PLACES, counts};
 use super::timer::{Timer, note_strikes, thread_cpu_ns};
 use crate::collect::collector::{Collector, Opened};
+use crate::collect::looking::Looking;
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
 use crate::files::read_line;
@@ -77,6 +78,7 @@ impl Collector for Tags {
         followed.look();
         let thread = thread::Builder::new().name("meter tags".to_owned());
         let spawned = thread.spawn(move || {
+            let _looking = Looking::here();
             while !stop.load(Ordering::Relaxed) {
                 thread::park_timeout(LOOK);
                 followed.look();
