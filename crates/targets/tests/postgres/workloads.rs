@@ -4,7 +4,7 @@
 use crate::relay::Relay;
 use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use syncline_contract::{CheckOutcome, Durability, FailureKind};
 use syncline_runner::{Event, Observer, RunPlan, RunResult, StopReason, Warning, run};
@@ -55,7 +55,7 @@ fn workloads_run_and_their_checks_hold() {
     let server = Server::start(Durability::Data);
     for (name, options, transactions) in [
         ("insert", &[][..], 500),
-        ("debit-credit", &[("accounts", "20")], 400),
+        ("debit-credit", &[("accounts", "1000")], 400),
         (
             "debit-credit",
             &[("profile", "pgbench"), ("accounts", "1000")],
@@ -86,7 +86,18 @@ fn two_hundred_and_fifty_six_clients_are_served_by_two_threads() {
     assert_eq!(result.reconnects, 0);
 }
 
-/// Round trips of one transaction; connecting, making tables and checks drop out of the difference.
+/// Notes how many turns a relay had seen when the checks began.
+struct UntilChecks<'r>(&'r Relay, AtomicUsize);
+
+impl Observer for UntilChecks<'_> {
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::Checking) {
+            self.1.store(self.0.turns(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Round trips of one transaction; connecting and making tables drop out of the difference.
 fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) -> usize {
     let relay = Relay::to(server.port());
     let url = format!(
@@ -100,16 +111,16 @@ fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) 
             ..plan(1, transactions)
         };
         let target = AnyTarget::open(&url).unwrap();
-        let result = run(&target, workload, &plan, &AtomicBool::new(false), &()).unwrap();
+        let until = UntilChecks(&relay, AtomicUsize::new(0));
+        let result = run(&target, workload, &plan, &AtomicBool::new(false), &until).unwrap();
         holds(&result);
         assert_eq!(result.outcomes.committed, transactions);
-        relay.turns() - before
+        until.1.into_inner() - before
     };
-    // So many that both have met every account: the checks ask for each that has a history.
-    let (few, more) = (turns(300), turns(1_300));
+    let (few, more) = (turns(10), turns(110));
     // What stands around a run is asked by time, so a few questions more or less remain.
-    let (each, rest) = ((more - few + 500) / 1_000, (more - few + 500) % 1_000);
-    assert!((300..700).contains(&rest), "{few} and {more}");
+    let (each, rest) = ((more - few + 50) / 100, (more - few + 50) % 100);
+    assert!((30..70).contains(&rest), "{few} and {more}");
     each
 }
 
