@@ -99,6 +99,9 @@ public class Known {
         start("allocator", Known::allocate);
         start("holder", Known::hold);
         start("waiter", Known::enter);
+        // What is compiled anew while somebody looks loses its name with its old code: until all this is
+        // compiled for good, nobody is answered.
+        Thread.sleep(3_000);
         BufferedReader asked = new BufferedReader(new InputStreamReader(System.in));
         // Each line is a number of waits to wait for before the answer.
         for (String line = asked.readLine(); line != null; line = asked.readLine()) {
