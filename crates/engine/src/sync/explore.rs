@@ -160,7 +160,10 @@ fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
 fn check(bound: Bound, model: impl Fn() + Send + Sync + 'static) {
     use shuttle::scheduler::{PctScheduler, RandomScheduler};
     const CHANGES: usize = 3;
+    // Opening a store takes more than shuttle's own 60 KiB where the compiler puts much into one frame.
+    const STACK_BYTES: usize = 256 << 10;
     let mut config = shuttle::Config::new();
+    config.stack_size = STACK_BYTES;
     config.failure_persistence = shuttle::FailurePersistence::None;
     config.silence_warnings = true;
     let model = Arc::new(model);
