@@ -8,6 +8,7 @@
 
 use perf_event_open_sys::bindings::{PERF_FLAG_FD_CLOEXEC, PERF_TYPE_TRACEPOINT, perf_event_attr};
 use perf_event_open_sys::{ioctls, perf_event_open};
+use rustix::io::Errno;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Error, Read};
@@ -119,6 +120,14 @@ impl PerfEvent {
         (&self.file).read_exact(&mut count)?;
         Ok(native(count))
     }
+}
+
+/// A thread may end between being found and being asked for; a processor may be switched off.
+pub(crate) fn is_gone(error: &Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::SRCH | Errno::NODEV | Errno::NXIO)
+    )
 }
 
 impl AsFd for PerfEvent {

@@ -8,7 +8,7 @@
 //! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.
 
 use crate::files::read_line;
-use crate::perf_event::PerfEvent;
+use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
 use crate::tracepoint;
 use std::fmt::Write;
@@ -60,9 +60,9 @@ impl SyncCounter {
         let tracepoint = tracepoint::number(TRACEPOINT)?;
         let tasks = tasks(watched)?;
         let count = |filter: Option<String>| {
-            let open = |task: &i32| PerfEvent::open(tracepoint, *task, filter.as_deref());
-            let events: Result<Vec<_>, _> = tasks.iter().map(open).collect();
-            events.map_err(|error| refusal(&error))
+            count_of_each(&tasks, |task| {
+                PerfEvent::open(tracepoint, task, filter.as_deref())
+            })
         };
         Ok(SyncCounter {
             syncs: count(Some(any_of(&numbers.syncs)))?,
@@ -82,6 +82,23 @@ impl SyncCounter {
             system_calls: sum(&self.system_calls)?,
         })
     }
+}
+
+/// A counter of each task, but for those that have ended since they were listed: a server's workers
+/// come and go. The error is a sentence.
+fn count_of_each<C>(tasks: &[i32], open: impl Fn(i32) -> io::Result<C>) -> Result<Vec<C>, String> {
+    let mut counters = Vec::new();
+    for task in tasks {
+        match open(*task) {
+            Ok(counter) => counters.push(counter),
+            Err(error) if is_gone(&error) => {}
+            Err(error) => return Err(refusal(&error)),
+        }
+    }
+    if counters.is_empty() {
+        return Err("system calls cannot be counted: the process has ended".to_owned());
+    }
+    Ok(counters)
 }
 
 /// The filter of the tracepoint that lets through the calls that are syncs; the error is a sentence.
@@ -175,7 +192,23 @@ fn refusal(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::any_of;
+    use super::{any_of, count_of_each};
+    use rustix::io::Errno;
+
+    #[test]
+    fn a_task_that_has_ended_is_no_reason_not_to_count_the_others() {
+        let all_but = |gone: i32| {
+            move |task: i32| match task {
+                task if task == gone => Err(Errno::SRCH.into()),
+                task => Ok(task),
+            }
+        };
+        assert_eq!(count_of_each(&[1, 2, 3], all_but(2)), Ok(vec![1, 3]));
+        let none_left = count_of_each(&[2], all_but(2));
+        assert!(none_left.unwrap_err().contains("has ended"));
+        let refused = count_of_each(&[1, 2], |_| Err::<i32, _>(Errno::PERM.into()));
+        assert!(refused.unwrap_err().contains("perf_event_paranoid"));
+    }
 
     #[test]
     fn filters_name_each_number() {

@@ -5,7 +5,7 @@ use crate::collect::looking::is_looking;
 use crate::collect::ring::Ring;
 use crate::collect::subject::Subject;
 use crate::files::read_line;
-use crate::perf_event::PerfEvent;
+use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
 use crate::sync_calls::{Watched, threads};
 use rustix::io::Errno;
@@ -140,14 +140,6 @@ fn is_too_much(error: &io::Error) -> bool {
     matches!(
         Errno::from_io_error(error),
         Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN)
-    )
-}
-
-/// A thread may end between being found and being asked for; a processor may be switched off.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::SRCH | Errno::NODEV | Errno::NXIO)
     )
 }
 
