@@ -7,27 +7,29 @@
 //! whether transactions stayed apart and whether they outlived the crash together.
 //!
 //! An append that was acknowledged and is in no list behind the crash is lost: told apart, since a store
-//! that forgets its latest transactions, all of them, shows no anomaly.
+//! that forgets its latest transactions, all of them, shows no anomaly. Where the level lets an update be
+//! lost, one that another may have overwritten is not counted.
+//!
+//! What is lost must be the latest: if a transaction was acknowledged before another began, the other is not
+//! there without it. Else what is left is out of order, which no setting excuses that may lose the latest.
 
-use super::adapter::Adapter;
 use super::adapter::Expected;
-use super::adapters::ADAPTERS;
 use super::check::{Request, expected};
 use super::ground::{Ground, ask, remove};
-use super::images::{Cut, Drawn, cuts};
+use super::images::{Drawn, cuts};
 use super::meddling::Meddling;
 use super::program::Program;
 use super::task::{Answer, Settings, Task};
-use crate::error::{Error, Result, doing};
-use crate::isolation::{Ending, Finding, History, Operation, Transaction, VALUES_MAX, elle};
+use crate::error::{Result, doing};
+use crate::isolation::{
+    Ending, Finding, History, Kind, Operation, Order, Transaction, VALUES_MAX, elle,
+};
 use crate::power::{Machine, Metadata, Mount};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::thread;
-use std::time::Duration;
 use syncline_contract::Isolation;
 
 /// The client of the last session; others that are retired have lower numbers.
@@ -51,10 +53,16 @@ pub struct Behind {
     pub lost: u64,
     /// The most of them behind one crash.
     pub lost_max: u64,
+    /// Crashes behind which one was gone and another there that began after its acknowledgement.
+    #[serde(default)]
+    pub out_of_order: u64,
     /// Anomalies that the level forbids, and behind how many crashes.
     pub forbidden: BTreeMap<String, u64>,
     /// The first crash behind which something was wrong, in words.
     pub example: Option<String>,
+    /// What is known of failures like those seen, and what to do.
+    #[serde(default)]
+    pub known: BTreeSet<String>,
 }
 
 /// The record of `verify isolation --crashes`.
@@ -88,17 +96,11 @@ pub fn across(
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Across> {
-    let adapter = ADAPTERS.iter().find(|one| one.name() == request.store);
-    let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
-    let ground = Ground {
-        adapter,
-        program: &program.under(adapter.environment()),
-        scratch: request.scratch.clone(),
-        stop,
-        lists: Some(request.seed),
-    };
+    let lists = Some(request.seed);
+    let ground = Ground::of(&request.store, program, &request.scratch, stop, lists)?;
     let prepared = ground.folder("prepared")?;
     let settings = ground.prepare(&prepared, &request.options)?;
+    let expected = expected(ground.adapter, &request.options, &settings.durability);
     let crash = Crash {
         request,
         ground,
@@ -106,7 +108,6 @@ pub fn across(
         progress,
     };
     let no_cuts = Mount::refusal();
-    let expected = expected(adapter, &request.options, &settings.durability);
     Ok(Across {
         format: FORMAT,
         store: request.store.clone(),
@@ -135,17 +136,14 @@ impl Crash<'_> {
     fn kills(&self, prepared: &Path) -> Result<Behind> {
         let (mut behind, ground) = (Behind::default(), &self.ground);
         let mut random = fastrand::Rng::with_seed(self.request.seed);
-        for number in 0..self.request.kills {
-            (self.progress)(&format!("kill {} of {}", number + 1, self.request.kills));
+        for number in 1..=self.request.kills {
+            let kills = self.request.kills;
+            (self.progress)(&format!("killing processes: {number} of {kills}"));
             let folder = ground.folder("kill")?;
             let (store, told) = (folder.join("store"), folder.join("history"));
             fs::create_dir(&store).map_err(doing("make", &store))?;
             Ground::copy(prepared, &store)?;
-            let mut running = ground.adapter.start(&store, &self.request.options)?;
-            let mut helper = ground.work(&*running, told.clone())?;
-            thread::sleep(Duration::from_millis(random.u64(100..400)));
-            running.end(syncline_targets::private::Ending::AtOnce)?;
-            helper.kill()?;
+            ground.kill(&store, &self.request.options, &told, &mut random)?;
             let text = if told.exists() {
                 fs::read(&told).map_err(doing("read", &told))?
             } else {
@@ -163,30 +161,26 @@ impl Crash<'_> {
         let loaded = self
             .ground
             .load(prepared, options, "load", load, Meddling::None)?;
+        // Strict names are a question of durability alone, which is asked elsewhere.
         let drawn = Drawn {
-            images: request.images,
+            images: 2 * request.images,
             seed: request.seed,
             tears: request.tears,
         };
         let recording = &loaded.recording;
-        let cuts = cuts(recording, adapter.classify(), drawn);
-        let mut machines = [
-            Machine::new(&recording.base, Metadata::OrderedJournal),
-            Machine::new(&recording.base, Metadata::Strict),
-        ];
+        let mut cuts = cuts(recording, adapter.classify(), drawn);
+        cuts.retain(|cut| !cut.strict);
+        cuts.truncate(request.images as usize);
+        let mut machine = Machine::new(&recording.base, Metadata::OrderedJournal);
         let (mut behind, mut at) = (Behind::default(), 0);
         for (number, cut) in cuts.iter().enumerate() {
-            (self.progress)(&format!("{number} of {} losses of power", cuts.len()));
+            (self.progress)(&format!("losses of power: {number} of {}", cuts.len()));
             for step in &recording.steps[at..cut.step] {
-                for machine in &mut machines {
-                    machine.step(step)?;
-                }
+                machine.step(step)?;
             }
             at = cut.step;
-            // Strict names are a question of durability alone, which is asked elsewhere.
-            let Cut { loss, .. } = *cut;
             let directory = self.ground.folder("image")?;
-            machines[0].image(loss)?.write_to(&directory)?;
+            machine.image(cut.loss)?.write_to(&directory)?;
             let text: Vec<u8> = recording
                 .acknowledged(cut.step)
                 .flatten()
@@ -208,27 +202,29 @@ impl Crash<'_> {
         behind.unknown += history.count(Ending::Unknown) as u64;
         let keys = keys(&history);
         let mut helper = self.ground.program.start()?;
-        let adapter: &dyn Adapter = self.ground.adapter;
-        let options = &self.request.options;
-        let answer = ask(adapter, &mut helper, directory, options, |url| {
+        let (adapter, options) = (self.ground.adapter, &self.request.options);
+        let found = ask(adapter, &mut helper, directory, options, |url| {
             Task::ReadLists { url, keys }
         })?;
         self.ground.go_on()?;
-        let lists = match answer {
-            Ok(Answer::Lists(lists)) => lists,
-            Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => {
-                behind.unreadable += 1;
-                behind.example.get_or_insert(why);
+        let why = match found.answer {
+            Ok(Answer::Lists(lists)) => {
+                end_with(&mut history, lists);
+                behind.judge(self.claimed, &history);
                 return Ok(());
             }
-            other => {
-                behind.unreadable += 1;
-                behind.example.get_or_insert(format!("{other:?}"));
-                return Ok(());
-            }
+            Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => why,
+            other => format!("{other:?}"),
         };
-        end_with(&mut history, lists);
-        behind.judge(self.claimed, &history);
+        let log = found
+            .gravest
+            .map(|line| format!("; its log says \"{line}\""));
+        let why = why + log.as_deref().unwrap_or_default();
+        behind.unreadable += 1;
+        if let Some(known) = adapter.known(&why) {
+            behind.known.insert(known.to_owned());
+        }
+        behind.example.get_or_insert(why);
         Ok(())
     }
 }
@@ -236,15 +232,17 @@ impl Crash<'_> {
 impl Behind {
     /// True if something was wrong that no durability excuses.
     pub fn is_broken(&self) -> bool {
-        self.unreadable > 0 || !self.forbidden.is_empty()
+        self.unreadable > 0 || self.out_of_order > 0 || !self.forbidden.is_empty()
     }
 
     fn judge(&mut self, claimed: Isolation, history: &History) {
-        let lost = lost(history);
+        let lost = lost(history, claimed);
         if !lost.is_empty() {
             self.lost += 1;
             self.lost_max = self.lost_max.max(lost.len() as u64);
         }
+        let out_of_order = out_of_order(history, &lost);
+        self.out_of_order += u64::from(out_of_order.is_some());
         let found = Finding::of("", claimed, history);
         for anomaly in &found.forbidden {
             let kind = anomaly.kind.words().to_owned();
@@ -254,9 +252,10 @@ impl Behind {
         if let Some(anomaly) = wrong {
             let words = format!("{}: {}", anomaly.kind.words(), anomaly.example.join("; "));
             self.example.get_or_insert(words);
-        } else if let Some((key, value)) = lost.first() {
-            let words = format!("{value} was appended to key {key}, acknowledged, and is gone");
+        } else if let Some(words) = out_of_order {
             self.example.get_or_insert(words);
+        } else if let Some(gone) = lost.first() {
+            self.example.get_or_insert(gone.words());
         }
     }
 }
@@ -290,6 +289,8 @@ impl Across {
             ),
         }];
         lines.push(self.kills.words("killed processes"));
+        let known = [Some(&self.kills), self.cuts.as_ref()];
+        let known: BTreeSet<_> = known.iter().flatten().flat_map(|one| &one.known).collect();
         match (&self.cuts, &self.no_cuts) {
             (Some(cuts), _) => {
                 lines.push(cuts.words("simulated losses of power (names as on ext4)"));
@@ -299,6 +300,7 @@ impl Across {
                 why.as_deref().unwrap_or("not asked for")
             )),
         }
+        lines.extend(known.iter().map(|known| format!("Known: {known}.")));
         lines.push(
             "Not known from here: phantoms, which no list shows; and what the real file system and the \
              device do."
@@ -317,6 +319,10 @@ impl Behind {
                 self.lost_max
             ),
         };
+        let out_of_order = match self.out_of_order {
+            0 => String::new(),
+            some => format!(", out of order behind {some}"),
+        };
         let unreadable = match self.unreadable {
             0 => String::new(),
             some => format!(", not to be opened or read behind {some}"),
@@ -333,7 +339,7 @@ impl Behind {
         let example = example.map(|what| format!(" One: {what}."));
         format!(
             "Behind {} {kind} every list was read in a last session of each history ({} transactions committed \
-             and {} unknown in all histories): {anomalies}, {lost}{unreadable}.{}",
+             and {} unknown in all histories): {anomalies}, {lost}{out_of_order}{unreadable}.{}",
             self.crashes,
             self.committed,
             self.unknown,
@@ -344,7 +350,7 @@ impl Behind {
 
 /// One key more than any that was appended to.
 fn keys(history: &History) -> i64 {
-    let appended = appends(history).map(|(_, key, _)| key).max();
+    let appended = appends(history).map(|one| one.key).max();
     assert!(
         appended.is_none_or(|key| key < i64::MAX / VALUES_MAX),
         "keys follow values"
@@ -352,12 +358,31 @@ fn keys(history: &History) -> i64 {
     appended.map_or(0, |key| key + 1)
 }
 
-fn appends(history: &History) -> impl Iterator<Item = (Ending, i64, i64)> {
-    history.transactions.iter().flat_map(|one| {
-        one.operations
+/// An append, and the transaction that it was part of.
+#[derive(Clone, Copy, Debug)]
+struct Append<'h> {
+    key: i64,
+    value: i64,
+    by: &'h Transaction,
+}
+
+impl Append<'_> {
+    fn words(&self) -> String {
+        let (value, key) = (self.value, self.key);
+        format!("{value} was appended to key {key}, acknowledged, and is gone")
+    }
+}
+
+fn appends(history: &History) -> impl Iterator<Item = Append<'_>> {
+    history.transactions.iter().flat_map(|by| {
+        by.operations
             .iter()
-            .filter_map(|operation| match operation {
-                Operation::Append { key, value } => Some((one.ending, *key, *value)),
+            .filter_map(move |operation| match operation {
+                Operation::Append { key, value } => Some(Append {
+                    key: *key,
+                    value: *value,
+                    by,
+                }),
                 Operation::Read { .. } => None,
             })
     })
@@ -381,23 +406,61 @@ fn end_with(history: &mut History, lists: Vec<Vec<i64>>) {
     });
 }
 
-/// Appends that had committed and that the last session did not read.
-fn lost(history: &History) -> Vec<(i64, i64)> {
+/// Each list that the last session read, by key.
+fn last_lists(history: &History) -> BTreeMap<i64, &[i64]> {
     let last = history.transactions.last();
     let reads = last.iter().flat_map(|last| &last.operations);
-    let there: BTreeSet<(i64, i64)> = reads
-        .filter_map(|one| match one {
-            Operation::Read {
-                key,
-                values: Some(values),
-            } => Some(values.iter().map(|value| (*key, *value))),
-            _ => None,
-        })
-        .flatten()
+    let lists = reads.filter_map(|one| match one {
+        Operation::Read {
+            key,
+            values: Some(values),
+        } => Some((*key, &**values)),
+        _ => None,
+    });
+    lists.collect()
+}
+
+/// Appends that had committed and that the last session did not read. Where the level lets an update be
+/// lost, only those that nobody can have overwritten: whoever wrote the list as it is had ended before.
+fn lost(history: &History, claimed: Isolation) -> Vec<Append<'_>> {
+    let lists = last_lists(history);
+    let there: BTreeSet<(i64, i64)> = lists
+        .iter()
+        .flat_map(|(key, values)| values.iter().map(|value| (*key, *value)))
         .collect();
-    let committed = appends(history).filter(|(ending, ..)| *ending == Ending::Committed);
-    let committed = committed.map(|(_, key, value)| (key, value));
-    committed.filter(|one| !there.contains(one)).collect()
+    let newest = |key| lists.get(&key).and_then(|values| values.last().copied());
+    let newest_ends: BTreeMap<i64, Option<usize>> = appends(history)
+        .filter(|one| newest(one.key) == Some(one.value))
+        .map(|one| (one.key, one.by.completed))
+        .collect();
+    let may_be_overwritten = !Kind::LostUpdate.is_forbidden(claimed, Order::Plain);
+    let is_overwritten = |one: &Append<'_>| {
+        let end = newest_ends.get(&one.key);
+        may_be_overwritten && end.is_some_and(|end| end.is_none_or(|end| one.by.invoked < end))
+    };
+    appends(history)
+        .filter(|one| one.by.ending == Ending::Committed)
+        .filter(|one| !there.contains(&(one.key, one.value)) && !is_overwritten(one))
+        .collect()
+}
+
+/// Why what is left is no prefix of what was committed, in words.
+fn out_of_order(history: &History, lost: &[Append<'_>]) -> Option<String> {
+    let gone = lost.iter().min_by_key(|one| one.by.completed)?;
+    let lists = last_lists(history);
+    let there = appends(history).filter(|one| {
+        let list = lists.get(&one.key);
+        list.is_some_and(|values| values.contains(&one.value))
+    });
+    let newest = there.max_by_key(|one| one.by.invoked)?;
+    (Some(newest.by.invoked) > gone.by.completed).then(|| {
+        format!(
+            "{}, and {} is in key {}, which was asked for after that acknowledgement",
+            gone.words(),
+            newest.value,
+            newest.key
+        )
+    })
 }
 
 /// The level by its words.
@@ -414,7 +477,7 @@ fn claimed(words: &str) -> Isolation {
 
 #[cfg(test)]
 mod tests {
-    use super::{Behind, claimed, end_with, keys, lost};
+    use super::{Behind, claimed, end_with, keys, lost, out_of_order};
     use crate::isolation::{History, elle};
     use syncline_contract::Isolation;
 
@@ -447,7 +510,9 @@ mod tests {
     #[test]
     fn what_is_gone_is_told_and_half_of_it_is_an_anomaly_besides() {
         let (gone, history) = behind([&[], &[]]);
-        assert_eq!(lost(&history), [(0, 1), (1, 1)]);
+        let found = lost(&history, Isolation::Serializable);
+        let found: Vec<_> = found.iter().map(|one| (one.key, one.value)).collect();
+        assert_eq!(found, [(0, 1), (1, 1)]);
         assert_eq!((gone.lost, gone.lost_max, gone.is_broken()), (1, 2, false));
         let words = gone.example.unwrap();
         assert!(
@@ -457,6 +522,61 @@ mod tests {
         let (half, _) = behind([&[1], &[]]);
         assert_eq!(half.lost, 1);
         assert!(half.is_broken(), "{half:?}");
+    }
+
+    /// Client 0 appends 1 to key 0 and is answered; then client 1 appends 2 to key 1.
+    const IN_TURN: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",0,1]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",0,[]],["append",0,1]]}
+{"type":"invoke","process":1,"f":"txn","value":[["append",1,2]]}
+{"type":"ok","process":1,"f":"txn","value":[["r",1,[]],["append",1,2]]}
+"#;
+
+    #[test]
+    fn what_is_lost_must_be_the_latest() {
+        let behind = |lists: [&[i64]; 2]| {
+            let mut history = elle::read(IN_TURN.as_bytes()).unwrap();
+            end_with(&mut history, lists.map(<[i64]>::to_vec).into());
+            let mut behind = Behind::default();
+            behind.judge(Isolation::Serializable, &history);
+            behind
+        };
+        let latest = behind([&[1], &[]]);
+        assert_eq!((latest.lost, latest.out_of_order), (1, 0), "{latest:?}");
+        assert!(!latest.is_broken());
+        let gap = behind([&[], &[2]]);
+        assert_eq!((gap.lost, gap.out_of_order), (1, 1), "{gap:?}");
+        assert!(gap.is_broken());
+        let words = gap.example.unwrap();
+        assert!(
+            words.contains("2 is in key 1, which was asked for after"),
+            "{words}"
+        );
+    }
+
+    /// Two read key 0 empty and both append; the second's list replaces the first's. A third appends later.
+    const OVERWRITTEN: &str = r#"{"type":"invoke","process":0,"f":"txn","value":[["append",0,1]]}
+{"type":"invoke","process":1,"f":"txn","value":[["append",0,2]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",0,[]],["append",0,1]]}
+{"type":"ok","process":1,"f":"txn","value":[["r",0,[]],["append",0,2]]}
+{"type":"invoke","process":0,"f":"txn","value":[["append",0,3]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",0,[2]],["append",0,3]]}
+"#;
+
+    #[test]
+    fn where_updates_may_be_lost_only_what_nobody_can_have_overwritten_is_gone() {
+        let found = |list: &[i64], claimed| {
+            let mut history = elle::read(OVERWRITTEN.as_bytes()).unwrap();
+            end_with(&mut history, vec![list.to_vec()]);
+            let gone = lost(&history, claimed);
+            let values: Vec<_> = gone.iter().map(|one| one.value).collect();
+            (values, out_of_order(&history, &gone).is_some())
+        };
+        let weak = Isolation::ReadCommitted;
+        assert_eq!(found(&[2, 3], weak), (vec![], false));
+        assert_eq!(found(&[2], weak), (vec![3], false));
+        assert_eq!(found(&[], weak), (vec![1, 2, 3], false));
+        let (gone, _) = found(&[2, 3], Isolation::Snapshot);
+        assert_eq!(gone, [1]);
     }
 
     #[test]

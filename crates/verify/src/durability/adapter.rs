@@ -56,12 +56,15 @@ pub trait Adapter: Debug + Sync {
     /// The settings that are tested: one that must hold first, one that must lose, then others.
     fn settings(&self) -> &'static [Setting];
 
-    /// Options that every URL gets, so that files are small and written often.
-    fn small(&self) -> &'static str;
-
     /// True of a setting that loses nothing unless a page is torn.
     fn needs_tears(&self, _options: &str) -> bool {
         false
+    }
+
+    /// What is known of a failure by the words in which it was found, and what to do about it, as a clause that
+    /// ends a sentence.
+    fn known(&self, _what: &str) -> Option<&'static str> {
+        None
     }
 
     /// How far back what a setting may lose can reach, by the store's own documents; none where they
@@ -93,9 +96,10 @@ pub trait Adapter: Debug + Sync {
     /// process has left, or that is a crash image. A store in the child's own process starts there.
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>>;
 
-    /// Removes what a machine that boots again would not have: sockets, lock files with process numbers.
-    fn reboot(&self, _directory: &Path) -> Result<()> {
-        Ok(())
+    /// Files, below the store's directory, that a machine that boots again has not: sockets, locks with the
+    /// numbers of processes.
+    fn of_the_machine(&self) -> &'static [&'static str] {
+        &[]
     }
 }
 

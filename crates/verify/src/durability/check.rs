@@ -1,7 +1,7 @@
 //! The whole verification of one setting: kills, images, controls, faults, verdict.
 
 use super::adapter::{Adapter, Expected, Setting};
-use super::adapters::ADAPTERS;
+use super::adapters::{self, ADAPTERS};
 use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::ground::{CLIENTS, Ground};
 use super::images::{Drawn, Images, Keep, Trial, cuts};
@@ -56,8 +56,7 @@ pub fn stores() -> Vec<&'static str> {
 /// A directory for a store and its images that is quicker than the current one; none where it makes no
 /// difference.
 pub fn place(store: &str) -> Option<PathBuf> {
-    let adapter = ADAPTERS.iter().find(|one| one.name() == store);
-    adapter.and_then(|adapter| adapter.place())
+    adapters::of(store).ok()?.place()
 }
 
 /// Takes a target apart: a store's name and options; refuses a path, since only a private store is
@@ -70,12 +69,7 @@ pub fn parse(target: &str) -> Result<(String, String)> {
              it makes one of its own; give {name} and its options only, or of a live server --like and its URL"
         )));
     }
-    if !stores().contains(&place) {
-        let known = stores().join(", ");
-        return Err(Error::cannot(format!(
-            "durability of {place} cannot be verified by this build; it knows {known}"
-        )));
-    }
+    adapters::of(place)?;
     Ok((place.to_owned(), options.to_owned()))
 }
 
@@ -87,15 +81,7 @@ pub fn verify(
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Finding> {
-    let adapter = ADAPTERS.iter().find(|one| one.name() == request.store);
-    let adapter = *adapter.ok_or_else(|| Error::cannot(format!("no store {}", request.store)))?;
-    let ground = Ground {
-        adapter,
-        program: &program.under(adapter.environment()),
-        scratch: request.scratch.clone(),
-        stop,
-        lists: None,
-    };
+    let ground = Ground::of(&request.store, program, &request.scratch, stop, None)?;
     let check = Check {
         request,
         ground,
@@ -124,7 +110,7 @@ impl Check<'_> {
         } else {
             expected(adapter, options, &settings.durability)
         };
-        (self.progress)("killing processes");
+        let progress = |what: &str| (self.progress)(what);
         let mut finding = Finding {
             format: FORMAT,
             store: request.store.clone(),
@@ -142,6 +128,7 @@ impl Check<'_> {
                 options,
                 request.kills,
                 request.seed,
+                &progress,
             )?,
             images: None,
             no_images: Mount::refusal(),

@@ -1,12 +1,14 @@
 //! Where a store is made, loaded and killed: one scratch folder, gone when the verification ends.
 
 use super::adapter::{Adapter, Running};
+use super::adapters;
 use super::meddling::Meddling;
 use super::program::{Helper, Program, Silence};
 use super::task::{Answer, Settings, Task};
 use crate::error::{Error, Result, doing};
 use crate::power::{ACKNOWLEDGEMENTS, Base, Mount, Recording, Struck};
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,7 +20,10 @@ use syncline_targets::private::Ending;
 pub(super) const LOOK_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a store may take until it has acknowledged its first transactions.
-pub(super) const FIRST_LIMIT: Duration = Duration::from_secs(30);
+const FIRST_LIMIT: Duration = Duration::from_secs(30);
+
+/// When a store is killed, from when its clients were first heard.
+const KILLED_WITHIN_MS: Range<u64> = 10..300;
 
 /// What a recording may hold.
 const RECORDED_BYTES_MAX: u64 = 512 << 20;
@@ -29,8 +34,9 @@ pub(super) const CLIENTS: i64 = 4;
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Ground<'g> {
-    pub(super) adapter: &'g dyn Adapter,
-    pub(super) program: &'g Program,
+    pub(super) adapter: &'static dyn Adapter,
+    /// How children are started, with the variables that the store wants.
+    pub(super) program: Program,
     /// A folder of our own, removed at the end.
     pub(super) scratch: PathBuf,
     /// Set from outside when the verification shall end.
@@ -50,6 +56,26 @@ pub(super) struct Loaded {
     pub(super) after: u64,
     /// The gravest line that the store had logged by then.
     pub(super) gravest: Option<String>,
+}
+
+impl<'g> Ground<'g> {
+    /// The ground for a store, by its name; see the fields.
+    pub(super) fn of(
+        store: &str,
+        program: &Program,
+        scratch: &Path,
+        stop: &'g AtomicBool,
+        lists: Option<u64>,
+    ) -> Result<Ground<'g>> {
+        let adapter = adapters::of(store)?;
+        Ok(Ground {
+            adapter,
+            program: program.under(adapter.environment()),
+            scratch: scratch.to_owned(),
+            stop,
+            lists,
+        })
+    }
 }
 
 impl Ground<'_> {
@@ -157,6 +183,28 @@ impl Ground<'_> {
         })
     }
 
+    /// Loads a store natively, and kills it and its clients some time after the first of them was heard.
+    /// What they tell is added to `told`.
+    pub(super) fn kill(
+        &self,
+        store: &Path,
+        options: &str,
+        told: &Path,
+        random: &mut fastrand::Rng,
+    ) -> Result<()> {
+        let mut running = self.adapter.start(store, options)?;
+        let before = bytes(told);
+        let mut helper = self.work(&*running, told.to_owned())?;
+        // A store that is slow to open is not killed before it was loaded.
+        let end = clock::now() + clock::nanos(FIRST_LIMIT);
+        while bytes(told) == before && clock::now() < end {
+            thread::sleep(Duration::from_millis(2));
+        }
+        thread::sleep(Duration::from_millis(random.u64(KILLED_WITHIN_MS)));
+        running.end(Ending::Killed)?;
+        helper.kill()
+    }
+
     /// Starts a child whose clients load a running store.
     pub(super) fn work(&self, running: &dyn Running, acknowledgements: PathBuf) -> Result<Helper> {
         let mut helper = self.program.start()?;
@@ -178,13 +226,31 @@ impl Ground<'_> {
     }
 }
 
+/// What came of asking a child about what stands in a directory.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) answer: std::result::Result<Answer, Silence>,
+    /// The gravest line that the store logged meanwhile.
+    pub(super) gravest: Option<String>,
+}
+
+impl Found {
+    /// An answer of a store that logs nothing.
+    pub(super) fn of(answer: std::result::Result<Answer, Silence>) -> Found {
+        Found {
+            answer,
+            gravest: None,
+        }
+    }
+}
+
 /// Opens what stands in a directory and says what is there.
 pub(super) fn look(
     adapter: &dyn Adapter,
     helper: &mut Helper,
     directory: &Path,
     options: &str,
-) -> Result<std::result::Result<Answer, Silence>> {
+) -> Result<Found> {
     ask(adapter, helper, directory, options, |url| Task::Look {
         url,
         clients: CLIENTS,
@@ -198,28 +264,44 @@ pub(super) fn ask(
     directory: &Path,
     options: &str,
     task: impl FnOnce(String) -> Task,
-) -> Result<std::result::Result<Answer, Silence>> {
-    adapter.reboot(directory)?;
+) -> Result<Found> {
+    for name in adapter.of_the_machine() {
+        remove_file(&directory.join(name))?;
+    }
     let mut running = match adapter.start(directory, options) {
         Ok(running) => running,
-        Err(Error::Ended(why)) => return Ok(Ok(Answer::NotOpened(why))),
-        Err(Error::Hangs(_)) => return Ok(Err(Silence::Hangs)),
+        Err(Error::Ended(why)) => return Ok(Found::of(Ok(Answer::NotOpened(why)))),
+        Err(Error::Hangs(_)) => return Ok(Found::of(Err(Silence::Hangs))),
         Err(error) => return Err(error),
     };
     helper.tell(&task(running.url()));
     let answer = helper.answer(LOOK_LIMIT);
+    let gravest = running.gravest();
     running.end(Ending::AtOnce)?;
-    Ok(answer)
+    Ok(Found { answer, gravest })
 }
 
 /// Removes a folder with what is in it, if it is there.
 pub(super) fn remove(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
+    removed(path, fs::remove_dir_all(path))
+}
+
+/// Removes a file, if it is there.
+fn remove_file(path: &Path) -> Result<()> {
+    removed(path, fs::remove_file(path))
+}
+
+fn removed(path: &Path, done: std::io::Result<()>) -> Result<()> {
+    match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("remove", path, error))
         }
         _ => Ok(()),
     }
+}
+
+fn bytes(told: &Path) -> u64 {
+    fs::metadata(told).map_or(0, |found| found.len())
 }
 
 /// Waits until the store has acknowledged; why its clients stopped before, if they did.

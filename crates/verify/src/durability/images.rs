@@ -9,7 +9,7 @@ use crate::power::{
     Class as PathClass, Classify, Image, Loss, Machine, Metadata, Node, Recording, Step,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -70,6 +70,9 @@ pub struct Images {
     pub names_lost: u64,
     /// The first outcome of each class but ok, in words.
     pub examples: BTreeMap<Class, String>,
+    /// What is known of failures like those seen, and what to do; of how many images.
+    #[serde(default)]
+    pub known: BTreeMap<String, u64>,
     /// Where failing images are kept.
     pub kept: Vec<PathBuf>,
 }
@@ -85,7 +88,13 @@ impl Images {
         }
     }
 
-    fn add(&mut self, cut: Cut, outcome: &Outcome) {
+    /// Images in which pages were torn, or in which they were not, and those of them that are not ok.
+    pub(super) fn of_tears(&self, torn: bool) -> (u64, u64) {
+        let of = self.losses.iter().filter(|(loss, _)| is_tear(loss) == torn);
+        of.fold((0, 0), |(all, bad), (_, one)| (all + one.0, bad + one.1))
+    }
+
+    fn add(&mut self, cut: Cut, outcome: &Outcome, known: Option<&str>) {
         self.images += 1;
         let counts = if cut.strict {
             &mut self.strict
@@ -101,6 +110,9 @@ impl Images {
             loss.1 += 1;
             let example = self.examples.entry(outcome.class);
             example.or_insert_with(|| outcome.what.clone());
+            if let Some(known) = known {
+                *self.known.entry(known.to_owned()).or_default() += 1;
+            }
         }
     }
 
@@ -146,8 +158,18 @@ impl Images {
         for (class, what) in other.examples {
             self.examples.entry(class).or_insert(what);
         }
+        for (known, count) in other.known {
+            *self.known.entry(known).or_default() += count;
+        }
         self.kept.extend(other.kept);
     }
+}
+
+/// True of the word of a loss that tears.
+fn is_tear(word: &str) -> bool {
+    let seed = 0;
+    let tears = [512, 4096].map(|unit_bytes| Loss::Torn { seed, unit_bytes }.word());
+    tears.contains(&word)
 }
 
 /// How cuts are drawn.
@@ -164,6 +186,10 @@ pub(super) struct Drawn {
 /// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
 /// second place is just before a sync answers: there the most is pending. Of which class of files is drawn
 /// first, then of which file, so that what is synced seldom is not missed.
+///
+/// Where pages are torn, every fifth place is just before a sync of a data file whose first bytes are
+/// pending, each such file in its turn, and every image there is torn: a store must read those bytes before it
+/// can mend anything else of the file, and writes them seldom.
 pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
     let Drawn {
         images,
@@ -173,24 +199,27 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
     let first = recording.steps.iter().position(is_acknowledgement);
     let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
-    let syncs = syncs(recording, classify, first);
+    let (syncs, heads) = syncs(recording, classify, first);
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut steps: Vec<_> = (1..images.div_ceil(10))
+    let mut steps: Vec<_> = (1..images.div_ceil(10) as usize)
         .map(|place| {
-            if place % 2 == 0 || syncs.is_empty() {
-                random.usize(first..=last)
+            if place % 5 == 0 && tears && !heads.is_empty() {
+                let of_one = &heads[(place / 5 - 1) % heads.len()];
+                (of_one[random.usize(..of_one.len())], true)
+            } else if place % 2 == 0 || syncs.is_empty() {
+                (random.usize(first..=last), false)
             } else {
                 let files = &syncs[random.usize(..syncs.len())];
                 let of_one = &files[random.usize(..files.len())];
-                of_one[random.usize(..of_one.len())]
+                (of_one[random.usize(..of_one.len())], false)
             }
         })
         .collect();
     // The last moment always: by then the most can be lost.
-    steps.push(last);
+    steps.push((last, false));
     steps.sort_unstable();
     let mut cuts = Vec::new();
-    for step in steps {
+    for (step, is_head) in steps {
         let mut torn = |unit_bytes| {
             let seed = random.u64(..);
             if tears {
@@ -199,15 +228,14 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
                 Loss::Subset { seed }
             }
         };
-        let (sectors, pages) = (torn(512), torn(4096));
-        let seed = random.u64(..);
-        let losses = [
-            Loss::Drop,
-            Loss::Keep,
-            Loss::Subset { seed },
-            sectors,
-            pages,
-        ];
+        let losses = if is_head {
+            [512, 512, 512, 4096, 4096].map(torn)
+        } else {
+            let (sectors, pages) = (torn(512), torn(4096));
+            let seed = random.u64(..);
+            let subset = Loss::Subset { seed };
+            [Loss::Drop, Loss::Keep, subset, sectors, pages]
+        };
         // The same losses under both models, so that what fails under one alone fails by its names.
         for strict in [false, true] {
             cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
@@ -217,19 +245,43 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     cuts
 }
 
-/// Where each node was synced, from a step on, by class.
-fn syncs(recording: &Recording, classify: Classify, first: usize) -> Vec<Vec<Vec<usize>>> {
+/// Where a file was synced.
+type OfFile = Vec<usize>;
+
+/// Where each node was synced, from a step on, by class; and where each data file was whose first bytes were
+/// pending.
+fn syncs(
+    recording: &Recording,
+    classify: Classify,
+    first: usize,
+) -> (Vec<Vec<OfFile>>, Vec<OfFile>) {
     let classes = recording.classes(classify);
     let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
     let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
-    for (number, step) in recording.steps.iter().enumerate().skip(first) {
-        if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
-            let of_class = syncs.entry(class(node)).or_default();
-            of_class.entry(*node).or_default().push(number);
+    let mut heads: BTreeMap<Node, OfFile> = BTreeMap::new();
+    let mut pending = BTreeSet::new();
+    for (number, step) in recording.steps.iter().enumerate() {
+        match step {
+            Step::Write {
+                node, offset: 0, ..
+            } if class(node) == PathClass::Data => drop(pending.insert(*node)),
+            Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) => {
+                let was_pending = pending.remove(node);
+                if number < first {
+                    continue;
+                }
+                let of_class = syncs.entry(class(node)).or_default();
+                of_class.entry(*node).or_default().push(number);
+                if was_pending {
+                    heads.entry(*node).or_default().push(number);
+                }
+            }
+            _ => {}
         }
     }
-    let files = |of_class: BTreeMap<Node, Vec<usize>>| of_class.into_values().collect();
-    syncs.into_values().map(files).collect()
+    let files = |of_class: BTreeMap<Node, OfFile>| of_class.into_values().collect();
+    let syncs = syncs.into_values().map(files).collect();
+    (syncs, heads.into_values().collect())
 }
 
 /// Where failing images go, and which classes fail.
@@ -311,13 +363,14 @@ impl Trial<'_> {
             found.exercise(&image, classify);
             let directory = self.ground.folder(&format!("image-{number}"))?;
             image.write_to(&directory)?;
-            let answer = look(self.ground.adapter, &mut helper, &directory, self.options)?;
+            let looked = look(self.ground.adapter, &mut helper, &directory, self.options)?;
             self.ground.go_on()?;
-            if matches!(answer, Err(Silence::Hangs | Silence::Ended(_))) {
+            if matches!(looked.answer, Err(Silence::Hangs | Silence::Ended(_))) {
                 helper = self.ground.program.start()?;
             }
-            let outcome = heard.judge(answer);
-            found.add(*cut, &outcome);
+            let outcome = heard.judge(looked);
+            let known = self.ground.adapter.known(&outcome.what);
+            found.add(*cut, &outcome, known);
             if let Some((place, fails)) = self.keep
                 && fails(outcome.class)
                 && is_wanted(kept, outcome.class)
@@ -336,5 +389,85 @@ impl Trial<'_> {
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Drawn, cuts};
+    use crate::power::{Base, BaseNode, Class, Kind, Loss, Node, Owner, Recording, Step};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    fn classify(path: &Path) -> Class {
+        match path.to_str() {
+            Some("log") => Class::Log,
+            _ => Class::Data,
+        }
+    }
+
+    fn node(number: u64, name: &str) -> BaseNode {
+        BaseNode {
+            node: Node(number),
+            place: (Node::ROOT, name.into()),
+            path: name.into(),
+            kind: Kind::File,
+            owner: Owner {
+                mode: 0o600,
+                user: 0,
+                group: 0,
+            },
+            len: 0,
+        }
+    }
+
+    /// Two data files and a log, each written and synced in turn; the first bytes of one data file once in a
+    /// hundred rounds, of the other never.
+    fn recording() -> (Recording, Vec<usize>) {
+        let mut recording = Recording::default();
+        recording.base.nodes = vec![node(2, "log"), node(3, "seldom"), node(4, "never")];
+        recording.base = Base {
+            directory: "base".into(),
+            ..recording.base
+        };
+        let mut heads = Vec::new();
+        for round in 0..1000_u64 {
+            for number in 2..5 {
+                let offset = if number == 3 && round % 100 == 99 {
+                    heads.push(recording.steps.len() + 1);
+                    0
+                } else {
+                    4096 * (1 + round)
+                };
+                recording.steps.push(Step::Write {
+                    node: Node(number),
+                    offset,
+                    bytes: Arc::from([1; 64]),
+                });
+                recording.steps.push(Step::Sync(Node(number)));
+            }
+            recording.steps.push(Step::Acknowledged(Arc::from([0; 24])));
+        }
+        (recording, heads)
+    }
+
+    #[test]
+    fn the_first_bytes_of_data_files_are_torn_however_seldom_they_are_written() {
+        let (recording, heads) = recording();
+        for seed in 0..20 {
+            let drawn = |tears| Drawn {
+                images: 200,
+                seed,
+                tears,
+            };
+            let is_torn = |loss| matches!(loss, Loss::Torn { .. });
+            let all = cuts(&recording, classify, drawn(true));
+            assert_eq!(all.len(), 200);
+            let at_heads = all.iter().filter(|cut| heads.contains(&cut.step));
+            let torn = at_heads.filter(|cut| is_torn(cut.loss)).count();
+            assert!(torn >= 30, "seed {seed}: {torn}");
+            let whole = cuts(&recording, classify, drawn(false));
+            assert!(whole.iter().all(|cut| !is_torn(cut.loss)), "seed {seed}");
+        }
     }
 }

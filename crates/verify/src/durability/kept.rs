@@ -3,7 +3,6 @@
 //! A folder `image-1`, `image-2`, ... holds `case.json` and `image/`, the store's files as the loss of
 //! power left them, before anything recovered them.
 
-use super::adapters::ADAPTERS;
 use super::ground::{Ground, look};
 use super::images::Cut;
 use super::outcome::{Acknowledged, Outcome};
@@ -61,23 +60,13 @@ pub fn kept(folder: &Path) -> Result<Case> {
 
 /// Opens a copy of a kept image and judges it anew: what it was, and what it is now.
 pub fn look_again(folder: &Path, program: &Program, scratch: &Path) -> Result<(Case, Outcome)> {
-    let case = kept(folder)?;
-    let adapter = ADAPTERS.iter().find(|one| one.name() == case.store);
-    let adapter = adapter
-        .ok_or_else(|| Error::cannot(format!("this build of syncline has no {}", case.store)))?;
-    let program = &program.under(adapter.environment());
-    let ground = Ground {
-        adapter: *adapter,
-        program,
-        scratch: scratch.to_owned(),
-        stop: &AtomicBool::new(false),
-        lists: None,
-    };
+    let (case, never) = (kept(folder)?, AtomicBool::new(false));
+    let ground = Ground::of(&case.store, program, scratch, &never, None)?;
     let directory = ground.folder("again")?;
     Ground::copy(&folder.join("image"), &directory)?;
-    let mut helper = program.start()?;
-    let answer = look(*adapter, &mut helper, &directory, &case.options)?;
-    let outcome = case.acknowledged.judge(answer);
+    let mut helper = ground.program.start()?;
+    let looked = look(ground.adapter, &mut helper, &directory, &case.options)?;
+    let outcome = case.acknowledged.judge(looked);
     Ok((case, outcome))
 }
 

@@ -2,17 +2,13 @@
 //!
 //! The kernel survives, and with it everything that was written to it: this says nothing about syncs.
 
-use super::ground::{FIRST_LIMIT, Ground, look};
+use super::ground::{Ground, look};
 use super::outcome::{Acknowledged, Class, Outcome};
 use crate::error::{Result, doing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
-use syncline_metering::clock;
-use syncline_targets::private::Ending;
 
 /// What was found after all kills of one setting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,10 +40,6 @@ impl Kills {
     }
 }
 
-fn bytes(told: &Path) -> u64 {
-    fs::metadata(told).map_or(0, |found| found.len())
-}
-
 /// Loads a copy of a prepared store and kills it, so many times, each time going on where it was killed.
 pub(super) fn kills(
     ground: &Ground<'_>,
@@ -55,32 +47,24 @@ pub(super) fn kills(
     options: &str,
     count: u64,
     seed: u64,
+    progress: &dyn Fn(&str),
 ) -> Result<Kills> {
     let folder = ground.folder("kill")?;
     let (store, told) = (folder.join("store"), folder.join("acknowledgements"));
     fs::create_dir(&store).map_err(doing("make", &store))?;
     Ground::copy(prepared, &store)?;
     let (mut found, mut random) = (Kills::default(), fastrand::Rng::with_seed(seed));
-    for _ in 0..count {
-        let mut running = ground.adapter.start(&store, options)?;
-        let before = bytes(&told);
-        let mut helper = ground.work(&*running, told.clone())?;
-        // A store that is slow to open is not killed before it was loaded.
-        let end = clock::now() + clock::nanos(FIRST_LIMIT);
-        while bytes(&told) == before && clock::now() < end {
-            thread::sleep(Duration::from_millis(2));
-        }
-        thread::sleep(Duration::from_millis(random.u64(10..300)));
-        running.end(Ending::Killed)?;
-        helper.kill()?;
+    for number in 1..=count {
+        progress(&format!("killing processes: {number} of {count}"));
+        ground.kill(&store, options, &told, &mut random)?;
         let mut heard = Acknowledged::default();
         if told.exists() {
             heard.hear(&fs::read(&told).map_err(doing("read", &told))?);
         }
         let mut helper = ground.program.start()?;
-        let answer = look(ground.adapter, &mut helper, &store, options)?;
+        let looked = look(ground.adapter, &mut helper, &store, options)?;
         ground.go_on()?;
-        found.add(heard.judge(answer));
+        found.add(heard.judge(looked));
     }
     Ok(found)
 }

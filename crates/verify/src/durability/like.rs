@@ -36,6 +36,7 @@ const MARIADB: &[Copied] = &[
     ("innodb_flush_log_at_trx_commit", &["1"]),
     // Since 10.6; before, what is told is copied.
     ("innodb_flush_method", &["O_DIRECT"]),
+    ("innodb_use_atomic_writes", &["ON", "1"]),
 ];
 
 /// Settings that bear on it too, and are not copied: why.
@@ -59,6 +60,21 @@ const LEFT: &[(&str, &[&str], &str)] = &[
         "log_bin",
         &["OFF", "0"],
         "a twin has no binary log, so that its commits are not those of two logs",
+    ),
+    (
+        "rpl_semi_sync_master_enabled",
+        &["OFF", "0"],
+        "a twin stands alone, so that its commits wait for no replica",
+    ),
+    (
+        "wsrep_on",
+        &["OFF", "0"],
+        "a twin is no node of a cluster, which certifies commits and may give back what a node has lost",
+    ),
+    (
+        "innodb_encrypt_log",
+        &["OFF", "0"],
+        "a twin encrypts nothing",
     ),
     (
         "innodb_page_size",

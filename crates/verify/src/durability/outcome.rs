@@ -2,7 +2,13 @@
 //!
 //! Client `c` has acknowledged transactions 0 to a - 1, and may have had one more under way. What is
 //! there is right if it holds at least a and at most a + 1 of them, each whole.
+//!
+//! A setting that may lose the latest still has to leave a prefix of what was committed, across all
+//! clients: if a transaction was acknowledged before another began, the other is not there without it. A
+//! client's next transaction begins when its last has been acknowledged, so the times of acknowledgements
+//! say which began after which.
 
+use super::ground::Found;
 use super::program::Silence;
 use super::task::{Answer, Seen, acknowledgements};
 use serde::{Deserialize, Serialize};
@@ -19,6 +25,8 @@ pub enum Class {
     Phantom,
     /// Acknowledged transactions are gone.
     Lost,
+    /// One is gone, and another that began after its acknowledgement is there: what is left is no prefix.
+    OutOfOrder,
     /// A transaction is there in part.
     Torn,
     /// The store opens, and a read fails or its own check finds damage.
@@ -31,10 +39,11 @@ pub enum Class {
 
 impl Class {
     /// Every class.
-    pub const ALL: [Class; 7] = [
+    pub const ALL: [Class; 8] = [
         Class::Ok,
         Class::Phantom,
         Class::Lost,
+        Class::OutOfOrder,
         Class::Torn,
         Class::Unreadable,
         Class::WillNotOpen,
@@ -47,6 +56,7 @@ impl Class {
             Class::Ok => "ok",
             Class::Phantom => "phantom",
             Class::Lost => "lost",
+            Class::OutOfOrder => "out of order",
             Class::Torn => "torn transaction",
             Class::Unreadable => "unreadable",
             Class::WillNotOpen => "will not open",
@@ -72,52 +82,97 @@ pub struct Outcome {
     pub what: String,
 }
 
-/// How many transactions of each client were acknowledged, from its beginning.
+/// Which transactions of each client were acknowledged, and when each was heard, by the clock of the
+/// machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Acknowledged {
-    counts: BTreeMap<i64, i64>,
-    /// When each was heard; not known of a case that was kept.
-    #[serde(skip)]
-    times: BTreeMap<(i64, i64), Nanos>,
+    times: BTreeMap<i64, BTreeMap<i64, Nanos>>,
 }
+
+/// A transaction of a client, with a time.
+type Timed = (Nanos, i64, i64);
 
 impl Acknowledged {
     /// Takes in acknowledgements as they were written.
     pub(super) fn hear(&mut self, bytes: &[u8]) {
         for heard in acknowledgements(bytes) {
-            let count = self.counts.entry(heard.client).or_default();
-            *count = (*count).max(heard.number + 1);
-            self.times.insert((heard.client, heard.number), heard.at);
+            let of_client = self.times.entry(heard.client).or_default();
+            of_client.insert(heard.number, heard.at);
         }
     }
 
     /// All of them.
     pub(super) fn total(&self) -> u64 {
-        self.counts.values().map(|count| *count as u64).sum()
+        self.times
+            .keys()
+            .map(|client| self.of(*client) as u64)
+            .sum()
     }
 
-    fn of(&self, client: usize) -> i64 {
-        self.counts.get(&(client as i64)).copied().unwrap_or(0)
+    /// How many transactions a client was told to have committed.
+    fn of(&self, client: i64) -> i64 {
+        let last = self.times.get(&client).and_then(|of| of.last_key_value());
+        last.map_or(0, |(number, _)| number + 1)
+    }
+
+    /// When a transaction was heard to have committed.
+    fn heard(&self, client: i64, number: i64) -> Option<Nanos> {
+        self.times.get(&client)?.get(&number).copied()
+    }
+
+    /// The transaction that was acknowledged first of those that are gone, and when.
+    fn first_gone(&self, seen: &Seen) -> Option<Timed> {
+        let gone = (0..).zip(&seen.clients).filter_map(|(client, state)| {
+            Some((self.heard(client, state.commits)?, client, state.commits))
+        });
+        gone.min()
+    }
+
+    /// The transaction that began last of those that are there, and a moment at which it had not yet begun.
+    fn last_there(&self, seen: &Seen) -> Option<Timed> {
+        let there = (0..).zip(&seen.clients).filter_map(|(client, state)| {
+            Some((
+                self.heard(client, state.commits - 2)?,
+                client,
+                state.commits - 1,
+            ))
+        });
+        there.max()
     }
 
     /// How far what is gone reaches back; see [`Outcome::reach_ms`].
     fn reach_ms(&self, seen: &Seen) -> Option<u64> {
-        let gone = seen
-            .clients
-            .iter()
-            .enumerate()
-            .filter_map(|(client, state)| {
-                let is_gone = self.of(client) > state.commits;
-                let first = (client as i64, state.commits);
-                is_gone.then(|| self.times.get(&first).copied()).flatten()
-            });
-        let (earliest, latest) = (gone.min()?, self.times.values().max()?);
-        Some((latest - earliest) / 1_000_000)
+        let (earliest, ..) = self.first_gone(seen)?;
+        let of_clients = self.times.values().filter_map(|of| of.values().next_back());
+        Some((of_clients.max()? - earliest) / 1_000_000)
+    }
+
+    /// Why what is left is no prefix of what was committed, in words.
+    fn out_of_order(&self, seen: &Seen) -> Option<String> {
+        let (gone_at, gone_client, gone) = self.first_gone(seen)?;
+        let (began, client, number) = self.last_there(seen)?;
+        (began > gone_at).then(|| {
+            format!(
+                "transaction {gone} of client {gone_client} is gone, and transaction {number} of client \
+                 {client} is there, which began after that was acknowledged"
+            )
+        })
     }
 
     /// Holds what a child has seen against what was acknowledged.
-    pub(super) fn judge(&self, answer: Result<Answer, Silence>) -> Outcome {
+    pub(super) fn judge(&self, found: Found) -> Outcome {
+        let gravest = found.gravest;
+        let mut outcome = self.judge_answer(found.answer);
+        if let (true, Some(line)) = (outcome.class != Class::Ok, gravest) {
+            outcome
+                .what
+                .push_str(&format!("; the store's log says \"{line}\""));
+        }
+        outcome
+    }
+
+    fn judge_answer(&self, answer: Result<Answer, Silence>) -> Outcome {
         let bad = |class, what: String| Outcome {
             class,
             acknowledged: self.total(),
@@ -135,20 +190,23 @@ impl Acknowledged {
             Err(Silence::Ended(how)) => return bad(Class::WillNotOpen, how),
             Err(Silence::Hangs) => return bad(Class::Hangs, "no answer in time".to_owned()),
         };
-        let counts = seen.clients.iter().enumerate();
+        let counts = (0..).zip(&seen.clients);
         let lost = counts.clone().map(|(client, state)| {
             let missing = self.of(client) - state.commits;
             missing.max(0) as u64
         });
         let lost = lost.sum::<u64>();
         let beyond =
-            |(client, state): &(usize, &super::ClientState)| state.commits > self.of(*client) + 1;
+            |(client, state): &(i64, &super::ClientState)| state.commits > self.of(*client) + 1;
         let mut found = Vec::new();
         if lost > 0 {
             found.push((
                 Class::Lost,
                 format!("{lost} of {} acknowledged are gone", self.total()),
             ));
+        }
+        if let Some(what) = self.out_of_order(&seen) {
+            found.push((Class::OutOfOrder, what));
         }
         if let Some((client, state)) = counts.clone().find(beyond) {
             let (there, acknowledged) = (state.commits, self.of(client));
@@ -179,6 +237,7 @@ impl Acknowledged {
 #[cfg(test)]
 mod tests {
     use super::{Acknowledged, Class};
+    use crate::durability::ground::Found;
     use crate::durability::program::Silence;
     use crate::durability::task::{Answer, Heard, Seen};
     use crate::durability::work::ClientState;
@@ -203,10 +262,10 @@ mod tests {
             commits,
             torn: own(torn),
         });
-        let outcome = heard.judge(Ok(Answer::Seen(Seen {
+        let outcome = heard.judge(Found::of(Ok(Answer::Seen(Seen {
             clients: clients.into(),
             damage: Some(own(damage)),
-        })));
+        }))));
         assert_eq!(outcome.acknowledged, 5);
         // From the fifth, heard last, back to the first that is gone.
         let reach = (commits[0] < 5).then(|| 4 - commits[0] as u64);
@@ -227,11 +286,70 @@ mod tests {
 
     #[test]
     fn a_store_that_does_not_answer_is_told_apart_from_one_that_lost() {
-        let judge = |answer| Acknowledged::default().judge(answer).class;
+        let judge = |answer| Acknowledged::default().judge(Found::of(answer)).class;
         assert_eq!(judge(Err(Silence::Hangs)), Class::Hangs);
         let ended = Silence::Ended("signal 11".to_owned());
         assert_eq!(judge(Err(ended)), Class::WillNotOpen);
         let unreadable = Answer::Unreadable("checksum".to_owned());
         assert_eq!(judge(Ok(unreadable)), Class::Unreadable);
+    }
+
+    /// Two clients of three transactions each, acknowledged in turn: client 0 at 10, 30 and 50 ms, client 1
+    /// at 20, 40 and 60 ms. What is found where so many of each are there.
+    fn in_turn(commits: [i64; 2]) -> (Class, String) {
+        let mut heard = Acknowledged::default();
+        for (client, number) in (0..3).flat_map(|number| [(0, number), (1, number)]) {
+            let at = 10_000_000 * (1 + client as u64 + 2 * number as u64);
+            heard.hear(&Heard { client, number, at }.bytes());
+        }
+        let clients = commits.map(|commits| ClientState {
+            commits,
+            torn: Vec::new(),
+        });
+        let outcome = heard.judge(Found::of(Ok(Answer::Seen(Seen {
+            clients: clients.into(),
+            damage: None,
+        }))));
+        (outcome.class, outcome.what)
+    }
+
+    #[test]
+    fn what_is_left_is_a_prefix_across_clients_or_out_of_order() {
+        assert_eq!(in_turn([3, 3]).0, Class::Ok);
+        // The latest are gone, whichever of two that were under way at once.
+        for prefix in [[3, 2], [2, 2], [2, 1], [3, 1], [1, 2], [0, 0], [2, 3]] {
+            assert_eq!(in_turn(prefix).0, Class::Lost, "{prefix:?}");
+        }
+        // Client 0's third began at 30 ms at the earliest; client 1's first had been heard at 20 ms.
+        let (class, what) = in_turn([3, 0]);
+        assert_eq!(class, Class::OutOfOrder, "{what}");
+        assert!(
+            what.contains(
+                "transaction 0 of client 1 is gone, and transaction 2 of client 0 is there"
+            ),
+            "{what}"
+        );
+        // One under way when the power went began after all that its client had heard.
+        assert_eq!(in_turn([4, 2]).0, Class::Lost);
+        assert_eq!(in_turn([4, 1]).0, Class::OutOfOrder);
+        assert_eq!(in_turn([1, 4]).0, Class::OutOfOrder);
+    }
+
+    #[test]
+    fn what_the_store_logged_stands_beside_what_is_wrong_and_nowhere_else() {
+        let log = Some("ERROR: page 0".to_owned());
+        let judged = |answer| {
+            let gravest = log.clone();
+            Acknowledged::default()
+                .judge(Found { answer, gravest })
+                .what
+        };
+        let bad = judged(Ok(Answer::Unreadable("no".to_owned())));
+        assert_eq!(bad, "no; the store's log says \"ERROR: page 0\"");
+        let seen = Seen {
+            clients: Vec::new(),
+            damage: None,
+        };
+        assert_eq!(judged(Ok(Answer::Seen(seen))), "");
     }
 }

@@ -101,6 +101,8 @@ impl Finding {
             ));
         }
         lines.extend(by_loss(images));
+        let known = images.known.iter();
+        lines.extend(known.map(|(known, count)| format!("Known of {count} of them: {known}.")));
         lines.push(exercised(images));
         if !images.kept.is_empty() {
             let folders: Vec<_> = images
@@ -148,11 +150,18 @@ fn name(settings: &Settings) -> String {
 /// With no failure in n images, the chance of one is at most 3/n at 95 % confidence, if they are drawn
 /// as these were.
 fn bound(images: &Images) -> Option<String> {
-    let drawn = images.journal.values().sum::<u64>();
-    (bad_on_ext4(images) == 0 && drawn > 0).then(|| {
+    let (whole, bad) = images.of_tears(false);
+    let (drawn, which) = if bad_on_ext4(images) == 0 {
+        (images.journal.values().sum(), "under the ext4-like model")
+    } else if bad == 0 {
+        (whole, "in which no page was torn")
+    } else {
+        return None;
+    };
+    (drawn > 0).then(|| {
         format!(
-            "No failure in {drawn} images under the ext4-like model: the chance that one drawn like \
-             these fails is at most {:.2} % (95 % confidence, rule of three).",
+            "No failure in {drawn} images {which}: the chance that one drawn like these fails is at most \
+             {:.2} % (95 % confidence, rule of three).",
             300.0 / drawn as f64
         )
     })

@@ -4,19 +4,14 @@
 //! Its jar files are those of the local Maven repository.
 
 use crate::durability::adapter::{Adapter, Embedded, Expected, Running, Setting};
-use crate::error::{Error, Result, doing};
+use crate::error::{Error, Result};
 use crate::power::{Class, Classify};
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use syncline_targets::private::derby_jars;
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Derby;
-
-/// What a machine that boots has not: the locks of a running Derby.
-const OF_THE_MACHINE: [&str; 2] = ["store/database/db.lck", "store/database/dbex.lck"];
 
 impl Adapter for Derby {
     fn name(&self) -> &'static str {
@@ -36,10 +31,6 @@ impl Adapter for Derby {
                 expected: Expected::Lose,
             },
         ]
-    }
-
-    fn small(&self) -> &'static str {
-        ""
     }
 
     fn place(&self) -> Option<PathBuf> {
@@ -78,16 +69,8 @@ impl Adapter for Derby {
         Ok(Embedded::at("jdbc:derby", &path, [options, &driver]))
     }
 
-    fn reboot(&self, directory: &Path) -> Result<()> {
-        for name in OF_THE_MACHINE {
-            let path = directory.join(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(doing("remove", &path)(error));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+    /// The locks of a running Derby.
+    fn of_the_machine(&self) -> &'static [&'static str] {
+        &["store/database/db.lck", "store/database/dbex.lck"]
     }
 }

@@ -11,15 +11,28 @@ mod server;
 mod sqlite;
 
 use super::adapter::Adapter;
+use crate::error::{Error, Result};
 
 /// Every adapter of this build.
 pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &engine::Engine,
     &sqlite::Sqlite,
-    &postgres::Postgres,
-    &mariadb::Mariadb,
+    &postgres::POSTGRES,
+    &mariadb::MARIADB,
     #[cfg(feature = "jdbc")]
     &derby::Derby,
     #[cfg(feature = "rocksdb")]
     &rocksdb::Rocksdb,
 ];
+
+/// The adapter of a store, by the store's name.
+pub(super) fn of(store: &str) -> Result<&'static dyn Adapter> {
+    let found = ADAPTERS.iter().find(|one| one.name() == store);
+    found.copied().ok_or_else(|| {
+        let known: Vec<_> = ADAPTERS.iter().map(|one| one.name()).collect();
+        Error::cannot(format!(
+            "durability of {store} cannot be verified by this build; it knows {}",
+            known.join(", ")
+        ))
+    })
+}

@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::power::{Class, Classify};
 use std::path::Path;
 
+/// Options that every URL gets, so that files are small and written often.
+const SMALL: &str = "write_buffer_mib=1";
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Rocksdb;
@@ -29,10 +32,6 @@ impl Adapter for Rocksdb {
         ]
     }
 
-    fn small(&self) -> &'static str {
-        "write_buffer_mib=1"
-    }
-
     fn classify(&self) -> Classify {
         |path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -50,6 +49,6 @@ impl Adapter for Rocksdb {
 
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
         let path = directory.join("store");
-        Ok(Embedded::at(self.name(), &path, [options, self.small()]))
+        Ok(Embedded::at(self.name(), &path, [options, SMALL]))
     }
 }

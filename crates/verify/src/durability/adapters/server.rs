@@ -1,15 +1,20 @@
 //! What servers share: they run unmodified, as their product's user, on the directory that they are given.
 //!
 //! The options of such a store are the server's own settings, by its own names: `synchronous_commit=off`.
-//! `durability=` stands for one of them.
+//! `durability=` stands for one of them, and `isolation=` is what clients ask for.
 
-use crate::durability::adapter::Running;
+use crate::durability::adapter::{Adapter, Running, Setting};
 use crate::error::{Error, Result};
+use crate::power::Classify;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use syncline_targets::private::{Ending, Lent, NotStarted, Product};
 
 /// A memory file system that every user may enter, where there is one.
 const MEMORY: &str = "/dev/shm";
+
+/// An option that is no setting of the server: its clients ask for it.
+const CLIENTS_OWN: &str = "isolation";
 
 /// A setting with its value.
 type Pair = (String, String);
@@ -18,12 +23,24 @@ type Pair = (String, String);
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) product: Product,
+    /// See [`Adapter::settings`].
+    pub(super) settings: &'static [Setting],
     /// Settings that every run gets, so that files are small and written often.
     pub(super) small: &'static str,
     /// The setting that a word of durability stands for; none for a word that the product has not.
     pub(super) durability: fn(&str) -> Option<&'static str>,
     /// The word of durability that settings come to.
     pub(super) word: fn(&Values<'_>) -> &'static str,
+    /// The setting that loses nothing unless a page is torn.
+    pub(super) needs_tears: &'static str,
+    /// Settings that may lose the latest, and how far back, by the product's documents.
+    pub(super) late: (&'static [&'static str], Duration),
+    /// See [`Adapter::known`]: words that a failure is found by, and what is known of it.
+    pub(super) known: &'static [(&'static str, &'static str)],
+    /// See [`Adapter::classify`].
+    pub(super) classify: Classify,
+    /// See [`Adapter::of_the_machine`].
+    pub(super) of_the_machine: &'static [&'static str],
 }
 
 /// The value of a setting by its name, in lower case; none where it was not given.
@@ -36,9 +53,73 @@ struct Served {
     url: String,
 }
 
+impl Adapter for Server {
+    fn name(&self) -> &'static str {
+        self.product.word()
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        self.settings
+    }
+
+    fn needs_tears(&self, options: &str) -> bool {
+        options == self.needs_tears
+    }
+
+    fn known(&self, what: &str) -> Option<&'static str> {
+        let found = self.known.iter().find(|(words, _)| what.contains(words));
+        found.map(|(_, known)| *known)
+    }
+
+    fn window(&self, options: &str) -> Option<Duration> {
+        let (settings, window) = self.late;
+        let is_late = options.split('&').any(|option| settings.contains(&option));
+        is_late.then_some(window)
+    }
+
+    fn place(&self) -> Option<PathBuf> {
+        memory()
+    }
+
+    fn classify(&self) -> Classify {
+        self.classify
+    }
+
+    fn make(&self, directory: &Path) -> Result<()> {
+        Lent::make(self.product, directory, &self.all("")?).map_err(|why| self.failed(&why))
+    }
+
+    fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
+        let all = self.all(options)?;
+        let lent = Lent::start(self.product, directory, &all).map_err(|why| self.failed(&why))?;
+        let value = |name: &str| {
+            let last = all.iter().rev().find(|(of, _)| of == name);
+            last.map(|(_, value)| value.to_ascii_lowercase())
+        };
+        // Those whom a kill has cut off may still be listed for a moment: they are no strangers.
+        let mut url = format!(
+            "{}?schema=verify&live=yes&durability={}",
+            lent.url(),
+            (self.word)(&value)
+        );
+        let words = options.split('&').filter(|option| {
+            let name = option.split_once('=').map(|(name, _)| name);
+            name == Some(CLIENTS_OWN)
+        });
+        for word in words {
+            url = url + "&" + word;
+        }
+        Ok(Box::new(Served { lent, url }))
+    }
+
+    fn of_the_machine(&self) -> &'static [&'static str] {
+        self.of_the_machine
+    }
+}
+
 impl Server {
     /// The settings that options name, each with its value.
-    fn settings(&self, options: &str) -> Result<Vec<Pair>> {
+    fn named(&self, options: &str) -> Result<Vec<Pair>> {
         let mut all = Vec::new();
         for option in options.split('&').filter(|text| !text.is_empty()) {
             let wrong = |why: &str| {
@@ -56,10 +137,13 @@ impl Server {
             if name.is_empty() || !name.bytes().all(plain) {
                 return Err(wrong("names no setting"));
             }
+            if name == CLIENTS_OWN {
+                continue;
+            }
             if name == "durability" {
                 let meant = (self.durability)(value);
                 let meant = meant.ok_or_else(|| wrong("is no durability of this product"))?;
-                all.extend(self.settings(meant)?);
+                all.extend(self.named(meant)?);
             } else {
                 all.push((name.to_owned(), value.to_owned()));
             }
@@ -69,31 +153,9 @@ impl Server {
 
     /// The settings with those that make it small; what was asked for goes last and counts.
     fn all(&self, options: &str) -> Result<Vec<Pair>> {
-        let mut all = self.settings(self.small)?;
-        all.extend(self.settings(options)?);
+        let mut all = self.named(self.small)?;
+        all.extend(self.named(options)?);
         Ok(all)
-    }
-
-    /// See [`Adapter::make`](crate::durability::Adapter::make).
-    pub(super) fn make(&self, directory: &Path) -> Result<()> {
-        Lent::make(self.product, directory, &self.all("")?).map_err(|why| self.failed(&why))
-    }
-
-    /// See [`Adapter::start`](crate::durability::Adapter::start).
-    pub(super) fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
-        let all = self.all(options)?;
-        let lent = Lent::start(self.product, directory, &all).map_err(|why| self.failed(&why))?;
-        let value = |name: &str| {
-            let last = all.iter().rev().find(|(of, _)| of == name);
-            last.map(|(_, value)| value.to_ascii_lowercase())
-        };
-        // Those whom a kill has cut off may still be listed for a moment: they are no strangers.
-        let url = format!(
-            "{}?schema=verify&live=yes&durability={}",
-            lent.url(),
-            (self.word)(&value)
-        );
-        Ok(Box::new(Served { lent, url }))
     }
 
     fn failed(&self, why: &NotStarted) -> Error {
@@ -128,18 +190,20 @@ impl Running for Served {
 
 #[cfg(test)]
 mod tests {
-    use super::super::postgres::SERVER;
+    use super::super::postgres::POSTGRES;
 
     #[test]
     fn options_are_the_servers_own_settings() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let said = SERVER.settings("fsync=off&log_line_prefix=a=b").unwrap();
+        let said = POSTGRES.named("fsync=off&log_line_prefix=a=b").unwrap();
         assert_eq!(said, [pair("fsync", "off"), pair("log_line_prefix", "a=b")]);
-        let meant = SERVER.settings("durability=none").unwrap();
+        let meant = POSTGRES.named("durability=none").unwrap();
         assert_eq!(meant, [pair("synchronous_commit", "off")]);
-        assert!(SERVER.settings("durability=data").unwrap().is_empty());
+        assert!(POSTGRES.named("durability=data").unwrap().is_empty());
+        let mixed = POSTGRES.named("isolation=snapshot&fsync=on").unwrap();
+        assert_eq!(mixed, [pair("fsync", "on")]);
         for wrong in ["fsync", "=on", "a b=1", "durability=much"] {
-            let why = SERVER.settings(wrong).unwrap_err().to_string();
+            let why = POSTGRES.named(wrong).unwrap_err().to_string();
             assert!(why.contains(wrong) && why.contains("own settings"), "{why}");
         }
     }

@@ -5,6 +5,9 @@ use crate::error::Result;
 use crate::power::{Class, Classify};
 use std::path::Path;
 
+/// Options that every URL gets, so that files are small and written often.
+const SMALL: &str = "checkpoint_pages=60";
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Sqlite;
@@ -34,10 +37,6 @@ impl Adapter for Sqlite {
         ]
     }
 
-    fn small(&self) -> &'static str {
-        "checkpoint_pages=60"
-    }
-
     fn classify(&self) -> Classify {
         |path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -53,6 +52,6 @@ impl Adapter for Sqlite {
 
     fn start(&self, directory: &Path, options: &str) -> Result<Box<dyn Running>> {
         let path = directory.join("store.db");
-        Ok(Embedded::at(self.name(), &path, [options, self.small()]))
+        Ok(Embedded::at(self.name(), &path, [options, SMALL]))
     }
 }
