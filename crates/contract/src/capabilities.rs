@@ -133,6 +133,8 @@ pub struct Capabilities {
     /// The dialect of the statements that a user may bring (`Action::Statement`): "sqlite"; none if it
     /// takes none.
     pub statements: Option<&'static str>,
+    /// True if it sends them by every [`Protocol`](crate::Protocol); false if it prepares them always.
+    pub protocols: bool,
 }
 
 impl Capabilities {
@@ -153,6 +155,7 @@ impl Capabilities {
             reopens: false,
             pipelines: false,
             statements: None,
+            protocols: false,
         }
     }
 }

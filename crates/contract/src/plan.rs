@@ -78,6 +78,35 @@ pub struct Plan {
     operations: Vec<Operation>,
     /// True if independent operations may share a round trip; false sends one a round trip.
     pub pipeline: bool,
+    /// How a user's statements are sent.
+    pub protocol: Protocol,
+}
+
+/// How a user's statement is sent to a server. Operations of the plan's own are not concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Prepared once a session; parameters are sent as values.
+    #[default]
+    Prepared,
+    /// Its text and its parameters each time, so that the server reads the text each time.
+    Extended,
+    /// One text each time, which is the operation's only parameter: whoever sends it has put the values
+    /// in. A text that ends in a semicolon is sent together with the next one, as one request.
+    Simple,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Protocol; 3] = [Protocol::Prepared, Protocol::Extended, Protocol::Simple];
+
+    /// The word in options and records.
+    pub fn word(self) -> &'static str {
+        match self {
+            Protocol::Prepared => "prepared",
+            Protocol::Extended => "extended",
+            Protocol::Simple => "simple",
+        }
+    }
 }
 
 impl Plan {
@@ -317,6 +346,18 @@ impl Plan {
         if !can.indexes && self.tables.iter().any(|table| !table.indexes.is_empty()) {
             return Some("it has no secondary indexes".to_owned());
         }
+        let lacks = self.lacks(can);
+        if lacks.is_none() && !can.protocols && self.protocol != Protocol::Prepared {
+            return Some(format!(
+                "it prepares every statement once and has no {} protocol: choose prepared",
+                self.protocol.word()
+            ));
+        }
+        lacks
+    }
+
+    /// Which operation such a target cannot do; none if it can do all.
+    fn lacks(&self, can: &Capabilities) -> Option<String> {
         self.operations.iter().find_map(|operation| {
             let lacks = match &operation.action {
                 Action::Scan { .. } | Action::Sorted { .. } if !can.scans => "cannot scan",

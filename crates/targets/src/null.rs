@@ -51,6 +51,7 @@ impl Target for Null {
             reopens: false,
             pipelines: true,
             statements: Some("any"),
+            protocols: true,
         }
     }
 

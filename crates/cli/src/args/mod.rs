@@ -19,7 +19,7 @@ mod ycsb;
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use observe::{CleanArgs, ObserveArgs};
-pub(crate) use pgbench::PgbenchArgs;
+pub(crate) use pgbench::{PgbenchArgs, ServerFlags};
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};

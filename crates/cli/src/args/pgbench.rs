@@ -6,6 +6,7 @@ use std::path::PathBuf;
 /// Run pgbench's scripts, with its flags, on any target that takes a user's statements
 #[derive(Args, Clone, Debug, Default)]
 #[command(
+    version = env!("CARGO_PKG_VERSION"),
     before_help = "Examples:\n  syncline pgbench -c 8 -T 30 --on sqlite\n  syncline pgbench -i -s 10 --on sqlite:bench.db\n  syncline pgbench -f a.sql@3 -f b.sql -c 4 -t 1000 -r --on sqlite:bench.db",
     after_help = "Exit codes: 0 it ran and holds; 1 the run failed before its end or a promise failed; 2 it could not run (a script's syntax, a flag, the store)."
 )]
@@ -74,7 +75,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(short = 'D', long, value_name = "VARNAME=VALUE")]
     pub(crate) define: Vec<String>,
 
-    /// Protocol: statements are always prepared
+    /// How statements are sent [default: simple; prepared where a store has no protocols]
     #[arg(short = 'M', long, value_name = "MODE", value_parser = ["simple", "extended", "prepared"])]
     pub(crate) protocol: Option<String>,
 
@@ -168,6 +169,9 @@ pub(crate) struct PgbenchArgs {
     pub(crate) help: Option<bool>,
 
     #[command(flatten)]
+    pub(crate) server: ServerFlags,
+
+    #[command(flatten)]
     pub(crate) refused: Refused,
 }
 
@@ -206,24 +210,29 @@ pub(crate) struct Refused {
     /// Refused, likewise
     #[arg(long)]
     pub(crate) unlogged_tables: bool,
+}
 
-    /// Refused: --on says where the store is
+/// Where a PostgreSQL is, in pgbench's own flags; `--on` names any store.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "A PostgreSQL by pgbench's own flags, in place of --on")]
+pub(crate) struct ServerFlags {
+    /// Its host, or the directory of its socket [default: `PGHOST`, or this machine]
     #[arg(short = 'h', long, value_name = "HOSTNAME")]
     pub(crate) host: Option<String>,
 
-    /// Refused, likewise
+    /// Its port [default: `PGPORT`, or 5432]
     #[arg(short = 'p', long, value_name = "PORT")]
     pub(crate) port: Option<String>,
 
-    /// Refused, likewise
+    /// As whom [default: `PGUSER`, or the server's rule]
     #[arg(short = 'U', long, value_name = "USERNAME")]
     pub(crate) username: Option<String>,
 
-    /// Refused, likewise
+    /// The database, as by its name alone
     #[arg(short, long, value_name = "DBNAME")]
     pub(crate) dbname: Option<String>,
 
-    /// Refused, likewise
-    #[arg(value_name = "DBNAME")]
+    /// The database [default: `PGDATABASE`, or the user's]
+    #[arg(value_name = "DBNAME", conflicts_with = "dbname")]
     pub(crate) database: Option<String>,
 }

@@ -13,6 +13,7 @@
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
 //! | `place.rs` | whether a target's place stays |
+//! | `server_url.rs` | the URL of a server that flags name |
 //! | `sysbench.rs` | the commands of `syncline sysbench` |
 //! | `sysbench_flags.rs` | what each option of sysbench means here |
 //! | `sysbench_url.rs` | the store that its driver options name |
@@ -25,6 +26,7 @@ mod pgbench_log;
 mod pgbench_report;
 mod pgbench_watch;
 mod place;
+mod server_url;
 mod sysbench;
 mod sysbench_flags;
 mod sysbench_report;

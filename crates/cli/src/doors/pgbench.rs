@@ -9,14 +9,15 @@
 
 use super::pgbench_report as report;
 use super::pgbench_watch::{Watch, seconds};
-use crate::args::PgbenchArgs;
+use super::server_url::Server;
+use crate::args::{PgbenchArgs, ServerFlags};
 use crate::commands::front::{self, Front};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::terminal;
 use std::cell::Cell;
 use std::time::Duration;
-use syncline_contract::{ClientModel, Target, Workload};
+use syncline_contract::{Capabilities, ClientModel, Protocol, Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{Arrival, Event, Follower, Observer, RunPlan, StopReason};
 use syncline_workloads::AnyWorkload;
@@ -41,9 +42,20 @@ pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
     }
     refuse(args)?;
     warn(args);
-    let url = args.on.as_deref().or(shelf.own());
+    let by_flags = server(&args.server, |name| std::env::var(name).ok());
+    let url = match (args.on.as_deref(), by_flags.as_deref()) {
+        (Some(_), Some(_)) => {
+            return Err(CannotRun::because(
+                "--on and pgbench's flags of a server (-h, -p, -U, -d, a database's name) both name the \
+                 store: say one of them",
+            ));
+        }
+        (on, by_flags) => on.or(by_flags).or(shelf.own()),
+    };
     let url = url.ok_or_else(|| {
-        CannotRun::because("no target was named: say --on TARGET, such as --on sqlite")
+        CannotRun::because(
+            "no target was named: say --on TARGET, such as --on sqlite, or -h HOST and a database's name",
+        )
     })?;
     let target = shelf.meet(url)?;
     if args.initialize {
@@ -51,6 +63,33 @@ pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
     } else {
         measure(args, url, &target)
     }
+}
+
+/// The URL of the server that pgbench's own flags name, or else the variables that pgbench reads; none
+/// without such flags. Tables stay there in a schema of ours, as pgbench's stay in its database.
+fn server(flags: &ServerFlags, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let database = flags.database.as_ref().or(flags.dbname.as_ref());
+    let said = [&flags.host, &flags.port, &flags.username];
+    if database.is_none() && said.iter().all(|one| one.is_none()) {
+        return None;
+    }
+    let or = |said: Option<&String>, name: &str| said.cloned().or_else(|| variable(name));
+    let (host, port) = (
+        or(flags.host.as_ref(), "PGHOST"),
+        or(flags.port.as_ref(), "PGPORT"),
+    );
+    let user = or(flags.username.as_ref(), "PGUSER");
+    let database = or(database, "PGDATABASE").or_else(|| user.clone());
+    let server = Server {
+        scheme: "postgres",
+        host: host.as_deref(),
+        port: port.as_deref(),
+        database: database.as_deref(),
+        user: user.as_deref(),
+        options: vec![("schema", "pgbench")],
+        ..Server::default()
+    };
+    Some(server.url())
 }
 
 /// Makes the tables anew and fills them; one select of a row tells that they are there.
@@ -62,7 +101,8 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     }
     let began = clock::now();
     front::make_empty(target)?;
-    let options = options(args, &[], &["select-only".to_owned()], false)?;
+    let select = ["select-only".to_owned()];
+    let options = options(args, &[], &select, Protocol::Prepared, false)?;
     let workload = AnyWorkload::parse("script", &options)?;
     let plan = RunPlan {
         transactions: Some(1),
@@ -84,13 +124,14 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
 fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let (files, builtins) = scripts(args);
     let can = target.capabilities();
-    let kept = AnyWorkload::parse("script", &options(args, &files, &builtins, false)?)?;
-    let reuse = can.reopens && kept.loaded_as().is_some();
-    let workload = if reuse {
-        kept
-    } else {
-        AnyWorkload::parse("script", &options(args, &files, &builtins, true)?)?
+    let protocol = protocol(args, &can);
+    let parsed = |checks| {
+        let options = options(args, &files, &builtins, protocol, checks)?;
+        AnyWorkload::parse("script", &options).map_err(CannotRun::from)
     };
+    let kept = parsed(false)?;
+    let reuse = can.reopens && kept.loaded_as().is_some();
+    let workload = if reuse { kept } else { parsed(true)? };
     let plan = plan(args, can.client_model, reuse)?;
     let watch = Watch::new(args, plan.seed)?;
     let counting = watch.follower();
@@ -105,7 +146,8 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         terminal::print(&front::json(&record))?;
     } else {
         let weights = scripts.weights();
-        terminal::print(&report::summary(args, &result, &weights, &watch))?;
+        let summary = report::summary(args, &result, protocol, &weights, &watch);
+        terminal::print(&summary)?;
     }
     let verdict = front::judge(&record);
     if let StopReason::Failure { .. } = result.stopped_by {
@@ -113,6 +155,19 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         return Ok(Verdict::Broken);
     }
     Ok(verdict)
+}
+
+/// How statements are sent: by the simple protocol unless -M says otherwise, as pgbench does; a store
+/// without protocols prepares them.
+fn protocol(args: &PgbenchArgs, can: &Capabilities) -> Protocol {
+    let asked = Protocol::ALL
+        .into_iter()
+        .find(|one| args.protocol.as_deref() == Some(one.word()));
+    asked.unwrap_or(if can.protocols {
+        Protocol::Simple
+    } else {
+        Protocol::Prepared
+    })
 }
 
 /// The files and the built-in scripts that were asked for.
@@ -131,6 +186,7 @@ fn options(
     args: &PgbenchArgs,
     files: &[String],
     builtins: &[String],
+    protocol: Protocol,
     checks: bool,
 ) -> Result<Vec<(String, String)>, CannotRun> {
     let list = |flag: &str, all: &[String]| match all.iter().find(|one| one.contains(',')) {
@@ -146,6 +202,7 @@ fn options(
         pair("builtin", list("-b", builtins)?),
         pair("scale", args.scale.to_string()),
         pair("define", list("-D", &args.define)?),
+        pair("protocol", protocol.word().to_owned()),
         pair("check", if checks { "sums" } else { "none" }.to_owned()),
     ])
 }
@@ -202,7 +259,6 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
 fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     let no = &args.refused;
     let tables = "how tables are laid out is the target's affair";
-    let place = "--on says where the store is";
     let steps = args.init_steps.as_deref().unwrap_or_default();
     let each = [
         (no.fillfactor.is_some(), "-F", tables),
@@ -213,11 +269,6 @@ fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
         (no.partition_method.is_some(), "--partition-method", tables),
         (no.partitions.is_some(), "--partitions", tables),
         (no.unlogged_tables, "--unlogged-tables", tables),
-        (no.host.is_some(), "-h", place),
-        (no.port.is_some(), "-p", place),
-        (no.username.is_some(), "-U", place),
-        (no.dbname.is_some(), "-d", place),
-        (no.database.is_some(), "a database's name", place),
     ];
     if let Some((_, flag, why)) = each.into_iter().find(|(given, ..)| *given) {
         return Err(CannotRun(format!("{flag} does not apply: {why}")));
@@ -238,11 +289,6 @@ fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
 
 /// Warns of what is taken and means nothing here.
 fn warn(args: &PgbenchArgs) {
-    if let Some(mode @ ("simple" | "extended")) = args.protocol.as_deref() {
-        terminal::warn(&format!(
-            "-M {mode}: statements are prepared once and variables are parameters, as under -M prepared"
-        ));
-    }
     if args.vacuum_all {
         terminal::warn("-v: there is nothing to vacuum here");
     }
@@ -276,5 +322,49 @@ impl Observer for Filling {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::server;
+    use crate::args::ServerFlags;
+
+    #[test]
+    fn flags_of_a_server_become_its_url_and_variables_fill_them_up() {
+        let none = |_: &str| None;
+        assert_eq!(server(&ServerFlags::default(), none), None);
+        let variables = |name: &str| {
+            let found = [("PGHOST", "/run/pg"), ("PGUSER", "me"), ("PGPORT", "7")];
+            let found = found.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        assert_eq!(
+            server(&ServerFlags::default(), variables),
+            None,
+            "a bare line names none"
+        );
+        let named = ServerFlags {
+            database: Some("bench".to_owned()),
+            ..ServerFlags::default()
+        };
+        assert_eq!(
+            server(&named, none).as_deref(),
+            Some("postgres:///bench?schema=pgbench")
+        );
+        assert_eq!(
+            server(&named, variables).as_deref(),
+            Some("postgres://me@:7/bench?socket=/run/pg&schema=pgbench")
+        );
+        let whole = ServerFlags {
+            host: Some("db.example".to_owned()),
+            port: Some("5433".to_owned()),
+            username: Some("you".to_owned()),
+            ..ServerFlags::default()
+        };
+        assert_eq!(
+            server(&whole, none).as_deref(),
+            Some("postgres://you@db.example:5433/you?schema=pgbench")
+        );
     }
 }

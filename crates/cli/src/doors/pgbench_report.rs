@@ -7,6 +7,7 @@
 use super::pgbench_watch::Watch;
 use crate::args::PgbenchArgs;
 use std::fmt::Write;
+use syncline_contract::Protocol;
 use syncline_runner::{Cause, Distribution, Outcomes, RunResult, TransactionResult};
 use syncline_workloads::script::BUILTINS;
 
@@ -14,11 +15,12 @@ use syncline_workloads::script::BUILTINS;
 pub(super) fn summary(
     args: &PgbenchArgs,
     result: &RunResult,
+    protocol: Protocol,
     weights: &[u64],
     watch: &Watch<'_>,
 ) -> String {
     let mut text = String::new();
-    head(args, result, &mut text);
+    head(args, result, protocol, &mut text);
     let several = result.transactions.len() > 1;
     counts(args, &result.outcomes, "", &mut text);
     above_limit(args, result, watch, &mut text);
@@ -68,7 +70,7 @@ fn title(name: &str) -> &str {
     built_in.map_or(name, |script| script.title)
 }
 
-fn head(args: &PgbenchArgs, result: &RunResult, text: &mut String) {
+fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut String) {
     let kind = match &result.transactions[..] {
         [only] => title(&only.name),
         _ => "multiple scripts",
@@ -79,7 +81,7 @@ fn head(args: &PgbenchArgs, result: &RunResult, text: &mut String) {
     );
     line(text, &format!("transaction type: {kind}"));
     line(text, &format!("scaling factor: {}", args.scale));
-    line(text, "query mode: prepared");
+    line(text, &format!("query mode: {}", protocol.word()));
     line(
         text,
         &format!("number of clients: {}", result.head.client.clients),

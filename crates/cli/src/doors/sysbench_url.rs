@@ -1,10 +1,6 @@
-//! The store that sysbench's driver options name, as a URL of ours.
-//!
-//! ```text
-//! mysql://USER:PASSWORD@HOST:PORT/DB          with --mysql-socket: ?socket=PATH
-//! postgres://USER:PASSWORD@HOST:PORT/DB       a host that is a path: ?host=PATH; --pgsql-sslmode: ?sslmode=
-//! ```
+//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` becomes `tls=`.
 
+use super::server_url::Server;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
 
@@ -61,46 +57,34 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
             "--{driver}-port={port}: a port is a number from 0 to 65535"
         )));
     }
-    let mut more = Vec::new();
-    if let Some(socket) = of("socket").filter(|socket| !socket.is_empty()) {
-        more.push(format!("socket={}", escaped(socket)));
-    }
-    let is_path = host.starts_with('/');
-    more.extend(is_path.then(|| format!("host={}", escaped(host))));
-    more.extend(of("sslmode").map(|mode| format!("sslmode={}", escaped(mode))));
-    let user = escaped(of("user").unwrap_or("sbtest"));
-    let password = of("password").filter(|password| !password.is_empty());
-    let password = password.map_or(String::new(), |password| format!(":{}", escaped(password)));
-    let host = if is_path {
-        String::new()
-    } else {
-        escaped(host)
+    let tls = of("sslmode").map(tls_word).transpose()?;
+    let server = Server {
+        scheme: if driver == "mysql" {
+            "mysql"
+        } else {
+            "postgres"
+        },
+        user: of("user").or(Some("sbtest")),
+        password: of("password"),
+        host: Some(host),
+        socket: of("socket"),
+        port: Some(port),
+        database: of("db").or(Some("sbtest")),
+        options: tls.map(|word| ("tls", word)).into_iter().collect(),
     };
-    let database = escaped(of("db").unwrap_or("sbtest"));
-    let scheme = if driver == "mysql" {
-        "mysql"
-    } else {
-        "postgres"
-    };
-    let ask = if more.is_empty() { "" } else { "?" };
-    let more = more.join("&");
-    Ok(Some(format!(
-        "{scheme}://{user}{password}@{host}:{port}/{database}{ask}{more}"
-    )))
+    Ok(Some(server.url()))
 }
 
-/// Percent signs for all that means something in a URL.
-fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
+/// How a connection is encrypted, in the words of our URLs.
+fn tls_word(mode: &str) -> Result<&str, CannotRun> {
+    match mode {
+        "disable" | "prefer" | "require" | "verify-ca" | "verify-full" => Ok(mode),
+        // It asks for no encryption first; here encryption is asked for first, and done without.
+        "allow" => Ok("prefer"),
+        other => Err(CannotRun(format!(
+            "--pgsql-sslmode={other}: there are disable, allow, prefer, require, verify-ca and verify-full"
+        ))),
     }
-    escaped
 }
 
 #[cfg(test)]
@@ -131,18 +115,21 @@ mod tests {
             ),
             (
                 &[("mysql_socket", "/run/my.sock"), ("mysql_db", "x")],
-                "mysql://sbtest@localhost:3306/x?socket=/run/my.sock",
+                "mysql://sbtest@:3306/x?socket=/run/my.sock",
             ),
             (
                 &[("pgsql_host", "db.example"), ("pgsql_sslmode", "require")],
-                "postgres://sbtest@db.example:5432/sbtest?sslmode=require",
+                "postgres://sbtest@db.example:5432/sbtest?tls=require",
             ),
             (
                 &[("db_driver", "pgsql"), ("pgsql_host", "/tmp/pg")],
-                "postgres://sbtest@:5432/sbtest?host=/tmp/pg",
+                "postgres://sbtest@:5432/sbtest?socket=/tmp/pg",
             ),
         ] {
             assert_eq!(of(options), Ok(Some(wanted.to_owned())), "{options:?}");
+            if let Err(why) = syncline_targets::AnyTarget::open(wanted) {
+                panic!("{wanted}: {why}");
+            }
         }
         assert_eq!(of(&[]), Ok(None));
     }
@@ -153,6 +140,7 @@ mod tests {
             ("db_driver", "oracle"),
             ("mysql_host", "a,b"),
             ("mysql_port", "http"),
+            ("pgsql_sslmode", "always"),
         ] {
             assert!(of(&[(option, value)]).is_err(), "{option}");
         }

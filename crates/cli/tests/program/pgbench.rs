@@ -299,11 +299,13 @@ fn what_does_not_apply_is_refused_by_its_name() {
             "-l --sampling-rate 0.1 --aggregate-interval 1",
             "cannot be used with",
         ),
-        ("-h host", "-h does not apply: --on says where the store is"),
-        ("-p 5432", "-p does not apply"),
-        ("-U me", "-U does not apply"),
-        ("-d base", "-d does not apply"),
-        ("base", "a database's name does not apply"),
+        ("-h host", "both name the store"),
+        ("-p 5432", "both name the store"),
+        ("-U me", "both name the store"),
+        ("-d base", "both name the store"),
+        ("base", "both name the store"),
+        ("-M simple", "has no simple protocol: choose prepared"),
+        ("-M extended", "has no extended protocol: choose prepared"),
         ("-i -F 90", "-F does not apply"),
         ("-i --foreign-keys", "--foreign-keys does not apply"),
         ("-i -I dtx", "\"x\" is no step"),
@@ -327,13 +329,24 @@ fn what_does_not_apply_is_refused_by_its_name() {
         "{nowhere:?}"
     );
     assert_eq!(left_behind(folder.path()), ["bad.sql"]);
-    let warned = say(folder.path(), "pgbench -M simple -v -n -t 1 -S --on sqlite");
+    let nobody = say(folder.path(), "pgbench -t 1 -h 127.0.0.1 -p 1 bench");
+    assert!(
+        nobody.code == 2 && nobody.err.contains("127.0.0.1:1"),
+        "{nobody:?}"
+    );
+    let warned = say(
+        folder.path(),
+        "pgbench -M prepared -v -n -t 1 -S --on sqlite",
+    );
     assert_eq!(warned.code, 0, "{warned:?}");
     assert!(
-        warned
-            .err
-            .contains("-M simple: statements are prepared once"),
+        warned.out.contains("\nquery mode: prepared\n"),
         "{warned:?}"
+    );
+    let default = say(folder.path(), "pgbench -n -t 1 -S --on sqlite");
+    assert!(
+        default.out.contains("\nquery mode: prepared\n"),
+        "{default:?}"
     );
     assert!(
         warned.err.contains("-v: there is nothing to vacuum"),

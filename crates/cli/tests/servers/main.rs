@@ -9,6 +9,7 @@
 
 mod harm;
 mod observe;
+mod pgbench;
 mod private;
 mod secrets;
 #[path = "../program/support.rs"]

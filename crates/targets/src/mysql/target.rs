@@ -145,6 +145,7 @@ impl Target for Mysql {
             reopens: self.settings.schema.is_some(),
             pipelines: true,
             statements: Some(MYSQL.name),
+            protocols: false,
         }
     }
 

@@ -40,6 +40,8 @@
 //! 3. A write's number of rows is checked when its answer is read, which of pipelined writes is at
 //!    commit.
 //! 4. In the steady state a session allocates nothing.
+//! 5. A user's statements are prepared, parsed each time, or put into texts, as the plan says
+//!    ([`Plan::protocol`](syncline_contract::Plan::protocol)); unless they are prepared, nothing is.
 
 mod check;
 mod control;

@@ -3,6 +3,10 @@
 //! The plan's own operations take and give binary values of the plan's kinds, to which the server's types
 //! are held when they are prepared. A user's statement takes and gives text, and may name tables that it
 //! makes itself first: one that cannot be prepared yet goes as its text until it can.
+//!
+//! With [`Protocol::Extended`] and [`Protocol::Simple`] nothing is prepared at all: every operation, and
+//! what begins and ends transactions, goes as its text each time; by the latter a user's statement is a
+//! request of its own.
 
 use super::control::cells;
 use super::failure::NO_TABLE;
@@ -15,7 +19,8 @@ use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 use std::io;
 use syncline_contract::{
-    Action, Failure, FailureKind, Kind, OperationId, Plan, Rows, Stop, TargetResult, Value,
+    Action, Failure, FailureKind, Kind, OperationId, Plan, Protocol, Rows, Stop, TargetResult,
+    Value,
 };
 
 /// How many rows a write must have changed.
@@ -25,6 +30,19 @@ enum Changes {
     One,
     /// As many as there were.
     Any,
+}
+
+/// How an operation is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sends {
+    /// By its name on the server.
+    Named,
+    /// As its text until it can be prepared.
+    Late,
+    /// As its text each time.
+    AsText,
+    /// In a text of many.
+    Simple,
 }
 
 /// What the server says of a column of an answer.
@@ -39,8 +57,9 @@ pub(super) struct ServerColumn {
 pub(super) struct Prepared {
     /// Its name in the plan.
     pub(super) name: String,
-    /// Its name on the server; empty of a user's statement that is not prepared yet.
+    /// Its name on the server; empty if it is not prepared.
     statement: String,
+    sends: Sends,
     text: String,
     parameters: Vec<Kind>,
     answer: Vec<Kind>,
@@ -51,6 +70,8 @@ pub(super) struct Prepared {
     users: bool,
     /// Of a user's statement, as the server said last.
     pub(super) columns: Vec<ServerColumn>,
+    /// The message that said it.
+    described: Vec<u8>,
 }
 
 impl Prepared {
@@ -66,9 +87,19 @@ impl Prepared {
             Action::Statement { .. } => (Changes::Any, true),
             _ => (Changes::Any, false),
         };
+        let sends = match (plan.protocol, users) {
+            (Protocol::Prepared, _) => Sends::Named,
+            (Protocol::Simple, true) => Sends::Simple,
+            (Protocol::Extended | Protocol::Simple, _) => Sends::AsText,
+        };
+        let statement = match sends {
+            Sends::Named => format!("o{}", id.0),
+            _ => String::new(),
+        };
         Prepared {
             name: operation.name.to_string(),
-            statement: format!("o{}", id.0),
+            statement,
+            sends,
             text: sql.statement(plan, action).text,
             parameters: kinds(plan.parameters(action)),
             answer: kinds(plan.answer(action)),
@@ -76,12 +107,19 @@ impl Prepared {
             changes,
             users,
             columns: Vec::new(),
+            described: Vec::new(),
         }
     }
 
-    /// True if it goes as its text.
+    /// True if it goes as its text until it can be prepared.
     pub(super) fn is_late(&self) -> bool {
-        self.statement.is_empty()
+        self.sends == Sends::Late
+    }
+
+    /// True if it goes in a text of many.
+    #[inline]
+    pub(super) fn is_simple(&self) -> bool {
+        self.sends == Sends::Simple
     }
 
     fn write_parse(&self, out: &mut BytesMut) -> io::Result<()> {
@@ -93,8 +131,26 @@ impl Prepared {
                 types::of_parameter(*kind)
             }
         });
-        frontend::parse(&self.statement, &self.text, oids, out)?;
+        frontend::parse(&self.statement, &self.text, oids, out)
+    }
+
+    fn write_description(&self, out: &mut BytesMut) -> io::Result<()> {
+        self.write_parse(out)?;
         frontend::describe(b'S', &self.statement, out)
+    }
+
+    /// Takes what the server says of the columns of an answer; false if it cannot be understood.
+    pub(super) fn describe(&mut self, body: &[u8]) -> bool {
+        if self.described == body {
+            return true;
+        }
+        let Some(columns) = columns(body) else {
+            return false;
+        };
+        self.columns = columns;
+        self.described.clear();
+        self.described.extend_from_slice(body);
+        true
     }
 
     /// Writes what executes it. What cannot be written leaves nothing behind.
@@ -119,8 +175,9 @@ impl Prepared {
     #[inline]
     fn try_write(&self, values: &[Value<'_>], out: &mut BytesMut) -> Result<(), String> {
         let said = |error: io::Error| error.to_string();
-        if self.is_late() {
-            frontend::parse("", &self.text, [], out).map_err(said)?;
+        let as_text = self.statement.is_empty();
+        if as_text {
+            self.write_parse(out).map_err(said)?;
         }
         let given = values.iter().copied();
         let bound = if self.users {
@@ -132,7 +189,7 @@ impl Prepared {
             frontend::BindError::Conversion(error) => error.to_string(),
             frontend::BindError::Serialization(error) => error.to_string(),
         })?;
-        if self.is_late() {
+        if as_text && self.users {
             frontend::describe(b'P', "", out).map_err(said)?;
         }
         frontend::execute("", 0, out).map_err(said)
@@ -253,11 +310,17 @@ impl Bound {
         }
     }
 
-    /// Writes what executes it.
+    /// Writes what executes it: by its name, if it is prepared, or as its text.
     #[inline]
-    pub(super) fn write(self, out: &mut BytesMut) -> io::Result<()> {
+    pub(super) fn write(self, is_prepared: bool, out: &mut BytesMut) -> io::Result<()> {
         let none: [Value<'_>; 0] = [];
-        let bound = frontend::bind("", self.word(), [], none, text, [], out);
+        let name = if is_prepared {
+            self.word()
+        } else {
+            frontend::parse("", self.word(), [], out)?;
+            ""
+        };
+        let bound = frontend::bind("", name, [], none, text, [], out);
         bound.map_err(|error| match error {
             frontend::BindError::Conversion(error) => io::Error::other(error),
             frontend::BindError::Serialization(error) => error,
@@ -266,7 +329,8 @@ impl Bound {
     }
 }
 
-/// Prepares every operation of a plan, and what begins and ends transactions, in one round trip.
+/// Prepares every operation of a plan, and what begins and ends transactions, in one round trip; nothing,
+/// if the plan's protocol prepares nothing.
 pub(super) async fn prepare(
     connection: &mut Connection,
     plan: &Plan,
@@ -278,13 +342,17 @@ pub(super) async fn prepare(
     };
     let ids = (0..plan.operations().len()).map(OperationId);
     let mut all: Vec<Prepared> = ids.map(|id| Prepared::of(plan, id, sql)).collect();
+    if plan.protocol != Protocol::Prepared {
+        return Ok(all);
+    }
     let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
     for bound in Bound::ALL {
         frontend::parse(bound.word(), bound.word(), [], &mut connection.out).map_err(unwritten)?;
     }
     frontend::sync(&mut connection.out);
     for one in &all {
-        one.write_parse(&mut connection.out).map_err(unwritten)?;
+        let written = one.write_description(&mut connection.out);
+        written.map_err(unwritten)?;
         frontend::sync(&mut connection.out);
     }
     connection.flush().await?;
@@ -302,8 +370,10 @@ pub(super) async fn prepare_late(
     one: &mut Prepared,
 ) -> TargetResult<()> {
     one.statement = format!("o{}", id.0);
+    one.sends = Sends::Named;
     let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
-    one.write_parse(&mut connection.out).map_err(unwritten)?;
+    let written = one.write_description(&mut connection.out);
+    written.map_err(unwritten)?;
     frontend::sync(&mut connection.out);
     connection.flush().await?;
     prepared(connection, Some(one)).await
@@ -326,7 +396,10 @@ async fn prepared(connection: &mut Connection, mut one: Option<&mut Prepared>) -
             tag::ERROR => {
                 let error = connection.error();
                 match &mut one {
-                    Some(one) if one.users && error.code == NO_TABLE => one.statement.clear(),
+                    Some(one) if one.users && error.code == NO_TABLE => {
+                        one.statement.clear();
+                        one.sends = Sends::Late;
+                    }
                     Some(one) => {
                         let doing = format!("operation \"{}\": {}", one.name, one.text);
                         failed = Err(error.outside(&doing));

@@ -16,14 +16,14 @@
 //!    end, and rolls back what is open.
 
 use super::failure::ServerError;
-use super::prepared::{Bound, Prepared, columns, prepare_late};
+use super::prepared::{Bound, Prepared, prepare_late};
 use super::protocol::{Connection, Status, tag};
 use postgres_protocol::message::frontend;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{
-    Failure, FailureKind, OperationId, Rows, Session, Shape, Stop, TableId, Value,
+    Failure, FailureKind, OperationId, Plan, Protocol, Rows, Session, Shape, Stop, TableId, Value,
 };
 
 /// What the server will answer.
@@ -67,6 +67,10 @@ pub struct PostgresSession {
     rows: Rows,
     /// User's statements that went as their text and can be prepared now.
     late: Vec<OperationId>,
+    /// What begins and ends transactions is prepared.
+    bounds_are_prepared: bool,
+    /// Texts of the simple protocol that wait for the last one of their request.
+    request: String,
 }
 
 impl PostgresSession {
@@ -76,14 +80,14 @@ impl PostgresSession {
         prepared: Vec<Prepared>,
         loads: Vec<super::load::Loading>,
         loaded: Arc<AtomicBool>,
-        pipeline: bool,
+        plan: &Plan,
     ) -> PostgresSession {
         PostgresSession {
             connection,
             prepared,
             loads,
             loaded,
-            pipeline,
+            pipeline: plan.pipeline,
             shape: Shape::Single,
             begun: false,
             wrote: false,
@@ -94,13 +98,15 @@ impl PostgresSession {
             open: false,
             rows: Rows::default(),
             late: Vec::new(),
+            bounds_are_prepared: plan.protocol == Protocol::Prepared,
+            request: String::new(),
         }
     }
 
     /// Writes what begins or ends a transaction.
     #[inline]
     fn bound(&mut self, bound: Bound) -> Result<(), Stop> {
-        let written = bound.write(&mut self.connection.out);
+        let written = bound.write(self.bounds_are_prepared, &mut self.connection.out);
         written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
         self.expected.push_back(Expected::Bound(bound));
         self.open = true;
@@ -210,13 +216,40 @@ impl PostgresSession {
     }
 
     /// Of a user's statement that went as its text.
-    #[cold]
     fn columns_came(&mut self, id: OperationId) -> Result<(), Stop> {
-        let Some(columns) = columns(self.connection.body()) else {
+        let prepared = &mut self.prepared[id.0];
+        if !prepared.describe(self.connection.body()) {
             return Err(self.connection.garbled("the columns of an answer").into());
+        }
+        self.rows.reset(prepared.columns.len());
+        Ok(())
+    }
+
+    /// Writes a text of the simple protocol, which is a request, or waits for the rest of one.
+    fn say(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<(), Stop> {
+        self.end_stretch();
+        let prepared = &self.prepared[operation.0];
+        let [Value::Text(text)] = values else {
+            return Err(prepared.refused(operation, "was given no text"));
         };
-        self.rows.reset(columns.len());
-        self.prepared[id.0].columns = columns;
+        self.request.push_str(text);
+        if !text.ends_with(';') {
+            let before = self.connection.out.len();
+            let written = frontend::query(&self.request, &mut self.connection.out);
+            self.request.clear();
+            if let Err(why) = written {
+                self.connection.out.truncate(before);
+                let what = format!("was given a text that cannot be sent: {why}");
+                return Err(prepared.refused(operation, &what));
+            }
+        }
+        self.wrote |= !prepared.answers;
+        self.expected.push_back(Expected::Operation(operation));
+        if self.request.is_empty() {
+            // The server ends it by itself, without a Sync.
+            self.expected.push_back(Expected::Ready);
+            self.stretches.push_back(self.connection.out.len());
+        }
         Ok(())
     }
 
@@ -326,6 +359,9 @@ impl Session for PostgresSession {
             self.begun = true;
         }
         let prepared = &self.prepared[operation.0];
+        if prepared.is_simple() {
+            return self.say(operation, values);
+        }
         prepared.write(operation, values, &mut self.connection.out)?;
         self.wrote |= !prepared.answers;
         if prepared.is_late() {
@@ -374,6 +410,7 @@ impl Session for PostgresSession {
         self.connection.out.clear();
         self.stretches.clear();
         self.late.clear();
+        self.request.clear();
         (self.sent, self.open, self.begun) = (0, false, false);
         self.drain().await;
         if self.connection.broken || self.connection.status == Status::Idle {

@@ -149,6 +149,7 @@ impl Target for Postgres {
             reopens: self.stays,
             pipelines: true,
             statements: Some(POSTGRES.name),
+            protocols: true,
         }
     }
 
@@ -264,11 +265,7 @@ impl Target for Postgres {
         let loads = Loading::of(plan, &self.schema);
         let loaded = Arc::clone(&self.loaded);
         Ok(PostgresSession::new(
-            connection,
-            prepared,
-            loads,
-            loaded,
-            plan.pipeline,
+            connection, prepared, loads, loaded, plan,
         ))
     }
 

@@ -96,6 +96,7 @@ impl Store {
             pipelines: false,
             // In a queue a statement of a user's would end the others' transaction.
             statements: (!queue).then_some("sqlite"),
+            protocols: false,
         }
     }
 

@@ -9,7 +9,7 @@ use super::tables::Tables;
 use super::value::Held;
 use super::variables::{Names, is_name};
 use crate::error::Error;
-use syncline_contract::{Any, Given, Many, OptionListing, Plan, Write};
+use syncline_contract::{Any, Given, Many, OptionListing, Plan, Protocol, Write};
 
 /// The word for no scripts of a kind.
 const NONE: &str = "none";
@@ -79,6 +79,13 @@ impl Options {
             meaning: "what scripts find in variables that they do not set",
         },
         OptionListing {
+            name: "protocol",
+            takes: "prepared, extended or simple",
+            default: "prepared",
+            meaning: "how statements are sent: prepared once; read by the server each time; or as one text \
+                      with the values in it",
+        },
+        OptionListing {
             name: "check",
             takes: "sums or none",
             default: "sums",
@@ -95,7 +102,9 @@ impl Options {
         let scale = given.number("scale", 1..=20_000)?.unwrap_or(1);
         let checks = given.word("check", &[true, false], check_word)?;
         let checks = checks.unwrap_or(true);
-        let program = Program::read(&file, &builtin, &define, checks)?;
+        let protocol = given.word("protocol", &Protocol::ALL, Protocol::word)?;
+        let protocol = protocol.unwrap_or_default();
+        let program = Program::read(&file, &builtin, &define, protocol, checks)?;
         Ok(Options {
             file,
             builtin,
@@ -112,8 +121,15 @@ pub(super) fn check_word(checks: bool) -> &'static str {
 }
 
 impl Program {
-    fn read(file: &str, builtin: &str, define: &str, checks: bool) -> Result<Program, ScriptError> {
+    fn read(
+        file: &str,
+        builtin: &str,
+        define: &str,
+        protocol: Protocol,
+        checks: bool,
+    ) -> Result<Program, ScriptError> {
         let mut shared = Shared::default();
+        shared.plan.protocol = protocol;
         let given = defined(define)?;
         for name in ["client_id", "default_seed", "random_seed", "scale"] {
             shared.names.give(name);
@@ -164,7 +180,8 @@ impl Program {
             return refused("a script has no commands, so there would be nothing to measure");
         }
         let names = shared.names;
-        let given_in_quotes = |(name, _): &(String, ScriptError)| names.is_given(name);
+        let simple = shared.plan.protocol == Protocol::Simple;
+        let given_in_quotes = |(name, _): &(String, ScriptError)| !simple && names.is_given(name);
         if let Some((_, error)) = shared.quoted.into_iter().find(given_in_quotes) {
             return Err(error);
         }
@@ -176,8 +193,8 @@ impl Program {
         let sums = tables
             .filter(|_| sums)
             .map(|tables| Sums::declare(&mut plan, tables));
-        let brackets = shared
-            .compounds
+        // By the simple protocol a request of several statements is one text, and a transaction as such.
+        let brackets = (shared.compounds && !simple)
             .then(|| ["BEGIN", "COMMIT"].map(|text| plan.command(text, text.to_owned(), 0)));
         let weight = scripts.iter().map(|script| script.weight).sum();
         Ok(Program {

@@ -69,6 +69,7 @@ impl ScriptClient {
                 begun: false,
                 pipelined: false,
                 waiting: Vec::new(),
+                text: String::new(),
             },
             tried: false,
             tally: Tally::default(),

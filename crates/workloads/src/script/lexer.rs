@@ -31,6 +31,8 @@ pub(super) struct Raw {
     pub(super) at: usize,
     /// Its text, with parameters in place of variables.
     pub(super) text: String,
+    /// Its text as it is written, variables and all.
+    pub(super) written: String,
     /// The variable of each parameter.
     pub(super) uses: Vec<String>,
     /// Variables, as they seem, that stand in quotes, and where.
@@ -157,8 +159,9 @@ impl<'l, 't> Statement<'l, 't> {
 
     fn scan(&mut self) -> Result<Ended, ScriptError> {
         let ended = self.until_its_end()?;
-        let length = self.raw.text.trim_end().len();
-        self.raw.text.truncate(length);
+        for text in [&mut self.raw.text, &mut self.raw.written] {
+            text.truncate(text.trim_end().len());
+        }
         Ok(ended)
     }
 
@@ -202,8 +205,10 @@ impl<'l, 't> Statement<'l, 't> {
             let begun = kept.trim_start();
             self.raw.at = self.lexer.at + (kept.len() - begun.len());
             self.raw.text.push_str(begun);
+            self.raw.written.push_str(begun);
         } else {
             self.raw.text.push_str(kept);
+            self.raw.written.push_str(kept);
         }
         self.lexer.at += bytes;
     }
@@ -336,6 +341,7 @@ impl<'l, 't> Statement<'l, 't> {
         self.raw.uses.push(name.to_owned());
         let parameter = format!("${}", self.raw.uses.len());
         self.raw.text.push_str(&parameter);
+        self.raw.written.push_str(&rest[..=name.len()]);
         self.lexer.at += 1 + name.len();
         Ok(())
     }
@@ -410,6 +416,7 @@ mod tests {
             raw.text,
             "SELECT $1, $2::int, ':a', \":b\", $$:c$$, $t$;:d$t$, /* :e; */ x[1:2], (1;$3)"
         );
+        assert_eq!(raw.written, text);
         assert_eq!(raw.uses, ["a", "a", "f"]);
         let quoted: Vec<_> = raw.quoted.iter().map(|(name, at)| (&**name, *at)).collect();
         assert_eq!(quoted, [("a", 21), ("b", 27)]);

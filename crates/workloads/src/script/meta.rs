@@ -7,6 +7,7 @@ use super::lexer::Meta;
 use super::parse::{Branch, Parser};
 use super::variables::{Slot, is_name};
 use std::ops::Range;
+use syncline_contract::Protocol;
 
 /// The units of `\sleep` in nanoseconds.
 const UNITS: [(&str, u64); 3] = [("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
@@ -261,6 +262,9 @@ impl<'t> Parser<'t, '_> {
         then: bool,
     ) -> Result<(), ScriptError> {
         self.none(meta)?;
+        if self.shared.plan.protocol == Protocol::Simple {
+            return Err(self.error(meta, "needs the extended or the prepared protocol"));
+        }
         // What branches do is only known later; outside them the order of lines tells.
         if self.branches.is_empty() && self.in_pipeline != inside {
             let what = if inside {

@@ -6,7 +6,8 @@
 //!    out.
 //! 2. A script's own `BEGIN` and `END` are statements as written. A statement outside them is a
 //!    transaction of the store; a request of several (`\;`) is one as a whole.
-//! 3. Statements are prepared once, and `:name` is a parameter, as under `-M prepared`.
+//! 3. Statements are prepared once, and `:name` is a parameter, as under `-M prepared`; or they are sent by
+//!    the extended or the simple protocol, as under `-M extended` and `-M simple`, where the target can.
 //! 4. A conflict undoes what the script has open; when the run tries it again, variables and random
 //!    numbers are those of its beginning.
 //! 5. Expressions and functions give pgbench's values; random numbers
@@ -15,7 +16,8 @@
 //!
 //! Deviations: an unset variable in a statement is an error, not null or its own name. A null that
 //! `\gset` stores stays null, where pgbench stores an empty text; other values keep their kind. A `:name`
-//! in quotes is refused if it is a variable, since no parameter can stand there. `debug` prints nothing,
+//! in quotes is refused if it is a variable, since no parameter can stand there, but by the simple
+//! protocol, which puts its value there. `debug` prints nothing,
 //! and what `\shell` prints is thrown away. Any error but a conflict ends the run, not one client.
 //! In a pipeline answers are taken at its end; whether its statements travel together is the target's
 //! affair, and an embedded one runs them in sequence, each a transaction unless the script begins one.
@@ -25,6 +27,7 @@
 //! | `choice.rs` | options, and the scripts that they choose |
 //! | `lexer.rs` | a script cut into statements and commands |
 //! | `parse.rs`, `statement.rs`, `meta.rs`, `command.rs` | statements as operations, commands as steps |
+//! | `spoken.rs` | a statement with its values in its text |
 //! | `expression/`, `functions/`, `value.rs`, `variables.rs` | what `\set` and `\if` compute |
 //! | `builtin.rs`, `tables.rs` | the built-in scripts and their tables |
 //! | `client.rs`, `run.rs`, `shell.rs` | a client, and a script under way |
@@ -44,6 +47,7 @@ mod parse;
 mod run;
 mod schema;
 mod shell;
+mod spoken;
 mod statement;
 mod tables;
 mod value;

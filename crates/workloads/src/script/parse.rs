@@ -3,9 +3,10 @@
 use super::command::{Action, Control, Handle, Request, Script, Statement, Step, Store};
 use super::error::{ScriptError, Source};
 use super::lexer::{Lexer, Piece, Raw};
+use super::spoken::Spoken;
 use super::statement::{answers, control};
 use super::variables::Names;
-use syncline_contract::Plan;
+use syncline_contract::{Plan, Protocol};
 
 /// What the scripts of a run share while they are read.
 #[derive(Debug, Default)]
@@ -99,7 +100,9 @@ impl Parser<'_, '_> {
 
     fn statement(&mut self, raw: Raw) -> Statement {
         let names = &mut self.shared.names;
-        let uses = raw.uses.iter().map(|name| names.slot(name)).collect();
+        let simple = self.shared.plan.protocol == Protocol::Simple;
+        let spoken = simple.then(|| Spoken::of(&raw.written, names));
+        let uses: Vec<_> = raw.uses.iter().map(|name| names.slot(name)).collect();
         for (name, at) in &raw.quoted {
             let what = format!(
                 "the variable :{name} stands in quotes, where no parameter can: join the parts by ||"
@@ -110,16 +113,23 @@ impl Parser<'_, '_> {
         self.shared.own_tables |= raw.text.to_ascii_lowercase().contains("pgbench_");
         let (control, answers) = (control(&raw.words), answers(&raw));
         let name = self.name(&raw);
-        let (plan, count) = (&mut self.shared.plan, raw.uses.len());
-        let handle = if answers {
-            Handle::Read(plan.statement(name, raw.text, count))
+        let plan = &mut self.shared.plan;
+        // A text with its values in it is all that is given.
+        let (text, count) = if simple {
+            (raw.written, 1)
         } else {
-            Handle::Write(plan.command(name, raw.text, count))
+            (raw.text, uses.len())
+        };
+        let handle = if answers {
+            Handle::Read(plan.statement(name, text, count))
+        } else {
+            Handle::Write(plan.command(name, text, count))
         };
         self.shared.statements += 1;
         Statement {
             handle,
             uses,
+            spoken,
             control,
             number: self.shared.statements - 1,
         }
@@ -129,7 +139,7 @@ impl Parser<'_, '_> {
     fn name(&self, raw: &Raw) -> String {
         const SIGNS: usize = 160;
         let line = self.source.line(raw.at);
-        let text: Vec<_> = raw.text.split_whitespace().collect();
+        let text: Vec<_> = raw.written.split_whitespace().collect();
         let text = text.join(" ");
         let name = format!("{}:{line} {text}", self.source.name);
         match name.char_indices().nth(SIGNS) {
@@ -157,7 +167,7 @@ mod tests {
         let (script, shared) = read("\\set a 1\nSELECT :a,\n  :b;\nUPDATE t SET x = 1;");
         let operations = shared.plan.operations();
         let names: Vec<_> = operations.iter().map(|one| &*one.name).collect();
-        assert_eq!(names, ["s:2 SELECT $1, $2", "s:4 UPDATE t SET x = 1"]);
+        assert_eq!(names, ["s:2 SELECT :a, :b", "s:4 UPDATE t SET x = 1"]);
         let Action::Request(request) = &script.steps[1].action else {
             panic!("it is a request");
         };

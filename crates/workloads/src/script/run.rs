@@ -3,6 +3,7 @@
 use super::choice::Program;
 use super::command::{Action, Amount, Control, Handle, Request, Script, Statement, Step, Store};
 use super::shell;
+use super::spoken::Spoken;
 use super::value::{Held, Scalar};
 use super::variables::{Names, Slot, Values, is_name};
 use crate::draw::Stream;
@@ -24,6 +25,8 @@ pub(super) struct State {
     pub(super) pipelined: bool,
     /// Questions of a pipeline that wait for its end.
     pub(super) waiting: Vec<Read<Many<Any>, Many<Any>>>,
+    /// The statement that is sent as a text.
+    pub(super) text: String,
 }
 
 /// A script under way.
@@ -122,7 +125,9 @@ impl State {
         }
         let last = request.statements.len() - 1;
         for (number, statement) in request.statements.iter().enumerate() {
-            self.send(run, step, statement, transaction)?;
+            self.send(run, step, statement, number < last, transaction)?;
+        }
+        for (number, statement) in request.statements.iter().enumerate() {
             let prefix = match &request.store {
                 Store::Nothing => None,
                 Store::One(prefix) => (number == last).then_some(prefix),
@@ -155,8 +160,34 @@ impl State {
         Ok(())
     }
 
+    /// Sends a statement; `followed` says that it is not the last of its request.
     fn send<S: Session>(
         &mut self,
+        run: Run<'_>,
+        step: &Step,
+        statement: &Statement,
+        followed: bool,
+        transaction: &mut Transaction<'_, S>,
+    ) -> Result<(), Stop> {
+        if let Some(spoken) = &statement.spoken {
+            self.text.clear();
+            spoken.write(&self.values, &mut self.text);
+            self.text.push_str(if followed { ";" } else { "" });
+            hand_over(statement, &[Value::Text(&self.text)], transaction)?;
+        } else {
+            self.send_values(run, step, statement, transaction)?;
+        }
+        match statement.control {
+            Control::None => {}
+            Control::Begins => self.begun = true,
+            Control::Ends => self.begun = false,
+        }
+        Ok(())
+    }
+
+    /// Sends a statement with its variables as parameters.
+    fn send_values<S: Session>(
+        &self,
         run: Run<'_>,
         step: &Step,
         statement: &Statement,
@@ -180,16 +211,7 @@ impl State {
             };
             *place = held.parameter();
         }
-        match &statement.handle {
-            Handle::Read(question) => transaction.ask(question, Several::Given(values))?,
-            Handle::Write(command) => transaction.write(command, Several::Given(values))?,
-        }
-        match statement.control {
-            Control::None => {}
-            Control::Begins => self.begun = true,
-            Control::Ends => self.begun = false,
-        }
-        Ok(())
+        hand_over(statement, values, transaction)
     }
 
     /// Takes an answer into variables.
@@ -201,16 +223,6 @@ impl State {
         wanted: &Wanted<'_>,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        if self.columns[statement.number].is_none() {
-            let names = transaction.columns(wanted.question);
-            let slots = wanted
-                .slots(run, names)
-                .map_err(|why| run.failed(step, &why))?;
-            self.columns[statement.number] = Some(slots);
-        }
-        let slots = self.columns[statement.number]
-            .as_deref()
-            .unwrap_or_default();
         let mut rows = transaction.answers(wanted.question).await?;
         let count = rows.len();
         if wanted.only && count != 1 {
@@ -221,11 +233,31 @@ impl State {
             return Ok(());
         };
         let row = row?;
-        for (column, slot) in slots.iter().enumerate() {
+        if let Some(slots) = &self.columns[statement.number] {
+            for (column, slot) in slots.iter().enumerate() {
+                if let Some(slot) = slot {
+                    self.values.set(*slot, Held::answered(row.get(column)));
+                }
+            }
+            return Ok(());
+        }
+        // The store may know the names only now that it has answered.
+        let held: Vec<_> = (0..row.len())
+            .map(|column| Held::answered(row.get(column)))
+            .collect();
+        drop(rows);
+        let names = transaction.columns(wanted.question);
+        let slots = wanted
+            .slots(run, names)
+            .map_err(|why| run.failed(step, &why))?;
+        for (slot, value) in slots.iter().zip(held) {
             if let Some(slot) = slot {
-                self.values.set(*slot, Held::answered(row.get(column)));
+                self.values.set(*slot, value);
             }
         }
+        // A text that varies may name its columns otherwise the next time.
+        let varies = statement.spoken.as_ref().is_some_and(Spoken::varies);
+        self.columns[statement.number] = (!varies).then_some(slots);
         Ok(())
     }
 
@@ -267,6 +299,18 @@ impl State {
         let count = held.scalar().and_then(Scalar::integer).map_err(refused)?;
         // Less than nothing is nothing.
         Ok(u64::try_from(count).unwrap_or(0).saturating_mul(unit_ns))
+    }
+}
+
+/// Sends a statement's operation.
+fn hand_over<S: Session>(
+    statement: &Statement,
+    values: &[Value<'_>],
+    transaction: &mut Transaction<'_, S>,
+) -> Result<(), Stop> {
+    match &statement.handle {
+        Handle::Read(question) => transaction.ask(question, Several::Given(values)),
+        Handle::Write(command) => transaction.write(command, Several::Given(values)),
     }
 }
 

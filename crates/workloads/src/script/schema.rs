@@ -65,6 +65,7 @@ impl Workload for Scripts {
             ("builtin", self.builtin.clone()),
             ("scale", self.scale.to_string()),
             ("define", self.define.clone()),
+            ("protocol", self.program.plan.protocol.word().to_owned()),
             ("check", check_word(self.checks).to_owned()),
         ]
     }

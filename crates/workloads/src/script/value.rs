@@ -138,14 +138,14 @@ impl Held {
     }
 }
 
-/// As it stands in a command of the shell.
+/// As it stands in a command of the shell, and in a statement's text: as pgbench prints it.
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Held::Scalar(Scalar::Null) => f.write_str("NULL"),
             Held::Scalar(Scalar::Boolean(value)) => write!(f, "{value}"),
             Held::Scalar(Scalar::Integer(value)) => write!(f, "{value}"),
-            Held::Scalar(Scalar::Double(value)) => write!(f, "{value}"),
+            Held::Scalar(Scalar::Double(value)) => f.write_str(&fifteen_digits(*value)),
             Held::Text(text) => f.write_str(text),
             Held::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
         }
@@ -168,6 +168,31 @@ fn read(text: &str) -> Result<Scalar, Refusal> {
             _ => Err(format!("\"{text}\" is no value of an expression")),
         }
     }
+}
+
+/// A double as pgbench prints it, which is C's `%.15g` but for what is no number: of 15 digits those that are not trailing zeros, with an exponent
+/// where it is below -4 or above 14.
+fn fifteen_digits(value: f64) -> String {
+    const DIGITS: i32 = 15;
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        return format!("{}Infinity", if value < 0.0 { "-" } else { "" });
+    }
+    let scientific = format!("{value:.14e}");
+    let (mantissa, exponent) = scientific.split_once('e').expect("it has an exponent");
+    let power: i32 = exponent.parse().expect("an exponent is a number");
+    let bare = |text: &str| {
+        let stripped = text.trim_end_matches('0').trim_end_matches('.');
+        (if text.contains('.') { stripped } else { text }).to_owned()
+    };
+    if (-4..DIGITS).contains(&power) {
+        let places = usize::try_from(DIGITS - 1 - power).expect("the power is below 15");
+        return bare(&format!("{value:.places$}"));
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", bare(mantissa), power.unsigned_abs())
 }
 
 fn digits(units: i64, scale: u8) -> String {
@@ -234,6 +259,29 @@ mod tests {
         assert_eq!(Held::given("1.5"), Held::Scalar(Scalar::Double(1.5)));
         assert_eq!(Held::given("x"), Held::Text("x".into()));
         assert_eq!(Held::given("inf"), Held::Text("inf".into()));
+    }
+
+    #[test]
+    fn doubles_print_as_c_prints_fifteen_digits() {
+        for (value, printed) in [
+            (0.1 + 0.2, "0.3"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (1e14, "100000000000000"),
+            (1e15, "1e+15"),
+            (123_456_789_012_345_678.0, "1.23456789012346e+17"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (2.0 / 3.0, "0.666666666666667"),
+            (1e-300, "1e-300"),
+            (100.0, "100"),
+            (0.0, "0"),
+            (f64::INFINITY, "Infinity"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (-f64::NAN, "NaN"),
+        ] {
+            assert_eq!(Held::Scalar(Scalar::Double(value)).to_string(), printed);
+        }
     }
 
     #[test]
