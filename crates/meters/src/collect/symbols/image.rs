@@ -8,7 +8,8 @@ use super::anchors::{Bytes, anchors};
 use super::demangle::demangle;
 use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, NativeEndian};
 use object::elf::{
-    FileHeader64, PF_X, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, Sym64,
+    FileHeader64, PF_X, PT_LOAD, ProgramHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK, STT_FUNC,
+    STT_GNU_IFUNC, SectionHeader64, Sym64,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
@@ -66,50 +67,62 @@ struct Function {
     anywhere: bool,
 }
 
+/// By what a file without symbols of its own tells where its functions come from.
+#[derive(Default)]
+struct Sources<'a> {
+    code: Option<Bytes<'a>>,
+    texts: Option<Bytes<'a>>,
+    /// Its symbols are there.
+    needless: bool,
+}
+
+impl<'a> Sources<'a> {
+    fn add_section(
+        &mut self,
+        endian: Endianness,
+        file: impl ReadRef<'a>,
+        section: &SectionHeader64<Endianness>,
+        name: &[u8],
+    ) {
+        let read = || {
+            let bytes = section.data(endian, file).ok()?;
+            let address = section.sh_addr(endian);
+            Some(Bytes { address, bytes })
+        };
+        self.needless |= section.sh_type(endian) == SHT_SYMTAB;
+        match name {
+            b".text" => self.code = read(),
+            b".rodata" => self.texts = read(),
+            _ => {}
+        }
+    }
+}
+
+/// The stated addresses of a section.
+fn range_of(endian: Endianness, section: &SectionHeader64<Endianness>) -> Range<u64> {
+    let begin = section.sh_addr(endian);
+    begin..begin.saturating_add(section.sh_size(endian))
+}
+
 impl Image {
     /// Reads a file; none if it is no ELF file of 64 bits.
     pub(super) fn read<'a>(file: impl ReadRef<'a>) -> Option<Image> {
         let header = FileHeader64::<Endianness>::parse(file).ok()?;
         let endian = header.endian().ok()?;
         let mut image = Image::default();
-        let (mut code, mut texts, mut is_stripped) = (None, None, true);
         for segment in header.program_headers(endian, file).ok()? {
-            if segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).contains(PF_X) {
-                image.segments.push(Segment {
-                    offset: segment.p_offset(endian),
-                    address: segment.p_vaddr(endian),
-                    bytes: segment.p_filesz(endian),
-                });
-            }
+            image.add_segment(endian, segment);
         }
+        let mut sources = Sources::default();
         // A file without sections still has its segments.
         if let Ok(sections) = header.sections(endian, file) {
             for section in sections.iter() {
-                let begin = section.sh_addr(endian);
-                let range = begin..begin.saturating_add(section.sh_size(endian));
-                let bytes = || {
-                    let bytes = section.data(endian, file).ok()?.into();
-                    Some(Section {
-                        range: range.clone(),
-                        bytes,
-                    })
-                };
-                let borrowed = || {
-                    let (address, bytes) = (begin, section.data(endian, file).ok()?);
-                    Some(Bytes { address, bytes })
-                };
-                is_stripped &= section.sh_type(endian) != SHT_SYMTAB;
-                match sections.section_name(endian, section).unwrap_or_default() {
-                    b".text" => (image.text, code) = (Some(range), borrowed()),
-                    b".rodata" => texts = borrowed(),
-                    b".got" => image.got = Some(range),
-                    b".eh_frame" => image.eh_frame = bytes(),
-                    b".eh_frame_hdr" => image.eh_frame_hdr = bytes(),
-                    _ => {}
-                }
+                let name = sections.section_name(endian, section).unwrap_or_default();
+                image.add_section(endian, file, section, name);
+                sources.add_section(endian, file, section, name);
                 if matches!(section.sh_type(endian), SHT_SYMTAB | SHT_DYNSYM) {
-                    let names =
-                        sections.section(object::SectionIndex(section.sh_link(endian) as usize));
+                    let names = object::SectionIndex(section.sh_link(endian) as usize);
+                    let names = sections.section(names);
                     let names = names.and_then(|names| names.data(endian, file));
                     let symbols = section.data_as_array::<Sym64<Endianness>, _>(endian, file);
                     if let (Ok(names), Ok(symbols)) = (names, symbols) {
@@ -120,10 +133,43 @@ impl Image {
         }
         image.order();
         image.begins = image.read_begins().unwrap_or_default();
-        if let (true, Some(code), Some(texts)) = (is_stripped, code, texts) {
+        if let (false, Some(code), Some(texts)) = (sources.needless, sources.code, sources.texts) {
             image.learn_sources(code, texts);
         }
         Some(image)
+    }
+
+    fn add_segment(&mut self, endian: Endianness, segment: &ProgramHeader64<Endianness>) {
+        if segment.p_type(endian) == PT_LOAD && segment.p_flags(endian).contains(PF_X) {
+            self.segments.push(Segment {
+                offset: segment.p_offset(endian),
+                address: segment.p_vaddr(endian),
+                bytes: segment.p_filesz(endian),
+            });
+        }
+    }
+
+    /// What stacks are climbed by.
+    fn add_section<'a>(
+        &mut self,
+        endian: Endianness,
+        file: impl ReadRef<'a>,
+        section: &SectionHeader64<Endianness>,
+        name: &[u8],
+    ) {
+        let range = range_of(endian, section);
+        let read = || {
+            let bytes = section.data(endian, file).ok()?.into();
+            let range = range.clone();
+            Some(Section { range, bytes })
+        };
+        match name {
+            b".text" => self.text = Some(range),
+            b".got" => self.got = Some(range),
+            b".eh_frame" => self.eh_frame = read(),
+            b".eh_frame_hdr" => self.eh_frame_hdr = read(),
+            _ => {}
+        }
     }
 
     /// The stated address of a place in the file; none outside executable segments. A segment is mapped
