@@ -15,8 +15,8 @@
 
 use super::adapter::Expected;
 use super::check::{Request, expected};
+use super::cuts::{Drawn, cuts};
 use super::ground::{Ground, ask, remove};
-use super::images::{Drawn, cuts};
 use super::meddling::Meddling;
 use super::program::Program;
 use super::task::{Answer, Settings, Task};

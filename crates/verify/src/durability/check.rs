@@ -2,9 +2,10 @@
 
 use super::adapter::{Adapter, Expected, Setting};
 use super::adapters::{self, ADAPTERS};
+use super::cuts::{Drawn, cuts};
 use super::finding::{Control, FORMAT, Finding, Verdict};
 use super::ground::{CLIENTS, Ground};
-use super::images::{Drawn, Images, Keep, Trial, cuts};
+use super::images::{Images, Keep, Trial};
 use super::kill::kills;
 use super::like::Twin;
 use super::live::faults;

@@ -2,7 +2,7 @@
 
 use crate::power::{Class, Classify, Loss, Node, Recording, Step};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub(super) struct Drawn {
 }
 
 /// The cuts of a recording, in order: from the first acknowledgement on, ten images at each place of
-/// [`steps`].
+/// [`places`].
 pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
     let Drawn {
         images,
@@ -35,9 +35,9 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
         tears,
     } = drawn;
     let mut random = fastrand::Rng::with_seed(seed);
-    let steps = steps(recording, classify, images.div_ceil(10), &mut random);
+    let steps = places(recording, classify, drawn, &mut random);
     let mut cuts = Vec::new();
-    for step in steps {
+    for (step, is_head) in steps {
         let mut torn = |unit_bytes| {
             let seed = random.u64(..);
             if tears {
@@ -46,15 +46,14 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
                 Loss::Subset { seed }
             }
         };
-        let (sectors, pages) = (torn(512), torn(4096));
-        let seed = random.u64(..);
-        let losses = [
-            Loss::Drop,
-            Loss::Keep,
-            Loss::Subset { seed },
-            sectors,
-            pages,
-        ];
+        let losses = if is_head {
+            [512, 512, 512, 4096, 4096].map(torn)
+        } else {
+            let (sectors, pages) = (torn(512), torn(4096));
+            let seed = random.u64(..);
+            let subset = Loss::Subset { seed };
+            [Loss::Drop, Loss::Keep, subset, sectors, pages]
+        };
         // The same losses under both models, so that what fails under one alone fails by its names.
         for strict in [false, true] {
             cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
@@ -64,38 +63,42 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     cuts
 }
 
-/// So many places to cut at, in order. The first two are always there: where the most of the log waits
-/// for its sync, and the end, by when all is acknowledged. Of the others every second is just before a
-/// sync answers; of which class of files is drawn first, then of which file, so that what is synced
-/// seldom is not missed.
-fn steps(
+/// The steps to cut before, in order, and which of them are heads. Two are always there: where the most
+/// of the log waits for its sync, and the end, by when all is acknowledged. Of the others every second is
+/// just before a sync answers; of which class of files is drawn first, then of which file, so that what
+/// is synced seldom is not missed.
+///
+/// Where pages are torn, every fifth place is a head: just before a sync of a data file whose first bytes
+/// are pending, each such file in its turn, and every image there is torn: a store must read those bytes
+/// before it can mend anything else of the file, and writes them seldom.
+fn places(
     recording: &Recording,
     classify: Classify,
-    places: u64,
+    drawn: Drawn,
     random: &mut fastrand::Rng,
-) -> Vec<usize> {
+) -> Vec<(usize, bool)> {
     let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
     let first = recording.steps.iter().position(is_acknowledgement);
     let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
     let classes = recording.classes(classify);
-    let syncs = syncs(recording, &classes, first);
-    let drawn = (2..places).map(|place| {
-        if place % 2 == 0 || syncs.is_empty() {
-            random.usize(first..=last)
+    let (syncs, heads) = syncs(recording, &classes, first);
+    let count = drawn.images.div_ceil(10) as usize;
+    let others = (2..count).map(|place| {
+        if place % 5 == 0 && drawn.tears && !heads.is_empty() {
+            let of_one = &heads[(place / 5 - 1) % heads.len()];
+            (of_one[random.usize(..of_one.len())], true)
+        } else if place % 2 == 0 || syncs.is_empty() {
+            (random.usize(first..=last), false)
         } else {
             let files = &syncs[random.usize(..syncs.len())];
             let of_one = &files[random.usize(..files.len())];
-            of_one[random.usize(..of_one.len())]
+            (of_one[random.usize(..of_one.len())], false)
         }
     });
-    let always = [most_pending(recording, &classes, first), last];
-    let mut steps: Vec<_> = always
-        .into_iter()
-        .chain(drawn)
-        .take(places as usize)
-        .collect();
-    steps.sort_unstable();
-    steps
+    let always = [most_pending(recording, &classes, first), last].map(|step| (step, false));
+    let mut places: Vec<_> = always.into_iter().chain(others).take(count).collect();
+    places.sort_unstable();
+    places
 }
 
 /// Before which step, from one on, the most bytes of the log wait to be synced; the first of such.
@@ -120,86 +123,147 @@ fn most_pending(recording: &Recording, classes: &BTreeMap<Node, Class>, from: us
     most.1
 }
 
-/// Where each node was synced, from a step on, by class.
+/// Where a file was synced.
+type OfFile = Vec<usize>;
+
+/// Where each node was synced, from a step on, by class; and where each data file was whose first bytes were
+/// pending.
 fn syncs(
     recording: &Recording,
     classes: &BTreeMap<Node, Class>,
     first: usize,
-) -> Vec<Vec<Vec<usize>>> {
+) -> (Vec<Vec<OfFile>>, Vec<OfFile>) {
     let class = |node| classes.get(node).copied().unwrap_or(Class::Other);
     let mut syncs: BTreeMap<Class, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
-    for (number, step) in recording.steps.iter().enumerate().skip(first) {
-        if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
-            let of_class = syncs.entry(class(node)).or_default();
-            of_class.entry(*node).or_default().push(number);
+    let mut heads: BTreeMap<Node, OfFile> = BTreeMap::new();
+    let mut pending = BTreeSet::new();
+    for (number, step) in recording.steps.iter().enumerate() {
+        match step {
+            Step::Write {
+                node, offset: 0, ..
+            } if class(node) == Class::Data => drop(pending.insert(*node)),
+            Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) => {
+                let was_pending = pending.remove(node);
+                if number < first {
+                    continue;
+                }
+                let of_class = syncs.entry(class(node)).or_default();
+                of_class.entry(*node).or_default().push(number);
+                if was_pending {
+                    heads.entry(*node).or_default().push(number);
+                }
+            }
+            _ => {}
         }
     }
-    let files = |of_class: BTreeMap<Node, Vec<usize>>| of_class.into_values().collect();
-    syncs.into_values().map(files).collect()
+    let files = |of_class: BTreeMap<Node, OfFile>| of_class.into_values().collect();
+    let syncs = syncs.into_values().map(files).collect();
+    (syncs, heads.into_values().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Drawn, cuts};
-    use crate::power::{Base, Class, Kind, Node, Owner, Recording, Step};
+    use crate::power::{Base, BaseNode, Class, Kind, Loss, Node, Owner, Recording, Step};
     use std::path::Path;
-
-    const LOG: Node = Node(2);
-    const DATA: Node = Node(3);
+    use std::sync::Arc;
 
     fn classify(path: &Path) -> Class {
-        if path == Path::new("log") {
-            Class::Log
-        } else {
-            Class::Data
+        match path.to_str() {
+            Some("log") => Class::Log,
+            _ => Class::Data,
         }
     }
 
-    fn create(node: Node, name: &str) -> Step {
-        let owner = Owner {
-            mode: 0o600,
-            user: 0,
-            group: 0,
+    fn node(number: u64, name: &str) -> BaseNode {
+        BaseNode {
+            node: Node(number),
+            place: (Node::ROOT, name.into()),
+            path: name.into(),
+            kind: Kind::File,
+            owner: Owner {
+                mode: 0o600,
+                user: 0,
+                group: 0,
+            },
+            len: 0,
+        }
+    }
+
+    /// Two data files and a log, each written and synced in turn; the first bytes of one data file once in a
+    /// hundred rounds, of the other never.
+    fn recording() -> (Recording, Vec<usize>) {
+        let mut recording = Recording::default();
+        recording.base.nodes = vec![node(2, "log"), node(3, "seldom"), node(4, "never")];
+        recording.base = Base {
+            directory: "base".into(),
+            ..recording.base
         };
-        let place = (Node::ROOT, name.into());
-        let kind = Kind::File;
-        Step::Create {
-            node,
-            place,
-            kind,
-            owner,
+        let mut heads = Vec::new();
+        for round in 0..1000_u64 {
+            for number in 2..5 {
+                let offset = if number == 3 && round % 100 == 99 {
+                    heads.push(recording.steps.len() + 1);
+                    0
+                } else {
+                    4096 * (1 + round)
+                };
+                recording.steps.push(Step::Write {
+                    node: Node(number),
+                    offset,
+                    bytes: Arc::from([1; 64]),
+                });
+                recording.steps.push(Step::Sync(Node(number)));
+            }
+            recording.steps.push(Step::Acknowledged(Arc::from([0; 24])));
         }
+        (recording, heads)
     }
 
-    fn write(node: Node, bytes: usize) -> Step {
-        let bytes = vec![7; bytes].into();
-        Step::Write {
-            node,
-            offset: 0,
-            bytes,
+    #[test]
+    fn the_first_bytes_of_data_files_are_torn_however_seldom_they_are_written() {
+        let (recording, heads) = recording();
+        for seed in 0..20 {
+            let drawn = |tears| Drawn {
+                images: 200,
+                seed,
+                tears,
+            };
+            let is_torn = |loss| matches!(loss, Loss::Torn { .. });
+            let all = cuts(&recording, classify, drawn(true));
+            assert_eq!(all.len(), 200);
+            let at_heads = all.iter().filter(|cut| heads.contains(&cut.step));
+            let torn = at_heads.filter(|cut| is_torn(cut.loss)).count();
+            assert!(torn >= 30, "seed {seed}: {torn}");
+            let whole = cuts(&recording, classify, drawn(false));
+            assert!(whole.iter().all(|cut| !is_torn(cut.loss)), "seed {seed}");
         }
     }
 
     #[test]
     fn the_worst_moment_of_the_log_and_the_end_are_always_cut_at() {
+        let write = |number, len: usize| Step::Write {
+            node: Node(number),
+            offset: 0,
+            bytes: vec![7; len].into(),
+        };
         let acknowledged = Step::Acknowledged(vec![1].into());
-        let steps = vec![
-            create(LOG, "log"),
-            create(DATA, "data"),
-            write(LOG, 900), // before the first acknowledgement
-            Step::Sync(LOG),
+        let mut recording = Recording::default();
+        recording.base.nodes = vec![node(2, "log"), node(3, "data")];
+        recording.steps = vec![
+            write(2, 900), // before the first acknowledgement
+            Step::Sync(Node(2)),
             acknowledged.clone(),
-            write(LOG, 50),
-            write(LOG, 50),
+            write(2, 50),
+            write(2, 50),
             acknowledged.clone(),
-            Step::Sync(LOG), // step 8: before it a hundred bytes wait
-            write(DATA, 5_000),
-            Step::Sync(DATA),
-            write(LOG, 60),
+            Step::Sync(Node(2)),
+            write(3, 5_000),
+            Step::Sync(Node(3)),
+            write(2, 60),
             acknowledged,
         ];
-        let base = Base::default();
-        let recording = Recording { base, steps };
+        let worst = 5;
         for seed in 0..20 {
             let drawn = Drawn {
                 images: 40,
@@ -209,8 +273,11 @@ mod tests {
             let cuts = cuts(&recording, classify, drawn);
             assert_eq!(cuts.len(), 40);
             let at = |step| cuts.iter().filter(|cut| cut.step == step).count();
-            assert!(at(7) >= 10 && at(13) >= 10, "{seed}: {cuts:?}");
-            assert!(cuts.iter().all(|cut| cut.step >= 5), "{seed}: {cuts:?}");
+            assert!(
+                at(worst) >= 10 && at(recording.steps.len()) >= 10,
+                "{cuts:?}"
+            );
+            assert!(cuts.iter().all(|cut| cut.step >= 3), "{cuts:?}");
         }
     }
 }

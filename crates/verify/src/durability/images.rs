@@ -1,15 +1,14 @@
 //! Crash images of one recording: chosen, built, recovered by the store, judged, and kept if they fail.
 
+use super::cuts::Cut;
 use super::ground::{Ground, Loaded, look, lookers, remove};
 use super::kept::Case;
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
 use crate::error::Result;
-use crate::power::{
-    Class as PathClass, Classify, Image, Loss, Machine, Metadata, Node, Recording, Step,
-};
+use crate::power::{Class as PathClass, Image, Loss, Machine, Metadata, Step};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,17 +19,6 @@ const KEPT_MAX: u64 = 2;
 
 /// How many of each class were kept by now.
 type Kept = Mutex<BTreeMap<Class, u64>>;
-
-/// One loss of power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
-    /// How many steps of the recording came before it.
-    pub step: usize,
-    /// True if names obey the strict model, false if they do as on ext4.
-    pub strict: bool,
-    /// What became of the rest.
-    pub loss: Loss,
-}
 
 /// What was found of one class of paths over all images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,118 +160,6 @@ fn is_tear(word: &str) -> bool {
     tears.contains(&word)
 }
 
-/// How cuts are drawn.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Drawn {
-    /// How many.
-    pub(super) images: u64,
-    /// Where from.
-    pub(super) seed: u64,
-    /// False if no unit smaller than a file has a moment of its own.
-    pub(super) tears: bool,
-}
-
-/// The cuts of a recording, in order: from the first acknowledgement on, ten images at each. Every
-/// second place is just before a sync answers: there the most is pending. Of which class of files is drawn
-/// first, then of which file, so that what is synced seldom is not missed.
-///
-/// Where pages are torn, every fifth place is just before a sync of a data file whose first bytes are
-/// pending, each such file in its turn, and every image there is torn: a store must read those bytes before it
-/// can mend anything else of the file, and writes them seldom.
-pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
-    let Drawn {
-        images,
-        seed,
-        tears,
-    } = drawn;
-    let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
-    let first = recording.steps.iter().position(is_acknowledgement);
-    let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
-    let (syncs, heads) = syncs(recording, classify, first);
-    let mut random = fastrand::Rng::with_seed(seed);
-    let mut steps: Vec<_> = (1..images.div_ceil(10) as usize)
-        .map(|place| {
-            if place % 5 == 0 && tears && !heads.is_empty() {
-                let of_one = &heads[(place / 5 - 1) % heads.len()];
-                (of_one[random.usize(..of_one.len())], true)
-            } else if place % 2 == 0 || syncs.is_empty() {
-                (random.usize(first..=last), false)
-            } else {
-                let files = &syncs[random.usize(..syncs.len())];
-                let of_one = &files[random.usize(..files.len())];
-                (of_one[random.usize(..of_one.len())], false)
-            }
-        })
-        .collect();
-    // The last moment always: by then the most can be lost.
-    steps.push((last, false));
-    steps.sort_unstable();
-    let mut cuts = Vec::new();
-    for (step, is_head) in steps {
-        let mut torn = |unit_bytes| {
-            let seed = random.u64(..);
-            if tears {
-                Loss::Torn { seed, unit_bytes }
-            } else {
-                Loss::Subset { seed }
-            }
-        };
-        let losses = if is_head {
-            [512, 512, 512, 4096, 4096].map(torn)
-        } else {
-            let (sectors, pages) = (torn(512), torn(4096));
-            let seed = random.u64(..);
-            let subset = Loss::Subset { seed };
-            [Loss::Drop, Loss::Keep, subset, sectors, pages]
-        };
-        // The same losses under both models, so that what fails under one alone fails by its names.
-        for strict in [false, true] {
-            cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
-        }
-    }
-    cuts.truncate(images as usize);
-    cuts
-}
-
-/// Where a file was synced.
-type OfFile = Vec<usize>;
-
-/// Where each node was synced, from a step on, by class; and where each data file was whose first bytes were
-/// pending.
-fn syncs(
-    recording: &Recording,
-    classify: Classify,
-    first: usize,
-) -> (Vec<Vec<OfFile>>, Vec<OfFile>) {
-    let classes = recording.classes(classify);
-    let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
-    let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
-    let mut heads: BTreeMap<Node, OfFile> = BTreeMap::new();
-    let mut pending = BTreeSet::new();
-    for (number, step) in recording.steps.iter().enumerate() {
-        match step {
-            Step::Write {
-                node, offset: 0, ..
-            } if class(node) == PathClass::Data => drop(pending.insert(*node)),
-            Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) => {
-                let was_pending = pending.remove(node);
-                if number < first {
-                    continue;
-                }
-                let of_class = syncs.entry(class(node)).or_default();
-                of_class.entry(*node).or_default().push(number);
-                if was_pending {
-                    heads.entry(*node).or_default().push(number);
-                }
-            }
-            _ => {}
-        }
-    }
-    let files = |of_class: BTreeMap<Node, OfFile>| of_class.into_values().collect();
-    let syncs = syncs.into_values().map(files).collect();
-    (syncs, heads.into_values().collect())
-}
-
 /// Where failing images go, and which classes fail.
 pub(super) type Keep<'t> = (&'t Path, fn(Class) -> bool);
 
@@ -389,85 +265,5 @@ impl Trial<'_> {
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
         Ok(found)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Drawn, cuts};
-    use crate::power::{Base, BaseNode, Class, Kind, Loss, Node, Owner, Recording, Step};
-    use std::path::Path;
-    use std::sync::Arc;
-
-    fn classify(path: &Path) -> Class {
-        match path.to_str() {
-            Some("log") => Class::Log,
-            _ => Class::Data,
-        }
-    }
-
-    fn node(number: u64, name: &str) -> BaseNode {
-        BaseNode {
-            node: Node(number),
-            place: (Node::ROOT, name.into()),
-            path: name.into(),
-            kind: Kind::File,
-            owner: Owner {
-                mode: 0o600,
-                user: 0,
-                group: 0,
-            },
-            len: 0,
-        }
-    }
-
-    /// Two data files and a log, each written and synced in turn; the first bytes of one data file once in a
-    /// hundred rounds, of the other never.
-    fn recording() -> (Recording, Vec<usize>) {
-        let mut recording = Recording::default();
-        recording.base.nodes = vec![node(2, "log"), node(3, "seldom"), node(4, "never")];
-        recording.base = Base {
-            directory: "base".into(),
-            ..recording.base
-        };
-        let mut heads = Vec::new();
-        for round in 0..1000_u64 {
-            for number in 2..5 {
-                let offset = if number == 3 && round % 100 == 99 {
-                    heads.push(recording.steps.len() + 1);
-                    0
-                } else {
-                    4096 * (1 + round)
-                };
-                recording.steps.push(Step::Write {
-                    node: Node(number),
-                    offset,
-                    bytes: Arc::from([1; 64]),
-                });
-                recording.steps.push(Step::Sync(Node(number)));
-            }
-            recording.steps.push(Step::Acknowledged(Arc::from([0; 24])));
-        }
-        (recording, heads)
-    }
-
-    #[test]
-    fn the_first_bytes_of_data_files_are_torn_however_seldom_they_are_written() {
-        let (recording, heads) = recording();
-        for seed in 0..20 {
-            let drawn = |tears| Drawn {
-                images: 200,
-                seed,
-                tears,
-            };
-            let is_torn = |loss| matches!(loss, Loss::Torn { .. });
-            let all = cuts(&recording, classify, drawn(true));
-            assert_eq!(all.len(), 200);
-            let at_heads = all.iter().filter(|cut| heads.contains(&cut.step));
-            let torn = at_heads.filter(|cut| is_torn(cut.loss)).count();
-            assert!(torn >= 30, "seed {seed}: {torn}");
-            let whole = cuts(&recording, classify, drawn(false));
-            assert!(whole.iter().all(|cut| !is_torn(cut.loss)), "seed {seed}");
-        }
     }
 }

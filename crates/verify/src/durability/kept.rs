@@ -3,8 +3,8 @@
 //! A folder `image-1`, `image-2`, ... holds `case.json` and `image/`, the store's files as the loss of
 //! power left them, before anything recovered them.
 
+use super::cuts::Cut;
 use super::ground::{Ground, look};
-use super::images::Cut;
 use super::outcome::{Acknowledged, Outcome};
 use super::program::Program;
 use crate::error::{Error, Result, doing};

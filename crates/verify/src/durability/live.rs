@@ -3,8 +3,9 @@
 //! The store may stop, refuse or go on; what it must not do is acknowledge what it then has not. So each
 //! run ends with a loss of power, and two images are judged: nothing of what was not synced, and all.
 
+use super::cuts::Cut;
 use super::ground::{Ground, Loaded};
-use super::images::{Cut, Trial};
+use super::images::Trial;
 use super::meddling::Meddling;
 use super::outcome::Class;
 use crate::error::Result;

@@ -16,7 +16,7 @@
 //! | `adapter.rs`, `adapters/` | what differs between stores, a file each |
 //! | `ground.rs` | a store made, loaded, cut off, looked at |
 //! | `outcome.rs` | one image or kill, judged |
-//! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
+//! | `kill.rs`, `cuts.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
 //! | `meddling.rs` | a fault armed and waited for |
 //! | `across.rs`, `lists.rs` | histories of lists that go on behind a crash |
 //! | `kept.rs` | failing images, kept and looked at again |
@@ -29,6 +29,7 @@ mod adapter;
 mod adapters;
 mod check;
 mod child;
+mod cuts;
 mod finding;
 mod ground;
 mod images;
@@ -48,8 +49,9 @@ pub use across::{Across, Behind, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
 pub use check::{Request, parse, place, stores, verify};
 pub use child::child;
+pub use cuts::Cut;
 pub use finding::{Control, FORMAT, Finding, Verdict};
-pub use images::{Cut, Exercised, Images};
+pub use images::{Exercised, Images};
 pub use kept::{Case, kept, look_again};
 pub use kill::Kills;
 pub use like::{Like, Twin, like};

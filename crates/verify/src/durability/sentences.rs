@@ -227,7 +227,12 @@ fn of_control(control: &Control) -> String {
         Expected::Lose => "must lose",
         Expected::LoseLatest => "may lose the latest, in whole transactions",
     };
-    let did = if control.fired() { "did" } else { "DID NOT" };
+    let lost_nothing = control.images.lost_max == 0;
+    let did = match (control.fired(), control.expected) {
+        (true, Expected::LoseLatest) if lost_nothing => "lost nothing here",
+        (true, _) => "did",
+        (false, _) => "DID NOT",
+    };
     let lost = match control.images.lost_max {
         0 => String::new(),
         lost => format!(
