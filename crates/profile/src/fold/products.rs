@@ -146,8 +146,26 @@ fn mariadb() {
         (CpuUser, &lump, sure(Connection, Module::Access)),
         (
             CpuUser,
+            "mariadbd!bitmap_init < mariadbd!my_alloc",
+            (Unknown, None, false),
+        ),
+        // Stacks that break before the function that all clients' threads begin with.
+        (
+            CpuUser,
             "mariadbd!ha_commit_trans < mariadbd!trans_commit < mariadbd!mysql_execute_command",
-            sure(Unknown, Module::TransactionControl),
+            sure(Connection, Module::TransactionControl),
+        ),
+        (
+            CpuUser,
+            "kernel:tcp_sendmsg < libc.so.6!send < mariadbd!vio_write < mariadbd!net_real_write < \
+             mariadbd!Protocol::net_send_ok < mariadbd!Protocol::end_statement",
+            sure(Connection, Module::NetworkServer),
+        ),
+        (
+            CpuUser,
+            "kernel:futex < libc.so.6!pthread_cond_signal < mariadbd!thd_decrement_pending_ops < \
+             mariadbd!buf_flush_page_cleaner",
+            sure(Background, Module::Execution),
         ),
         (
             CpuUser,
