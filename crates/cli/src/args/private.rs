@@ -3,12 +3,12 @@
 use clap::Args;
 use std::path::PathBuf;
 use syncline_contract::Durability;
-use syncline_targets::private::{Product, bytes, processors};
+use syncline_targets::private::{Product, bytes, jvm_options, processors};
 
 /// Start a throw-away server on loopback from what is installed; Ctrl-C stops and removes it.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline private postgres\n  syncline private mariadb --durability os --cache 512m --cpus 0"
+    before_help = "Examples:\n  syncline private postgres\n  syncline private mariadb --durability os --cache 512m --cpus 0\n  syncline private derby --jvm -XX:TieredStopAtLevel=1"
 )]
 pub(crate) struct PrivateArgs {
     /// postgres, mariadb, redis, etcd or derby
@@ -27,6 +27,10 @@ pub(crate) struct PrivateArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(crate) cpus: Option<String>,
 
+    /// Options of the JVM that Derby runs in, as -XX:TieredStopAtLevel=1
+    #[arg(long, value_name = "OPTION,...", value_parser = jvm, allow_hyphen_values = true)]
+    pub(crate) jvm: Vec<JvmArg>,
+
     /// The directory in which it stands, in one of its own
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
@@ -39,6 +43,10 @@ pub(crate) struct PrivateArgs {
 /// A product, parsed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProductArg(pub(crate) Product);
+
+/// Options of a JVM, parsed.
+#[derive(Clone, Debug)]
+pub(crate) struct JvmArg(pub(crate) Vec<String>);
 
 /// A durability, parsed.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +69,13 @@ fn durability(typed: &str) -> Result<DurabilityArg, String> {
 
 fn size(typed: &str) -> Result<u64, String> {
     bytes(typed).ok_or_else(|| "write bytes, or 512k, 512m, 2g".to_owned())
+}
+
+fn jvm(typed: &str) -> Result<JvmArg, String> {
+    let options = jvm_options(typed);
+    options
+        .map(JvmArg)
+        .ok_or_else(|| "write options that begin with -X or -D, with commas between".to_owned())
 }
 
 fn cpus(typed: &str) -> Result<String, String> {

@@ -35,7 +35,7 @@ fn targets(own: Option<&str>) -> String {
         options.for_each(|one| option(&mut text, one.name, one.meaning, one.takes, one.default));
         text.push('\n');
     }
-    text += "PRODUCT:private?durability=...&cache=...&cpus=...\n  a throw-away server that is started for the \
+    text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a throw-away server that is started for the \
              run and removed afterwards; PRODUCT is one of ";
     text += &Product::ALL.map(Product::word).join(", ");
     text + "\n\nA bare name opens a private store in the current directory and removes it afterwards.\n"

@@ -38,6 +38,7 @@ fn wanted(args: &PrivateArgs) -> Wanted {
         cache_bytes: args.cache,
         cpus: args.cpus.clone(),
         directory: args.dir.clone(),
+        jvm: args.jvm.iter().flat_map(|one| one.0.clone()).collect(),
         jars: args.jars.clone(),
         ..Wanted::new(args.product.0)
     }

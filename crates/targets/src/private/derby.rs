@@ -53,7 +53,9 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         .map_err(|error| format!("a jar's path cannot be used: {error}"))?;
     // So that whoever samples its stacks from outside can climb them.
     let climbed: OsString = "-XX:+PreserveFramePointer".into();
-    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed, "-cp".into(), path];
+    let mut serves: Vec<OsString> = vec![java.into_os_string(), climbed];
+    serves.extend(wanted.jvm.iter().map(OsString::from));
+    serves.extend(["-cp".into(), path]);
     serves.extend(durable(wanted)?.map(OsString::from));
     if let Some(bytes) = wanted.cache_bytes {
         let pages = (bytes / PAGE).max(40);

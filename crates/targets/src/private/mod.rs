@@ -38,4 +38,4 @@ pub use derby::derby_jars;
 pub use ground::FALLBACK;
 pub use lent::{Ending, Lent, NotStarted};
 pub use server::Private;
-pub use wanted::{Product, Wanted, bytes, processors};
+pub use wanted::{Product, Wanted, bytes, jvm_options, processors};

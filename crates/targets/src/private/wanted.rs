@@ -69,6 +69,10 @@ impl Product {
 
     /// Refuses what the product has no settings for.
     fn fits(self, wanted: &Wanted) -> Result<(), String> {
+        if self != Product::Derby && !wanted.jvm.is_empty() {
+            let what = "jvm: only derby runs in a Java virtual machine";
+            return Err(what.to_owned());
+        }
         match self {
             Product::Postgres => Ok(()),
             Product::Mariadb => mariadb::durable(wanted).map(drop),
@@ -114,6 +118,8 @@ pub struct Wanted {
     pub cpus: Option<String>,
     /// The directory to make its own in; none for the current one.
     pub directory: Option<PathBuf>,
+    /// Options of the Java virtual machine, of a product that runs in one.
+    pub jvm: Vec<String>,
     /// Jar files of a product that is made of them.
     pub jars: Vec<PathBuf>,
     /// Options of the URL that are the target's own and are handed on to it.
@@ -139,6 +145,12 @@ const OPTIONS: &[OptionListing] = &[
         default: "all",
         meaning: "pins the server to them",
     },
+    OptionListing {
+        name: "jvm",
+        takes: "options of a JVM with commas between, as -XX:TieredStopAtLevel=1,-Xmx1g",
+        default: "the JVM's own",
+        meaning: "hands them to the JVM that the server runs in",
+    },
 ];
 
 impl Wanted {
@@ -150,6 +162,7 @@ impl Wanted {
             cache_bytes: None,
             cpus: None,
             directory: None,
+            jvm: Vec::new(),
             jars: Vec::new(),
             handed_on: Vec::new(),
         }
@@ -198,6 +211,7 @@ impl Wanted {
             durability: durability.unwrap_or(Durability::Data),
             cache_bytes: given.parsed("cache", bytes)?,
             cpus: given.parsed("cpus", processors)?,
+            jvm: given.parsed("jvm", jvm_options)?.unwrap_or_default(),
             handed_on,
             ..Wanted::new(product)
         })
@@ -245,9 +259,27 @@ pub fn processors(text: &str) -> Option<String> {
     sane.then(|| text.to_owned())
 }
 
+/// Options of a Java virtual machine, each begun by `-X` or `-D`: a comma before another such option ends
+/// one, so that a comma may stand within.
+pub fn jvm_options(text: &str) -> Option<Vec<String>> {
+    let begins = |text: &str| text.starts_with("-X") || text.starts_with("-D");
+    let mut options: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match options.last_mut() {
+            _ if begins(part) => options.push(part.to_owned()),
+            Some(option) => {
+                option.push(',');
+                option.push_str(part);
+            }
+            None => return None,
+        }
+    }
+    Some(options)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Product, Wanted, bytes};
+    use super::{Product, Wanted, bytes, jvm_options};
     use syncline_contract::Durability;
 
     #[test]
@@ -270,6 +302,8 @@ mod tests {
             ("etcd:private?durability=none", "durability=none"),
             ("etcd:private?cache=64m", "cache"),
             ("derby:private?durability=os", "durability=os"),
+            ("derby:private?jvm=C1", "jvm"),
+            ("postgres:private?jvm=-Xmx1g", "only derby runs in a Java"),
             ("postgres:private?isolation=strict", "isolation"),
             ("mariadb:private?speed=much", "speed"),
             ("redis:private?scans=perhaps", "scans"),
@@ -306,6 +340,18 @@ mod tests {
                 .unwrap()
                 .is_err()
         );
+    }
+
+    #[test]
+    fn options_of_a_jvm_may_hold_commas() {
+        let options = jvm_options("-XX:+UseSerialGC,-Xlog:gc,gc+age,-Da=b").unwrap();
+        assert_eq!(options, ["-XX:+UseSerialGC", "-Xlog:gc,gc+age", "-Da=b"]);
+        for wrong in ["", "-jar", "x,-Xmx1g"] {
+            assert_eq!(jvm_options(wrong), None, "{wrong}");
+        }
+        let url = "derby:private?jvm=-XX:TieredStopAtLevel=1,-Xint&cpus=0";
+        let wanted = Wanted::of_url(url).unwrap().unwrap();
+        assert_eq!(wanted.jvm, ["-XX:TieredStopAtLevel=1", "-Xint"]);
     }
 
     #[test]
