@@ -2,6 +2,7 @@
 
 mod compare;
 mod list;
+mod meter;
 mod observe;
 mod pgbench;
 mod private;
@@ -18,6 +19,7 @@ mod ycsb;
 
 pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
+pub(crate) use meter::{MeterArgs, MeterTyped};
 pub(crate) use observe::{CleanArgs, ObserveArgs};
 pub(crate) use pgbench::{PgbenchArgs, ServerFlags};
 pub(crate) use private::PrivateArgs;

@@ -1,5 +1,6 @@
 //! `syncline pgbench`: pgbench's own flags, in its own letters, and where the store is.
 
+use super::meter::MeterArgs;
 use clap::{ArgAction, Args};
 use std::path::PathBuf;
 
@@ -26,6 +27,9 @@ pub(crate) struct PgbenchArgs {
     /// Print the record as JSON in place of pgbench's summary
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) meter: MeterArgs,
 
     /// Make pgbench's tables in the store and fill them; they stay
     #[arg(short, long)]

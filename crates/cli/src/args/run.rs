@@ -1,5 +1,6 @@
 //! `syncline run WORKLOAD`: the flags that every workload shares.
 
+use super::meter::{MeterArgs, MeterTyped};
 use super::sweep::{Sweep, sweep};
 use super::value;
 use clap::{Args, ValueEnum};
@@ -112,17 +113,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) operations: bool,
 
-    /// Look where the store's time goes: the cost of a transaction by module of the store
-    #[arg(long)]
-    pub(crate) meter: bool,
-
-    /// Looks a second at each processor, with --meter
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "99", requires = "meter")]
-    pub(crate) looks: usize,
-
-    /// A map of which code of the store belongs to which module, in place of the program's own
-    #[arg(long, value_name = "FILE", requires = "meter")]
-    pub(crate) map: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) meter: MeterArgs,
 
     /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
     /// workload; several multiply
@@ -168,6 +160,9 @@ pub(crate) struct LikeArgs {
     /// Do the run of this record again: same target, workload, plan and seed
     #[arg(long, value_name = "RECORD", required = true)]
     pub(crate) like: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) meter: MeterTyped,
 
     /// Where the new record goes
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]

@@ -1,5 +1,6 @@
 //! `syncline survey`.
 
+use super::meter::MeterArgs;
 use super::value;
 use clap::Args;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(
     override_usage = "syncline survey [OPTIONS]",
-    before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json"
+    before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json\n  syncline survey --meter --clients 8,64 --slice 10s"
 )]
 pub(crate) struct SurveyArgs {
     /// A directory whose line is measured and in which the stores work; may be given several times
@@ -52,6 +53,9 @@ pub(crate) struct SurveyArgs {
     /// Seed of all random choices
     #[arg(long, value_name = "SEED", default_value_t = 42)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) meter: MeterArgs,
 
     /// Run although others work on the servers
     #[arg(long)]

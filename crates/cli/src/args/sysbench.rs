@@ -7,10 +7,11 @@ use clap::Args;
 /// Options are --name=value, where - and _ are the same: --threads --events --time --rate
 /// --report-interval --percentile --rand-type --tables --table-size and all others of the OLTP tests.
 /// --on=TARGET names the store, or --db-driver with --mysql-* or --pgsql-* do; --runs=DIR is where the
-/// record goes, --json prints it, --dry-run prints what would be done and touches nothing. `prepare`
-/// makes and fills the tables and keeps them at the target's place; `run` starts from what is there,
-/// and makes and fills the tables if nothing is; `cleanup` removes them. A test that changes which rows
-/// there are starts from rows of its own.
+/// record goes, --json prints it, --dry-run prints what would be done and touches nothing; --meter,
+/// --looks=N and --map=FILE look where the store's time goes. `prepare` makes and fills the tables and
+/// keeps them at the target's place; `run` starts from what is there, and makes and fills the tables if
+/// nothing is; `cleanup` removes them. A test that changes which rows there are starts from rows of its
+/// own.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 --table-size=10000 prepare\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 --table-size=10000 --threads=8 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 --report-interval=1 run"

@@ -15,9 +15,10 @@ pub(crate) enum YcsbPhase {
 ///
 /// -P FILE reads properties and may be given several times; -p KEY=VALUE sets one and outweighs files;
 /// -threads N, -target OPS (a second, of all threads), -s, -t and -l LABEL are taken as in YCSB. --on
-/// TARGET names the store in place of a database binding; --line, --runs DIR, --seed SEED and --dry-run
-/// are those of `syncline run`. `load` keeps what it loads at the target's path; `run` starts from what
-/// is there, and loads it if nothing is. A mix that inserts starts from rows of its own.
+/// TARGET names the store in place of a database binding; --line, --runs DIR, --seed SEED, --dry-run,
+/// --meter, --looks N and --map FILE are those of `syncline run`. `load` keeps what it loads at the
+/// target's path; `run` starts from what is there, and loads it if nothing is. A mix that inserts starts
+/// from rows of its own.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -p recordcount=100000 -target 5000 --on engine:./store"
@@ -27,7 +28,7 @@ pub(crate) struct YcsbArgs {
     #[arg(value_name = "load|run")]
     pub(crate) phase: YcsbPhase,
 
-    /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED, --dry-run
+    /// YCSB's flags, and --on TARGET, --line LINE, --runs DIR, --seed SEED, --dry-run, --meter
     #[arg(
         value_name = "FLAGS",
         trailing_var_arg = true,

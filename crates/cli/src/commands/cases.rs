@@ -1,6 +1,7 @@
 //! The cases of a `run`: every target with every choice of what is swept.
 
 use super::line::Lines;
+use super::meter;
 use super::series::Planned;
 use crate::args::{ArrivalArg, RunArgs, choices, yes_or_no};
 use crate::exit::CannotRun;
@@ -9,7 +10,7 @@ use crate::{interrupt, terminal};
 use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
-use syncline_runner::{self as runner, Arrival, MeterOptions, RunPlan};
+use syncline_runner::{self as runner, Arrival, RunPlan};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -175,9 +176,7 @@ fn plan(args: &RunArgs) -> RunPlan {
         connects_each: args.connects_each,
         goes_on_after_errors: args.goes_on_after_errors,
         operations: args.operations,
-        meter: args.meter.then(|| MeterOptions {
-            looks_per_s: u32::try_from(args.looks).unwrap_or(u32::MAX),
-        }),
+        meter: meter::options(&args.meter),
         ..RunPlan::default()
     }
 }

@@ -9,7 +9,9 @@ use std::cell::RefCell;
 use std::path::Path;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{LogPlace, Plan, Target, Workload};
+use syncline_profile::Map;
 use syncline_report::record::{self, Record, RunGiven, RunRecord, SyncLine, Writer};
+use syncline_report::{CostChoice, table};
 use syncline_runner::{self as runner, Event, Follower, Observer, RunPlan, RunResult};
 
 /// What came of a run.
@@ -19,14 +21,23 @@ pub(crate) struct Front {
     pub(crate) record: RunRecord,
 }
 
-/// Runs and writes the record into a folder; `also` is told everything too, and the follower of every
-/// transaction.
+/// What the record of a run is made with.
+#[derive(Debug)]
+pub(crate) struct Recording<'a> {
+    /// The target's URL.
+    pub(crate) url: &'a str,
+    /// The folder that the record goes to.
+    pub(crate) runs: &'a Path,
+    /// A map to fold a metered store's stacks by, in place of the one of its product.
+    pub(crate) map: Option<Map>,
+}
+
+/// Runs and writes the record; `also` is told everything too, and the follower of every transaction.
 pub(crate) fn run<T: Target, W: Workload>(
-    url: &str,
+    recording: Recording<'_>,
     target: &T,
     workload: &W,
     plan: &RunPlan,
-    runs: &Path,
     also: &dyn Observer,
     follower: Option<&dyn Follower>,
 ) -> Result<Front, CannotRun> {
@@ -34,6 +45,7 @@ pub(crate) fn run<T: Target, W: Workload>(
         LogPlace::Directory(directory) => Some(directory.display().to_string()),
         LogPlace::Nowhere(_) => None,
     };
+    let Recording { url, runs, map } = recording;
     let given = RunGiven {
         identity: facts::identity("run", 1),
         url: Some(syncline_targets::server::shown(url)),
@@ -41,7 +53,7 @@ pub(crate) fn run<T: Target, W: Workload>(
         host: facts::host(),
         repeat: 1,
         interleave: false,
-        map: None,
+        map,
         sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
     };
     let scribe = Scribe {
@@ -100,6 +112,14 @@ pub(crate) fn make_empty<T: Target>(target: &T) -> Result<(), CannotRun> {
 /// Says what the record complains about, and what that means for the exit code.
 pub(crate) fn judge(record: &RunRecord) -> Verdict {
     series::judge(record)
+}
+
+/// Prints a metered run's cost, as `syncline run` does; nothing of a run that was not metered.
+pub(crate) fn print_cost(record: &RunRecord) -> Result<(), CannotRun> {
+    if record.head.plan.looks_per_s.is_some() {
+        terminal::print(&table::cost(record, &CostChoice::default()))?;
+    }
+    Ok(())
 }
 
 /// The record for machines.

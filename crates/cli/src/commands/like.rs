@@ -1,10 +1,12 @@
 //! `syncline run --like RECORD`: the run of a record, again.
 
 use super::run;
-use crate::args::{ArrivalArg, LikeArgs, LineArg, RunArgs};
+use crate::args::{ArrivalArg, LikeArgs, LineArg, MeterArgs, RunArgs};
 use crate::exit::{CannotRun, Outcome};
 use crate::shelf::Shelf;
+use crate::terminal;
 use std::time::Duration;
+use syncline_profile::Map;
 use syncline_report::record::{self, Record, RunRecord};
 
 /// Does the run of a record again and writes a record of its own.
@@ -28,10 +30,42 @@ pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
     )
 }
 
+/// Whether it is looked into, and how: as the run of the record was, where nothing else is asked for.
+fn metered(old: &RunRecord, args: &LikeArgs) -> Result<MeterArgs, CannotRun> {
+    let was = old.head.plan.looks_per_s.map(count);
+    let unmetered = |why| {
+        let record = args.like.display();
+        CannotRun(format!("{why}: the run of {record} was not metered"))
+    };
+    let settled = args.meter.settled(was).map_err(unmetered)?;
+    if settled.map.is_none()
+        && let Some(other) = other_map(old)
+    {
+        terminal::warn(&format!(
+            "the record was folded by the map \"{other}\", which it does not hold, and this run is by the \
+             program's own: --map FILE names another"
+        ));
+    }
+    Ok(settled)
+}
+
+/// The map of a record, where it is not the one that comes with the program.
+fn other_map(old: &RunRecord) -> Option<&str> {
+    let used = old.end.cost.as_ref()?.map.as_deref()?;
+    let target = &old.head.target;
+    let product = target.product.as_deref()?;
+    let own = Map::for_product(product, target.version.as_deref().unwrap_or_default());
+    let own = own.as_ref().map_or("none", Map::product);
+    (used != own).then_some(used)
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
 fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
     let plan = &old.head.plan;
     let url = old.head.target.url.clone();
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Ok(RunArgs {
         on: vec![url.ok_or_else(|| CannotRun::because("the record does not name its target"))?],
         clients: count(plan.clients),
@@ -54,9 +88,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         connects_each: plan.connects_each.unwrap_or(false),
         goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),
         operations: plan.operations,
-        meter: plan.looks_per_s.is_some(),
-        looks: plan.looks_per_s.map_or(99, count),
-        map: None,
+        meter: metered(old, args)?,
         sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,

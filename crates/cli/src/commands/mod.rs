@@ -11,6 +11,7 @@ mod line;
 mod list;
 mod live;
 mod manual;
+pub(crate) mod meter;
 mod model;
 mod observe;
 mod private;

@@ -4,14 +4,13 @@ use super::cases::{self, Choice};
 use super::dry_run::dry_run;
 use super::line::Lines;
 use super::live::lively;
+use super::meter;
 use super::series::{self, Series};
 use crate::args::RunArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
-use std::path::Path;
 use syncline_contract::{LogPlace, Target};
-use syncline_profile::Map;
 use syncline_report::record::{self, RunRecord};
 use syncline_report::{table, units};
 use syncline_runner::Turns;
@@ -34,6 +33,8 @@ pub(crate) fn run_with<S: Shelf>(
     shelf: &S,
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
+    // Before anything is touched, so that a bad map costs nothing.
+    let map = meter::map(&args.meter)?;
     let urls = urls(args, shelf)?;
     if args.dry_run {
         return dry_run(&choices, &urls, args, shelf);
@@ -54,7 +55,7 @@ pub(crate) fn run_with<S: Shelf>(
         runs: &args.runs,
         survey: None,
         alias: args.alias.clone(),
-        map: args.map.as_deref().map(read_map).transpose()?,
+        map,
         first_number: 1,
     };
     let bar = terminal::Progress::new(series::tenths(&cases, args.repeat));
@@ -97,13 +98,6 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
         terminal::print(&table::show(&records))?;
     }
     Ok(())
-}
-
-/// A map in a file of its own.
-pub(super) fn read_map(path: &Path) -> Result<Map, CannotRun> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| CannotRun(format!("cannot read the map {}: {error}", path.display())))?;
-    Map::parse(&text, &path.display().to_string()).map_err(CannotRun::because)
 }
 
 fn urls<S: Shelf>(args: &RunArgs, shelf: &S) -> Result<Vec<String>, CannotRun> {

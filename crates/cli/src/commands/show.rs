@@ -1,6 +1,6 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
-use super::run::read_map;
+use super::meter;
 use crate::args::{ShowArgs, StacksArg};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
@@ -11,7 +11,7 @@ use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
 
 /// Shows records as table, JSON or HTML, or as a published source shows its own.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
-    let map = args.map.as_deref().map(read_map).transpose()?;
+    let map = args.map.as_deref().map(meter::read).transpose()?;
     let choice = choice(args)?;
     let mut records = Vec::new();
     let mut stacks = Vec::new();

@@ -4,6 +4,7 @@
 //! the stores take turns, slice by slice, so that a slow minute falls on all of them alike.
 
 use super::line;
+use super::meter;
 use super::series::{self, Planned, Series, SeriesResult};
 use super::survey_stores::{self, Entry};
 use super::{facts, probe, show};
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_probe::{Model, Plan, ProbeResult, Rating};
+use syncline_profile::Map;
 use syncline_report::record::{
     self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Writer,
 };
@@ -27,13 +29,14 @@ use syncline_workloads::AnyWorkload;
 pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let sheet = args.model.as_deref().map(Model::parse).transpose()?;
     let rating = args.endurance.as_deref().map(Rating::parse).transpose()?;
+    let map = meter::map(&args.meter)?;
     let workload = Arc::new(AnyWorkload::parse("insert", &[])?);
     let (directories, entries) = survey_stores::choose(args, shelf)?;
     let mut plan = Plan::quick();
     plan.rpm = args.rpm;
     estimate(args, &plan, &entries, directories.len());
     let mut probes = Probes::begin(args, &directories, &plan, &entries)?;
-    let series = run_rungs(args, shelf, &workload, &entries, &probes);
+    let series = run_rungs(args, shelf, &workload, &entries, &probes, map.as_ref());
     if !interrupt::stopped() {
         probes.again()?;
     }
@@ -179,6 +182,7 @@ fn run_rungs<S: Shelf>(
     workload: &Arc<AnyWorkload>,
     entries: &[Entry],
     probes: &Probes,
+    map: Option<&Map>,
 ) -> Vec<SeriesResult> {
     let mut results = Vec::new();
     let mut first_number = 100;
@@ -193,7 +197,7 @@ fn run_rungs<S: Shelf>(
             .collect();
         let series = Series {
             alias: None,
-            map: None,
+            map: map.cloned(),
             repetitions: args.slices,
             turns: Turns::Interleaved,
             runs: &args.runs,
@@ -227,6 +231,7 @@ fn planned(
             seed: args.seed,
             interval: Duration::from_millis(500),
             line_max_per_s: probes.line_max(&entry.log_place),
+            meter: meter::options(&args.meter),
             ..RunPlan::default()
         },
     }

@@ -11,7 +11,8 @@ use super::pgbench_report as report;
 use super::pgbench_watch::{Watch, seconds};
 use super::server_url::Server;
 use crate::args::{PgbenchArgs, ServerFlags};
-use crate::commands::front::{self, Front};
+use crate::commands::front::{self, Front, Recording};
+use crate::commands::meter;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::terminal;
@@ -132,12 +133,17 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let kept = parsed(false)?;
     let reuse = can.reopens && kept.loaded_as().is_some();
     let workload = if reuse { kept } else { parsed(true)? };
+    let recording = Recording {
+        url,
+        runs: &args.runs,
+        map: meter::map(&args.meter)?,
+    };
     let plan = plan(args, can.client_model, reuse)?;
     let watch = Watch::new(args, plan.seed)?;
     let counting = watch.follower();
     let follower = counting.as_ref().map(|one| -> &dyn Follower { one });
     let Front { result, record } =
-        front::run(url, target, &workload, &plan, &args.runs, &watch, follower)?;
+        front::run(recording, target, &workload, &plan, &watch, follower)?;
     watch.finish()?;
     let AnyWorkload::Script(scripts) = &workload else {
         unreachable!("it was parsed as one")
@@ -148,6 +154,7 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         let weights = scripts.weights();
         let summary = report::summary(args, &result, protocol, &weights, &watch);
         terminal::print(&summary)?;
+        front::print_cost(&record)?;
     }
     let verdict = front::judge(&record);
     if let StopReason::Failure { .. } = result.stopped_by {
@@ -236,6 +243,7 @@ fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, 
         connects_each: args.connect,
         goes_on_after_errors: args.continue_on_error,
         operations: args.report_per_command,
+        meter: meter::options(&args.meter),
         interval: seconds(args.progress.unwrap_or(1)),
         ..RunPlan::default()
     })
@@ -272,6 +280,11 @@ fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     ];
     if let Some((_, flag, why)) = each.into_iter().find(|(given, ..)| *given) {
         return Err(CannotRun(format!("{flag} does not apply: {why}")));
+    }
+    if args.initialize && args.meter.meter {
+        return Err(CannotRun::because(
+            "--meter does not apply to -i: it looks into a run, and -i only makes tables",
+        ));
     }
     if let Some(step) = steps.chars().find(|step| !"dtgGvp ".contains(*step)) {
         return Err(CannotRun(format!(

@@ -11,7 +11,8 @@ use super::sysbench_report as report;
 use super::sysbench_watch::Watch;
 use crate::args::SysbenchArgs;
 use crate::commands::dry_run;
-use crate::commands::front::{self, Front};
+use crate::commands::front::{self, Front, Recording};
+use crate::commands::meter;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
@@ -167,19 +168,17 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let workload = if reuse { kept } else { workload(flags, false)? };
     let oltp = oltp(&workload);
     let plan = plan(flags, oltp, reuse);
+    let recording = Recording {
+        url,
+        runs: &flags.runs,
+        map: meter::map(&flags.meter)?,
+    };
     if !flags.json {
         terminal::print(&report::head(flags, &target.name()))?;
     }
     let watch = Watch::new(flags, oltp);
-    let Front { result, record } = front::run(
-        url,
-        target,
-        &workload,
-        &plan,
-        &flags.runs,
-        &watch,
-        Some(&watch),
-    )?;
+    let Front { result, record } =
+        front::run(recording, target, &workload, &plan, &watch, Some(&watch))?;
     if flags.json {
         terminal::print(&front::json(&record))?;
     } else {
@@ -187,6 +186,7 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
         let events = oltp.events_of_transaction();
         let (all, clients) = (watch.all(), watch.clients());
         terminal::print(&report::cumulative(flags, &all, &clients, events, seconds))?;
+        front::print_cost(&record)?;
         if events < 1.0 {
             terminal::note("latencies are of single statements, each of which is a transaction");
         }
@@ -223,6 +223,7 @@ fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
         },
         reuse,
         interval: seconds(flags.report_interval_s.max(1)),
+        meter: meter::options(&flags.meter),
         ..RunPlan::default()
     }
 }

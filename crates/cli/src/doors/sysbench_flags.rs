@@ -5,6 +5,7 @@
 //! is, or one that means nothing here, which is warned of or refused by its name.
 
 use super::sysbench_url::{self, Said};
+use crate::args::{MeterArgs, MeterTyped};
 use crate::exit::CannotRun;
 use std::path::PathBuf;
 use syncline_workloads::oltp::{self, Test};
@@ -27,6 +28,8 @@ pub(super) struct Flags {
     pub(super) url: Option<String>,
     pub(super) runs: PathBuf,
     pub(super) json: bool,
+    /// Whether the run is looked into.
+    pub(super) meter: MeterArgs,
     /// True if only what would be done is to be printed.
     pub(super) dry_run: bool,
     pub(super) threads: usize,
@@ -144,6 +147,7 @@ struct Parser {
     names: Vec<String>,
     place: Said,
     on: Option<String>,
+    meter: MeterTyped,
     flags: Flags,
 }
 
@@ -153,12 +157,14 @@ impl Parser {
             names: Vec::new(),
             place: Said::new(),
             on: None,
+            meter: MeterTyped::default(),
             flags: Flags {
                 test: Test::ReadWrite,
                 command: Command::Help,
                 url: None,
                 runs: "syncline-runs".into(),
                 json: false,
+                meter: MeterArgs::default(),
                 dry_run: false,
                 threads: 1,
                 events: 0,
@@ -203,6 +209,9 @@ impl Parser {
             "on" => self.on = Some(wanted()?.to_owned()),
             "runs" => self.flags.runs = wanted()?.into(),
             "json" => self.flags.json = true,
+            "meter" => self.meter.meter = true,
+            "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,
+            "map" => self.meter.map = Some(wanted()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
             "config_file" => self.config(&read(wanted()?)?, read)?,
@@ -313,6 +322,12 @@ impl Parser {
         };
         flags.test = test_of(test)?;
         flags.command = command_of(command)?;
+        flags.meter = self.meter.settled(None).map_err(CannotRun)?;
+        if flags.meter.meter && matches!(flags.command, Command::Prepare | Command::Cleanup) {
+            return Err(CannotRun(format!(
+                "--meter does not apply to {command}: it looks into a run"
+            )));
+        }
         if flags.time_s == 0 && flags.events == 0 {
             return Err(CannotRun::because(
                 "--time=0 and --events=0 would never end: give one of them",

@@ -35,6 +35,11 @@ pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
         let what = "no target was named: say --on TARGET, such as --on engine:./store";
         return Err(CannotRun::because(what));
     };
+    if flags.meter.meter && args.phase == YcsbPhase::Load {
+        return Err(CannotRun::because(
+            "--meter does not apply to load: it looks into a run",
+        ));
+    }
     match args.phase {
         YcsbPhase::Load => load(&flags, &meant, url, shelf),
         YcsbPhase::Run => run(&flags, &meant, url, shelf),
@@ -61,7 +66,8 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
             let lines = records
                 .iter()
                 .map(|record| ycsb_lines::of_run(record, meant.interval, &percentiles));
-            Ok(terminal::print(&lines.collect::<String>())?)
+            terminal::print(&lines.collect::<String>())?;
+            records.iter().try_for_each(commands::front::print_cost)
         },
     )
 }
@@ -91,9 +97,7 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         connects_each: false,
         goes_on_after_errors: false,
         operations: false,
-        meter: false,
-        looks: 99,
-        map: None,
+        meter: flags.meter.clone(),
         sweep: Vec::new(),
         repeat: 1,
         interleave: false,

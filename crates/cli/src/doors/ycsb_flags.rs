@@ -1,7 +1,7 @@
 //! YCSB's flags: one dash, a word, and its value in the next word.
 
 use super::java_properties;
-use crate::args::LineArg;
+use crate::args::{LineArg, MeterArgs, MeterTyped};
 use crate::exit::CannotRun;
 use std::path::PathBuf;
 
@@ -20,6 +20,8 @@ pub(super) struct Flags {
     pub(super) seed: u64,
     /// As in `syncline run`.
     pub(super) dry_run: bool,
+    /// Whether the run is looked into.
+    pub(super) meter: MeterArgs,
     /// What was typed and has no meaning here, in sentences.
     pub(super) warnings: Vec<String>,
 }
@@ -37,9 +39,11 @@ impl Flags {
             runs: "syncline-runs".into(),
             seed: 42,
             dry_run: false,
+            meter: MeterArgs::default(),
             warnings: Vec::new(),
         };
         let (mut from_files, mut typed) = (Vec::new(), Vec::new());
+        let mut meter = MeterTyped::default();
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let (flag, joined) = match word.split_once('=') {
@@ -69,6 +73,9 @@ impl Flags {
                 "--on" => flags.on = Some(value()?),
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
                 "--runs" => flags.runs = value()?.into(),
+                "--meter" => meter.meter = true,
+                "--looks" => meter.looks(&value()?).map_err(CannotRun)?,
+                "--map" => meter.map = Some(value()?.into()),
                 "--dry-run" => flags.dry_run = true,
                 "--seed" => {
                     let seed = value()?;
@@ -81,7 +88,7 @@ impl Flags {
                 )),
                 unknown => {
                     let known = "-P, -p, -threads, -target, -s, -t, -l, -db, --on, --line, --runs, \
-                                 --seed, --dry-run";
+                                 --seed, --dry-run, --meter, --looks, --map";
                     return Err(CannotRun(format!(
                         "syncline ycsb has no flag {unknown}; it has: {known}"
                     )));
@@ -90,6 +97,7 @@ impl Flags {
         }
         flags.properties = from_files;
         flags.properties.append(&mut typed);
+        flags.meter = meter.settled(None).map_err(CannotRun)?;
         Ok(flags)
     }
 }

@@ -1,9 +1,10 @@
 //! Metered runs: what is printed, what the record holds, what stands beside it and folds again.
 
-use crate::support::{folder, program, quick_run, records, say};
+use crate::support::{folder, left_behind, program, quick_run, records, say};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 const TARGETS: [&str; 2] = ["engine", "sqlite"];
 
@@ -182,4 +183,153 @@ fn meters_that_work_here_and_what_opens_the_others_are_listed() {
     for wanted in ["by module, works here", "not by module here"] {
         assert!(said.out.contains(wanted), "{}", said.out);
     }
+}
+
+/// The cost in the only record of a folder.
+fn cost_in(folder: &Path) -> Value {
+    let path = records(folder).remove(0);
+    say(folder, &format!("show --json {}", path.display())).json()["cost"].take()
+}
+
+#[test]
+fn the_front_doors_are_metered_as_a_run_is() {
+    for door in [
+        "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --looks 199",
+        "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --looks=199 run",
+        "ycsb run -p recordcount=100 -p workload=site.ycsb.workloads.CoreWorkload -p maxexecutiontime=1 \
+         -p operationcount=0 --line none --on engine --meter --looks 199",
+    ] {
+        let folder = folder();
+        let said = say(folder.path(), door);
+        assert_eq!(said.code, 0, "{door}: {said:?}");
+        for wanted in ["Cost of a transaction by module", "How each was taken"] {
+            assert!(said.out.contains(wanted), "{door}: {}", said.out);
+        }
+        let cost = cost_in(folder.path());
+        assert!(cost["commits"].as_u64().unwrap() > 0, "{door}: {cost}");
+        assert!(cost["stacks"].is_string(), "{door}: {cost}");
+        let path = records(folder.path()).remove(0);
+        let again = say(
+            folder.path(),
+            &format!("show --functions cpu {}", path.display()),
+        );
+        assert_eq!(again.code, 0, "{door}: {again:?}");
+    }
+}
+
+#[test]
+fn a_map_of_ones_own_is_taken_at_every_door() {
+    let folder = folder();
+    fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
+    for door in [
+        "run insert --warm-up 0 --line none --transactions 50 --on engine --meter --map own.toml",
+        "pgbench -t 20 -S --on engine --meter --map own.toml",
+        "sysbench oltp_point_select --on=engine --table-size=10 --events=50 --meter --map=own.toml run",
+        "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
+        "survey --clients 1 --slices 1 --slice 100ms --warm-up 0 --meter --map own.toml",
+    ] {
+        let said = say(folder.path(), door);
+        assert_eq!(said.code, 0, "{door}: {said:?}");
+        for path in records(folder.path()) {
+            let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+            if record["kind"] == "run" {
+                assert_eq!(record["cost"]["map"], "my own", "{door}");
+            }
+        }
+        fs::remove_dir_all(folder.path().join("syncline-runs")).unwrap();
+    }
+}
+
+#[test]
+fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_touched() {
+    let folder = folder();
+    fs::write(folder.path().join("bad.toml"), "product = 7\n").unwrap();
+    for (line, words) in [
+        (
+            "pgbench -i --on sqlite:x.db --meter",
+            "does not apply to -i",
+        ),
+        (
+            "sysbench oltp_read_only --on=engine:x --meter prepare",
+            "does not apply to prepare",
+        ),
+        (
+            "sysbench oltp_read_only --on=engine:x --meter cleanup",
+            "does not apply to cleanup",
+        ),
+        ("ycsb load --on engine:x --meter", "does not apply to load"),
+        ("ycsb run --on engine --looks 9", "--looks wants --meter"),
+        (
+            "sysbench oltp_read_only --on=engine --map=x.toml run",
+            "--map wants --meter",
+        ),
+        ("ycsb run --on engine --meter --looks 0", "--looks 0"),
+        ("run insert --on engine --meter --map bad.toml", "bad.toml"),
+        ("survey --meter --map bad.toml", "bad.toml"),
+        ("pgbench --on engine --meter --map bad.toml", "bad.toml"),
+        (
+            "sysbench oltp_read_only --on=engine --meter --map=none.toml run",
+            "cannot read the map none.toml",
+        ),
+        ("ycsb run --on engine --meter --map bad.toml", "bad.toml"),
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains(words), "{line}: {}", said.err);
+        assert_eq!(left_behind(folder.path()), ["bad.toml"], "{line}");
+        assert!(records(folder.path()).is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
+    let folder = folder();
+    let line = "survey --clients 2 --slices 1 --slice 100ms --warm-up 0 --meter";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(
+        said.out.matches("too short: ").count(),
+        3,
+        "the engine, SQLite by threads and by queue: {}",
+        said.out
+    );
+    for path in records(folder.path()) {
+        let record = say(folder.path(), &format!("show --json {}", path.display())).json();
+        if record["kind"] == "run" {
+            assert!(record["cost"]["commits"].as_u64().unwrap() > 0, "{record}");
+        }
+    }
+}
+
+#[test]
+fn a_run_is_done_again_with_the_meter_and_by_another_map() {
+    let folder = folder();
+    fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
+    let said = quick_run(folder.path(), "--on engine --transactions 100");
+    assert_eq!(said.code, 0, "{said:?}");
+    let plain = records(folder.path()).remove(0);
+    let like = |record: &Path, rest: &str| {
+        let line = format!("run --like {} --json {rest}", record.display());
+        say(folder.path(), &line)
+    };
+    for (flags, words) in [
+        ("--map own.toml", "--map wants --meter"),
+        ("--looks 9", "--looks wants --meter"),
+        ("--meter --map none.toml", "cannot read the map none.toml"),
+    ] {
+        let said = like(&plain, flags);
+        assert_eq!(said.code, 2, "{flags}: {said:?}");
+        assert!(said.err.contains(words), "{flags}: {}", said.err);
+    }
+    let metered = like(&plain, "--meter --looks 199 --map own.toml").json();
+    assert_eq!(metered["plan"]["looks_per_s"], 199);
+    assert_eq!(metered["cost"]["map"], "my own");
+    let newest = records(folder.path()).pop().unwrap();
+    let again = like(&newest, "");
+    assert!(again.err.contains("the map \"my own\""), "{}", again.err);
+    let again = again.json();
+    assert_eq!(again["plan"]["looks_per_s"], 199);
+    assert_ne!(again["cost"]["map"], "my own");
+    let other = like(&newest, "--map own.toml").json();
+    assert_eq!(other["cost"]["map"], "my own");
 }

@@ -1,7 +1,7 @@
 //! What the counts beside a cost say of it: commits by the store, syncs, flushes, coverage, garbage.
 
-use super::CostChoice;
 use super::sheet::{Figure, Heading, Sheet};
+use super::{CostChoice, too_few};
 use crate::record::Cost;
 use crate::units;
 
@@ -10,6 +10,7 @@ pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
     let sheet = Sheet::of(cost, choice);
     let all = [
         Some(commits(cost)),
+        too_few(cost, choice),
         coverage(&sheet),
         garbage(cost),
         syncs(cost),

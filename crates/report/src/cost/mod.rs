@@ -4,6 +4,7 @@
 //! The terminal and the page draw the same [`Sheet`]; neither reckons for itself.
 
 mod counts;
+mod few;
 mod functions;
 mod sheet;
 mod shown;
@@ -11,6 +12,7 @@ mod taken;
 mod words;
 
 pub(crate) use counts::sentences;
+pub(crate) use few::too_few;
 pub use functions::FunctionsBy;
 pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};
 pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};

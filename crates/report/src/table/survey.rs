@@ -3,13 +3,18 @@
 use super::grid::{Grid, Side};
 use super::run::run_chosen;
 use super::{Detail, probe, prose};
-use crate::cost::CostChoice;
+use crate::cost::{CostChoice, too_few};
 use crate::record::{Latency, Record, RunRecord, SyncLine};
 use crate::survey::{Group, RungOutcome, Survey, complaints};
 use crate::units;
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
 pub fn survey(survey: &Survey<'_>) -> String {
+    survey_chosen(survey, &CostChoice::default())
+}
+
+/// The same, with a choice of what is shown of metered stages.
+fn survey_chosen(survey: &Survey<'_>, choice: &CostChoice) -> String {
     let mut text = line_of(survey);
     text += "\n";
     text += &rows(survey);
@@ -17,7 +22,29 @@ pub fn survey(survey: &Survey<'_>) -> String {
     for (number, sentence) in survey.sentences().iter().enumerate() {
         text += &prose::wrapped(&format!("{}. ", number + 1), sentence);
     }
-    text + &warnings(survey)
+    text += &warnings(survey);
+    for run in &survey.runs {
+        text += &cost_of(run, choice);
+    }
+    text
+}
+
+/// Where a metered stage's time went, or that it was too short to tell; nothing of one that was not
+/// metered.
+fn cost_of(run: &RunRecord, choice: &CostChoice) -> String {
+    if run.head.plan.looks_per_s.is_none() {
+        return String::new();
+    }
+    let heading = prose::heading(&format!("{} {}", run.title(), run.identity.id));
+    let few = run.end.cost.as_ref().and_then(|it| too_few(it, choice));
+    heading
+        + &few.map_or_else(
+            || super::cost(run, choice),
+            |few| {
+                let longer = "--slice TIME measures each stage for longer";
+                prose::wrapped("  ", &format!("too short: {few}; {longer}"))
+            },
+        )
 }
 
 /// Any records: a probe with runs as a survey, several such as a matrix too, the others each alone.
@@ -32,7 +59,7 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
         .iter()
         .filter(|survey| !survey.runs.is_empty())
         .collect();
-    let mut parts: Vec<String> = whole.iter().map(|one| survey(one)).collect();
+    let mut parts: Vec<String> = whole.iter().map(|one| survey_chosen(one, choice)).collect();
     if whole.len() > 1 {
         let several: Vec<Survey<'_>> = whole.iter().map(|one| (*one).clone()).collect();
         if super::stores::each_in_its_own(&several) {

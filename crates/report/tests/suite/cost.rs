@@ -166,3 +166,49 @@ fn a_run_that_was_not_metered_says_so() {
         "{text}"
     );
 }
+
+#[test]
+fn few_looks_are_said_to_be_few() {
+    let words = "too few for figures by module";
+    let text = table::cost(&metered(), &CostChoice::default());
+    assert!(!text.contains(words), "{text}");
+    let few = table::cost(&looked_at_rarely(metered()), &CostChoice::default());
+    assert!(
+        few.contains(words) && few.contains("network server"),
+        "{few}"
+    );
+}
+
+/// The same with so few looks that no share is known.
+fn looked_at_rarely(mut run: RunRecord) -> RunRecord {
+    let cost = run.end.cost.as_mut().unwrap();
+    for metric in &mut cost.metrics {
+        for row in metric.innermost.iter_mut().chain(&mut metric.on_behalf_of) {
+            row.count = row.count.min(3);
+        }
+    }
+    run
+}
+
+#[test]
+fn stages_of_a_survey_show_their_cost_or_that_they_were_too_short() {
+    let mut records = fixture::survey();
+    let mut stages = 0;
+    for record in &mut records {
+        if let Record::Run(run) = record {
+            stages += 1;
+            let metered = cost_fixture::metered((**run).clone());
+            **run = match stages {
+                1 => metered,
+                2 => looked_at_rarely(metered),
+                _ => continue,
+            };
+        }
+    }
+    let text = table::show(&records);
+    let count = |words: &str| text.matches(words).count();
+    assert_eq!(count("Cost of a transaction by module"), 1, "{text}");
+    assert_eq!(count("too short: "), 1, "{text}");
+    assert!(text.contains("--slice TIME"), "{text}");
+    assert!(!table::show(&fixture::survey()).contains("Cost of a transaction"));
+}
