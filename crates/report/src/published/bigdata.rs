@@ -73,7 +73,6 @@ pub(crate) struct MrowRow {
     /// As printed: tasks a second.
     pub(crate) printed_reads_per_s: u64,
     /// Records the writer had written at the end, those before the clock started included.
-    #[cfg_attr(not(test), expect(dead_code, reason = "kept with its line"))]
     pub(crate) nwritten: u64,
 }
 

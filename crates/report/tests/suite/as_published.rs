@@ -3,7 +3,7 @@
 use crate::fixture::{self, ENGINE, SQLITE, Store};
 use crate::golden;
 use crate::published_fixture::{
-    commit_every, concurrent_tx, mrow, run_of, select, tpcc, tpcc_elsewhere, update, ycsb,
+    commit_every, concurrent_tx, mrmw, mrow, run_of, select, tpcc, tpcc_elsewhere, update, ycsb,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -72,7 +72,7 @@ fn every_view() -> Vec<(&'static str, Published, Vec<Record>)> {
         (
             "as_bigdata.txt",
             Bigdata,
-            records(vec![concurrent_tx(), mrow()]),
+            records(vec![concurrent_tx(), mrow(), mrmw()]),
         ),
         ("as_fromdual.txt", FromDual, from_dual_records()),
         ("as_derby.txt", Derby, records(vec![select(), update()])),
@@ -274,7 +274,10 @@ fn printed_and_corrected_rates_of_ours_stand_side_by_side() {
     let text = as_published(Published::Bigdata, &records(vec![mrow()])).unwrap();
     let ours = text.lines().find(|line| line.starts_with("now: engine"));
     let cells: Vec<&str> = ours.unwrap().split_whitespace().skip(3).collect();
-    assert_eq!(cells, ["400000", "20", "0", "10047", "39812", "3.98M/s"]);
+    assert_eq!(
+        cells,
+        ["400000", "20", "0", "10047", "39812", "5290", "3.98M/s"]
+    );
 }
 
 #[test]

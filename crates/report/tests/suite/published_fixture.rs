@@ -139,7 +139,7 @@ pub(crate) fn concurrent_tx() -> RunRecord {
 }
 
 pub(crate) fn mrow() -> RunRecord {
-    let mut run = run_of("mrow", "readers=20", 21, 40_300.0);
+    let mut run = run_of("mrow", "prewritten=2500 records_per_commit=1", 21, 40_300.0);
     run.end.repetitions.truncate(1);
     run.end.measured_ns = 10_047_000_000;
     let readers = Outcomes {
@@ -152,32 +152,53 @@ pub(crate) fn mrow() -> RunRecord {
         ("read", readers.clone()),
         ("write", fixture::outcomes(2_790, 1)),
     ];
-    run.end.repetitions[0].transactions = kinds
-        .into_iter()
-        .map(|(name, outcomes)| TransactionFigures {
-            name: name.to_owned(),
-            count: outcomes.committed,
-            outcomes,
-            service_ns: Some(latency(400_000)),
-            response_ns: None,
-            always_writes: Some(name != "read"),
-        })
-        .collect();
+    run.end.repetitions[0].transactions = tasks(&kinds);
     run.end.outcomes = readers;
     run.end.outcomes.add(&fixture::outcomes(2_790, 1));
-    run.end.figures = Some(
-        [
-            ("tasks a second", 39_812.9),
-            ("record reads a second", 3_981_288.0),
-        ]
-        .map(|(name, value)| OwnFigure {
-            name: name.to_owned(),
-            unit: String::new(),
-            value,
-        })
-        .to_vec(),
-    );
+    run.end.figures = Some(vec![
+        own("tasks a second", "", 39_812.9),
+        own("record reads a second", "", 3_981_288.0),
+    ]);
     run
+}
+
+/// Tasks of both kinds by many clients, on a store that syncs nothing.
+pub(crate) fn mrmw() -> RunRecord {
+    let options = "prewritten=5000 reads_per_task=100 writes_per_task=100";
+    let mut run = run_of("mrmw", options, 20, 20_000.0);
+    run.head.target.durability = Some("os".to_owned());
+    run.end.repetitions.truncate(1);
+    run.end.measured_ns = 10_000_000_000;
+    let (read, write) = (fixture::outcomes(160_000, 2), fixture::outcomes(40_000, 1));
+    let kinds = [("read task", read.clone()), ("write task", write.clone())];
+    run.end.repetitions[0].transactions = tasks(&kinds);
+    run.end.outcomes = read;
+    run.end.outcomes.add(&write);
+    run.end.figures = Some(vec![
+        own("verified a second, at the mean length", "MB", 820.0),
+        own("written a second, at the mean length", "MB", 205.0),
+    ]);
+    run
+}
+
+fn own(name: &str, unit: &str, value: f64) -> OwnFigure {
+    OwnFigure {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        value,
+    }
+}
+
+fn tasks(kinds: &[(&str, Outcomes)]) -> Vec<TransactionFigures> {
+    let figures = kinds.iter().map(|(name, outcomes)| TransactionFigures {
+        name: (*name).to_owned(),
+        count: outcomes.committed,
+        outcomes: outcomes.clone(),
+        service_ns: Some(latency(400_000)),
+        response_ns: None,
+        always_writes: Some(!name.contains("read")),
+    });
+    figures.collect()
 }
 
 /// One store over inserts a commit, one client; a second store at one of them.

@@ -1,10 +1,13 @@
-//! Runs of concurrent-tx and mrow in the lines of the bigdata journal's stress tests, each printed
+//! Runs of concurrent-tx, mrow and mrmw in the lines of the bigdata journal's stress tests, each printed
 //! rate beside the corrected one.
 //!
 //! 1. `ncommitted` and `tps` are printed as in 2007, aborted transactions in them, for ours as well, so
 //!    that the columns compare; `commits/s` counts commits alone.
 //! 2. `reads/s` of many readers and one writer are tasks, as in 2007; `record reads/s` are reads.
 //! 3. Ours failed by known causes, which stand below the table.
+//! 4. Of many readers and many writers the source published no figures: its columns are there, and ours.
+//! 5. The share of tasks that waited for a flush is that of the writers' where a commit is stable (data,
+//!    full), and none where it is not: each writer's commit is its own wait, a reader has none.
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
@@ -17,7 +20,7 @@ use crate::units;
 
 pub(super) const WANTS: Wants = Wants {
     view: "bigdata",
-    shows: "runs of concurrent-tx and mrow",
+    shows: "runs of concurrent-tx, mrow and mrmw",
     command: "syncline run concurrent-tx --on engine --clients 20 --transactions 10000 --duration 30s \
               (or: syncline run mrow --on engine --duration 10s)",
 };
@@ -27,7 +30,8 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     let mut runs = Vec::new();
     for record in records {
         let run = record.as_run();
-        let fits = run.filter(|run| is(run, "concurrent-tx") || is(run, "mrow"));
+        let shown = ["concurrent-tx", "mrow", "mrmw"];
+        let fits = run.filter(|run| shown.iter().any(|name| is(run, name)));
         runs.push(fits.ok_or_else(|| WANTS.refuse(record))?);
     }
     if runs.is_empty() {
@@ -46,6 +50,7 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
             concurrent_tx as fn(&[&(String, &RunRecord)]) -> String,
         ),
         ("mrow", mrow),
+        ("mrmw", mrmw),
     ] {
         let own: Vec<&(String, &RunRecord)> =
             numbered.iter().filter(|(_, run)| is(run, name)).collect();
@@ -139,6 +144,7 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
         ("nerr", Side::Right),
         ("ms", Side::Right),
         ("reads/s", Side::Right),
+        ("nwritten", Side::Right),
         ("record reads/s", Side::Right),
     ]);
     let file = &bigdata().mrow;
@@ -148,6 +154,7 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
         let mut cells = vec![format!("then: {}", row.mode)];
         cells.extend(counts.map(|count| count.to_string()));
         cells.push(row.printed_reads_per_s.to_string());
+        cells.push(row.nwritten.to_string());
         cells.push(units::rate(reads));
         grid.row(cells);
     }
@@ -163,12 +170,112 @@ fn mrow(own: &[&(String, &RunRecord)]) -> String {
                 "{label}: the record does not tell readers and writer apart, and counts both"
             ));
         }
+        text += &flushed(label, run);
     }
     text += "\n";
     text + &note(
         "reads/s: as printed in 2007, which are tasks a second, of ours as well; record reads/s: \
-         corrected, the verified reads of records; the writer's own are not counted",
+         corrected, the verified reads of records; the writer's own are not counted; nwritten: all \
+         records at the end, those before the clock started included",
     )
+}
+
+/// Of the source there are the columns alone.
+fn mrmw(own: &[&(String, &RunRecord)]) -> String {
+    let mut grid = Grid::new(&[
+        ("mode", Side::Left),
+        ("nok", Side::Right),
+        ("ncancelled", Side::Right),
+        ("nerr", Side::Right),
+        ("ms", Side::Right),
+        ("nread", Side::Right),
+        ("nwritten", Side::Right),
+        ("verified/s", Side::Right),
+        ("written/s", Side::Right),
+    ]);
+    grid.text("then: no figures were published".to_owned());
+    for (label, run) in own {
+        grid.row(mrmw_row(&format!("{label}: {}", mode(run)), run));
+    }
+    let mut text = prose::heading("Many readers, many writers");
+    text += &grid.render();
+    for (label, run) in own {
+        text += &causes(label, &run.end.outcomes);
+        text += &flushed(label, run);
+    }
+    text += "\n";
+    text + &note(
+        "nok: tasks, readers' and writers'; nread, nwritten: records, nwritten with those before the clock \
+         started; bytes verified and written a second at the mean length of a record, where the source \
+         counted bytes and cut rates to whole seconds",
+    )
+}
+
+fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
+    let outcomes = &run.end.outcomes;
+    let read = of_kinds(run, "read").zip(option(run, "reads_per_task"));
+    let figure = |name: &str| {
+        let mut figures = run.end.figures.iter().flatten();
+        let found = figures.find(|figure| figure.name.starts_with(name));
+        units::or_unknown(found, |figure| {
+            format!("{:.1} {}", figure.value, figure.unit)
+        })
+    };
+    vec![
+        name.to_owned(),
+        outcomes.committed.to_string(),
+        outcomes.unfinished.to_string(),
+        failed(outcomes).to_string(),
+        (run.end.measured_ns / 1_000_000).to_string(),
+        units::or_unknown(read, |(tasks, each)| (tasks.committed * each).to_string()),
+        written(run),
+        figure("verified a second"),
+        figure("written a second"),
+    ]
+}
+
+/// Records that are there at the end, over all repetitions: those of the load and those of acknowledged
+/// writers.
+fn written(run: &RunRecord) -> String {
+    let each = option(run, "writes_per_task").or_else(|| option(run, "records_per_commit"));
+    let known = of_kinds(run, "write")
+        .zip(each)
+        .zip(option(run, "prewritten"));
+    let loads = run.end.repetitions.len().max(1) as u64;
+    units::or_unknown(known, |((tasks, each), before)| {
+        (tasks.committed * each + before * loads).to_string()
+    })
+}
+
+fn option(run: &RunRecord, name: &str) -> Option<u64> {
+    run.head.workload.options.get(name)?.parse().ok()
+}
+
+/// Which share of the acknowledged tasks waited for a flush.
+fn flushed(label: &str, run: &RunRecord) -> String {
+    let all = run.end.outcomes.committed;
+    let word = run.head.target.durability.as_deref();
+    let waited = match word {
+        Some("data" | "full") => of_kinds(run, "write").map(|tasks| tasks.committed),
+        Some(_) => Some(0),
+        None => None,
+    };
+    let Some(waited) = waited.filter(|_| all > 0) else {
+        return note(&format!(
+            "{label}: how many tasks waited for a flush is unknown"
+        ));
+    };
+    let share = waited as f64 * 100.0 / all as f64;
+    let why = match word {
+        Some(word @ ("data" | "full")) => format!("every writer's did, by durability {word}"),
+        other => format!(
+            "no commit does by durability {}",
+            other.unwrap_or(units::UNKNOWN)
+        ),
+    };
+    note(&format!(
+        "{label}: {share:.2} % of the acknowledged tasks waited for a flush; {why}"
+    ))
 }
 
 fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
@@ -183,14 +290,20 @@ fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
         failed(&outcomes).to_string(),
         ms.to_string(),
         whole_per_s(outcomes.committed, ms),
+        written(run),
         units::or_unknown(reads.next(), |figure| units::rate(figure.value)),
     ]
 }
 
-/// How reading tasks ended, over all repetitions; none where kinds are not told apart.
+/// How reading tasks ended.
 fn reading_tasks(run: &RunRecord) -> Option<Outcomes> {
+    of_kinds(run, "read")
+}
+
+/// How tasks of such a name ended, over all repetitions; none where kinds are not told apart.
+fn of_kinds(run: &RunRecord, word: &str) -> Option<Outcomes> {
     let of_repetitions = run.end.repetitions.iter().flat_map(|one| &one.transactions);
-    let reading = of_repetitions.filter(|kind| kind.name.contains("read"));
+    let reading = of_repetitions.filter(|kind| kind.name.contains(word));
     reading.fold(None, |sum: Option<Outcomes>, kind| {
         let mut sum = sum.unwrap_or_else(Outcomes::none);
         sum.add(&kind.outcomes);
