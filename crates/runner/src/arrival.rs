@@ -309,6 +309,17 @@ mod tests {
             (0.98..1.02).contains(&spread),
             "an exponential's spread is its mean: {spread}"
         );
+        // The shape: equal parts of an exponential's probability hold equal shares of the gaps, by
+        // chi-square at 0.001 (19 degrees of freedom).
+        let mut counts = [0_u64; 20];
+        for gap in &gaps {
+            let below = 1.0 - (-gap / 10_000.0).exp();
+            counts[((below * 20.0) as usize).min(19)] += 1;
+        }
+        let expected = gaps.len() as f64 / 20.0;
+        let parts = counts.iter().map(|count| *count as f64 - expected);
+        let statistic = parts.map(|off| off * off / expected).sum::<f64>();
+        assert!(statistic < 43.82, "{statistic}: {counts:?}");
         let again = Schedule::new(arrival, 0, 1, 7, times)
             .unwrap()
             .take(0)

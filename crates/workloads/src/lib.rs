@@ -22,6 +22,8 @@ pub mod group_commit;
 pub mod insert;
 pub mod join;
 mod look;
+#[cfg(test)]
+mod mixes;
 pub mod mrmw;
 pub mod mrow;
 pub mod oltp;

@@ -296,3 +296,36 @@ impl Client for DebitCreditClient {
         self.tally
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::AnyWorkload;
+    use crate::draw::fits;
+    use syncline_contract::{Client, Workload};
+
+    #[test]
+    fn accounts_are_at_home_by_the_rule_and_even_among_the_others() {
+        let pairs = [("scale", "10"), ("accounts", "10")];
+        let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let Ok(AnyWorkload::DebitCredit(load)) = AnyWorkload::parse("debit-credit", &pairs) else {
+            panic!("it was parsed as one");
+        };
+        let mut client = load.client(0, 1, 12);
+        // How far the account's branch lies behind the teller's, in turns of ten.
+        let mut counts = [0; 10];
+        let mut deltas = [0; 2];
+        for _ in 0..200_000 {
+            client.draw();
+            let input = client.input;
+            assert_eq!(input.account / 10, input.account_branch);
+            counts[((input.account_branch + 10 - input.branch) % 10) as usize] += 1;
+            assert!((-999_999..=999_999).contains(&input.delta));
+            deltas[usize::from(input.delta > 0)] += 1;
+        }
+        let away = 0.15 / 9.0;
+        let mut shares = [away; 10];
+        shares[0] = 0.85;
+        assert!(fits(&counts, &shares).holds(), "{counts:?}");
+        assert!(fits(&deltas, &[0.5, 0.5]).holds(), "{deltas:?}");
+    }
+}
