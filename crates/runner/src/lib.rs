@@ -49,7 +49,7 @@ pub use follower::{Fate, Followed, Follower};
 pub use observe::{Observation, ObservePlan, ObservedInterval, observe};
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
-pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat};
+pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat, repeat_followed};
 pub use result::{
     Arrivals, ClientFacts, Counted, Distribution, Fairness, Interval, MachineInterval,
     OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,

@@ -4,10 +4,11 @@
 //! only where the ranges of throughput do not meet.
 
 use crate::error::Error;
+use crate::follower::Follower;
 use crate::observer::{Event, Observer};
 use crate::plan::RunPlan;
 use crate::result::RunResult;
-use crate::run::run;
+use crate::run::run_followed;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Target, TargetResult, Workload};
 
@@ -98,6 +99,18 @@ pub fn repeat<T: Target, W: Workload>(
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Vec<CaseResult> {
+    repeat_followed(cases, repetitions, turns, stop, observer, None)
+}
+
+/// The same; the follower is told of every transaction of every run.
+pub fn repeat_followed<T: Target, W: Workload>(
+    cases: &[Case<'_, T, W>],
+    repetitions: usize,
+    turns: Turns,
+    stop: &AtomicBool,
+    observer: &dyn Observer,
+    follower: Option<&dyn Follower>,
+) -> Vec<CaseResult> {
     let mut results: Vec<CaseResult> = cases
         .iter()
         .map(|case| CaseResult {
@@ -116,7 +129,7 @@ pub fn repeat<T: Target, W: Workload>(
             repetition,
             repetitions,
         });
-        match case.run(stop, observer) {
+        match case.run(stop, observer, follower) {
             Ok(run) => result.runs.push(run),
             Err(error) => result.error = Some(error),
         }
@@ -125,13 +138,18 @@ pub fn repeat<T: Target, W: Workload>(
 }
 
 impl<T: Target, W: Workload> Case<'_, T, W> {
-    fn run(&self, stop: &AtomicBool, observer: &dyn Observer) -> Result<RunResult, Error> {
+    fn run(
+        &self,
+        stop: &AtomicBool,
+        observer: &dyn Observer,
+        follower: Option<&dyn Follower>,
+    ) -> Result<RunResult, Error> {
         let target = (self.make)().map_err(|source| Error::Target {
             target: self.name.clone(),
             doing: "it was opened",
             source,
         })?;
-        run(&target, self.workload, &self.plan, stop, observer)
+        run_followed(&target, self.workload, &self.plan, stop, observer, follower)
     }
 }
 

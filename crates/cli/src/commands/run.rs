@@ -13,7 +13,7 @@ use crate::{interrupt, terminal};
 use syncline_contract::{LogPlace, Target};
 use syncline_report::record::{self, RunRecord};
 use syncline_report::{table, units};
-use syncline_runner::Turns;
+use syncline_runner::{Follower, Turns};
 
 /// Runs a workload on targets, and reports.
 pub(crate) fn run<S: Shelf>(
@@ -23,14 +23,16 @@ pub(crate) fn run<S: Shelf>(
     shelf: &S,
 ) -> Outcome {
     let choices = cases::choose(workload, options, args)?;
-    run_with(choices, args, shelf, |records| show(args, records))
+    run_with(choices, args, shelf, None, |records| show(args, records))
 }
 
-/// Runs what was chosen on targets, and hands the records to whoever shows them.
+/// Runs what was chosen on targets, and hands the records to whoever shows them; the follower is told of
+/// every transaction.
 pub(crate) fn run_with<S: Shelf>(
     choices: Vec<Choice>,
     args: &RunArgs,
     shelf: &S,
+    follower: Option<&dyn Follower>,
     show: impl Fn(&[RunRecord]) -> Result<(), CannotRun>,
 ) -> Outcome {
     // Before anything is touched, so that a bad map costs nothing.
@@ -59,7 +61,7 @@ pub(crate) fn run_with<S: Shelf>(
         first_number: 1,
     };
     let bar = terminal::Progress::new(series::tenths(&cases, args.repeat));
-    let result = series.run(shelf, &cases, &bar);
+    let result = series.run(shelf, &cases, &bar, follower);
     drop(bar);
     if !result.ran.is_empty() && !interrupt::stopped() {
         lines.after()?;

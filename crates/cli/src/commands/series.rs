@@ -13,7 +13,7 @@ use syncline_metering::clock;
 use syncline_profile::Map;
 use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::units;
-use syncline_runner::{self as runner, Case, Event, Observer, RunPlan, RunResult, Turns};
+use syncline_runner::{self as runner, Case, Event, Follower, Observer, RunPlan, RunResult, Turns};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
@@ -83,6 +83,7 @@ impl Series<'_> {
         shelf: &S,
         cases: &[Planned],
         bar: &terminal::Progress,
+        follower: Option<&dyn Follower>,
     ) -> SeriesResult {
         let made = cases.iter().map(|case| Case {
             name: case.name.clone(),
@@ -93,7 +94,8 @@ impl Series<'_> {
         let made: Vec<Case<'_, S::Target, AnyWorkload>> = made.collect();
         let scribe = Scribe::new(self, cases, bar);
         let stop = interrupt::stop_flag();
-        let results = runner::repeat(&made, self.repetitions, self.turns, stop, &scribe);
+        let results =
+            runner::repeat_followed(&made, self.repetitions, self.turns, stop, &scribe, follower);
         let mut notes = scribe.notes.into_inner();
         let mut result = SeriesResult::default();
         for (number, (case, note)) in results.into_iter().zip(notes.drain(..)).enumerate() {

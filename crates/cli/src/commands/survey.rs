@@ -206,7 +206,7 @@ fn run_rungs<S: Shelf>(
         };
         first_number += cases.len() as u64;
         let bar = terminal::Progress::new(series::tenths(&cases, args.slices));
-        results.push(series.run(shelf, &cases, &bar));
+        results.push(series.run(shelf, &cases, &bar, None));
     }
     results
 }

@@ -10,6 +10,7 @@
 //! | `ycsb.rs` | the two phases of `syncline ycsb` |
 //! | `ycsb_flags.rs` | YCSB's flags |
 //! | `ycsb_properties.rs` | what each property means here |
+//! | `ycsb_watch.rs` | the latencies of every operation |
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
 //! | `place.rs` | whether a target's place stays |
@@ -36,6 +37,7 @@ mod ycsb;
 mod ycsb_flags;
 mod ycsb_lines;
 mod ycsb_properties;
+mod ycsb_watch;
 
 pub(crate) use pgbench::pgbench;
 pub(crate) use sysbench::sysbench;

@@ -121,6 +121,26 @@ const REFUSED: [(&str, &[&str], &str); 13] = [
     ("validate", &["on", "off"], "rows are always checked"),
 ];
 
+/// Tests of sysbench that are none here, and why.
+const NO_TESTS: [(&str, &str); 7] = [
+    (
+        "select_random_points",
+        "no store here takes a list of ids in one statement; oltp_point_select asks for them one by one",
+    ),
+    (
+        "select_random_ranges",
+        "no store here takes several ranges in one statement; oltp_read_only asks for them one by one",
+    ),
+    (
+        "fileio",
+        "`syncline probe DIR` measures what a directory completes",
+    ),
+    ("cpu", "processors are not tested here"),
+    ("memory", "memory is not tested here"),
+    ("threads", "the scheduler is not tested here"),
+    ("mutex", "locks are not tested here"),
+];
+
 impl Flags {
     /// Of the words; `read` reads a file.
     pub(super) fn parse(
@@ -349,6 +369,9 @@ fn test_of(typed: &str) -> Result<Test, CannotRun> {
     let script = file.strip_suffix(".lua").unwrap_or(file);
     let found = Test::ALL.into_iter().find(|test| test.script() == script);
     found.ok_or_else(|| {
+        if let Some((_, why)) = NO_TESTS.iter().find(|(name, _)| *name == script) {
+            return CannotRun(format!("{script} does not apply: {why}"));
+        }
         let known: Vec<_> = Test::ALL.iter().map(|test| test.script()).collect();
         CannotRun(format!(
             "syncline sysbench has no test \"{typed}\"; it has: {}",
@@ -490,7 +513,8 @@ mod tests {
         for (line, said) in [
             ("", "no test was named"),
             ("oltp_insert", "no command was named"),
-            ("cpu run", "has no test \"cpu\""),
+            ("cpu run", "cpu does not apply"),
+            ("oltp_foo run", "has no test \"oltp_foo\""),
             ("oltp_insert go", "there is no command \"go\""),
             ("oltp_insert prewarm", "--warmup-time"),
             ("oltp_insert run 8", "one word too many"),

@@ -7,15 +7,16 @@
 
 use super::place::has_path;
 use super::ycsb_flags::Flags;
-use super::ycsb_lines::{self, KEPT};
+use super::ycsb_lines;
 use super::ycsb_properties::Meant;
+use super::ycsb_watch::Watch;
 use crate::args::{ArrivalArg, RunArgs, YcsbArgs, YcsbPhase};
 use crate::commands;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::Cell;
-use syncline_contract::{CheckOutcome, Target};
+use syncline_contract::{CheckOutcome, Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Event, Observer, RunPlan};
 use syncline_workloads::AnyWorkload;
@@ -53,23 +54,36 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
     if stays && meant.changes_rows {
         terminal::note("the mix inserts, so it starts from rows of its own and leaves none");
     }
-    let percentiles = percentiles(meant);
     let args = run_args(flags, meant, url, stays);
+    let watch = Watch::new(meant.threads, workload.transactions().len());
     commands::run_with(
         commands::cases::only(workload, &args),
         &args,
         shelf,
+        Some(&watch),
         |records| {
             for warning in records.iter().flat_map(|record| &record.end.warnings) {
                 terminal::warn(&format!("{}; {}", warning.what, warning.advice));
             }
             let lines = records
                 .iter()
-                .map(|record| ycsb_lines::of_run(record, meant.interval, &percentiles));
-            terminal::print(&lines.collect::<String>())?;
+                .map(|record| ycsb_lines::of_run(record, &watch, meant));
+            export(meant, &lines.collect::<String>())?;
             records.iter().try_for_each(commands::front::print_cost)
         },
     )
+}
+
+/// Prints the lines of a result, or writes them into the file that they were asked for in.
+fn export(meant: &Meant, lines: &str) -> Result<(), CannotRun> {
+    let Some(path) = &meant.export_file else {
+        return Ok(terminal::print(lines)?);
+    };
+    std::fs::write(path, lines).map_err(|error| {
+        CannotRun(format!(
+            "the results cannot be written into {path} (exportfile): {error}"
+        ))
+    })
 }
 
 fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
@@ -105,23 +119,6 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         runs: flags.runs.clone(),
         json: false,
     }
-}
-
-/// The percentiles to tell; those that are not kept are warned about.
-fn percentiles(meant: &Meant) -> Vec<f64> {
-    let Some(wanted) = &meant.percentiles else {
-        return KEPT.to_vec();
-    };
-    let is_kept = |one: &f64| KEPT.iter().any(|kept| (kept - one).abs() < 1e-9);
-    let (kept, not): (Vec<f64>, Vec<f64>) = wanted.iter().copied().partition(is_kept);
-    if !not.is_empty() {
-        let not: Vec<String> = not.iter().map(f64::to_string).collect();
-        terminal::warn(&format!(
-            "hdrhistogram.percentiles: {} is left out; the record keeps 50, 90, 99 and 99.9",
-            not.join(", ")
-        ));
-    }
-    kept
 }
 
 /// Loads and keeps; a plan has at least one transaction, so one row is read.
@@ -167,7 +164,7 @@ fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome
     } else {
         meant.records
     };
-    terminal::print(&ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
+    export(meant, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
     let mut verdict = Verdict::Holds;
     for check in &result.checks {
         if let CheckOutcome::Violated(what) = &check.outcome {

@@ -1,35 +1,40 @@
-//! YCSB's result lines, drawn from the record of a run.
+//! YCSB's result lines, drawn from the record of a run and from what was kept of every operation.
 //!
-//! Throughput counts committed operations alone, where YCSB counts failed ones too. The record keeps the
-//! percentiles 50, 90, 99 and 99.9 and the longest time, not the shortest, so a line of the shortest is
-//! left out. A read-modify-write is one operation; YCSB tells also the read and the update in it.
+//! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write
+//! is one operation; YCSB tells also the read and the update in it.
 
-use super::ycsb_properties::Interval;
+use super::ycsb_properties::{Interval, Meant};
+use super::ycsb_watch::Watch;
+use hdrhistogram::Histogram;
 use std::fmt::Write;
-use syncline_report::record::{Latency, RunRecord, TransactionFigures};
-
-/// The percentiles that a record keeps.
-pub(super) const KEPT: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+use syncline_report::record::{Outcomes, RunRecord};
 
 /// The lines of a run.
-pub(super) fn of_run(record: &RunRecord, interval: Interval, percentiles: &[f64]) -> String {
+pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &Meant) -> String {
     let end = &record.end;
     let mut lines = overall(end.measured_ns, end.throughput_per_s);
-    for one in &end.transactions {
+    for (kind, one) in end.transactions.iter().enumerate() {
         if one.outcomes.attempted == 0 {
             continue;
         }
-        let name = one.name.to_ascii_uppercase();
-        if interval != Interval::Intended {
-            operation(&mut lines, &name, one, one.service_ns.as_ref(), percentiles);
+        let (name, times) = (one.name.to_ascii_uppercase(), watch.times(kind));
+        let percentiles = &meant.percentiles;
+        if meant.interval != Interval::Intended {
+            operation(
+                &mut lines,
+                &name,
+                &one.outcomes,
+                &times.service,
+                percentiles,
+            );
         }
-        if interval != Interval::Op {
+        if meant.interval != Interval::Op {
             let name = format!("Intended-{name}");
             operation(
                 &mut lines,
                 &name,
-                one,
-                one.response_ns.as_ref(),
+                &one.outcomes,
+                &times.intended,
                 percentiles,
             );
         }
@@ -56,20 +61,19 @@ fn overall(took_ns: u64, rate_per_s: f64) -> String {
 fn operation(
     lines: &mut String,
     name: &str,
-    one: &TransactionFigures,
-    times: Option<&Latency>,
+    outcomes: &Outcomes,
+    times: &Histogram<u64>,
     percentiles: &[f64],
 ) {
-    let outcomes = &one.outcomes;
     line(lines, name, "Operations", outcomes.attempted);
-    if let Some(times) = times {
-        line(lines, name, "AverageLatency(us)", times.mean / 1e3);
-        line(lines, name, "MaxLatency(us)", times.max / 1_000);
+    if !times.is_empty() {
+        line(lines, name, "AverageLatency(us)", times.mean() / 1e3);
+        line(lines, name, "MinLatency(us)", times.min() / 1_000);
+        line(lines, name, "MaxLatency(us)", times.max() / 1_000);
         for percentile in percentiles {
-            if let Some(ns) = at(times, *percentile) {
-                let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
-                line(lines, name, &what, ns / 1_000);
-            }
+            let what = format!("{}PercentileLatency(us)", ordinal(*percentile));
+            let ns = times.value_at_percentile(*percentile);
+            line(lines, name, &what, ns / 1_000);
         }
     }
     line(lines, name, "Return=OK", outcomes.committed);
@@ -82,14 +86,6 @@ fn operation(
             line(lines, name, what, count);
         }
     }
-}
-
-/// The time at a percentile; none of one that is not kept.
-fn at(times: &Latency, percentile: f64) -> Option<u64> {
-    let kept = KEPT
-        .iter()
-        .position(|kept| (kept - percentile).abs() < 1e-9)?;
-    Some([times.p50, times.p90, times.p99, times.p999][kept])
 }
 
 /// "99th", "99.9".

@@ -37,8 +37,10 @@ pub(super) struct Meant {
     pub(super) target_per_s: Option<f64>,
     /// Which latencies are told.
     pub(super) interval: Interval,
-    /// The percentiles that were asked for.
-    pub(super) percentiles: Option<Vec<f64>>,
+    /// The percentiles to tell.
+    pub(super) percentiles: Vec<f64>,
+    /// The file that takes the result lines; none prints them.
+    pub(super) export_file: Option<String>,
     /// True if the mix makes rows.
     pub(super) changes_rows: bool,
     /// What means nothing here, in sentences.
@@ -125,11 +127,7 @@ const NOTHING: &[(&str, &str)] = &[
     ("latencytrackederrors", "failures are counted by cause"),
     (
         "exporter",
-        "results are printed in YCSB's lines and kept in the record",
-    ),
-    (
-        "exportfile",
-        "results are printed in YCSB's lines and kept in the record",
+        "results are told in YCSB's lines and kept in the record",
     ),
     ("label", "the record holds the command line"),
     ("status", "progress is always shown"),
@@ -164,7 +162,8 @@ impl Meant {
             threads: 1,
             target_per_s: None,
             interval: Interval::Op,
-            percentiles: None,
+            percentiles: vec![50.0, 95.0, 99.0],
+            export_file: None,
             changes_rows: false,
             warnings: Vec::new(),
         };
@@ -271,11 +270,17 @@ impl Meant {
                 Ok(())
             }
             "hdrhistogram.percentiles" => {
-                let parsed = value.split(',').map(|one| one.trim().parse().ok());
-                let parsed: Option<Vec<f64>> = parsed.collect();
-                let wanted =
+                let percentile = |one: &str| {
+                    let parsed = one.trim().parse().ok();
+                    parsed.filter(|percent| (0.0..=100.0).contains(percent))
+                };
+                let parsed: Option<Vec<f64>> = value.split(',').map(percentile).collect();
+                self.percentiles =
                     parsed.ok_or_else(|| wrong(key, value, "percentiles such as 50,99"))?;
-                self.percentiles = Some(wanted);
+                Ok(())
+            }
+            "exportfile" => {
+                self.export_file = Some(value.to_owned()).filter(|path| !path.is_empty());
                 Ok(())
             }
             // Held against the number of records when that is known.

@@ -160,7 +160,10 @@ fn what_cannot_be_done_is_one_sentence() {
             "oltp_read_write --on=sqlite --nothing=1 run",
             "has no option --nothing",
         ),
-        ("fileio --on=sqlite run", "has no test \"fileio\""),
+        (
+            "fileio --on=sqlite run",
+            "fileio does not apply: `syncline probe DIR`",
+        ),
     ] {
         let answer = sysbench(folder.path(), line);
         assert_eq!(answer.code, 2, "{line}: {answer:?}");

@@ -144,16 +144,35 @@ fn a_target_rate_is_kept_and_intended_latencies_are_told() {
 fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
     let folder = folder();
     write_files(folder.path());
-    let line = "run basic -P workloadc -p exporter=x -p hdrhistogram.percentiles=50,95 --on null";
+    let line = "run basic -P workloadc -p exporter=x --on null";
     let said = ycsb(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
-    for warned in [
-        "property exporter means nothing",
-        "binding \"basic\"",
-        "95 is left out",
-    ] {
+    for warned in ["property exporter means nothing", "binding \"basic\""] {
         assert_eq!(said.err.matches(warned).count(), 1, "{warned}: {said:?}");
     }
+    // YCSB's own percentiles, the least time, and in a file where one is named.
+    let exported = ycsb(
+        folder.path(),
+        "run -P workloadc -p exportfile=lines.txt --on null",
+    );
+    assert_eq!(
+        (exported.code, exported.out.as_str()),
+        (0, ""),
+        "{exported:?}"
+    );
+    let lines = Said {
+        out: std::fs::read_to_string(folder.path().join("lines.txt")).unwrap(),
+        ..exported
+    };
+    let told = [
+        "MinLatency(us)",
+        "50thPercentileLatency(us)",
+        "95thPercentileLatency(us)",
+        "99thPercentileLatency(us)",
+        "MaxLatency(us)",
+    ];
+    let told = told.map(|what| value(&lines, &format!("[READ], {what}")).unwrap());
+    assert!(told.is_sorted(), "{told:?}");
     for (line, sentence) in [
         (
             "run -P workloadc -p recordcuont=5 --on null",
@@ -172,6 +191,10 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
         (
             "run -P workloadc -p table=Users --on null",
             "it takes lower case",
+        ),
+        (
+            "run -P workloadc -p hdrhistogram.percentiles=50,101 --on null",
+            "percentiles such as 50,99",
         ),
         ("run -P workloadc -x --on null", "has no flag -x"),
     ] {
