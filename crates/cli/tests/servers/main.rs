@@ -8,6 +8,7 @@
 )]
 
 mod harm;
+mod killed_load;
 mod observe;
 mod pgbench;
 mod private;

@@ -3,10 +3,12 @@
 
 mod concurrent_tx;
 mod debit_credit;
+mod every;
 mod group_commit;
 mod harness;
 mod insert;
 mod join;
+mod killed_load;
 mod oltp;
 mod records;
 mod reuse;
