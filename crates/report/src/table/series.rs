@@ -5,6 +5,9 @@ use crate::record::{Latency, RunRecord};
 use crate::units;
 use std::collections::BTreeSet;
 
+/// The workload of which one wants to know what a commit waits for, and which has no conflicts.
+const GROUP_COMMIT: &str = "group-commit";
+
 /// A row a run; empty for fewer than two runs of one workload.
 pub fn series(runs: &[&RunRecord]) -> String {
     let Some((first, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
@@ -28,8 +31,13 @@ pub fn series(runs: &[&RunRecord]) -> String {
         ("p50", Side::Right),
         ("p99", Side::Right),
         ("per sync", Side::Right),
-        ("conflicts", Side::Right),
     ]);
+    let grouped = workload == GROUP_COMMIT;
+    if grouped {
+        columns.extend([("wait", Side::Right), ("sync", Side::Right)]);
+    } else {
+        columns.push(("conflicts", Side::Right));
+    }
     let unit = (first.head.workload.unit_per_transaction != 1
         || others
             .iter()
@@ -40,8 +48,15 @@ pub fn series(runs: &[&RunRecord]) -> String {
     for run in runs {
         grid.row(cells(run, &differing, repeated, unit.is_some()));
     }
-    let note = "per sync: commits a sync; conflicts: transactions given up, and further tries\n\
-                durable: the durability; what the word rests on stands with each run below";
+    let last = if grouped {
+        "wait, sync: of a commit for its group and for the sync, the mean of those that the store times"
+    } else {
+        "conflicts: transactions given up, and further tries"
+    };
+    let note = format!(
+        "per sync: commits a sync; {last}\n\
+         durable: the durability; what the word rests on stands with each run above"
+    );
     format!("{workload}\n{}\n{note}\n", grid.render())
 }
 
@@ -91,11 +106,25 @@ fn cells(run: &RunRecord, differing: &[&str], with_range: bool, with_unit: bool)
         time(|times| times.p50),
         time(|times| times.p99),
         units::or_unknown(end.per_commit.commits_per_sync(), units::figure),
-        conflicted.to_string(),
     ]);
+    if run.head.workload.name == GROUP_COMMIT {
+        cells.extend(["wait for group", "sync"].map(|step| step_of(run, step)));
+    } else {
+        cells.push(conflicted.to_string());
+    }
     if with_unit {
         let per_s = end.throughput_per_s * run.head.workload.unit_per_transaction as f64;
         cells.push(units::rate(per_s));
     }
     cells
+}
+
+/// The mean of a step of a commit's way.
+fn step_of(run: &RunRecord, step: &str) -> String {
+    let mean = run.end.commit_path.as_ref().and_then(|known| {
+        let place = known.steps.iter().position(|known| known == step)?;
+        let mean = known.rows.iter().find(|row| row.name == "mean")?;
+        mean.step_ns.get(place).copied()
+    });
+    units::or_unknown(mean, units::span)
 }

@@ -79,8 +79,6 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
             _ => None,
         })
         .collect();
-    let side_by_side = super::series(&alone);
-    parts.extend((!side_by_side.is_empty()).then_some(side_by_side));
     for record in records {
         let id = &record.identity().id;
         let shown = whole.iter().any(|survey| {
@@ -93,6 +91,9 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
             Record::Observation(record) => parts.push(super::observation(record)),
         }
     }
+    // Last, where it is still on the screen when each run has been told.
+    let side_by_side = super::series(&alone);
+    parts.extend((!side_by_side.is_empty()).then_some(side_by_side));
     parts.join("\n")
 }
 

@@ -5,7 +5,7 @@ use crate::golden;
 use syncline_probe::Model;
 use syncline_report::compare::compare;
 use syncline_report::html;
-use syncline_report::record::{Listed, Record, RunRecord};
+use syncline_report::record::{CommitPathFigures, Listed, PathFigures, Record, RunRecord};
 use syncline_report::survey::Survey;
 use syncline_report::table::{self, Detail};
 
@@ -213,4 +213,42 @@ fn pages_of_little_or_nothing_are_pages_too() {
         let page = html::report(&records, &[]);
         assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
     }
+}
+
+#[test]
+fn several_runs_of_group_commit_tell_what_a_commit_waits_for_and_stand_last() {
+    let run = |clients: u64, path: Option<[f64; 2]>| {
+        let mut run = fixture::run(ENGINE, clients, 45_600.0, 6.5);
+        run.identity.survey = None;
+        run.head.workload.name = "group-commit".to_owned();
+        run.end.commit_path = path.map(|step_ns| CommitPathFigures {
+            steps: ["wait for group", "sync"].map(str::to_owned).to_vec(),
+            timed: 10,
+            timed_one_in: 64,
+            rows: vec![PathFigures {
+                name: "mean".to_owned(),
+                total_ns: step_ns.iter().sum(),
+                step_ns: step_ns.to_vec(),
+                mean_of: 10,
+            }],
+        });
+        run
+    };
+    let runs = [run(8, Some([2_000.0, 5_000_000.0])), run(64, None)];
+    let text = table::show(&runs.map(Record::from));
+    let (_, last) = text.rsplit_once("\n\n").unwrap();
+    assert!(last.starts_with("per sync:"), "{last}");
+    let row = |clients: &str| {
+        let words = |line: &str| {
+            line.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let of = |line: &Vec<String>| {
+            line.first().is_some_and(|word| word == "engine,") && line[3] == clients
+        };
+        text.lines().map(words).find(of).unwrap().join(" ")
+    };
+    assert!(row("8").ends_with(" 2.00 us 5.00 ms"), "{}", row("8"));
+    assert!(row("64").ends_with(" unknown unknown"), "{}", row("64"));
 }
