@@ -51,6 +51,8 @@ pub struct Dialect {
     pub integer_sum: (&'static str, &'static str),
     /// A condition that always holds.
     pub always: &'static str,
+    /// True if a user's `END` commits; where it does not, `COMMIT` is said for it.
+    pub end_commits: bool,
 }
 
 /// SQLite. Decimals and timestamps are integers. A key of one integer column is the row's own number.
@@ -67,6 +69,7 @@ pub const SQLITE: Dialect = Dialect {
     upsert: Upsert::OnConflict,
     integer_sum: ("sum(", ")"),
     always: "1",
+    end_commits: true,
 };
 
 /// PostgreSQL, and who speaks as it does.
@@ -84,6 +87,7 @@ pub const POSTGRES: Dialect = Dialect {
     // A sum of bigint is numeric there.
     integer_sum: ("sum(", ")::bigint"),
     always: "true",
+    end_commits: true,
 };
 
 /// MariaDB and MySQL.
@@ -101,6 +105,7 @@ pub const MYSQL: Dialect = Dialect {
     // A sum of BIGINT is DECIMAL there.
     integer_sum: ("CAST(sum(", ") AS SIGNED)"),
     always: "TRUE",
+    end_commits: false,
 };
 
 fn sqlite_type(column: &Column) -> String {

@@ -223,4 +223,20 @@ fn a_users_statement_keeps_its_words_and_gives_up_its_numbers_where_there_are_no
         "SELECT '$1', \"$2\", ? -- $1\n + ? /* $3 */ FROM t WHERE a = ? AND b = '\u{e4}$'"
     );
     assert_eq!(mysql.order, [1, 0, 1]);
+    let ends = |dialect| {
+        let sql = Sql {
+            dialect,
+            schema: None,
+        };
+        let action = Action::Statement {
+            text: "end".to_owned(),
+            parameters: 0,
+            answers: false,
+        };
+        sql.statement(&plan, &action).text
+    };
+    assert_eq!(
+        (ends(&POSTGRES).as_str(), ends(&MYSQL).as_str()),
+        ("end", "COMMIT")
+    );
 }

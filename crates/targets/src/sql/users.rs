@@ -1,4 +1,5 @@
-//! A statement that a user brought: as written, but for its placeholders.
+//! A statement that a user brought: as written, but for its placeholders, and for `END` where only
+//! `COMMIT` is known.
 //!
 //! They are written `$1`, `$2` and on, and may repeat. A dialect of question marks gets one for each,
 //! and the order in which they stand; inside strings, quoted names and comments nothing is touched.
@@ -9,6 +10,9 @@ use super::text::Statement;
 
 impl Sql<'_> {
     pub(super) fn users(self, given: &str) -> Statement {
+        if !self.dialect.end_commits && given.trim().eq_ignore_ascii_case("end") {
+            return self.users("COMMIT");
+        }
         let mut text = String::with_capacity(given.len());
         let mut order = Vec::new();
         let mut rest = given;

@@ -32,6 +32,7 @@ pub(in crate::jdbc) const DERBY: Product = Product {
         upsert: Upsert::OnConflict,
         integer_sum: ("sum(", ")"),
         always: "1 = 1",
+        end_commits: true,
     },
     put: Put::UpdateOrInsert,
     // FOR UPDATE does not go with ORDER BY there: rows are locked as read ones, until the end.

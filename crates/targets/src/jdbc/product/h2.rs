@@ -29,6 +29,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         // A sum of BIGINT is NUMERIC there.
         integer_sum: ("CAST(sum(", ") AS BIGINT)"),
         always: "TRUE",
+        end_commits: true,
     },
     put: Put::UpdateOrInsert,
     scan_lock: " FOR UPDATE",

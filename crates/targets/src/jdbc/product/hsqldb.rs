@@ -29,6 +29,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         // A sum of BIGINT is DECIMAL there.
         integer_sum: ("CAST(sum(", ") AS BIGINT)"),
         always: "TRUE",
+        end_commits: true,
     },
     put: Put::UpdateOrInsert,
     scan_lock: "",

@@ -24,6 +24,7 @@ pub(in crate::jdbc) const OTHER: Product = Product {
         upsert: Upsert::OnConflict,
         integer_sum: ("CAST(sum(", ") AS BIGINT)"),
         always: "1 = 1",
+        end_commits: true,
     },
     put: Put::UpdateOrInsert,
     scan_lock: " FOR UPDATE",
