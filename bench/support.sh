@@ -53,6 +53,7 @@ work_in_a_folder() { # below the current directory, gone at the end, and the ser
 
 private() { # PRODUCT OPTION...: starts a server that ends with the bench; its URLs stand in ${urls[@]}
   local said=$folder/$1.urls
+  rm -f "$said" # of one that has ended
   "$syncline" private "$@" --dir "$folder" >"$said" 2>"$folder/$1.log" &
   servers+=($!)
   until [ -s "$said" ]; do
@@ -65,7 +66,7 @@ private() { # PRODUCT OPTION...: starts a server that ends with the bench; its U
 stop_servers() {
   local server
   for server in "${servers[@]}"; do
-    if kill -INT "$server" 2>/dev/null; then wait "$server" || true; fi
+    if kill -TERM "$server" 2>/dev/null; then wait "$server" || true; fi
   done
 }
 

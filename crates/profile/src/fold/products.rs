@@ -275,3 +275,66 @@ fn stores_in_the_process_of_their_client() {
     ];
     check("RocksDB", worker, &cases);
 }
+
+/// A database in the JVM of this process: what Java's frames do not say, the client's own do.
+#[test]
+fn embedded_in_a_jvm() {
+    let outer = "syncline!syncline_runner::client_loop::client_loop::{{closure}} < \
+                 syncline!syncline_runner::worker::Post<T,W>::work";
+    let speaks = "libjvm.so!jni_CallVoidMethodA < \
+                  syncline!jni::wrapper::jnienv::JNIEnv::call_method_unchecked < \
+                  syncline!syncline_targets::jdbc::jvm::call::Java::call";
+    let looked_at = "libc.so.6!syscall < libasyncProfiler.so!Profiler::recordSample < \
+                     libasyncProfiler.so!WallClock::signalHandler";
+    for (product, engine, module) in [
+        (
+            "Apache Derby",
+            "java:org.apache.derby.impl.store.raw.data.StoredPage.fetch",
+            Module::DataStore,
+        ),
+        (
+            "H2",
+            "java:org.h2.mvstore.tx.TransactionMap.put",
+            Module::TransactionControl,
+        ),
+        (
+            "HSQLDB",
+            "java:org.hsqldb.persist.Log.writeCommitStatement",
+            Module::Logging,
+        ),
+    ] {
+        let cases = [
+            (CpuUser, engine.to_owned(), sure(Client, module)),
+            (
+                CpuUser,
+                format!("{speaks} < {outer}"),
+                sure(Client, Module::ClientApi),
+            ),
+            (
+                CpuUser,
+                format!("[vdso]!__vdso_clock_gettime < {outer}"),
+                sure(Client, Module::Laboratory),
+            ),
+            (
+                VoluntarySwitches,
+                format!("{looked_at} < {engine}"),
+                sure(Client, Module::Laboratory),
+            ),
+            (
+                VoluntarySwitches,
+                format!(
+                    "libc.so.6!pthread_cond_broadcast < libjvm.so!CompileBroker::compile_method_base < {engine}"
+                ),
+                sure(Client, Module::Other),
+            ),
+        ];
+        for (metric, stack, expected) in cases {
+            let charged = charged(product, ("worker 3", None), metric, &stack);
+            assert_eq!(charged, expected, "{product}: {stack}");
+        }
+    }
+    let writes = "java:org.h2.mvstore.Page$NonLeaf.writeUnsaved";
+    let expected = sure(Background, Module::Access);
+    let serializer = ("H2-serialization", None);
+    assert_eq!(charged("H2", serializer, CpuUser, writes), expected);
+}
