@@ -1,6 +1,8 @@
-//! An embedded database that stays, is found again, and is checked.
+//! An embedded database that stays, is found again, and is checked; its clients' threads in the JVM.
 
 use crate::support::{derby_jars, jars, open};
+use std::process::Command;
+use std::thread;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Int, Kind, Lock, Plan, Read, Table, Target};
 
@@ -51,4 +53,19 @@ fn what_is_kept_is_found_again_and_goes_when_it_is_removed() {
         let left = std::fs::read_dir(&place).unwrap().count();
         assert_eq!(left, 0, "{product}: what is removed is gone");
     }
+}
+
+#[test]
+fn threads_bear_their_names_in_the_jvm_too() {
+    let url = format!("jdbc:h2:mem:names?driver={}", jars(&["h2"]));
+    let worker = thread::Builder::new().name("worker 77".to_owned());
+    let seen = worker.spawn(move || {
+        block_on(&(), open(&url).meet()).unwrap();
+        // While this thread lives, it is asked for from outside, as a profiler does.
+        let own = std::process::id().to_string();
+        let said = Command::new("jcmd").args([&own, "Thread.print"]).output();
+        String::from_utf8_lossy(&said.unwrap().stdout).into_owned()
+    });
+    let seen = seen.unwrap().join().unwrap();
+    assert!(seen.contains("\"worker 77\""), "{seen}");
 }

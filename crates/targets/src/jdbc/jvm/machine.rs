@@ -2,6 +2,7 @@
 //! again, so that it stays until the process ends.
 
 use super::libjvm;
+use jni::objects::JValue;
 use jni::{InitArgsBuilder, JNIEnv, JNIVersion, JavaVM};
 use std::sync::OnceLock;
 use syncline_contract::{Failure, FailureKind, TargetResult};
@@ -17,9 +18,30 @@ pub(super) fn attach() -> TargetResult<JNIEnv<'static>> {
     let machine = MACHINE.get_or_init(start).as_ref();
     let machine = machine.map_err(|why| Failure::new(FailureKind::Limit, why.clone()))?;
     let attached = machine.attach_current_thread_permanently();
-    attached.map_err(|error| {
+    let mut env = attached.map_err(|error| {
         let what = format!("the JVM does not take another thread: {error}");
         Failure::new(FailureKind::Limit, what)
+    })?;
+    if named(&mut env).is_err() {
+        // A thread without its name works as well; what was thrown must not meet the next call.
+        drop(env.exception_clear());
+    }
+    Ok(env)
+}
+
+/// Calls the thread in the JVM what it is called outside, so that who looks from either side sees one.
+fn named(env: &mut JNIEnv<'_>) -> jni::errors::Result<()> {
+    let thread = std::thread::current();
+    let Some(name) = thread.name() else {
+        return Ok(());
+    };
+    env.with_local_frame(4, |env| {
+        let class = "java/lang/Thread";
+        let own = env.call_static_method(class, "currentThread", "()Ljava/lang/Thread;", &[])?;
+        let name = env.new_string(name)?;
+        let set = "(Ljava/lang/String;)V";
+        env.call_method(own.l()?, "setName", set, &[JValue::Object(&name)])?;
+        Ok(())
     })
 }
 
