@@ -67,7 +67,7 @@ fn check(product: &str, thread: (&str, Option<&str>), cases: &[(Metric, &str, Ch
     }
 }
 
-use Metric::{CpuUser, OffCpu, SyncCalls, VoluntarySwitches};
+use Metric::{CpuKernel, CpuUser, OffCpu, SyncCalls, VoluntarySwitches};
 use ThreadClass::{Background, Client, Connection, Runtime, Unknown};
 
 fn sure(class: ThreadClass, module: Module) -> Charged {
@@ -246,6 +246,13 @@ fn stores_in_the_process_of_their_client() {
         ),
     ];
     check("SQLite", worker, &cases);
+    let drive = "syncline!syncline_runner::executor::drive::Executor<F,P>::drive";
+    let parked = format!(
+        "libc.so.6!syscall < syncline!syncline_runner::executor::drive::Executor<F,P>::wait < {drive}"
+    );
+    let written = format!(
+        "libc.so.6!pwrite64 < syncline!syncline_engine::log::job::Job<F>::perform < {drive}"
+    );
     let cases = [
         (
             CpuUser,
@@ -258,6 +265,13 @@ fn stores_in_the_process_of_their_client() {
             "syncline!std::thread::park < syncline!syncline_engine::log::wait::block",
             sure(Client, Module::Logging),
         ),
+        (
+            OffCpu,
+            parked.as_str(),
+            sure(Client, Module::WaitingForRequest),
+        ),
+        (CpuKernel, &parked, sure(Client, Module::Laboratory)),
+        (OffCpu, &written, sure(Client, Module::Logging)),
     ];
     check("syncline-engine", worker, &cases);
     let cases = [
