@@ -185,6 +185,9 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
         let seconds = result.measured_ns as f64 / clock::SECOND as f64;
         let events = oltp.events_of_transaction();
         let (all, clients) = (watch.all(), watch.clients());
+        if flags.histogram {
+            terminal::print(&report::histogram(&all))?;
+        }
         terminal::print(&report::cumulative(flags, &all, &clients, events, seconds))?;
         front::print_cost(&record)?;
         if events < 1.0 {

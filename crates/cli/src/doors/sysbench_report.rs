@@ -30,6 +30,37 @@ pub(super) fn head(flags: &Flags, target: &str) -> String {
     text
 }
 
+/// The latencies in sysbench's buckets: 1,024 from 1 us to 100 s, of equal width as logarithms.
+pub(super) fn histogram(all: &Counted) -> String {
+    const LEAST_MS: f64 = 0.001;
+    const MOST_MS: f64 = 100_000.0;
+    const LAST: usize = 1_023;
+    /// The width of the largest bar.
+    const STARS: u64 = 40;
+    let width = (MOST_MS / LEAST_MS).ln() / LAST as f64;
+    let mut buckets = [0_u64; LAST + 1];
+    for step in all.latencies.iter_recorded() {
+        let ms = step.value_iterated_to() as f64 / 1e6;
+        let place = ((ms / LEAST_MS).ln() / width).round().max(0.0);
+        buckets[(place as usize).min(LAST)] += step.count_since_last_iteration();
+    }
+    let most = buckets.iter().copied().max().unwrap_or(0);
+    let mut text = "Latency histogram (values are in milliseconds)\n       \
+                    value  ------------- distribution ------------- count\n"
+        .to_owned();
+    for (place, count) in buckets
+        .into_iter()
+        .enumerate()
+        .filter(|(_, count)| *count > 0)
+    {
+        let ms = LEAST_MS * (place as f64 * width).exp();
+        let stars = (count * STARS + most / 2) / most;
+        let bar = "*".repeat(stars as usize);
+        writeln!(text, "{ms:12.3} |{bar:<40} {count}").expect("a string takes any text");
+    }
+    text + " \n"
+}
+
 /// The lines after a run: what all did and what each client did, events to a transaction, and the length
 /// of the run in seconds.
 pub(super) fn cumulative(
@@ -138,7 +169,24 @@ fn spread(of: &[f64]) -> (f64, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::spread;
+    use super::{histogram, spread};
+    use crate::doors::sysbench_watch::Counted;
+
+    #[test]
+    fn latencies_stand_in_sysbench_s_buckets() {
+        let mut counted = Counted::new();
+        for (ms, count) in [(1, 100), (20, 10)] {
+            counted.latencies.record_n(ms * 1_000_000, count).unwrap();
+        }
+        let bar = "*".repeat(40);
+        let rows = format!(
+            "       1.007 |{bar} 100\n      20.002 |{:<40} 10\n \n",
+            "****"
+        );
+        let text = histogram(&counted);
+        assert!(text.ends_with(&rows), "{text}");
+        assert_eq!(histogram(&Counted::new()).lines().count(), 3, "no row");
+    }
 
     #[test]
     fn the_spread_is_over_all_clients() {

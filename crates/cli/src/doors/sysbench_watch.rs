@@ -28,7 +28,8 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    fn new() -> Counted {
+    /// Nothing yet.
+    pub(super) fn new() -> Counted {
         Counted {
             transactions: 0,
             queries: Queries::default(),

@@ -153,7 +153,7 @@ fn what_cannot_be_done_is_one_sentence() {
             "from 1 to 2147483647",
         ),
         (
-            "oltp_read_write --on=sqlite --histogram run",
+            "oltp_read_write --on=sqlite --report-checkpoints=1 run",
             "does not apply",
         ),
         (

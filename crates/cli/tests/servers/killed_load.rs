@@ -65,6 +65,7 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
         let why = format!("schema syncline_{schema} is there already; name another by schema=");
         assert!(beside.err.contains(&why), "{name}: {beside:?}");
     }
+    world.wait_while("count(*) > 0");
     let cleaned = say(folder.path(), &format!("clean {}", world.url()));
     assert_eq!(cleaned.code, 0, "{cleaned:?}");
     assert_eq!(world.ours(), Vec::<String>::new());
