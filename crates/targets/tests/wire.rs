@@ -9,11 +9,12 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 use syncline_contract::conformance::block_on;
-use syncline_contract::{Failure, FailureKind};
+use syncline_contract::{Failure, FailureKind, Worker};
 use syncline_targets::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -147,6 +148,46 @@ fn many_streams_share_one_thread() {
         })
         .await;
     });
+}
+
+/// Counts its wakes.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_peer_that_takes_a_question_wakes_nobody_before_its_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let poller = Poller::new().unwrap();
+    let endpoint = Endpoint::Unix(path);
+    let connected = Stream::connect(&endpoint, Some(&poller), LIMIT);
+    let mut stream = block_on(&poller, connected).unwrap();
+    let (mut peer, _) = listener.accept().unwrap();
+    stream.queue().extend_from_slice(b"question");
+    block_on(&poller, stream.flush()).unwrap();
+    poller.wait(Some(Duration::ZERO));
+    let wakes = Arc::new(Wakes::default());
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut context = Context::from_waker(&waker);
+    let mut filled = Box::pin(stream.fill());
+    assert!(filled.as_mut().poll(&mut context).is_pending());
+    let mut taken = [0; 8];
+    peer.read_exact(&mut taken).unwrap();
+    poller.wait(Some(Duration::ZERO));
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 0, "there is no answer yet");
+    peer.write_all(b"answer").unwrap();
+    poller.wait(Some(LIMIT));
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert!(filled.as_mut().poll(&mut context).is_ready());
+    drop(filled);
+    assert_eq!(stream.received(), b"answer");
 }
 
 #[test]

@@ -6,10 +6,12 @@
 //!    number; it then tries in vain, once.
 //! 3. The poll's own time-outs are whole milliseconds, which would be felt in an open loop. So a bounded
 //!    wait ends by a timer of the kernel's that stands among the sockets.
+//! 4. Of room to write is told only who found none. A Unix socket gets room each time its peer reads, so
+//!    that to be told of it would wake the thread once more for each question, before there is an answer.
 
 use super::readiness::Readiness;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -18,6 +20,7 @@ use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
@@ -38,6 +41,7 @@ pub struct Poller {
 #[derive(Debug)]
 struct Inner {
     poll: RefCell<(Poll, Events)>,
+    registry: Arc<Registry>,
     timer: OwnedFd,
     alarm: Arc<Alarm>,
     sockets: Arc<Mutex<Sockets>>,
@@ -78,6 +82,7 @@ impl Poller {
                 .register(&mut source, TIMER, Interest::READABLE)?;
             let alarm = mio::Waker::new(poll.registry(), ALARM)?;
             Ok(Inner {
+                registry: Arc::new(poll.registry().try_clone()?),
                 poll: RefCell::new((poll, Events::with_capacity(EVENTS))),
                 timer,
                 alarm: Arc::new(Alarm(alarm)),
@@ -93,12 +98,8 @@ impl Poller {
         let mut sockets = lock(&self.inner.sockets);
         let place = sockets.free.pop().unwrap_or(sockets.places.len());
         let mut source = SourceFd(&socket);
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        let poll = self.inner.poll.borrow();
-        let registered = poll
-            .0
-            .registry()
-            .register(&mut source, Token(place), interest);
+        let registry = &self.inner.registry;
+        let registered = registry.register(&mut source, Token(place), Interest::READABLE);
         if let Err(error) = registered {
             if place < sockets.places.len() {
                 sockets.free.push(place);
@@ -112,8 +113,11 @@ impl Poller {
         sockets.places[place] = Some(Arc::clone(&readiness));
         Ok(Watched {
             sockets: Arc::clone(&self.inner.sockets),
+            registry: Arc::clone(registry),
+            socket,
             place,
             readiness,
+            tells_of_room: AtomicBool::new(false),
         })
     }
 
@@ -210,14 +214,34 @@ impl Worker for Poller {
 #[derive(Debug)]
 pub(super) struct Watched {
     sockets: Arc<Mutex<Sockets>>,
+    registry: Arc<Registry>,
+    socket: RawFd,
     place: usize,
     readiness: Arc<Readiness>,
+    tells_of_room: AtomicBool,
 }
 
 impl Watched {
     /// What is known of it.
     pub(super) fn readiness(&self) -> &Readiness {
         &self.readiness
+    }
+
+    /// From now on it is told, or no more, when there is room to write; first whether there is some now.
+    #[inline]
+    pub(super) fn tell_of_room(&self, wanted: bool) -> io::Result<()> {
+        if self.tells_of_room.load(Relaxed) == wanted {
+            return Ok(());
+        }
+        self.tells_of_room.store(wanted, Relaxed);
+        let interest = if wanted {
+            Interest::READABLE | Interest::WRITABLE
+        } else {
+            Interest::READABLE
+        };
+        let mut source = SourceFd(&self.socket);
+        self.registry
+            .reregister(&mut source, Token(self.place), interest)
     }
 
     /// From now on waiting fails after that long; with none it may take as long as it likes.

@@ -60,10 +60,11 @@ impl Socket {
 
     /// Waits until the connection is made.
     pub(super) async fn connected(&self) -> io::Result<()> {
-        let (Kind::Tcp(socket), Some(readiness)) = (&self.kind, self.readiness()) else {
+        let (Kind::Tcp(socket), Some(watched)) = (&self.kind, &self.watched) else {
             return Ok(());
         };
-        readiness.writable().await?;
+        watched.tell_of_room(true)?;
+        watched.readiness().writable().await?;
         match socket.take_error()? {
             Some(error) => Err(error),
             None => socket.peer_addr().map(drop),
@@ -112,8 +113,15 @@ impl Socket {
             Kind::Tcp(socket) => (&mut &*socket).write(bytes),
             Kind::Unix(socket) => (&mut &*socket).write(bytes),
         });
-        if let (Ok(None), Some(readiness)) = (&written, self.readiness()) {
-            readiness.full();
+        if let Some(watched) = &self.watched {
+            match &written {
+                Ok(None) => {
+                    watched.readiness().full();
+                    watched.tell_of_room(true)?;
+                }
+                Ok(Some(_)) => watched.tell_of_room(false)?,
+                Err(_) => {}
+            }
         }
         written
     }
