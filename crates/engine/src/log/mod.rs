@@ -76,6 +76,7 @@ mod stats;
 mod survey;
 mod threads;
 mod wait;
+mod waiters;
 mod worker;
 
 #[cfg(all(test, any(loom, shuttle)))]

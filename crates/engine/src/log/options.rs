@@ -54,7 +54,9 @@ pub struct Options {
     /// Default 256 KiB: a thousand short records; longer ones take several frames.
     pub frame_bytes_max: u32,
     /// Commits that may be between their number and their completion: a power of two, 8 to 2^18.
-    /// Default 8192: more than clients that are usual, and the slots fit a core's cache.
+    /// Default 2048: more than clients that are usual. The slots are used in turn, each with the memory of
+    /// its last record, and with so many they stay in a core's second cache. Who finds all taken waits for
+    /// the group that is being written.
     pub ring_records: u32,
     /// The longest record in bytes, up to 64 MiB. A bigger commit delays everybody's acknowledgement.
     pub record_bytes_max: u32,
@@ -79,7 +81,7 @@ impl Default for Options {
             segment_bytes: 64 << 20,
             frame_unit_bytes: 4096,
             frame_bytes_max: 256 << 10,
-            ring_records: 8192,
+            ring_records: 2048,
             record_bytes_max: 64 << 20,
             writes_in_flight_max: 1,
             corked_bytes_max: 256 << 10,

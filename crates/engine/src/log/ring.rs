@@ -20,6 +20,7 @@
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
+use crate::log::waiters::Waiters;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -51,18 +52,8 @@ struct Slot {
 #[derive(Debug)]
 struct Content {
     record: Vec<u8>,
-    /// Who waits for the commit: its client, mostly; others who have seen it, sometimes.
-    waiters: Vec<Waiter>,
-    /// Names the next waiter of this slot.
-    next_waiter: u64,
+    waiters: Waiters,
     kind: Kind,
-}
-
-#[derive(Debug)]
-struct Waiter {
-    name: u64,
-    waker: Waker,
-    worker: u32,
 }
 
 /// See the module.
@@ -100,8 +91,7 @@ impl Ring {
             published: AtomicU64::new(0),
             content: Mutex::new(Content {
                 record: Vec::new(),
-                waiters: Vec::new(),
-                next_waiter: 0,
+                waiters: Waiters::default(),
                 kind: Kind::Void,
             }),
         };
@@ -169,19 +159,20 @@ impl Ring {
             content.kind = kind;
             slot.published.store(csn.0, Ordering::Release);
             if content.waiters.is_empty() {
-                Vec::new()
+                None
             } else {
-                std::mem::take(&mut content.waiters)
+                Some(std::mem::take(&mut content.waiters))
             }
         };
         record.clear();
         // The commit that had the slot is complete (invariant 1), but whoever completed it may not
         // have come to its wakers yet while a later group has already given claims back.
-        for waiter in before {
+        let Some(mut before) = before else { return };
+        while let Some((waker, _)) = before.take() {
             if planted(Plant::ForgetSleepers) {
                 continue;
             }
-            waiter.waker.wake();
+            waker.wake();
         }
     }
 
@@ -236,19 +227,7 @@ impl Ring {
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
         }
-        let is_it = |waiter: &&mut Waiter| name == Some(waiter.name);
-        if let Some(known) = content.waiters.iter_mut().find(is_it) {
-            known.waker.clone_from(waker);
-            return name;
-        }
-        let name = content.next_waiter;
-        content.next_waiter += 1;
-        content.waiters.push(Waiter {
-            name,
-            waker: waker.clone(),
-            worker,
-        });
-        Some(name)
+        Some(content.waiters.add(worker, waker, name))
     }
 
     /// Removes the waker that was left under that name: its ticket is no longer awaited.
@@ -256,7 +235,7 @@ impl Ring {
         let slot = self.slot(csn);
         let mut content = lock(&slot.content);
         if slot.published.load(Ordering::Acquire) == csn.0 {
-            content.waiters.retain(|waiter| name != Some(waiter.name));
+            content.waiters.remove(name);
         }
     }
 
@@ -268,8 +247,7 @@ impl Ring {
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
         }
-        let waiter = content.waiters.pop()?;
-        Some((waiter.waker, waiter.worker))
+        content.waiters.take()
     }
 
     /// Frees the slots of commits that are complete, after their wakers were taken.
