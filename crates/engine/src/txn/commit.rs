@@ -16,6 +16,7 @@ use crate::txn::apply::{apply, collect};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Section;
+use crate::txn::lane;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::record::put_bytes_max;
 use crate::txn::step::{Step, step};
@@ -194,7 +195,7 @@ pub(super) fn prepare<'c, D: Disk>(
     core.heed_pressure()?;
     core.secure_versions(|| match &txn.alone {
         Some(closed) => closed.section(),
-        None => core.gate.enter(txn.seat),
+        None => core.gate.enter(lane::of(txn.seat)),
     })?;
     let rows = txn.commit.rows.len();
     let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();
@@ -215,7 +216,7 @@ pub(super) fn enter<'c, D: Disk>(core: &'c Core<D>, txn: &Transaction) -> Option
     step(Step::Enter);
     match &txn.alone {
         Some(closed) => Some(closed.section()),
-        None => core.gate.try_enter(txn.seat),
+        None => core.gate.try_enter(lane::of(txn.seat)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why a transaction must be run again, and how often each thing happened.
 
+use crate::txn::lane;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -127,10 +128,10 @@ pub(super) struct Stripe {
 }
 
 impl Counters {
-    /// The counters to be used from that seat.
+    /// The counters to be used by the calling thread for the session of that seat.
     #[inline]
     pub(super) fn of(&self, seat: u32) -> &Stripe {
-        &self.stripes[seat as usize % STRIPES]
+        &self.stripes[lane::of(seat) as usize % STRIPES]
     }
 
     /// The sums.

@@ -15,6 +15,7 @@ use crate::buffer::Word;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::parking::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,7 +37,11 @@ pub(super) struct Garbage {
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Queue(Mutex<VecDeque<Ghost>>);
+struct Queue {
+    ghosts: Mutex<VecDeque<Ghost>>,
+    /// True if there are some, as far as is known: every commit asks, and few find any.
+    waits: AtomicBool,
+}
 
 impl Garbage {
     pub(super) fn new() -> Garbage {
@@ -47,7 +52,9 @@ impl Garbage {
 
     /// Adds a row that was deleted by a session.
     pub(super) fn add(&self, seat: u32, ghost: Ghost) {
-        self.queue(seat).push_back(ghost);
+        let mut queue = self.queue(seat);
+        queue.push_back(ghost);
+        self.note(seat, &queue);
     }
 
     /// Removes up to `most` of a session's queue that nobody needs any more. The caller is in a section.
@@ -57,10 +64,13 @@ impl Garbage {
             let Some(ghost) = queue.pop_front_if(|ghost| ghost.csn <= bound) else {
                 return;
             };
+            self.note(seat, &queue);
             drop(queue);
             let word = Word::of(ghost.csn).ghost();
             if remove_ghost(buffer, &ghost.tree, &ghost.key, word).is_err() {
-                self.queue(seat).push_front(ghost);
+                let mut queue = self.queue(seat);
+                queue.push_front(ghost);
+                self.note(seat, &queue);
                 return;
             }
         }
@@ -76,17 +86,26 @@ impl Garbage {
     /// True if some wait in that session's queue.
     #[inline]
     pub(super) fn waits(&self, seat: u32) -> bool {
-        !self.queue(seat).is_empty()
+        self.queues[seat as usize % QUEUES]
+            .waits
+            .load(Ordering::Relaxed)
     }
 
     /// How many entries wait.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.queues.iter().map(|queue| queue.0.lock().len()).sum()
+        let queues = self.queues.iter();
+        queues.map(|queue| queue.ghosts.lock().len()).sum()
     }
 
     fn queue(&self, seat: u32) -> MutexGuard<'_, VecDeque<Ghost>> {
-        self.queues[seat as usize % QUEUES].0.lock()
+        self.queues[seat as usize % QUEUES].ghosts.lock()
+    }
+
+    /// Says whether some wait in the queue, which the caller holds.
+    fn note(&self, seat: u32, queue: &VecDeque<Ghost>) {
+        let waits = &self.queues[seat as usize % QUEUES].waits;
+        waits.store(!queue.is_empty(), Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The commit gate: every change of a page happens in a section between `enter` and `leave`; who
 //! closes the gate waits until all sections have ended and then sees pages at rest.
 //!
-//! Sections are counted on several cache lines, one a session's seat, so that committers on different
+//! Sections are counted on several cache lines, one a thread's lane, so that committers on different
 //! cores do not meet here. States of the gate: open, closing (closed, with sections still running),
 //! closed. A checkpoint cuts, tables are made and dropped, and a transaction runs alone with it closed.
 //!
@@ -23,7 +23,7 @@ use crate::sync::parking::{Condvar, Mutex, MutexGuard};
 use crate::txn::step::{Step, step, stepped};
 use std::sync::Arc;
 
-/// How many counters there are. Two sessions on one counter are right too, only slower.
+/// How many counters there are. Two threads on one counter are right too, only slower.
 const COUNTERS: usize = if IS_MODEL { 2 } else { 64 };
 
 /// How often a closer looks before it sleeps: a section lasts about a microsecond.
@@ -68,10 +68,10 @@ impl Gate {
         })
     }
 
-    /// Starts a section, counted under `seat`; none if the gate is closed.
+    /// Starts a section, counted under `lane`; none if the gate is closed.
     #[inline]
-    pub(crate) fn try_enter(&self, seat: u32) -> Option<Section<'_>> {
-        let counter = &self.counters[seat as usize % COUNTERS];
+    pub(crate) fn try_enter(&self, lane: u32) -> Option<Section<'_>> {
+        let counter = &self.counters[lane as usize % COUNTERS];
         if planted(Plant::LookBeforeCounting) && self.closed.load(Ordering::SeqCst) {
             return None;
         }
@@ -85,9 +85,9 @@ impl Gate {
     }
 
     /// Starts a section, waiting while the gate is closed. The caller holds nothing others wait for.
-    pub(crate) fn enter(&self, seat: u32) -> Section<'_> {
+    pub(crate) fn enter(&self, lane: u32) -> Section<'_> {
         loop {
-            if let Some(section) = self.try_enter(seat) {
+            if let Some(section) = self.try_enter(lane) {
                 return section;
             }
             self.wait_until_open();

@@ -20,6 +20,7 @@ use crate::txn::arena::Arena;
 use crate::txn::commit::{Need, Stopped};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
+use crate::txn::lane;
 use crate::txn::read::{absent, resolve};
 use crate::txn::record::{add_delete, add_put, put_bytes_max, row_bytes};
 use crate::txn::step::{Step, step};
@@ -55,6 +56,8 @@ struct Locker<'t, D: Disk> {
     commit: &'t mut Commit,
     /// Under snapshot isolation: what is newer than this was committed first by others.
     first_until: Option<Csn>,
+    /// Where versions are saved.
+    lane: u32,
     /// Which of the commit's rows it is.
     at: u32,
     tree: &'t Tree,
@@ -74,8 +77,10 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
         trees,
         kind,
         read_point,
+        seat,
         ..
     } = txn;
+    let lane = lane::of(*seat);
     commit.record.clear();
     commit.record.extend_from_slice(&commit.before_rows);
     let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
@@ -88,6 +93,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             folder,
             commit,
             first_until,
+            lane,
             at,
             tree: &trees[write.tree as usize],
             write,
@@ -342,10 +348,10 @@ impl<D: Disk> Locker<'_, D> {
                 key: self.key,
             };
             let (bound, stubs) = (self.core.bound(), &mut self.commit.stubs);
-            let saved = self
-                .core
-                .versions
-                .save(name, was, leaf.value(slot), (bound, stubs));
+            let saved =
+                self.core
+                    .versions
+                    .save(self.lane, name, was, leaf.value(slot), (bound, stubs));
             version = Some(saved);
         }
         leaf.set_word(slot, was.locked());

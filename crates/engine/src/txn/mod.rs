@@ -55,6 +55,7 @@ pub(crate) mod fuzzing;
 mod garbage;
 mod gate;
 mod hash;
+mod lane;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;

@@ -79,13 +79,16 @@ impl Registry {
         self.free.lock().push(seat);
     }
 
-    /// Registers a begin: returns what `point` says after the seat was taken. `point` never goes back.
+    /// Registers a begin: returns what `point` says after the seat was taken with `floor`, which is a point
+    /// that `point` will not go behind.
     #[inline]
-    pub(super) fn enter(&self, seat: u32, point: impl Fn() -> Csn) -> Csn {
+    pub(super) fn enter(&self, seat: u32, floor: Csn, point: impl FnOnce() -> Csn) -> Csn {
         let seat = self.seat(seat);
-        seat.begin.store(point().0, Ordering::Relaxed);
+        seat.begin.store(floor.0, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        point()
+        let point = point();
+        debug_assert!(point >= floor);
+        point
     }
 
     /// The transaction's read point has moved: what lies before is not needed by it any more.
@@ -174,8 +177,8 @@ mod tests {
         let seats: Vec<u32> = (0..130).map(|_| registry.claim().unwrap()).collect();
         let bound = |horizon| registry.oldest(|| Csn(horizon)).0;
         assert_eq!(bound(50), 50);
-        assert_eq!(registry.enter(seats[129], || Csn(40)), Csn(40));
-        registry.enter(seats[3], || Csn(45));
+        assert_eq!(registry.enter(seats[129], Csn(40), || Csn(41)), Csn(41));
+        registry.enter(seats[3], Csn(45), || Csn(45));
         assert_eq!(bound(50), 40);
         assert_eq!(bound(30), 30);
         registry.advance(seats[129], Csn(48));
@@ -190,8 +193,8 @@ mod tests {
     fn the_oldest_is_doomed_and_stays_so_until_it_ends() {
         let registry = Registry::new();
         let (old, new) = (registry.claim().unwrap(), registry.claim().unwrap());
-        registry.enter(old, || Csn(10));
-        registry.enter(new, || Csn(20));
+        registry.enter(old, Csn(10), || Csn(10));
+        registry.enter(new, Csn(20), || Csn(20));
         assert!(!registry.doom_oldest(Csn(10)));
         assert!(registry.doom_oldest(Csn(15)));
         assert!(registry.is_doomed(old) && !registry.is_doomed(new));
@@ -199,7 +202,7 @@ mod tests {
         assert!(registry.is_doomed(old));
         assert_eq!(registry.oldest(|| Csn(90)), Csn(20));
         registry.leave(old);
-        registry.enter(old, || Csn(40));
+        registry.enter(old, Csn(40), || Csn(40));
         assert!(!registry.is_doomed(old));
     }
 
@@ -219,7 +222,8 @@ mod tests {
                 }
             });
             for _ in 0..200_000 {
-                let point = registry.enter(seat, || Csn(horizon.load(Ordering::SeqCst)));
+                let look = || Csn(horizon.load(Ordering::SeqCst));
+                let point = registry.enter(seat, look(), look);
                 // Whatever is collected while the begin is registered leaves its point alone.
                 assert!(dropped.load(Ordering::SeqCst) <= point.0);
                 std::hint::spin_loop();

@@ -81,7 +81,9 @@ impl<D: Disk> Session<D> {
         step(Step::Begin);
         let log = &core.log;
         let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
-        txn.read_point = core.registry.enter(txn.seat, || {
+        // The published prefix is never behind the horizon, and costs more to ask for.
+        let floor = log.horizon();
+        txn.read_point = core.registry.enter(txn.seat, floor, || {
             step(Step::Begin);
             if is_read_only && !planted(Plant::ReadUnstable) {
                 log.horizon()

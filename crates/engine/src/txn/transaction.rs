@@ -33,6 +33,9 @@ pub enum Begin {
     ReadOnlyAtHorizon,
 }
 
+/// So many trees a session knows; then it begins anew.
+const KNOWN_TREES_MAX: usize = 32;
+
 /// See the module. Everything is reused by the session's next transaction.
 #[derive(Default)]
 pub(super) struct Transaction {
@@ -56,6 +59,9 @@ pub(super) struct Transaction {
     /// The gate, if the transaction runs alone.
     pub(super) alone: Option<Closed>,
     pub(super) trees: Vec<Arc<Tree>>,
+    /// Trees of the session's transactions before. To count one's users at each use would take the line
+    /// with what all others read of the tree from their cores.
+    pub(super) known_trees: Vec<Arc<Tree>>,
     pub(super) arena: Arena,
     pub(super) writes: WriteSet,
     pub(super) reads: ReadSet,
@@ -134,7 +140,15 @@ impl Transaction {
         if tree.is_dropped() {
             return Err(self.conflict(Conflict::Dropped));
         }
-        self.trees.push(Arc::clone(tree));
+        let known = self
+            .known_trees
+            .iter()
+            .position(|known| Arc::ptr_eq(known, tree));
+        let tree = match known {
+            Some(at) => self.known_trees.swap_remove(at),
+            None => Arc::clone(tree),
+        };
+        self.trees.push(tree);
         Ok(self.trees.len() as u32 - 1)
     }
 
@@ -182,7 +196,10 @@ impl Transaction {
         self.kind = None;
         self.broken = None;
         self.alone = None;
-        self.trees.clear();
+        if self.trees.len() + self.known_trees.len() > KNOWN_TREES_MAX {
+            self.known_trees.clear();
+        }
+        self.known_trees.append(&mut self.trees);
         self.arena.clear();
         self.writes.clear();
         self.reads.clear();

@@ -15,31 +15,47 @@
 //! is no such version, or its word is newer, the row was absent at `s`. So an insert needs to save
 //! nothing: before it was no row. (A ghost below it that was deleted after `s` has its own version.)
 //!
+//! Versions stand in tables, by lane and shard. A thread saves in its own *lane*, so that the tables in
+//! which it works stay in its core's cache; the row's hash says which *shard* of the lane. Who looks a row
+//! up asks that shard of every lane that is in use, which happens to few reads, while each change saves.
+//!
 //! Invariants:
 //! 1. A version is saved before the leaf changes and told its superseding csn before the leaf shows
-//!    that csn. Who sees a word newer than its point finds the versions before it.
-//! 2. A row's versions are chained newest first; only the first may be pending, since the row is locked.
+//!    that csn. Who sees a word newer than its point finds the versions before it, whose lane it knows to
+//!    be in use by the same order.
+//! 2. In a table a row's versions are chained newest first; of all lanes' versions of a row at most one
+//!    is pending, since the row is locked.
 //! 3. A version goes when its superseding csn is at or before the bound of the registry: nobody reads
-//!    before it. So it is the oldest of its row, and what is behind the horizon stays.
-//! 4. Each save collects a few of its shard's oldest, which keeps the debt bounded without a thread.
+//!    before it. So it is the oldest of its row, and what is behind the horizon stays. Hence the tables
+//!    may be asked one after another: what comes and goes meanwhile is not what is looked for.
+//! 4. Each save collects a few of its table's oldest, and now and then those of the next lane, whose
+//!    thread may have nothing to save any more: that keeps the debt bounded without a thread.
 //!
-//! A shard's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
+//! A table's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
 
 use crate::buffer::Word;
 use crate::ids::{Csn, TreeId};
 use crate::sync::IS_MODEL;
-use crate::sync::atomic::{AtomicI64, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::parking::Mutex;
 use syncline_metering::{Module, tag};
 
-const SHARDS_SHIFT: u32 = if IS_MODEL { 1 } else { 6 };
+/// How many lanes there are; threads beyond that share them.
+const LANES: u32 = if IS_MODEL { 2 } else { 8 };
+
+/// How many shards a lane has, so that threads that share it, or look rows up, seldom meet.
+const SHARDS: u32 = if IS_MODEL { 1 } else { 8 };
+
 const NONE: u32 = u32::MAX;
 const PENDING: u64 = u64::MAX;
 
 /// How many of the oldest are looked at by each save.
 const COLLECTED_BY_SAVE: usize = 3;
 
-/// A change of a shard's bytes that is worth telling everybody.
+/// One in so many saves of a table looks at the next lane's, and collects so many there.
+const SAVES_A_VISIT: u32 = 64;
+
+/// A change of a table's bytes that is worth telling everybody.
 const TOLD_BYTES: i64 = 16 << 10;
 
 /// What an entry takes besides its bytes.
@@ -59,21 +75,24 @@ pub(super) struct Name<'a> {
 /// Where a version was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VersionRef {
-    shard: u32,
+    table: u32,
     at: u32,
 }
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Versions {
-    shards: Box<[Shard]>,
-    /// About the bytes of all shards: each tells when it has changed by [`TOLD_BYTES`].
+    /// The shards of the first lane, then those of the next.
+    tables: Box<[Apart]>,
+    /// True of a lane in which something was ever saved.
+    used: [AtomicBool; LANES as usize],
+    /// About the bytes of all tables: each tells when it has changed by [`TOLD_BYTES`].
     bytes: AtomicI64,
 }
 
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Shard(Mutex<Table>);
+struct Apart(Mutex<Table>);
 
 #[derive(Debug)]
 struct Table {
@@ -86,6 +105,8 @@ struct Table {
     oldest: u32,
     newest: u32,
     chained: usize,
+    /// How often something was saved: says which lane is visited next.
+    saves: u32,
     bytes: i64,
     told: i64,
 }
@@ -108,35 +129,63 @@ struct Entry {
 impl Versions {
     pub(super) fn new() -> Versions {
         Versions {
-            shards: (0..1 << SHARDS_SHIFT).map(|_| Shard::default()).collect(),
+            tables: (0..LANES * SHARDS).map(|_| Apart::default()).collect(),
+            used: std::array::from_fn(|_| AtomicBool::new(false)),
             bytes: AtomicI64::new(0),
         }
     }
 
-    /// Saves what a locked row is before it changes. Values of overflow pages whose last version went
-    /// meanwhile are added to `stubs`, as they lay in the leaf, one after another.
+    /// Saves what a locked row is before it changes, in that lane. Values of overflow pages whose last
+    /// version went meanwhile are added to `stubs`, as they lay in the leaf, one after another.
     #[inline]
     pub(super) fn save(
         &self,
+        lane: u32,
         name: Name<'_>,
         word: Word,
         value: &[u8],
         (bound, stubs): (Csn, &mut Vec<u8>),
     ) -> VersionRef {
+        let lane = lane % LANES;
         let _entered = tag::enter(Module::TransactionControl);
+        // Who finds the row changed sees this too: the table's mutex and the leaf's latch are in between.
+        if !self.is_used(lane) {
+            self.used[lane as usize].store(true, Ordering::Relaxed);
+        }
         let shard = shard_of(name.hash);
-        let mut table = self.shards[shard as usize].0.lock();
+        let own = table_of(lane, shard);
+        let mut table = self.tables[own as usize].0.lock();
         table.collect(bound, COLLECTED_BY_SAVE, stubs);
         let at = table.add(name, word, value);
         self.tell(&mut table);
-        VersionRef { shard, at }
+        table.saves = table.saves.wrapping_add(1);
+        let saves = table.saves;
+        drop(table);
+        if saves.is_multiple_of(SAVES_A_VISIT) {
+            self.visit(
+                (lane + saves / SAVES_A_VISIT) % LANES,
+                shard,
+                (bound, stubs),
+            );
+        }
+        VersionRef { table: own, at }
+    }
+
+    /// Collects in a lane whose thread may save nothing any more.
+    #[cold]
+    fn visit(&self, lane: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
+        if self.is_used(lane) {
+            let mut table = self.tables[table_of(lane, shard) as usize].0.lock();
+            table.collect(bound, SAVES_A_VISIT as usize, stubs);
+            self.tell(&mut table);
+        }
     }
 
     /// Tells a saved version which commit supersedes it. Allocates nothing.
     #[inline]
     pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
         let _entered = tag::enter(Module::TransactionControl);
-        let mut table = self.shards[version.shard as usize].0.lock();
+        let mut table = self.tables[version.table as usize].0.lock();
         let entry = &mut table.entries[version.at as usize];
         debug_assert_eq!(entry.superseded_by, PENDING);
         entry.superseded_by = csn.0;
@@ -144,7 +193,7 @@ impl Versions {
 
     /// The row does not change after all. The version goes, and its value stays the row's own.
     pub(super) fn cancel(&self, version: VersionRef) {
-        let mut table = self.shards[version.shard as usize].0.lock();
+        let mut table = self.tables[version.table as usize].0.lock();
         table.unchain(version.at);
         // It leaves the order in which it was saved when its turn comes.
         let entry = &mut table.entries[version.at as usize];
@@ -155,29 +204,30 @@ impl Versions {
     /// The version of a row that is visible at `point`: its word, and its value into `value`. None: the
     /// row was absent then. To be asked if the row's word in the leaf is newer than `point`.
     pub(super) fn find(&self, name: Name<'_>, point: Csn, value: &mut Vec<u8>) -> Option<Word> {
-        let table = self.shards[shard_of(name.hash) as usize].0.lock();
-        let mut found = None;
-        let mut at = table.buckets.get(table.bucket(name.hash)).copied()?;
-        while at != NONE {
-            let entry = &table.entries[at as usize];
-            at = entry.older;
-            if entry.is_of(name) {
-                if entry.superseded_by <= point.0 {
-                    break;
-                }
-                found = Some(entry);
+        let shard = shard_of(name.hash);
+        let mut first: Option<(u64, Word)> = None;
+        for lane in (0..LANES).filter(|lane| self.is_used(*lane)) {
+            let table = self.tables[table_of(lane, shard) as usize].0.lock();
+            let Some(entry) = table.find(name, point) else {
+                continue;
+            };
+            if first.is_some_and(|(superseded_by, _)| superseded_by < entry.superseded_by) {
+                continue;
+            }
+            first = Some((entry.superseded_by, entry.word));
+            if entry.word.csn() <= point {
+                value.clear();
+                value.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
             }
         }
-        let entry = found.filter(|entry| entry.word.csn() <= point)?;
-        value.clear();
-        value.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
-        Some(entry.word)
+        let (_, word) = first.filter(|(_, word)| word.csn() <= point)?;
+        Some(word)
     }
 
     /// Drops every version that nobody reads any more.
     pub(super) fn collect(&self, bound: Csn, stubs: &mut Vec<u8>) {
-        for shard in &self.shards {
-            let mut table = shard.0.lock();
+        for table in &self.tables {
+            let mut table = table.0.lock();
             table.collect(bound, usize::MAX, stubs);
             self.tell(&mut table);
         }
@@ -187,8 +237,8 @@ impl Versions {
     /// another.
     pub(super) fn stubs(&self) -> Vec<u8> {
         let mut stubs = Vec::new();
-        for shard in &self.shards {
-            let table = shard.0.lock();
+        for table in &self.tables {
+            let table = table.0.lock();
             let mut at = table.oldest;
             while at != NONE {
                 let entry = &table.entries[at as usize];
@@ -210,7 +260,12 @@ impl Versions {
     /// How many versions there are.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.shards.iter().map(|shard| shard.0.lock().chained).sum()
+        self.tables.iter().map(|table| table.0.lock().chained).sum()
+    }
+
+    #[inline]
+    fn is_used(&self, lane: u32) -> bool {
+        self.used[lane as usize].load(Ordering::Relaxed)
     }
 
     #[inline]
@@ -232,6 +287,7 @@ impl Default for Table {
             oldest: NONE,
             newest: NONE,
             chained: 0,
+            saves: 0,
             bytes: 0,
             told: 0,
         }
@@ -270,6 +326,24 @@ impl Table {
         self.newest = at;
         self.chained += 1;
         at
+    }
+
+    /// The oldest version of a row that was superseded behind `point`.
+    #[inline]
+    fn find(&self, name: Name<'_>, point: Csn) -> Option<&Entry> {
+        let mut at = self.buckets.get(self.bucket(name.hash)).copied()?;
+        let mut found = None;
+        while at != NONE {
+            let entry = &self.entries[at as usize];
+            at = entry.older;
+            if entry.is_of(name) {
+                if entry.superseded_by <= point.0 {
+                    break;
+                }
+                found = Some(entry);
+            }
+        }
+        found
     }
 
     /// Drops up to `most` of the oldest, as far as nobody reads them any more.
@@ -361,7 +435,6 @@ impl Table {
 
     #[inline]
     fn bucket(&self, hash: u64) -> usize {
-        // The upper bits chose the shard.
         hash as usize & self.buckets.len().wrapping_sub(1)
     }
 }
@@ -377,12 +450,18 @@ impl Entry {
 
 #[inline]
 fn shard_of(hash: u64) -> u32 {
-    (hash >> (64 - SHARDS_SHIFT)) as u32
+    // The lower bits choose the bucket.
+    (hash >> 56) as u32 % SHARDS
+}
+
+#[inline]
+fn table_of(lane: u32, shard: u32) -> u32 {
+    lane * SHARDS + shard
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, VersionRef, Versions};
+    use super::{LANES, Name, SAVES_A_VISIT, VersionRef, Versions};
     use crate::buffer::Word;
     use crate::ids::{Csn, TreeId};
     use crate::txn::hash::hash;
@@ -403,6 +482,7 @@ mod tests {
 
     fn save(versions: &Versions, key: &[u8], was: u64, value: &[u8]) -> VersionRef {
         versions.save(
+            0,
             name(key),
             Word::of(Csn(was)),
             value,
@@ -445,7 +525,7 @@ mod tests {
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
         let (word, mut stubs) = (Word::of(Csn(5)).overflow(), Vec::new());
-        let saved = versions.save(name(b"row"), word, &[9; 16], (Csn::ZERO, &mut stubs));
+        let saved = versions.save(0, name(b"row"), word, &[9; 16], (Csn::ZERO, &mut stubs));
         versions.cancel(saved);
         assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
         assert_eq!(find(&versions, b"row", 6), None);
@@ -460,7 +540,7 @@ mod tests {
         let mut stubs = Vec::new();
         for was in 0..10_u8 {
             let word = Word::of(Csn(was.into())).overflow();
-            let saved = versions.save(name(b"row"), word, &[was; 16], (Csn::ZERO, &mut stubs));
+            let saved = versions.save(0, name(b"row"), word, &[was; 16], (Csn::ZERO, &mut stubs));
             versions.supersede(saved, Csn(u64::from(was) + 1));
         }
         versions.collect(Csn(4), &mut stubs);
@@ -469,11 +549,37 @@ mod tests {
         assert_eq!(versions.count(), 6);
         // A save collects as well, as many as keep the debt from growing.
         let word = Word::of(Csn(10));
-        versions.save(name(b"row"), word, b"", (Csn(6), &mut stubs));
+        versions.save(0, name(b"row"), word, b"", (Csn(6), &mut stubs));
         assert_eq!(versions.count(), 5);
     }
 
-    /// Random histories of a few rows, many in one shard's tables, against a plain map of versions.
+    #[test]
+    fn what_a_thread_has_left_behind_goes_while_others_save() {
+        let versions = Versions::new();
+        let mut stubs = Vec::new();
+        let mut save = |lane, key: u64, (was, by, bound)| {
+            let key = key.to_be_bytes();
+            let bound = (Csn(bound), &mut stubs);
+            let saved = versions.save(lane, name(&key), Word::of(Csn(was)), b"value", bound);
+            versions.supersede(saved, Csn(by));
+        };
+        (0..500).for_each(|key| save(1, key, (1, 2, 0)));
+        assert_eq!(versions.count(), 500);
+        let saves = u64::from(SAVES_A_VISIT * LANES * 8);
+        (0..2 * saves).for_each(|key| save(0, key, (1, 3, 2)));
+        let left = |lane: u32| -> usize {
+            let shards = (lane * super::SHARDS) as usize..((lane + 1) * super::SHARDS) as usize;
+            let tables = versions.tables[shards].iter();
+            tables.map(|table| table.0.lock().chained).sum()
+        };
+        assert_eq!(left(1), 0);
+        assert!(
+            left(0) > 0,
+            "they are of commits that somebody may read behind"
+        );
+    }
+
+    /// Random histories of a few rows, many in one lane's tables, against a plain map of versions.
     #[test]
     fn random_histories_read_as_a_map_of_all_versions_does() {
         let mut random = fastrand::Rng::with_seed(7);
@@ -488,8 +594,8 @@ mod tests {
                 let history = model.entry(row).or_default();
                 if let Some((was, Some(value))) = history.last() {
                     let stubs = &mut Vec::new();
-                    let saved =
-                        versions.save(name(&key), Word::of(Csn(*was)), value, (Csn(bound), stubs));
+                    let (lane, word) = (random.u32(..LANES), Word::of(Csn(*was)));
+                    let saved = versions.save(lane, name(&key), word, value, (Csn(bound), stubs));
                     if random.u8(..8) == 0 {
                         versions.cancel(saved);
                         continue;

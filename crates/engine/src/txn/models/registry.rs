@@ -56,9 +56,11 @@ impl Store {
         let mut leaf = self.leaf.lock().unwrap();
         let was = *leaf;
         let none = (Csn::ZERO, &mut Vec::new());
+        // Of two commits each saves in a lane of its own, as two threads do.
+        let lane = csn as u32;
         let saved = (wrong != Wrong::SkipVersion).then(|| {
-            self.versions
-                .save(NAME, Word::of(Csn(was)), &was.to_le_bytes(), none)
+            let (word, value) = (Word::of(Csn(was)), was.to_le_bytes());
+            self.versions.save(lane, NAME, word, &value, none)
         });
         drop(leaf);
         if let Some(saved) = saved {
@@ -127,9 +129,9 @@ fn beginning(wrong: Wrong) {
     let look = || Csn(horizon.load(Ordering::Acquire));
     let point = if wrong == Wrong::PointBeforeRegistering {
         let point = look();
-        registry.enter(seat, || point)
+        registry.enter(seat, point, || point)
     } else {
-        registry.enter(seat, look)
+        registry.enter(seat, look(), look)
     };
     collector.join().unwrap();
     assert!(
@@ -151,7 +153,8 @@ fn reading(wrong: Wrong) {
         let store = Arc::clone(&store);
         thread::spawn(move || store.collect(wrong))
     };
-    let point = store.registry.enter(seat, || store.horizon());
+    let floor = store.horizon();
+    let point = store.registry.enter(seat, floor, || store.horizon());
     assert_eq!(store.read(point), Some(point.0), "the row of its point");
     store.registry.leave(seat);
     committer.join().unwrap();
@@ -169,7 +172,8 @@ fn reading(wrong: Wrong) {
 fn dooming(wrong: Wrong) {
     let store = store();
     let seat = store.registry.claim().unwrap();
-    let point = store.registry.enter(seat, || store.horizon());
+    let floor = store.horizon();
+    let point = store.registry.enter(seat, floor, || store.horizon());
     store.commit(2, Wrong::Nothing);
     let collector = {
         let store = Arc::clone(&store);

@@ -7,6 +7,7 @@ use crate::txn::scan::{Direction, Scan};
 use crate::txn::write_set::PatchFailure;
 use crate::txn::{Begin, Conflict, TxnOptions};
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 fn store() -> Store {
     Store::new(Shape::default())
@@ -744,4 +745,23 @@ fn after_the_log_has_failed_nothing_begins_but_reads_of_what_is_stable() {
     session.begin(Begin::ReadOnly).unwrap();
     assert_eq!(session.get(&store.tree, b"a").unwrap(), Some(&b"1"[..]));
     session.abort();
+}
+
+#[test]
+fn a_tree_that_a_session_knows_is_used_without_counting_its_users() {
+    let store = store();
+    let mut session = store.session();
+    let mut write = |key: &[u8]| {
+        session.begin(Begin::Serializable).unwrap();
+        session.put(&store.tree, key, b"x").unwrap();
+        let during = Arc::strong_count(&store.tree);
+        let ticket = session.commit().unwrap();
+        session.wait(ticket).unwrap();
+        (during, Arc::strong_count(&store.tree))
+    };
+    let first = write(b"a");
+    assert_eq!(first.0, first.1);
+    assert_eq!(write(b"b"), first);
+    drop(session);
+    assert_eq!(Arc::strong_count(&store.tree), first.1 - 1);
 }
