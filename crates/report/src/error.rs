@@ -18,6 +18,14 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// The folder for records takes no file.
+    #[error("the folder {path} takes no records: {source}; name another by --runs")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: io::Error,
+    },
     /// A line could not be written; no half of it remains.
     #[error("cannot write to the record {path}: {source}; what it held before is whole")]
     Append {

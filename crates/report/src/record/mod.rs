@@ -61,4 +61,4 @@ pub use setting::{Client, OperationStatements, Plan, Setting, Statements, Target
 pub use share::{REMOVED, share};
 pub use stacks::{Stacks, folded_again, stacks_of_record};
 pub use whole::{Record, json};
-pub use writer::{RUNS_FOLDER, Writer};
+pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

@@ -5,6 +5,8 @@
 //! 2. A file without an end was cut short too; its figures are the sums of its intervals.
 //! 3. Anything else that is not as it must be is refused with the line and the reason: a wrong
 //!    figure is worse than none.
+//! 4. What does not open as JSON does is not read further, and no more than [`LARGEST`] bytes are read:
+//!    a disk image named by mistake fills no memory.
 
 use super::identity::{FORMAT_NAME, FORMAT_VERSION, Identity};
 use super::interval::Interval;
@@ -13,8 +15,13 @@ use super::whole::Record;
 use crate::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+/// The most bytes that a record may have: a run of a week with an interval each second has half of it.
+const LARGEST: u64 = 1 << 30;
 
 /// Reads the one record of a file.
 pub fn read(path: &Path) -> Result<Record> {
@@ -44,7 +51,65 @@ pub fn read_all(path: &Path) -> Result<Vec<Record>> {
             path: path.to_owned(),
         });
     }
-    Source { path }.records(&std::fs::read(path).map_err(failed)?)
+    let mut file = BufReader::new(File::open(path).map_err(failed)?);
+    match opening(&mut file).map_err(failed)? {
+        Opening::Json => {}
+        Opening::Nothing => {
+            return Err(Error::Empty {
+                path: path.to_owned(),
+            });
+        }
+        Opening::Other => {
+            return Err(Error::NotARecord {
+                path: path.to_owned(),
+            });
+        }
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(LARGEST + 1).read_to_end(&mut bytes);
+    if read.map_err(failed)? as u64 > LARGEST {
+        return Err(Error::NotARecord {
+            path: path.to_owned(),
+        });
+    }
+    Source { path }.records(&bytes)
+}
+
+/// How a file opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// As an object or an array.
+    Json,
+    /// It holds white space and zeros only, or nothing at all.
+    Nothing,
+    /// As something else.
+    Other,
+}
+
+/// Looks at the first sign of a file, and leaves it to be read from there.
+fn opening(file: &mut impl BufRead) -> io::Result<Opening> {
+    let mut zeros = false;
+    let mut passed = 0;
+    while passed < LARGEST {
+        let part = file.fill_buf()?;
+        if part.is_empty() {
+            return Ok(Opening::Nothing);
+        }
+        let blank = |byte: &u8| *byte == 0 || byte.is_ascii_whitespace();
+        let first = part.iter().position(|byte| !blank(byte));
+        zeros |= part[..first.unwrap_or(part.len())].contains(&0);
+        match first.map(|place| part[place]) {
+            // Zeros may follow a record, and never stand before one.
+            Some(b'{' | b'[') if !zeros => return Ok(Opening::Json),
+            Some(_) => return Ok(Opening::Other),
+            None => {
+                let length = part.len();
+                file.consume(length);
+                passed += length as u64;
+            }
+        }
+    }
+    Ok(Opening::Other)
 }
 
 /// A record file of a folder.
@@ -98,15 +163,7 @@ impl Source<'_> {
             .rposition(|byte| *byte != 0)
             .map_or(0, |last| last + 1);
         let bytes = &bytes[..end];
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Error::Empty {
-                path: self.path.to_owned(),
-            });
-        }
-        let text = std::str::from_utf8(bytes).unwrap_or_else(|error| {
-            // A torn last line may end within a character.
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
-        });
+        let text = self.text(bytes)?;
         match serde_json::from_str(text) {
             Ok(Value::Array(values)) if !values.is_empty() => {
                 values.into_iter().map(|value| self.folded(value)).collect()
@@ -114,6 +171,20 @@ impl Source<'_> {
             Ok(value) if value.get("line").is_none() => Ok(vec![self.folded(value)?]),
             _ => Ok(vec![self.lines(text)?]),
         }
+    }
+
+    /// The bytes as text. A torn last line may end within a character; elsewhere that is damage.
+    fn text<'b>(&self, bytes: &'b [u8]) -> Result<&'b str> {
+        let error = match std::str::from_utf8(bytes) {
+            Ok(text) => return Ok(text),
+            Err(error) => error,
+        };
+        let (whole, rest) = bytes.split_at(error.valid_up_to());
+        if rest.contains(&b'\n') {
+            let line = whole.split(|byte| *byte == b'\n').count();
+            return Err(self.damaged(line, "it holds bytes that are no text"));
+        }
+        Ok(std::str::from_utf8(whole).expect("it was found to be text up to there"))
     }
 
     /// A record that was folded into one object before.

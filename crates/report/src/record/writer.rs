@@ -21,6 +21,19 @@ use syncline_profile::Profile;
 /// The folder for records, unless another is named.
 pub const RUNS_FOLDER: &str = "syncline-runs";
 
+/// Makes the folder for records if it is missing, and tries whether it takes a file, so that nobody
+/// measures for an hour and then hears that it does not.
+pub fn prepare_folder(folder: &Path) -> Result<()> {
+    let path = folder.join(format!(".syncline-{}", std::process::id()));
+    let tried = std::fs::create_dir_all(folder)
+        .and_then(|()| OpenOptions::new().write(true).create_new(true).open(&path))
+        .and_then(|_file| std::fs::remove_file(&path));
+    tried.map_err(|source| Error::Folder {
+        path: folder.to_owned(),
+        source,
+    })
+}
+
 /// A record's file, open for further lines.
 #[derive(Debug)]
 pub struct Writer {
@@ -86,16 +99,22 @@ impl Writer {
         beside.map(|()| self.path)
     }
 
-    /// Writes the end of a probe and gives the file's path.
-    pub fn finish_probe(mut self, record: &ProbeRecord) -> Result<PathBuf> {
-        self.append(&Line::ProbeEnd(record))?;
-        Ok(self.path)
+    /// Writes the end of a probe and gives the file's path; without room for it no file is left.
+    pub fn finish_probe(self, record: &ProbeRecord) -> Result<PathBuf> {
+        self.ended(&Line::ProbeEnd(record))
     }
 
-    /// Writes the end of an observation and gives the file's path.
-    pub fn finish_observation(mut self, record: &ObservationRecord) -> Result<PathBuf> {
-        self.append(&Line::ObservationEnd(record))?;
-        Ok(self.path)
+    /// Writes the end of an observation and gives the file's path; without room for it no file is left.
+    pub fn finish_observation(self, record: &ObservationRecord) -> Result<PathBuf> {
+        self.ended(&Line::ObservationEnd(record))
+    }
+
+    /// With its last line, or gone: a head alone says nothing that was measured.
+    fn ended(mut self, end: &Line<'_>) -> Result<PathBuf> {
+        match self.append(end) {
+            Ok(()) => Ok(self.path),
+            Err(error) => Err(self.taken_away(error)),
+        }
     }
 
     /// Takes the file away, for a run that never began.
@@ -119,13 +138,18 @@ impl Writer {
             lines: Lines::new(file),
         };
         if let Err(error) = writer.append(head) {
-            // An empty record helps nobody; if it cannot be removed, the reader names it as empty.
-            return Err(match (std::fs::remove_file(&writer.path), error) {
-                (Ok(()), Error::Append { path, source }) => Error::Create { path, source },
-                (_, error) => error,
-            });
+            return Err(writer.taken_away(error));
         }
         Ok(writer)
+    }
+
+    /// Removes what helps nobody, and says why there is no record. If it cannot be removed, its reader
+    /// says what is wrong with it.
+    fn taken_away(&self, error: Error) -> Error {
+        match (std::fs::remove_file(&self.path), error) {
+            (Ok(()), Error::Append { path, source }) => Error::Create { path, source },
+            (_, error) => error,
+        }
     }
 
     fn append(&mut self, line: &Line<'_>) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use crate::fixture::{self, SQLITE};
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use syncline_report::record::{Record, RunRecord, Writer, json, list, read, read_all};
 
@@ -175,6 +176,40 @@ fn fields_of_a_later_program_are_read_over() {
 #[test]
 fn a_device_without_end_is_no_record() {
     assert!(sentence(Path::new("/dev/zero")).contains("not a record"));
+}
+
+#[test]
+fn a_large_file_that_is_no_record_is_not_read_into_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.jsonl");
+    let file = fs::File::create(&path).unwrap();
+    // Holes take no space on the disk.
+    file.set_len(1 << 22).unwrap();
+    assert!(sentence(&path).contains("is empty"));
+    file.set_len(1 << 40).unwrap();
+    file.write_all_at(b"\x7fELF", 0).unwrap();
+    assert!(sentence(&path).contains("not a record"));
+    file.write_all_at(b"\0\0\0{", 0).unwrap();
+    assert!(sentence(&path).contains("not a record"));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_damage_unless_the_last_line_was_torn() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let path = written(folder.path(), &run);
+    let whole = fs::read(&path).unwrap();
+    let second = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let mut damaged = whole.clone();
+    damaged[second + 10] = 0xff;
+    fs::write(&path, damaged).unwrap();
+    let said = sentence(&path);
+    assert!(said.contains("is damaged in line 2"), "{said}");
+    let mut torn = whole[..second + 10].to_vec();
+    torn.push(0xc3);
+    fs::write(&path, torn).unwrap();
+    let record = read(&path).unwrap();
+    assert!(record.as_run().unwrap().end.cut_short.is_some());
 }
 
 #[test]
