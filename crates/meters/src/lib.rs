@@ -6,10 +6,12 @@
 mod block;
 mod collect;
 mod files;
+mod foreign_syncs;
 mod list;
 mod machine;
 mod perf_event;
 mod proc;
+mod processors;
 mod sync_calls;
 mod tracepoint;
 
@@ -18,4 +20,6 @@ pub use collect::{Meter, MeterOptions, Runtime, Subject};
 pub use list::{Listing, list};
 pub use machine::Machine;
 pub use proc::{Pressure, ProcessUse, SystemTimes};
-pub use sync_calls::{SYNCS_SOURCE, SYSTEM_CALLS_SOURCE, SyncCounter, SyncCounts, Watched};
+pub use sync_calls::{
+    SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounter, SyncCounts, Watched,
+};

@@ -40,7 +40,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
     vec![
         row(
             "sync calls",
-            "sync system calls and all system calls of the store's process, by perf event",
+            "sync system calls of the store's process, and all of a store in this one, by perf event",
             SyncCounter::open(Watched::Ours).err(),
         ),
         row(

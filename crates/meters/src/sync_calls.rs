@@ -1,13 +1,17 @@
-//! Counts the sync system calls of a process, and all its system calls, from outside.
+//! Counts the sync system calls of a process, and all system calls of this one, from outside.
 //!
 //! By perf events on the tracepoint that every system call passes, filtered by call number; threads and
-//! children that the process starts later are counted too. Counting costs every system call of the
-//! process some 170 ns (measured: 150 ns without, 321 ns with it).
+//! children that the process starts later are counted too. Each thread of this process has events of its
+//! own, which cost it some 170 ns a system call (measured: 150 ns without, 321 ns with them). Another
+//! process is a server, whose workers such events would slow at each switch: its syncs are told by events
+//! of the processors (`foreign_syncs.rs`), and its other calls are not counted. Only who may not look at
+//! processors has events at its threads.
 //!
 //! What it does not see: syncs asked for through `io_uring`, and writes that are syncs themselves
 //! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.
 
 use crate::files::read_line;
+use crate::foreign_syncs::ForeignSyncs;
 use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
 use crate::tracepoint;
@@ -30,18 +34,25 @@ pub enum Watched {
 pub struct SyncCounts {
     /// `fsync`, `fdatasync`, `msync` and `syncfs`.
     pub syncs: u64,
-    /// `sync_file_range`, which makes nothing durable.
-    pub sync_file_ranges: u64,
-    /// System calls of every kind, those above included.
-    pub system_calls: u64,
+    /// System calls of every kind, those above included; none where only syncs are counted.
+    pub system_calls: Option<u64>,
 }
 
 /// A running counter.
 #[derive(Debug)]
 pub struct SyncCounter {
-    syncs: Vec<PerfEvent>,
-    sync_file_ranges: Vec<PerfEvent>,
-    system_calls: Vec<PerfEvent>,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// By events of each thread.
+    Threads {
+        syncs: Vec<PerfEvent>,
+        system_calls: Vec<PerfEvent>,
+    },
+    /// By events of each processor.
+    Processors(ForeignSyncs),
 }
 
 /// What a count of [`SyncCounts::syncs`] includes and does not, for the record.
@@ -51,35 +62,58 @@ pub const SYNCS_SOURCE: &str = "fsync, fdatasync, msync and syncfs calls counted
 /// What a count of [`SyncCounts::system_calls`] includes, for the record.
 pub const SYSTEM_CALLS_SOURCE: &str = "system calls of the store's process counted by perf event";
 
+/// Why system calls of another process are not counted, for the record.
+pub const SYSTEM_CALLS_REFUSAL: &str = "of another process only syncs are counted, since events at its \
+    threads would slow each of their switches; --meter counts all its calls";
+
 const TRACEPOINT: &str = "raw_syscalls/sys_enter";
+
+const GONE: &str = "system calls cannot be counted: the process has ended";
 
 impl SyncCounter {
     /// Starts counting; the error is a sentence that says what opens the way.
     pub fn open(watched: Watched) -> Result<SyncCounter, String> {
-        let numbers = Numbers::of_this_machine()?;
+        let syncs = sync_filter()?;
         let tracepoint = tracepoint::number(TRACEPOINT)?;
+        if let Watched::Other(pid) = watched {
+            match ForeignSyncs::open(tracepoint, &syncs, pid) {
+                Ok(foreign) => {
+                    let way = Way::Processors(foreign);
+                    return Ok(SyncCounter { way });
+                }
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                Err(error) if is_gone(&error) => return Err(GONE.to_owned()),
+                Err(error) => return Err(refusal(&error)),
+            }
+        }
         let tasks = tasks(watched)?;
-        let count = |filter: Option<String>| {
-            count_of_each(&tasks, |task| {
-                PerfEvent::open(tracepoint, task, filter.as_deref())
-            })
+        let count = |filter: Option<&str>| {
+            count_of_each(&tasks, |task| PerfEvent::open(tracepoint, task, filter))
         };
-        Ok(SyncCounter {
-            syncs: count(Some(any_of(&numbers.syncs)))?,
-            sync_file_ranges: count(Some(any_of(&[numbers.sync_file_range])))?,
+        let way = Way::Threads {
+            syncs: count(Some(&syncs))?,
             system_calls: count(None)?,
-        })
+        };
+        Ok(SyncCounter { way })
     }
 
-    /// The counts so far; none if the kernel does not answer.
+    /// The counts so far; none if the kernel does not answer, or has dropped some.
     pub fn read(&self) -> Option<SyncCounts> {
         let sum = |events: &[PerfEvent]| -> Option<u64> {
             events.iter().map(|event| event.read().ok()).sum()
         };
-        Some(SyncCounts {
-            syncs: sum(&self.syncs)?,
-            sync_file_ranges: sum(&self.sync_file_ranges)?,
-            system_calls: sum(&self.system_calls)?,
+        Some(match &self.way {
+            Way::Threads {
+                syncs,
+                system_calls,
+            } => SyncCounts {
+                syncs: sum(syncs)?,
+                system_calls: Some(sum(system_calls)?),
+            },
+            Way::Processors(foreign) => SyncCounts {
+                syncs: foreign.read()?,
+                system_calls: None,
+            },
         })
     }
 }
@@ -96,50 +130,32 @@ fn count_of_each<C>(tasks: &[i32], open: impl Fn(i32) -> io::Result<C>) -> Resul
         }
     }
     if counters.is_empty() {
-        return Err("system calls cannot be counted: the process has ended".to_owned());
+        return Err(GONE.to_owned());
     }
     Ok(counters)
 }
 
 /// The filter of the tracepoint that lets through the calls that are syncs; the error is a sentence.
 pub(crate) fn sync_filter() -> Result<String, String> {
-    Ok(any_of(&Numbers::of_this_machine()?.syncs))
+    Ok(any_of(&sync_numbers()?))
 }
 
-/// The numbers of the calls that are syncs; the error is a sentence.
+/// The numbers of the calls that are syncs (fsync, fdatasync, msync, syncfs), which never change on an
+/// architecture; the error is a sentence.
 pub(crate) fn sync_numbers() -> Result<[u32; 4], String> {
-    Ok(Numbers::of_this_machine()?.syncs)
-}
-
-/// System call numbers. They never change on an architecture.
-struct Numbers {
-    /// fsync, fdatasync, msync, syncfs.
-    syncs: [u32; 4],
-    sync_file_range: u32,
-}
-
-impl Numbers {
-    fn of_this_machine() -> Result<Numbers, String> {
-        if cfg!(target_arch = "x86_64") {
-            Ok(Numbers {
-                syncs: [74, 75, 26, 306],
-                sync_file_range: 277,
-            })
-        } else if cfg!(any(
-            target_arch = "aarch64",
-            target_arch = "riscv64",
-            target_arch = "loongarch64"
-        )) {
-            Ok(Numbers {
-                syncs: [82, 83, 227, 267],
-                sync_file_range: 84,
-            })
-        } else {
-            let architecture = std::env::consts::ARCH;
-            Err(format!(
-                "the system call numbers of {architecture} are not known here"
-            ))
-        }
+    if cfg!(target_arch = "x86_64") {
+        Ok([74, 75, 26, 306])
+    } else if cfg!(any(
+        target_arch = "aarch64",
+        target_arch = "riscv64",
+        target_arch = "loongarch64"
+    )) {
+        Ok([82, 83, 227, 267])
+    } else {
+        let architecture = std::env::consts::ARCH;
+        Err(format!(
+            "the system call numbers of {architecture} are not known here"
+        ))
     }
 }
 

@@ -51,8 +51,7 @@ fn every_sync_of_every_thread_is_counted_once() {
     work("c", 2, 1);
     let after = counter.read().unwrap();
     assert_eq!(after.syncs - before.syncs, 17 + 3 + 5 + 2 + 1);
-    assert_eq!(after.sync_file_ranges, 0);
-    let all = after.system_calls - before.system_calls;
+    let all = after.system_calls.unwrap() - before.system_calls.unwrap();
     assert!(
         all >= 2 * 24 + 4,
         "each write and sync is a system call, {all} were counted"

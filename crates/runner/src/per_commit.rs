@@ -9,7 +9,10 @@ use crate::measure::Measured;
 use crate::result::{Counted, PerCommit};
 use crate::sampler::Sampler;
 use syncline_contract::{Meaning, StoreProcess, Workload};
-use syncline_meters::{BlockCounts, SYNCS_SOURCE, SYSTEM_CALLS_SOURCE};
+use syncline_meters::{
+    BlockCounts, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
+};
+use syncline_profile::Metric;
 
 /// The share of flushes that may be others' where flushes stand in for syncs.
 const OTHERS: f64 = 0.1;
@@ -22,15 +25,28 @@ pub(crate) fn per_commit<W: Workload>(
 ) -> PerCommit {
     let commits = measured.commits_in_span as f64;
     let (before, now) = &measured.span;
-    let calls = |pick: fn(&syncline_meters::SyncCounts) -> u64, source: &str| match (
-        sampler.calls_refusal(),
-        now.calls_since(before),
-    ) {
-        (Some(why), _) => Counted::unknown(why),
-        (None, Some(counts)) => by_commits(pick(&counts) as f64, commits, source.to_owned()),
-        (None, None) => Counted::unknown("the kernel did not answer for its counters"),
+    let (syncs, system_calls) = match (sampler.calls_refusal(), now.calls_since(before)) {
+        (Some(why), _) => (Counted::unknown(why), Counted::unknown(why)),
+        (
+            None,
+            Some(SyncCounts {
+                syncs,
+                system_calls,
+            }),
+        ) => (
+            by_commits(syncs as f64, commits, SYNCS_SOURCE.to_owned()),
+            match system_calls {
+                Some(all) => by_commits(all as f64, commits, SYSTEM_CALLS_SOURCE.to_owned()),
+                None => {
+                    by_the_meter(measured).unwrap_or_else(|| Counted::unknown(SYSTEM_CALLS_REFUSAL))
+                }
+            },
+        ),
+        (None, None) => {
+            let why = "the kernel did not answer for its counters, or dropped some";
+            (Counted::unknown(why), Counted::unknown(why))
+        }
     };
-    let syncs = calls(|counts| counts.syncs, SYNCS_SOURCE);
     PerCommit {
         syncs: if syncs.value.is_some() {
             syncs
@@ -57,7 +73,7 @@ pub(crate) fn per_commit<W: Workload>(
             Some(counts.written_bytes)
         }),
         flushes: disk(measured, sampler, "flushes", |counts| counts.flushes),
-        system_calls: calls(|counts| counts.system_calls, SYSTEM_CALLS_SOURCE),
+        system_calls,
         client_cpu_ns: client_cpu(measured, sampler),
         target_cpu_ns: target_cpu(measured, sampler),
         page_faults: match now.page_faults_since(before) {
@@ -100,6 +116,21 @@ fn disk<W: Workload>(
     let source = format!("{what} of the whole disk {device}, whoever asked for them");
     let count = now.saturating_sub(before) as f64;
     by_commits(count, measured.commits_in_span as f64, source)
+}
+
+/// A meter that looks at system calls has counted them all.
+fn by_the_meter<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
+    let samples = measured.profile.as_ref()?.samples().iter();
+    let calls = samples.filter(|sample| sample.metric == Metric::SystemCalls);
+    let calls = calls
+        .map(|sample| sample.weight)
+        .reduce(|sum, one| sum + one)?;
+    let source = "system calls of the store's process that the meter saw".to_owned();
+    Some(by_commits(
+        calls as f64,
+        measured.commits_in_span as f64,
+        source,
+    ))
 }
 
 /// Where the kernel does not count syncs, the store's own counter may.

@@ -148,8 +148,10 @@ impl Reading {
         let (now, before) = (self.calls?, before.calls?);
         Some(SyncCounts {
             syncs: now.syncs.saturating_sub(before.syncs),
-            sync_file_ranges: now.sync_file_ranges.saturating_sub(before.sync_file_ranges),
-            system_calls: now.system_calls.saturating_sub(before.system_calls),
+            system_calls: now
+                .system_calls
+                .zip(before.system_calls)
+                .map(|(now, before)| now.saturating_sub(before)),
         })
     }
 }

@@ -25,5 +25,7 @@ mod tag;
 mod taken;
 mod totals;
 
+pub(crate) use ring::Ring;
+
 pub use meter::{Meter, MeterOptions};
 pub use subject::{Runtime, Subject};

@@ -11,15 +11,19 @@
 )]
 
 use perf_event_open_sys::bindings::perf_event_mmap_page;
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A smaller ring is not worth having.
+const FEWEST_PAGES: usize = 8;
+
 /// A mapped ring.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(crate) struct Ring {
     base: NonNull<u8>,
     page_bytes: usize,
     /// A power of two.
@@ -30,6 +34,17 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
+    /// Maps the ring of an event with that many pages, a power of two, or with fewer where a user may not
+    /// lock as much.
+    pub(crate) fn map_at_most(event: impl AsFd, mut pages: usize) -> io::Result<Ring> {
+        loop {
+            match Ring::map(&event, pages) {
+                Err(error) if pages > FEWEST_PAGES && is_too_much(&error) => pages /= 2,
+                mapped => return mapped,
+            }
+        }
+    }
+
     /// Maps the ring of an event: `pages` pages of samples, a power of two.
     pub(super) fn map(event: impl AsFd, pages: usize) -> io::Result<Ring> {
         assert!(pages.is_power_of_two(), "the kernel takes no other");
@@ -57,7 +72,7 @@ impl Ring {
     }
 
     /// Appends all that was written since the last time: whole records, one behind the other.
-    pub(super) fn drain(&mut self, into: &mut Vec<u8>) {
+    pub(crate) fn drain(&mut self, into: &mut Vec<u8>) {
         let head = self.head().load(Ordering::Acquire);
         let tail = self.tail().load(Ordering::Relaxed);
         // More than the ring holds cannot be; were it so, it would be read from where it is whole.
@@ -93,6 +108,13 @@ impl Ring {
         // SAFETY: the field is eight bytes, aligned, and is only read and written as a whole by both sides.
         unsafe { AtomicU64::from_ptr(place.as_ptr().cast()) }
     }
+}
+
+fn is_too_much(error: &io::Error) -> bool {
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN)
+    )
 }
 
 impl Drop for Ring {

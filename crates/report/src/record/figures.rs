@@ -210,7 +210,7 @@ described! {
 
     /// What one commit cost, averaged over the measured phase.
     pub struct PerCommit {
-        /// Sync system calls (fsync, fdatasync, msync, `sync_file_range`).
+        /// Sync system calls (fsync, fdatasync, msync, syncfs).
         pub syncs: Counted,
         /// Writes that are synchronous by themselves (`O_DSYNC`, `RWF_DSYNC`).
         pub synced_writes: Counted,

@@ -4,9 +4,9 @@ use super::source::{Kind, Source};
 use crate::collect::looking::is_looking;
 use crate::collect::ring::Ring;
 use crate::collect::subject::Subject;
-use crate::files::read_line;
 use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
+use crate::processors::processors;
 use crate::sync_calls::{Watched, threads};
 use rustix::io::Errno;
 use std::collections::HashMap;
@@ -19,8 +19,6 @@ const PAGES: usize = 128;
 /// For tracepoints: what a processor writes in a tenth of a second that does nothing but call the
 /// system.
 const PAGES_OF_TRACEPOINTS: usize = 512;
-/// A smaller ring is not worth having.
-const FEWEST_PAGES: usize = 8;
 /// The reader is woken when a quarter of the ring is full.
 const WATERMARK: u32 = 128 * 1024;
 
@@ -84,7 +82,7 @@ impl Events {
                     if let Some(owner) = owner {
                         event.write_with(&opened.all[owner].1)?;
                     } else {
-                        rings.push(ring(&event, pages)?);
+                        rings.push(Ring::map_at_most(&event, pages)?);
                         owner = Some(opened.all.len());
                     }
                     opened.kinds.insert(event.number()?, source.kind);
@@ -126,23 +124,6 @@ impl Events {
     }
 }
 
-/// A smaller ring where a user may not lock as much.
-fn ring(event: &PerfEvent, mut pages: usize) -> io::Result<Ring> {
-    loop {
-        match Ring::map(event, pages) {
-            Err(error) if pages > FEWEST_PAGES && is_too_much(&error) => pages /= 2,
-            mapped => return mapped,
-        }
-    }
-}
-
-fn is_too_much(error: &io::Error) -> bool {
-    matches!(
-        Errno::from_io_error(error),
-        Some(Errno::PERM | Errno::NOMEM | Errno::AGAIN)
-    )
-}
-
 fn tasks(watched: Watched) -> Vec<i32> {
     let processes = match watched {
         Watched::Ours => vec![std::process::id()],
@@ -152,35 +133,4 @@ fn tasks(watched: Watched) -> Vec<i32> {
     threads
         .filter(|tid| !is_looking(tid.unsigned_abs()))
         .collect()
-}
-
-fn processors() -> Vec<i32> {
-    let listed = read_line(Path::new("/sys/devices/system/cpu/online"));
-    listed.as_deref().and_then(parse).unwrap_or_else(|| {
-        let count = std::thread::available_parallelism().map_or(1, usize::from);
-        (0..i32::try_from(count).unwrap_or(1)).collect()
-    })
-}
-
-/// A list such as `0-3,5`.
-fn parse(listed: &str) -> Option<Vec<i32>> {
-    let mut found = Vec::new();
-    for piece in listed.split(',') {
-        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-        found.extend(first.parse::<i32>().ok()?..=last.parse().ok()?);
-    }
-    Some(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{parse, processors};
-
-    #[test]
-    fn processors_are_listed_by_ranges() {
-        assert_eq!(parse("0-3,5,8-9"), Some(vec![0, 1, 2, 3, 5, 8, 9]));
-        assert_eq!(parse("0"), Some(vec![0]));
-        assert_eq!(parse("x"), None);
-        assert!(!processors().is_empty());
-    }
 }
