@@ -73,7 +73,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         .replace('"', "&quot;");
     text.replacen(
         &opening,
-        &format!("<svg role=\"img\" aria-label=\"{title}\" "),
+        &format!("<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" "),
         1,
     )
 }

@@ -35,7 +35,7 @@ fn table(cost: &Cost, choice: &CostChoice) -> Markup {
     html! {
         p.about { "A transaction of " (sheet.threads) ", charged " (charged_in_words(choice.view))
             "; times in microseconds; map " (cost.map.as_deref().unwrap_or("none")) "." }
-        div.scroll { table.cost {
+        div.scroll tabindex="0" { table.cost {
             thead { tr { th.text { "module" }
                 @for heading in &sheet.headings { th { (title(*heading)) } } } }
             tbody {

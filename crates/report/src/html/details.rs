@@ -11,7 +11,7 @@ pub(super) fn device(probe: &ProbeRecord) -> Markup {
     let device = &probe.body.device;
     html! {
         @for sentence in &device.sentences { p.note { (sentence) } }
-        div.scroll { table.facts {
+        div.scroll tabindex="0" { table.facts {
             thead { tr { th.text { "fact" } th.text { "value" } th.text { "said by" } } }
             tbody {
                 @if device.layers.iter().all(|layer| layer.facts != device.mount) {

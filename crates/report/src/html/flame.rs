@@ -68,7 +68,7 @@ pub(super) fn figure(stacks: &Stacks) -> Markup {
             ul.legend { @for module in modules.filter(seen) {
                 li { span class={ "swatch " (colour(module)) } {} (heading(module)) }
             } li { span.swatch.kernel {} "kernel" } }
-            div.scroll {
+            div.scroll tabindex="0" {
                 svg.flame viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                     aria-label="Functions by processor time, callers below what they call" {
                     @for place in &places { (rectangle(place, &root, height)) }

@@ -29,6 +29,9 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
+                // Nothing is fetched and no script runs, whatever a record holds.
+                meta http-equiv="Content-Security-Policy"
+                    content="default-src 'none'; style-src 'unsafe-inline'";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
@@ -113,7 +116,7 @@ fn part(survey: &Survey<'_>) -> Markup {
             (details::warnings(survey))
             @if let Some(chart) = charts::throughput(survey, &stores) {
                 h2 { "Throughput by clients, against what the directory can sync" }
-                figure { (stores.legend(true)) (PreEscaped(chart)) figcaption {
+                figure { (stores.legend(true)) (wide(&chart)) figcaption {
                     "Both axes are logarithmic. Above line_max, several commits must share a sync."
                 } }
                 h2 { "Every store and number of clients" }
@@ -150,6 +153,11 @@ fn card(name: &str, figure: &str, about: &str) -> Markup {
     html! { div.card { div.name { (name) } div.figure { (figure) } div.about { (about) } } }
 }
 
+/// A drawing as wide as the page, which scrolls where its letters would become too small to read.
+fn wide(chart: &str) -> Markup {
+    html! { div.scroll tabindex="0" { (PreEscaped(chart)) } }
+}
+
 fn multiples(heading: &str, stores: &Stores, charts: &[(u64, String)]) -> Markup {
     html! {
         h2 { (heading) }
@@ -176,13 +184,13 @@ fn probe(probe: &ProbeRecord) -> Markup {
                     }
                     li { span.bar {} "from p50 to p99.9" }
                 }
-                (PreEscaped(chart))
+                (wide(&chart))
                 figcaption { "One sync outstanding unless said otherwise; " (probe.body.label) "." }
             }
         }
         @if let Some(chart) = charts::line_over_time(probe) {
             h2 { "The sync line over time" }
-            figure { (PreEscaped(chart)) figcaption {
+            figure { (wide(&chart)) figcaption {
                 "The lower curve has one sync outstanding, the upper as many as reached line_max."
             } }
         }
@@ -203,7 +211,7 @@ fn probe(probe: &ProbeRecord) -> Markup {
 fn other_runs(runs: &[&RunRecord]) -> Markup {
     html! {
         h2 { "Runs" }
-        div.scroll { table {
+        div.scroll tabindex="0" { table {
             thead { tr { th.text { "run" } th { "commits/s" } th { "p50" } th { "p99" }
                 th.text { "durability" } } }
             tbody { @for run in runs { tr {

@@ -10,9 +10,9 @@ const COLUMNS: usize = 9;
 /// One body of rows a store, each with what its durability rests on.
 pub(super) fn table(survey: &Survey<'_>) -> Markup {
     html! {
-        div.scroll { table {
+        div.scroll tabindex="0" { table {
             thead { tr {
-                @for heading in ["clients", "commits/s", "from to", "× line_1", "× line_max",
+                @for heading in ["clients", "commits/s", "from to", "×\u{a0}line_1", "×\u{a0}line_max",
                     "commits per sync", "p50", "p99", "at its limit"] {
                     th.text[heading == "at its limit"] { (heading) }
                 }

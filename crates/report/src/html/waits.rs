@@ -29,7 +29,7 @@ pub(super) fn figure(cost: &Cost) -> Markup {
     let number = |figure: f64| format!("{figure:.1}");
     html! {
         h3 { "How long threads were off the processor" }
-        figure { div.scroll {
+        figure { div.scroll tabindex="0" {
             svg.waits viewBox={ "0 0 " (number(width)) " " (number(ABOVE + HEIGHT + BELOW)) }
                 style={ "width:" (number(width)) "px" } role="img"
                 aria-label="Number of waits by their length, in powers of two" {

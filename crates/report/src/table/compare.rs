@@ -18,7 +18,7 @@ pub fn compare(comparison: &Comparison) -> String {
         ("B to A", Side::Right),
         ("B is", Side::Left),
     ];
-    let mut grid = Grid::new(&columns);
+    let mut grid = Grid::new(&columns).spare(&["A from to", "B from to"]);
     for row in comparison
         .rows
         .iter()
@@ -50,7 +50,7 @@ fn cells(row: &Row) -> Vec<String> {
             if least == most {
                 String::new()
             } else {
-                format!("{least} to {most}")
+                range_of(row.unit, range.least, range.most)
             }
         }
         None => String::new(),
@@ -70,6 +70,16 @@ fn cells(row: &Row) -> Vec<String> {
         }),
         row.verdict.words().to_owned(),
     ]
+}
+
+/// A rate says its unit once.
+fn range_of(unit: Unit, least: f64, most: f64) -> String {
+    match unit {
+        Unit::PerSecond => units::rate_range(least, most),
+        Unit::Nanoseconds | Unit::Plain => {
+            format!("{} to {}", figure(unit, least), figure(unit, most))
+        }
+    }
 }
 
 fn figure(unit: Unit, value: f64) -> String {

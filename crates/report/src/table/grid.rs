@@ -1,10 +1,13 @@
 //! An aligned table: headings, a rule, rows, and lines of text between them.
+//!
+//! A table that is wider than its terminal becomes narrower step by step, until it fits: headings fold
+//! into several lines, then columns that can be spared are left out, which is said below the table, then
+//! columns move closer together. Rows stay whole: a line that the terminal breaks is hard to read.
 
+use super::prose;
+use super::width::{room, width};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use comfy_table::{ContentLineStyle, LineStyle, TableStyle};
-
-/// The width that every view tries to keep.
-pub(super) const WIDTH: usize = 100;
 
 const STYLE: TableStyle = TableStyle::new()
     .header_lines(ContentLineStyle::none())
@@ -20,13 +23,17 @@ pub(super) enum Side {
 }
 
 /// A table under construction.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Grid {
     columns: Vec<(String, Side)>,
     lines: Vec<Line>,
+    /// Headings of columns that may be left out, the first first.
+    spare: Vec<String>,
+    /// Free columns beside each cell.
+    gap: u16,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Line {
     Cells(Vec<String>),
     Text(String),
@@ -39,7 +46,15 @@ impl Grid {
         Grid {
             columns: columns.iter().map(named).collect(),
             lines: Vec::new(),
+            spare: Vec::new(),
+            gap: 1,
         }
+    }
+
+    /// The columns that may be left out where there is no room for all, the first first.
+    pub(super) fn spare(mut self, headings: &[&str]) -> Grid {
+        self.spare = headings.iter().map(|&heading| heading.to_owned()).collect();
+        self
     }
 
     /// A row of cells, one a column.
@@ -58,11 +73,81 @@ impl Grid {
         self.lines.is_empty()
     }
 
-    /// Each row on one line, however long.
+    /// Each row on one line.
     pub(super) fn render(&self) -> String {
+        if self.breadth() <= room() {
+            return self.drawn();
+        }
+        let mut narrower = self.folded();
+        let mut left_out = Vec::new();
+        for heading in &self.spare {
+            if narrower.breadth() <= room() {
+                break;
+            }
+            if narrower.leave_out(heading) {
+                left_out.push(heading.as_str());
+            }
+        }
+        if narrower.breadth() > room() {
+            narrower.gap = 0;
+        }
+        let mut text = narrower.drawn();
+        if !left_out.is_empty() {
+            let words = format!("{} (the terminal is narrow)", left_out.join(", "));
+            text += &prose::wrapped("left out: ", &words);
+        }
+        text
+    }
+
+    /// Columns that its widest row takes.
+    fn breadth(&self) -> usize {
+        let table = self.table(ContentArrangement::Disabled);
+        let breadths = table.lines().map(|line| line.trim_end().chars().count());
+        breadths.max().unwrap_or(0)
+    }
+
+    /// The cells of a column.
+    fn cells(&self, column: usize) -> impl Iterator<Item = &String> {
+        self.lines.iter().filter_map(move |line| match line {
+            Line::Cells(cells) => cells.get(column),
+            Line::Text(_) => None,
+        })
+    }
+
+    /// With headings no wider than what stands below them, as far as their words allow.
+    fn folded(&self) -> Grid {
+        let mut folded = self.clone();
+        for (index, (heading, _)) in folded.columns.iter_mut().enumerate() {
+            let content = self.cells(index).map(|cell| cell.chars().count()).max();
+            *heading = fold(heading, content.unwrap_or(0));
+        }
+        folded
+    }
+
+    /// Takes a column away, if it is there.
+    fn leave_out(&mut self, heading: &str) -> bool {
+        let is_it = |(known, _): &(String, Side)| known.replace('\n', " ") == heading;
+        let Some(index) = self.columns.iter().position(is_it) else {
+            return false;
+        };
+        self.columns.remove(index);
+        for line in &mut self.lines {
+            if let Line::Cells(cells) = line {
+                cells.remove(index);
+            }
+        }
+        true
+    }
+
+    fn drawn(&self) -> String {
         let table = self.table(ContentArrangement::Disabled);
         let mut drawn = table.lines();
-        let mut lines: Vec<String> = drawn.by_ref().take(2).collect();
+        let heights = self
+            .columns
+            .iter()
+            .map(|(heading, _)| heading.lines().count());
+        let heading = heights.max().unwrap_or(1).max(1);
+        let mut lines: Vec<String> = drawn.by_ref().take(heading + 1).collect();
         for line in &self.lines {
             match line {
                 Line::Cells(_) => lines.extend(drawn.next()),
@@ -75,7 +160,7 @@ impl Grid {
     /// Long cells wrapped so that the table keeps the width; no text between rows is drawn.
     pub(super) fn render_wrapped(&self) -> String {
         let mut table = self.table(ContentArrangement::Dynamic);
-        table.set_width(WIDTH as u16);
+        table.set_width(width() as u16);
         // Figures stay whole; words make room.
         for (index, (_, side)) in self.columns.iter().enumerate() {
             if let (Side::Right, Some(column)) = (side, table.column_mut(index)) {
@@ -104,10 +189,31 @@ impl Grid {
             }
         }
         for column in table.column_iter_mut() {
-            column.set_padding((0, 1));
+            column.set_padding((0, self.gap));
         }
         table
     }
+}
+
+/// A heading in lines of at most so many signs, or as its longest word needs.
+fn fold(heading: &str, content: usize) -> String {
+    let longest = heading.split(' ').map(|word| word.chars().count()).max();
+    let most = content.max(longest.unwrap_or(0));
+    let mut folded = String::new();
+    let mut column = 0;
+    for (index, word) in heading.split(' ').enumerate() {
+        let length = word.chars().count();
+        if index > 0 && column + 1 + length > most {
+            folded.push('\n');
+            column = 0;
+        } else if index > 0 {
+            folded.push(' ');
+            column += 1;
+        }
+        folded.push_str(word);
+        column += length;
+    }
+    folded
 }
 
 fn aligned(text: &str, side: Side) -> Cell {
@@ -120,4 +226,55 @@ fn aligned(text: &str, side: Side) -> Cell {
 fn joined(lines: &[String]) -> String {
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
     trimmed.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::width::at_width;
+    use super::{Grid, Side, fold};
+
+    fn wide() -> Grid {
+        let columns = [
+            ("clients", Side::Right),
+            ("a heading of words", Side::Right),
+            ("range", Side::Right),
+            ("limit", Side::Left),
+        ];
+        let mut grid = Grid::new(&columns).spare(&["range"]);
+        let cells = [
+            "8",
+            "9.12k/s",
+            "8.94k to 9.39k/s of several",
+            "nothing saturated at all",
+        ];
+        grid.row(cells.map(str::to_owned).to_vec());
+        grid
+    }
+
+    #[test]
+    fn a_table_becomes_narrower_step_by_step() {
+        let broadest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+        let natural = at_width(None, || wide().render());
+        assert_eq!(natural.lines().count(), 3);
+        assert!(broadest(&natural) > Some(75), "{natural}");
+        let folded = at_width(Some(75), || wide().render());
+        assert!(
+            broadest(&folded) <= Some(75) && folded.contains("of several"),
+            "{folded}"
+        );
+        let spared = at_width(Some(60), || wide().render());
+        assert!(
+            broadest(&spared) <= Some(60) && !spared.contains("of several"),
+            "{spared}"
+        );
+        assert!(spared.contains("left out: range"), "{spared}");
+    }
+
+    #[test]
+    fn headings_fold_at_words_and_no_narrower_than_their_cells() {
+        assert_eq!(fold("x line_max", 5), "x\nline_max");
+        assert_eq!(fold("a heading of words", 8), "a\nheading\nof words");
+        assert_eq!(fold("p50", 1), "p50");
+        assert_eq!(fold("per sync", 8), "per sync");
+    }
 }

@@ -18,7 +18,8 @@ pub fn list(records: &[Listed]) -> String {
         ("p99", Side::Right),
         ("set to", Side::Left),
         ("id", Side::Left),
-    ]);
+    ])
+    .spare(&["p50", "p99", "set to"]);
     let mut refused = String::new();
     for listed in records {
         match &listed.record {

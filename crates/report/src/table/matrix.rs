@@ -117,8 +117,10 @@ pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
         text += "no store was run with one client\n";
     } else {
         text += &grid.render();
-        text += "\nx line_1: commits for each sync that line_1 allows\nturns: revolutions per second of a spinning disk that says them, the ceiling of \
-                 syncs to one block\n";
+        text += "\nx line_1: commits for each sync that line_1 allows\n";
+        let turns = "turns: revolutions per second of a spinning disk that says them, the ceiling of syncs \
+                     to one block";
+        text += &prose::wrapped("", turns);
     }
     for (place, run) in places
         .iter()

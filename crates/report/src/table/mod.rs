@@ -1,4 +1,5 @@
-//! Terminal views, as plain text of at most about a hundred columns; the terminal is the cli's.
+//! Terminal views, as plain text of at most about a hundred columns, fewer where the terminal has fewer
+//! ([`at_width`]); the terminal is the cli's.
 //!
 //! Units stand with the figures, numbers are right-aligned, a durability word never stands without
 //! what it rests on, warnings come last with advice, and what is unknown says so.
@@ -27,6 +28,7 @@ mod series;
 mod statements;
 mod stores;
 mod survey;
+mod width;
 
 pub(crate) use probe_device::short_source;
 
@@ -39,8 +41,10 @@ pub use list::list;
 pub use matrix::matrix;
 pub use observation::observation;
 pub use probe::{Detail, probe};
+pub use prose::{listed, option, paragraph};
 pub use run::run;
 pub use series::series;
 pub use statements::statements;
 pub use stores::stores;
 pub use survey::{show, show_chosen, survey};
+pub use width::at_width;

@@ -33,16 +33,14 @@ fn headline(record: &ProbeRecord) -> String {
         body.directory, record.identity.started, record.identity.id
     );
     if let Some(line_1) = line.line_1 {
-        text += &format!(
-            "  line_1    {:>9}  one sync outstanding",
-            units::rate(line_1)
-        );
+        let mut one = "one sync outstanding".to_owned();
         if let Some(times) = &line.latency_ns {
             let (p50, p99) = (units::span_ns(times.p50), units::span_ns(times.p99));
-            text += &format!(", p50 {p50}, p99 {p99}, max {}", units::span_ns(times.max));
+            one += &format!(", p50 {p50}, p99 {p99}, max {}", units::span_ns(times.max));
         }
+        text += &prose::wrapped(&format!("  line_1    {:>9}  ", units::rate(line_1)), &one);
         let most = units::or_unknown(line.line_max, units::rate);
-        text += &format!("\n  line_max  {most:>9}");
+        text += &format!("  line_max  {most:>9}");
         if let Some(outstanding) = line.line_max_outstanding {
             text += &format!("  {outstanding} syncs outstanding, the best of 2 to 16");
         }
@@ -88,7 +86,7 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
             ("the same by fio", Side::Left),
         ]);
     }
-    let mut grid = Grid::new(&columns);
+    let mut grid = Grid::new(&columns).spare(&["p90", "p99.9", "max"]);
     for cell in &record.body.cells {
         match (&cell.measured, &cell.reason) {
             (Some(figures), _) => grid.row(row(cell, figures, detail)),
@@ -96,10 +94,8 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
                 let reason = reason.as_deref().unwrap_or("not measured");
                 let size = units::size(cell.write_bytes as f64);
                 let (state, outstanding) = (state(cell), cell.outstanding);
-                grid.text(format!(
-                    "{}, {size}, {state}, {outstanding}: {reason}",
-                    cell.method
-                ));
+                let what = format!("{}, {size}, {state}, {outstanding}: {reason}", cell.method);
+                grid.text(prose::wrapped("", &what).trim_end());
             }
         }
     }
@@ -109,8 +105,10 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
             text += &two_heaps(cell, figures);
         }
     }
-    text + "  out: syncs outstanding at the same time; times: of one write with its sync; unwritten: blocks\n  \
-            that were allocated and never written; one block: the same written block over and over\n"
+    let legend = "out: syncs outstanding at the same time; times: of one write with its sync; unwritten: \
+                  blocks that were allocated and never written; one block: the same written block over \
+                  and over";
+    text + &prose::wrapped("  ", legend)
 }
 
 fn row(cell: &Cell, figures: &CellFigures, detail: Detail) -> Vec<String> {

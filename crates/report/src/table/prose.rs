@@ -1,6 +1,6 @@
 //! Text beside tables: wrapped paragraphs, lists of facts, sections.
 
-use super::grid::WIDTH;
+use super::width::width;
 
 /// The text in lines of the width, the first after `first`, the others after as many spaces.
 pub(super) fn wrapped(first: &str, text: &str) -> String {
@@ -9,7 +9,7 @@ pub(super) fn wrapped(first: &str, text: &str) -> String {
     let mut column = indent;
     for (index, word) in text.split_whitespace().enumerate() {
         let length = word.chars().count();
-        if index > 0 && column + 1 + length > WIDTH {
+        if index > 0 && column + 1 + length > width() {
             result.push('\n');
             result.extend(std::iter::repeat_n(' ', indent));
             column = indent;
@@ -29,6 +29,21 @@ pub(super) fn fact(name: &str, value: &str) -> String {
     wrapped(&format!("{name:<14}"), value)
 }
 
+/// An option of something listed, its meaning wrapped beside its name.
+pub fn option(name: &str, meaning: &str) -> String {
+    wrapped(&format!("    {name:<18} "), meaning)
+}
+
+/// Something listed: whether it is there, what it is.
+pub fn listed(name: &str, state: &str, what: &str) -> String {
+    wrapped(&format!("{name:<11} {state:<13} "), what)
+}
+
+/// A sentence in lines of the width.
+pub fn paragraph(text: &str) -> String {
+    wrapped("", text)
+}
+
 /// A heading with a blank line before it.
 pub(super) fn heading(text: &str) -> String {
     format!("\n{text}\n")
@@ -36,7 +51,7 @@ pub(super) fn heading(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fact, wrapped};
+    use super::{fact, option, wrapped};
 
     #[test]
     fn long_texts_wrap_under_their_first_word() {
@@ -45,6 +60,10 @@ mod tests {
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.chars().count() <= 100));
         assert!(lines[0].starts_with("- word") && lines[1].starts_with("  word"));
+        assert_eq!(
+            option("wait", "how").trim_end(),
+            "    wait               how"
+        );
         assert_eq!(fact("durability", "none"), "durability    none\n");
     }
 }

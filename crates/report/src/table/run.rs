@@ -211,8 +211,13 @@ fn ending(run: &RunRecord) -> String {
     if !run.end.warnings.is_empty() {
         text += "\n";
     }
-    for warning in &run.end.warnings {
-        let sentence = format!("{}; {}", warning.what, warning.advice);
+    for alike in run
+        .end
+        .warnings
+        .chunk_by(|one, next| one.advice == next.advice)
+    {
+        let what: Vec<&str> = alike.iter().map(|warning| warning.what.as_str()).collect();
+        let sentence = format!("{}; {}", what.join("; "), alike[0].advice);
         text += &prose::wrapped("warning: ", &sentence);
     }
     text

@@ -1,6 +1,7 @@
 //! Several runs of one workload side by side: what differs between them, and what came of it.
 
 use super::grid::{Grid, Side};
+use super::prose;
 use crate::record::{Latency, RunRecord};
 use crate::units;
 use std::collections::BTreeSet;
@@ -44,7 +45,7 @@ pub fn series(runs: &[&RunRecord]) -> String {
             .any(|run| run.head.workload.unit_per_transaction != 1))
     .then(|| format!("{}/s", first.head.workload.unit));
     columns.extend(unit.iter().map(|unit| (unit.as_str(), Side::Right)));
-    let mut grid = Grid::new(&columns);
+    let mut grid = Grid::new(&columns).spare(&["from-to", "p50", "conflicts"]);
     for run in runs {
         grid.row(cells(run, &differing, repeated, unit.is_some()));
     }
@@ -53,11 +54,19 @@ pub fn series(runs: &[&RunRecord]) -> String {
     } else {
         "conflicts: transactions given up, and further tries"
     };
-    let note = format!(
-        "per sync: commits a sync; {last}\n\
-         durable: the durability; what the word rests on stands with each run above"
+    let note = prose::wrapped(
+        "",
+        &format!(
+            "per sync: commits a sync; {last}; durable: the durability; what the word rests on stands with \
+             each run above"
+        ),
     );
-    format!("{workload}\n{}\n{note}\n", grid.render())
+    format!(
+        "{workload}
+{}
+{note}",
+        grid.render()
+    )
 }
 
 /// The options that are not the same in all runs.

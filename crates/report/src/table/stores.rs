@@ -65,7 +65,8 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
         ("p50", Side::Right),
         ("p99", Side::Right),
         ("limit", Side::Left),
-    ]);
+    ])
+    .spare(&["p50", "x line_max"]);
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
             for rung in &group.rungs {

@@ -136,7 +136,8 @@ fn rows(survey: &Survey<'_>) -> String {
         ("p50", Side::Right),
         ("p99", Side::Right),
         ("limit", Side::Left),
-    ]);
+    ])
+    .spare(&["from-to", "p50", "x line_max"]);
     let groups = survey.groups();
     for group in &groups {
         grid.text(heading(group));
