@@ -8,6 +8,13 @@ use syncline_contract::{Capabilities, ClientModel, Target, Workload};
 /// The shortest interval: below it, sampling would be felt.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
+/// The most clients: each has a few KiB of histograms and of what is in flight, and a million of them
+/// still fit a machine's memory.
+const CLIENTS_MOST: usize = 1_000_000;
+
+/// The most arrivals a second: those that found nobody are counted one by one, also after the end.
+const RATE_MOST: f64 = 1e8;
+
 /// The number of workers, if target, workload and plan fit one another.
 pub(crate) fn admit<T: Target, W: Workload>(
     target: &T,
@@ -33,6 +40,9 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
     if plan.clients == 0 {
         return refuse("--clients: a run needs at least one client");
     }
+    if plan.clients > CLIENTS_MOST {
+        return refuse("--clients: a run has at most 1000000 clients");
+    }
     if plan.workers == Some(0) {
         return refuse("--workers: a run needs at least one worker");
     }
@@ -52,6 +62,9 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
         && !(rate.is_finite() && rate > 0.0)
     {
         return refuse("--rate: arrivals a second are a number above zero");
+    }
+    if plan.arrival.rate_per_s() > Some(RATE_MOST) {
+        return refuse("--rate: a run has at most 100000000 arrivals a second");
     }
     Ok(())
 }

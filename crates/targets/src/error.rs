@@ -15,6 +15,17 @@ pub enum Error {
         /// The names there are.
         known: String,
     },
+    /// A target of that name is not in this program.
+    #[error(
+        "target {name} is not in this program: build it with --features {feature} (docs/targets.md says \
+         what that needs)"
+    )]
+    NotBuilt {
+        /// What was asked for.
+        name: &'static str,
+        /// The feature that builds it in.
+        feature: &'static str,
+    },
     /// The text is not of the form of a URL of that target.
     #[error("\"{url}\" is not a target: {why}; write {form}")]
     Malformed {

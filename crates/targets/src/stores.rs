@@ -105,6 +105,15 @@ pub fn listings() -> impl ExactSizeIterator<Item = &'static Listing> {
     STORES.iter().map(|store| store.listing)
 }
 
+/// Targets that a program need not have, and the features that build them in.
+const FEATURES: [(&str, &str); 5] = [
+    ("lmdb", "syncline-targets/lmdb"),
+    ("redb", "syncline-targets/redb"),
+    ("fjall", "syncline-targets/fjall"),
+    ("rocksdb", "rocksdb"),
+    ("jdbc", "jdbc"),
+];
+
 impl AnyTarget {
     /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
@@ -115,9 +124,13 @@ impl AnyTarget {
         let store = STORES.iter().find(|store| store.listing.name == name);
         let store = store.ok_or_else(|| {
             let known: Vec<_> = listings().map(|listing| listing.name).collect();
-            Error::UnknownTarget {
-                name: url.name.clone(),
-                known: known.join(", "),
+            let feature = FEATURES.into_iter().find(|(name, _)| *name == url.name);
+            match feature {
+                Some((name, feature)) => Error::NotBuilt { name, feature },
+                None => Error::UnknownTarget {
+                    name: url.name.clone(),
+                    known: known.join(", "),
+                },
             }
         })?;
         (store.open)(&url)

@@ -15,7 +15,7 @@ pub(crate) struct MeterArgs {
     pub(crate) meter: bool,
 
     /// Looks a second at each processor, with --meter
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value_t = LOOKS, requires = "meter")]
+    #[arg(long, value_name = "N", value_parser = value::looks, default_value_t = LOOKS, requires = "meter")]
     pub(crate) looks: usize,
 
     /// A map of which code of the store belongs to which module, in place of the program's own
@@ -42,7 +42,7 @@ pub(crate) struct MeterTyped {
     pub(crate) meter: bool,
 
     /// Looks a second at each processor [default: those of the record, or 99]
-    #[arg(long, value_name = "N", value_parser = value::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = value::looks)]
     pub(crate) looks: Option<usize>,
 
     /// A map of which code of the store belongs to which module, in place of the program's own
@@ -53,7 +53,7 @@ pub(crate) struct MeterTyped {
 impl MeterTyped {
     /// Takes the value of `--looks`.
     pub(crate) fn looks(&mut self, typed: &str) -> Result<(), String> {
-        let looks = value::at_least_one(typed).map_err(|why| format!("--looks {typed}: {why}"))?;
+        let looks = value::looks(typed).map_err(|why| format!("--looks {typed}: {why}"))?;
         self.looks = Some(looks);
         Ok(())
     }

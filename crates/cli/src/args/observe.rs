@@ -9,7 +9,7 @@ use std::time::Duration;
 /// sync.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline observe postgres://postgres@db.example/app --for 60s\n  syncline observe mysql://root@localhost --for 10m --every 10s --line PROBE.jsonl --json"
+    before_help = "Examples:\n  syncline observe postgres://postgres@db.example/app --for 60s\n  syncline observe mysql://root@localhost --for 10m --line PROBE.jsonl"
 )]
 pub(crate) struct ObserveArgs {
     /// The server, as a URL (see `syncline list targets`)
@@ -17,11 +17,11 @@ pub(crate) struct ObserveArgs {
     pub(crate) url: String,
 
     /// How long
-    #[arg(long = "for", value_name = "TIME", value_parser = value::duration, default_value = "60s")]
+    #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, default_value = "60s")]
     pub(crate) span: Duration,
 
     /// Time between two looks
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) every: Duration,
 
     /// The sync line to place it on: none, a probe's record, or `brief`: measured afterwards in its log

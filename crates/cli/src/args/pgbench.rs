@@ -68,7 +68,7 @@ pub(crate) struct PgbenchArgs {
     pub(crate) show_script: Option<String>,
 
     /// Clients
-    #[arg(short, long, value_name = "NUM", value_parser = super::value::at_least_one, default_value = "1")]
+    #[arg(short, long, value_name = "NUM", value_parser = super::value::clients, default_value = "1")]
     pub(crate) client: usize,
 
     /// Threads; a store that blocks has a thread a client

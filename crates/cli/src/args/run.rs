@@ -45,60 +45,77 @@ impl From<&str> for LineArg {
 )]
 pub(crate) struct RunArgs {
     /// The store, as a URL or a name (see `syncline list targets`); may be given several times
-    #[arg(long, value_name = "TARGET")]
+    #[arg(long, value_name = "TARGET", help_heading = "Targets")]
     pub(crate) on: Vec<String>,
 
+    /// Take the loaded rows of an earlier run at the target's path, if there are any, and leave them
+    #[arg(long, help_heading = "Targets")]
+    pub(crate) reuse: bool,
+
+    /// Print what would be done: statements, settings, connections, bytes; touch nothing
+    #[arg(long, help_heading = "Targets")]
+    pub(crate) dry_run: bool,
+
+    /// Run although others work on the server
+    #[arg(long, help_heading = "Targets")]
+    pub(crate) live: bool,
+
+    /// What to call the store in records, in place of its name and version
+    #[arg(long, value_name = "NAME", help_heading = "Targets")]
+    pub(crate) alias: Option<String>,
+
     /// Clients
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
     pub(crate) clients: usize,
 
     /// Worker threads; default: a thread a client, or a thread a core, as the target needs
-    #[arg(long, value_name = "N", value_parser = value::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, help_heading = "Load")]
     pub(crate) workers: Option<usize>,
 
     /// Measured time; default 10s, or none if --transactions is given
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
     /// Measured transactions; the run stops at this count or at --duration, whichever is first
-    #[arg(long, value_name = "N", value_parser = value::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, help_heading = "Load")]
     pub(crate) transactions: Option<usize>,
 
     /// Time before measuring
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s", help_heading = "Load")]
     pub(crate) warm_up: Duration,
 
     /// Time given to transactions under way when the run stops
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s", help_heading = "Load")]
     pub(crate) drain: Duration,
 
     /// Open loop: how transactions arrive; without it each client starts its next when one ends
-    #[arg(long, value_name = "PROCESS", requires = "rate")]
+    #[arg(long, value_name = "PROCESS", requires = "rate", help_heading = "Load")]
     pub(crate) arrival: Option<ArrivalArg>,
 
     /// Open loop: arrivals per second, of all clients together (Poisson unless --arrival says fixed)
-    #[arg(long, value_name = "PER_SECOND", value_parser = value::rate)]
+    #[arg(long, value_name = "PER_SECOND", value_parser = value::rate, help_heading = "Load")]
     pub(crate) rate: Option<f64>,
 
     /// Times a conflicted transaction is tried again
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Load")]
     pub(crate) retries: u32,
 
     /// Seed of all random choices
-    #[arg(long, value_name = "SEED", default_value_t = 42)]
+    #[arg(long, value_name = "SEED", default_value_t = 42, help_heading = "Load")]
     pub(crate) seed: u64,
 
     /// Processors to pin the workers to, in turn
-    #[arg(long, value_name = "CPU,...", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "CPU,...",
+        value_delimiter = ',',
+        help_heading = "Load"
+    )]
     pub(crate) pin: Vec<usize>,
-
-    /// Take the loaded rows of an earlier run at the target's path, if there are any, and leave them
-    #[arg(long)]
-    pub(crate) reuse: bool,
 
     /// Whether statements that need no answer of one another travel together; default: as the workload's
     /// profile says
-    #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no)]
+    #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no, help_heading = "Load")]
     pub(crate) pipeline: Option<bool>,
 
     /// A connection for each transaction: no flag, but `--like` takes it from a record of pgbench's door
@@ -109,48 +126,41 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) goes_on_after_errors: bool,
 
-    /// Time each operation too
-    #[arg(long)]
-    pub(crate) operations: bool,
-
-    #[command(flatten)]
-    pub(crate) meter: MeterArgs,
-
     /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
     /// workload; several multiply
-    #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep)]
+    #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep, help_heading = "Repetition")]
     pub(crate) sweep: Vec<Sweep>,
 
     /// Repetitions; the median and the range are reported
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1", help_heading = "Repetition")]
     pub(crate) repeat: usize,
 
     /// Repeat in turn over targets and sweeps, A B C A B C, in place of A A B B C C
-    #[arg(long)]
+    #[arg(long, help_heading = "Repetition")]
     pub(crate) interleave: bool,
 
+    /// Time each operation too
+    #[arg(long, help_heading = "What is measured")]
+    pub(crate) operations: bool,
+
+    #[command(flatten, next_help_heading = "What is measured")]
+    pub(crate) meter: MeterArgs,
+
     /// The sync line to judge by: measured `brief`-ly before and after, `none`, or a probe's record
-    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief")]
+    #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "What is measured")]
     pub(crate) line: LineArg,
 
-    /// Print what would be done: statements, settings, connections, bytes; touch nothing
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-
-    /// Run although others work on the server
-    #[arg(long)]
-    pub(crate) live: bool,
-
-    /// What to call the store in records, in place of its name and version
-    #[arg(long, value_name = "NAME")]
-    pub(crate) alias: Option<String>,
-
     /// Where records go
-    #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "syncline-runs",
+        help_heading = "Output"
+    )]
     pub(crate) runs: PathBuf,
 
     /// Print the record as JSON: one object, or an array if there are several
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 }
 

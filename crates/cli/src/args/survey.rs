@@ -22,7 +22,7 @@ pub(crate) struct SurveyArgs {
     pub(crate) on: Vec<String>,
 
     /// Ladder of clients
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value::at_least_one,
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value::clients,
         default_values_t = [1, 8, 64, 1000])]
     pub(crate) clients: Vec<usize>,
 
@@ -31,7 +31,7 @@ pub(crate) struct SurveyArgs {
     pub(crate) slices: usize,
 
     /// Measured time of a slice
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "2s")]
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "2s")]
     pub(crate) slice: Duration,
 
     /// Warm-up before each slice

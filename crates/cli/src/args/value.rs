@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Ten years: clocks in nanoseconds reach further.
+const LONGEST: Duration = Duration::from_hours(87_660);
+
 /// A duration: `10`, `10s`, `500ms`, `2m`, `1h`; a bare number is seconds.
 pub(super) fn duration(typed: &str) -> Result<Duration, String> {
     let split = typed
@@ -19,8 +22,17 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
     let amount: f64 = number
         .parse()
         .map_err(|_error| format!("\"{typed}\" is no duration such as 10s or 500ms"))?;
-    Duration::try_from_secs_f64(amount * seconds_per_unit)
-        .map_err(|_error| format!("\"{typed}\" is no duration from 0 to some centuries"))
+    let duration = Duration::try_from_secs_f64(amount * seconds_per_unit);
+    let duration = duration.ok().filter(|duration| *duration <= LONGEST);
+    duration.ok_or_else(|| format!("\"{typed}\" is no duration from 0 to ten years"))
+}
+
+/// A duration above zero, of what is measured or watched.
+pub(super) fn some_duration(typed: &str) -> Result<Duration, String> {
+    match duration(typed)? {
+        Duration::ZERO => Err("a span of no length measures nothing".to_owned()),
+        some => Ok(some),
+    }
 }
 
 /// A count that must not be zero.
@@ -29,6 +41,22 @@ pub(super) fn at_least_one(typed: &str) -> Result<usize, String> {
         Ok(0) => Err("at least 1 is needed".to_owned()),
         Ok(count) => Ok(count),
         Err(_error) => Err(format!("\"{typed}\" is no whole number from 1 up")),
+    }
+}
+
+/// Clients of a run.
+pub(super) fn clients(typed: &str) -> Result<usize, String> {
+    match at_least_one(typed)? {
+        clients @ ..=1_000_000 => Ok(clients),
+        _ => Err("a run has at most 1000000 clients".to_owned()),
+    }
+}
+
+/// How often a processor may be looked at in a second: more often, looking is most of what it does.
+pub(super) fn looks(typed: &str) -> Result<usize, String> {
+    match at_least_one(typed)? {
+        looks @ ..=10_000 => Ok(looks),
+        _ => Err("a processor is looked at 10000 times a second at most".to_owned()),
     }
 }
 
@@ -65,7 +93,7 @@ pub(super) fn share(typed: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_least_one, duration, rate, share};
+    use super::{at_least_one, clients, duration, looks, rate, share, some_duration};
     use std::time::Duration;
 
     #[test]
@@ -73,7 +101,7 @@ mod tests {
         assert_eq!(duration("10"), Ok(Duration::from_secs(10)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
-        for wrong in ["", "s", "-1s", "1 day", "nan", "1e400"] {
+        for wrong in ["", "s", "-1s", "1 day", "nan", "1e400", "99999999h"] {
             assert!(duration(wrong).is_err(), "{wrong} is refused");
         }
     }
@@ -85,5 +113,8 @@ mod tests {
         assert!(share("0").is_err() && share("1.5").is_err());
         assert_eq!((at_least_one("3"), rate("2.5")), (Ok(3), Ok(2.5)));
         assert_eq!(share("1"), Ok(1.0));
+        assert!(some_duration("0ms").is_err() && some_duration("1ms").is_ok());
+        assert!(clients("1000001").is_err() && clients("1000000").is_ok());
+        assert!(looks("10001").is_err() && looks("10000").is_ok());
     }
 }

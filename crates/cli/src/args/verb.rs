@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 /// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline completions bash > ~/.local/share/bash-completion/completions/syncline\n  syncline completions fish > ~/.config/fish/completions/syncline.fish"
+    before_help = "Examples:\n  syncline completions bash > /etc/bash_completion.d/syncline\n  syncline completions fish > ~/.config/fish/completions/syncline.fish"
 )]
 pub(crate) struct ShellArgs {
     /// The shell
@@ -46,8 +46,17 @@ pub(crate) enum Verb {
 
 /// Parses the command line; prints help or a usage error and ends the program where clap does.
 pub(crate) fn parse() -> Verb {
-    let matches = command().get_matches();
+    let matches = with_signs(command()).get_matches();
     verb_of(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// With numbers below zero taken for values, so that the flag says what is wrong with them.
+fn with_signs(command: Command) -> Command {
+    let signed = command.mut_args(|argument| {
+        let takes_values = argument.get_action().takes_values();
+        argument.allow_negative_numbers(takes_values)
+    });
+    signed.mut_subcommands(with_signs)
 }
 
 /// The definition from which parsing, help, completions and the manual page come.
@@ -56,7 +65,7 @@ pub(crate) fn command() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .about("How many durable transactions a second can this machine do, how many does your database do, and where does the rest go? For Linux.")
         .before_help("Examples:\n  syncline survey\n  syncline run insert --on sqlite --clients 8")
-        .after_help("Exit codes: 0 it ran and holds; 1 a promise failed or something got slower; 2 it could not run.")
+        .after_help("Exit codes: 0 it ran and holds; 1 a promise failed or something got slower; 2 it could not run, or not to its end.")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -85,6 +94,9 @@ pub(crate) fn command() -> Command {
         )
 }
 
+/// How spans of time are written.
+const TIMES: &str = "A TIME is 500ms, 10s, 2m or 1h; a bare number is seconds.";
+
 fn run() -> Command {
     let workloads = syncline_workloads::LISTINGS.iter().map(|workload| {
         let options = workload.options.iter().map(|option| {
@@ -98,8 +110,8 @@ fn run() -> Command {
             "Examples:\n  syncline run {0} --on sqlite --clients 8\n  syncline run {0} --on null --clients 64 --workers 1 --json",
             workload.name
         );
-        let command = Command::new(workload.name).about(workload.what).before_help(example);
-        RunArgs::augment_args(command.args(options)).about(workload.what)
+        let command = Command::new(workload.name).before_help(example).after_help(TIMES);
+        RunArgs::augment_args(command.args(options)).about(sentence(workload.what))
     });
     LikeArgs::augment_args(Command::new("run"))
         .args_conflicts_with_subcommands(true)

@@ -32,7 +32,7 @@ pub(crate) enum VerifyVerb {
 /// Options of `verify durability`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os&synchronous=normal' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
+    before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
     after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
 #[allow(
@@ -63,7 +63,7 @@ pub(crate) struct DurabilityArgs {
     pub(crate) kills: u64,
 
     /// How long each load runs before the power goes
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "1s")]
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "1s")]
     pub(crate) load: Duration,
 
     /// Judge the setting as one that must hold, whatever it promises: failing images are kept
@@ -107,7 +107,7 @@ pub(crate) struct DurabilityArgs {
 /// Options of `verify isolation`.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation 'engine?isolation=snapshot' --transactions 1000000 --history run.jsonl\n  syncline verify isolation sqlite --crashes 50\n  syncline verify isolation --check run.jsonl --claimed serializable",
+    before_help = "Examples:\n  syncline verify isolation sqlite\n  syncline verify isolation sqlite --history run.jsonl\n  syncline verify isolation sqlite --crashes 50\n  syncline verify isolation --check run.jsonl --claimed serializable",
     after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
 )]
 pub(crate) struct IsolationArgs {
@@ -120,7 +120,7 @@ pub(crate) struct IsolationArgs {
     pub(crate) transactions: usize,
 
     /// Clients at once
-    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "8")]
+    #[arg(long, value_name = "COUNT", value_parser = value::clients, default_value = "8")]
     pub(crate) clients: usize,
 
     /// Where what is asked for is drawn from
@@ -229,7 +229,7 @@ pub(crate) struct DiskArgs {
     pub(crate) slots: u64,
 
     /// End in good order after so long; without it, when the plug is pulled or Ctrl-C is pressed
-    #[arg(long = "for", value_name = "TIME", value_parser = value::duration, conflicts_with = "check")]
+    #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, conflicts_with = "check")]
     pub(crate) time: Option<Duration>,
 
     /// End in good order after so many blocks
@@ -293,6 +293,6 @@ pub(crate) struct WitnessArgs {
     pub(crate) keep: PathBuf,
 
     /// How long a writer may say nothing before it is said to have gone silent
-    #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s")]
+    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) silence: Duration,
 }

@@ -21,7 +21,7 @@ pub(crate) enum YcsbPhase {
 /// from rows of its own.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -p recordcount=100000 -target 5000 --on engine:./store"
+    before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -target 5000 --on engine:./store"
 )]
 pub(crate) struct YcsbArgs {
     /// Load the records, or run the operations

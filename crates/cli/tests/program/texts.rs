@@ -16,6 +16,9 @@ fn every_help_opens_with_two_examples() {
         "show",
         "compare",
         "list",
+        "observe",
+        "private",
+        "clean",
         "ycsb",
         "pgbench",
         "sysbench",
@@ -31,8 +34,15 @@ fn every_help_opens_with_two_examples() {
         assert_eq!(said.code, 0, "{verb}: {said:?}");
         let mut lines = said.out.lines();
         assert_eq!(lines.next(), Some("Examples:"), "{verb}: {said:?}");
-        let examples = lines.take_while(|line| line.starts_with("  syncline "));
-        assert!(examples.count() >= 2, "{verb}: {said:?}");
+        let examples: Vec<&str> = lines
+            .take_while(|line| line.starts_with("  syncline "))
+            .collect();
+        assert!(examples.len() >= 2, "{verb}: {said:?}");
+        // An example that a terminal breaks cannot be copied.
+        assert!(
+            examples.iter().all(|line| line.len() <= 80),
+            "{verb}: {examples:?}"
+        );
     }
 }
 
@@ -65,7 +75,23 @@ fn lists_name_what_there_is() {
             words.iter().all(|word| said.out.contains(word)),
             "{what}: {said:?}"
         );
+        let long: Vec<&str> = said.out.lines().filter(|line| line.len() > 100).collect();
+        assert_eq!(long, Vec::<&str>::new(), "{what}");
     }
+}
+
+#[test]
+fn the_flags_of_a_run_stand_in_groups() {
+    let folder = folder();
+    let said = say(folder.path(), "run tpcc --help");
+    let headings = [
+        "Options of the workload:",
+        "Targets:",
+        "Load:",
+        "Repetition:",
+    ];
+    let places = headings.map(|heading| said.out.find(heading).expect(heading));
+    assert!(places.is_sorted(), "{said:?}");
 }
 
 #[test]
