@@ -1,9 +1,10 @@
 //! Passwords leave the command line before anything else happens.
 //!
 //! Whoever may list processes reads command lines, but not the environment of another user's. So a
-//! password in a URL moves into a variable of our environment, `${SYNCLINE_PASSWORD_1}` takes its place,
-//! and the program runs itself again with that command line. For the moment before it was to be read:
-//! `password-file=`, the product's own variable or `${NAME}` never show it.
+//! password in a URL, or behind an option such as `--mysql-password=`, moves into a variable of our
+//! environment, `${SYNCLINE_PASSWORD_1}` takes its place, and the program runs itself again with that
+//! command line. For the moment before it was to be read: `password-file=`, the product's own variable or
+//! `${NAME}` never show it.
 
 use crate::terminal;
 use std::os::unix::process::CommandExt;
@@ -15,10 +16,20 @@ pub(crate) fn hide() {
     let mut taken = Vec::new();
     let mut arguments = Vec::new();
     for argument in std::env::args_os() {
-        let Some(text) = argument.to_str().filter(|text| holds_url(text)) else {
+        let Some(text) = argument.to_str() else {
             arguments.push(argument);
             continue;
         };
+        if let Some((option, password)) = option_password(text) {
+            let name = format!("SYNCLINE_PASSWORD_{}", taken.len() + 1);
+            arguments.push(format!("{option}=${{{name}}}").into());
+            taken.push((name, password.to_owned()));
+            continue;
+        }
+        if !holds_url(text) {
+            arguments.push(argument);
+            continue;
+        }
         let numbers = &mut (taken.len() + 1..);
         let (hidden, found) = without_secrets(text, || {
             let number = numbers.next().unwrap_or_default();
@@ -46,13 +57,27 @@ fn holds_url(argument: &str) -> bool {
     argument.contains("://") || argument.contains("jdbc:")
 }
 
+/// Of `--mysql-password=SECRET` the option and the password, unless `${NAME}` stands in its place.
+fn option_password(argument: &str) -> Option<(&str, &str)> {
+    let (option, value) = argument.split_once('=')?;
+    let name = option.to_ascii_lowercase();
+    let is_secret = ["password", "passwd", "pwd"]
+        .iter()
+        .any(|word| name.ends_with(word));
+    let is_typed = !value.is_empty() && !value.starts_with("${");
+    (is_secret && is_typed && !holds_url(argument)).then_some((option, value))
+}
+
 /// The command line as records keep it.
 pub(crate) fn command_line() -> String {
-    let shown = std::env::args().map(|argument| {
-        if holds_url(&argument) {
-            shown(&argument)
-        } else {
-            argument
+    // What is no text, such as a file's name, is shown as text as far as it can be.
+    let arguments = std::env::args_os();
+    let shown = arguments.map(|argument| {
+        let argument = argument.to_string_lossy().into_owned();
+        match option_password(&argument) {
+            Some((option, _)) => format!("{option}="),
+            None if holds_url(&argument) => shown(&argument),
+            None => argument,
         }
     });
     shown.collect::<Vec<_>>().join(" ")

@@ -1,44 +1,74 @@
 //! What reaches the terminal: results on standard output, progress and warnings on standard error.
 //!
-//! The only file that prints. A closed pipe is no error: whoever read the output has seen enough.
+//! The only file that prints. A closed pipe is no error: whoever read the output has seen enough. Words
+//! for standard error that cannot be written are dropped: there is no place left to complain.
 
-#![allow(
-    clippy::print_stderr,
-    reason = "this is the one place that speaks on standard error"
-)]
-
+use crate::exit::CannotRun;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
+use syncline_report::table;
 
 /// Prints a result.
-pub(crate) fn print(text: &str) -> io::Result<()> {
-    print_bytes(text.as_bytes())
+pub(crate) fn print(text: &str) -> Result<(), CannotRun> {
+    print_bytes(harmless(text).as_bytes())
+}
+
+/// Without signs that command a terminal or turn the direction of text: a record may come from anybody.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let commands = |sign: char| {
+        (sign.is_control() && sign != '\n' && sign != '\t')
+            || matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.contains(commands) {
+        Cow::Owned(text.replace(commands, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Prints a view, drawn as wide as the terminal is that it goes to.
+pub(crate) fn print_view(draw: impl FnOnce() -> String) -> Result<(), CannotRun> {
+    print(&table::at_width(columns(), draw))
+}
+
+/// How wide the terminal on standard output is; what is none, such as a pipe or a file, has no width.
+pub(crate) fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    (size.ws_col > 0).then(|| usize::from(size.ws_col))
 }
 
 /// Prints a result that need not be text.
-pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<(), CannotRun> {
     let mut out = io::stdout().lock();
     let written = out.write_all(bytes).and_then(|()| out.flush());
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other,
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CannotRun(format!(
+            "cannot print the result: standard output: {error}"
+        ))),
+        _ => Ok(()),
     }
 }
 
 /// Says what is being done.
 pub(crate) fn note(sentence: &str) {
-    eprintln!("{sentence}");
+    say(&harmless(sentence));
 }
 
 /// Warns.
 pub(crate) fn warn(sentence: &str) {
-    eprintln!("{}", emphasized("warning: ", sentence, "33"));
+    say(&emphasized("warning: ", &harmless(sentence), "33"));
 }
 
 /// Says why the program could not run.
 pub(crate) fn error(sentence: &str) {
-    eprintln!("{}", emphasized("error: ", sentence, "31"));
+    say(&emphasized("error: ", &harmless(sentence), "31"));
+}
+
+/// A line on standard error, as far as somebody still reads there.
+fn say(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
 }
 
 /// No meaning is carried by colour alone: the word stands there too.
@@ -85,5 +115,20 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.0.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::harmless;
+
+    #[test]
+    fn what_a_record_says_commands_no_terminal() {
+        assert_eq!(harmless("two\tcolumns\n"), "two\tcolumns\n");
+        let hostile = "\u{1b}]0;title\u{7}\u{202e}txt\r";
+        assert_eq!(
+            harmless(hostile),
+            "\u{fffd}]0;title\u{fffd}\u{fffd}txt\u{fffd}"
+        );
     }
 }

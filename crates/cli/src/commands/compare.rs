@@ -10,7 +10,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     let before = record::read(&args.before)?;
     let after = record::read(&args.after)?;
     let comparison = report::compare(&before, &after, args.unequal)?;
-    terminal::print(&table::compare(&comparison))?;
+    terminal::print_view(|| table::compare(&comparison))?;
     Ok(if comparison.regression {
         Verdict::Broken
     } else {

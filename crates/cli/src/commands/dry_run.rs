@@ -62,7 +62,12 @@ fn of<S: Shelf>(
     url: &str,
     shelf: &S,
 ) -> Result<String, CannotRun> {
-    let mut text = format!("{} on {}, {clients} clients\n", workload.name(), shown(url));
+    let mut text = format!(
+        "{} on {}, {clients} client{}\n",
+        workload.name(),
+        shown(url),
+        if clients == 1 { "" } else { "s" }
+    );
     if let Some(wanted) = Wanted::of_url(url) {
         wanted?;
         text += "  a private server would be started for it and removed afterwards: it holds nothing else\n\n";

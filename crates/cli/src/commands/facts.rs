@@ -1,7 +1,7 @@
 //! What every verb that measures needs to know of the machine and of itself.
 
 use crate::exit::CannotRun;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use syncline_metering::clock;
 use syncline_report::record::{self, Identity, Machine};
 
@@ -27,6 +27,12 @@ pub(super) fn identity(kind: &str, number: u64) -> Identity {
     let mut identity = Identity::new(kind, clock::wall(), salt);
     identity.command = Some(crate::secrets::command_line());
     identity
+}
+
+/// A path that leads there from wherever the program stands.
+pub(super) fn real(path: &Path) -> Result<PathBuf, CannotRun> {
+    path.canonicalize()
+        .map_err(|error| CannotRun(format!("cannot find {}: {error}", path.display())))
 }
 
 /// Refuses what is no directory before anything is written.

@@ -19,6 +19,8 @@ use syncline_runner::{self as runner, Event, Follower, Observer, RunPlan, RunRes
 pub(crate) struct Front {
     pub(crate) result: RunResult,
     pub(crate) record: RunRecord,
+    /// Whether the record's file is whole.
+    pub(crate) kept: Verdict,
 }
 
 /// What the record of a run is made with.
@@ -41,6 +43,7 @@ pub(crate) fn run<T: Target, W: Workload>(
     also: &dyn Observer,
     follower: Option<&dyn Follower>,
 ) -> Result<Front, CannotRun> {
+    record::prepare_folder(recording.runs)?;
     let directory = match target.log_place() {
         LogPlace::Directory(directory) => Some(directory.display().to_string()),
         LogPlace::Nowhere(_) => None,
@@ -76,17 +79,29 @@ pub(crate) fn run<T: Target, W: Workload>(
     };
     let runs = std::slice::from_ref(&result);
     let mut record = record::from_run(runs, &scribe.given);
-    match (broken, writer) {
+    let stacks = record::stacks_of(runs, &scribe.given);
+    let finished = match (broken, writer) {
         (None, Some(writer)) => {
-            let file = writer.finish_run(&mut record, record::stacks_of(runs, &scribe.given))?;
+            let finished = writer.finish_run(&mut record, stacks);
+            finished.map_err(|error| error.to_string())
+        }
+        (why, _) => Err(why.unwrap_or_else(|| "it was never begun".to_owned())),
+    };
+    let kept = match finished {
+        Ok(file) => {
             terminal::note(&format!("record: {}", file.display()));
+            Verdict::Holds
         }
-        (why, _) => {
-            let why = why.unwrap_or_else(|| "it was never begun".to_owned());
-            terminal::error(&format!("there is no record of this run: {why}"));
+        Err(why) => {
+            terminal::error(&format!("there is no whole record of this run: {why}"));
+            Verdict::Partial
         }
-    }
-    Ok(Front { result, record })
+    };
+    Ok(Front {
+        result,
+        record,
+        kept,
+    })
 }
 
 /// Runs without a record.

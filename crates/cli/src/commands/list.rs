@@ -4,7 +4,6 @@ use crate::args::{ListArgs, Listed};
 use crate::exit::{Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::terminal;
-use std::fmt::Write;
 use std::path::Path;
 use syncline_meters::{Meter, MeterOptions, Subject, Watched};
 use syncline_profile::Profile;
@@ -13,14 +12,19 @@ use syncline_targets::private::Product;
 
 /// Lists what there is.
 pub(crate) fn list<S: Shelf>(args: &ListArgs, shelf: &S) -> Outcome {
-    let text = match args.what {
-        Listed::Targets => targets(shelf.own()),
-        Listed::Workloads => workloads(),
-        Listed::Meters => meters(),
-        Listed::Runs if args.runs.exists() => table::list(&record::list(&args.runs)?),
-        Listed::Runs => format!("no records: there is no folder {}\n", args.runs.display()),
-    };
-    terminal::print(&text)?;
+    match args.what {
+        Listed::Targets => terminal::print_view(|| targets(shelf.own()))?,
+        Listed::Workloads => terminal::print_view(workloads)?,
+        Listed::Meters => terminal::print_view(meters)?,
+        Listed::Runs if args.runs.exists() => {
+            let listed = record::list(&args.runs)?;
+            terminal::print_view(|| table::list(&listed))?;
+        }
+        Listed::Runs => {
+            let folder = args.runs.display();
+            terminal::print(&format!("no records: there is no folder {folder}\n"))?;
+        }
+    }
     Ok(Verdict::Holds)
 }
 
@@ -32,11 +36,11 @@ fn targets(own: Option<&str>) -> String {
     for listing in syncline_targets::listings() {
         text += &format!("{}\n  {}\n", listing.form, listing.what);
         let options = listing.options.iter();
-        options.for_each(|one| option(&mut text, one.name, one.meaning, one.takes, one.default));
+        options.for_each(|one| text += &option(one.name, one.meaning, one.takes, one.default));
         text.push('\n');
     }
-    text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a throw-away server that is started for the \
-             run and removed afterwards; PRODUCT is one of ";
+    text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a throw-away server that is started for \
+             the run and removed afterwards;\n  PRODUCT is one of ";
     text += &Product::ALL.map(Product::word).join(", ");
     text + "\n\nA bare name opens a private store in the current directory and removes it afterwards.\n"
 }
@@ -47,19 +51,15 @@ fn workloads() -> String {
         text += &format!("{}\n  {}\n", listing.name, listing.what);
         for one in listing.options {
             let flag = format!("--{}", one.name.replace('_', "-"));
-            option(&mut text, &flag, one.meaning, one.takes, one.default);
+            text += &option(&flag, one.meaning, one.takes, one.default);
         }
         text.push('\n');
     }
     text + "Options of a workload stand after its name: syncline run insert --on sqlite --commit-every 10\n"
 }
 
-fn option(text: &mut String, name: &str, meaning: &str, takes: &str, default: &str) {
-    writeln!(
-        text,
-        "    {name:<16} {meaning}: {takes} (default: {default})"
-    )
-    .expect("a string takes any text");
+fn option(name: &str, meaning: &str, takes: &str, default: &str) -> String {
+    table::option(name, &format!("{meaning}: {takes} (default: {default})"))
 }
 
 fn meters() -> String {
@@ -70,9 +70,9 @@ fn meters() -> String {
         } else {
             "does not work"
         };
-        text += &format!("{:<14} {state:<14} {}\n", listing.name, listing.measures);
+        text += &table::listed(listing.name, state, listing.measures);
         if let Some(why) = listing.refusal {
-            text += &format!("{:14} {why}\n", "");
+            text += &table::listed("", "", &why);
         }
     }
     text += "\nrun --meter, tried on this program itself: where a store's time goes\n\n";

@@ -22,6 +22,7 @@ mod show;
 mod survey;
 mod survey_stores;
 mod verify;
+mod whole_file;
 
 pub(crate) use clean::clean;
 pub(crate) use compare::compare;

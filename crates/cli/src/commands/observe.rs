@@ -19,6 +19,10 @@ use syncline_targets::server::shown;
 pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
     // Others who work there are what is looked at.
     let target = shelf.open(&lively(&args.url, true))?;
+    // A record that is none shows before the watching, not after it.
+    if let LineArg::Record(_) = args.line {
+        Lines::before(&args.line, &[])?;
+    }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     let identity = facts::identity("observation", 0);
     let writer = Writer::create_observation(&args.runs, &identity, &name)?;
@@ -41,9 +45,9 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
         sync_line: line(args, &seen)?,
     };
     let record = record::from_observation(&seen, &given);
-    let file = writer.finish_observation(&record)?;
+    let file = writer.finish_observation(&record);
     show(args, record)?;
-    terminal::note(&format!("record: {}", file.display()));
+    terminal::note(&format!("record: {}", file?.display()));
     Ok(Verdict::Holds)
 }
 
@@ -85,7 +89,7 @@ fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> 
     if args.json {
         terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
     } else {
-        terminal::print(&table::observation(&record))?;
+        terminal::print_view(|| table::observation(&record))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `syncline private PRODUCT`: a throw-away server that runs until Ctrl-C.
 
+use super::facts;
 use crate::args::PrivateArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::{interrupt, privates, terminal};
@@ -10,6 +11,9 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 
 /// Starts one, prints its URLs, and keeps it until it is asked to stop.
 pub(crate) fn private(args: &PrivateArgs) -> Outcome {
+    if let Some(directory) = &args.dir {
+        facts::must_be_directory(directory)?;
+    }
     // Before the server is there, so that no signal finds it unkept.
     interrupt::stop_flag();
     let server = Private::start(&wanted(args))?;

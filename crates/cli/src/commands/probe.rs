@@ -29,18 +29,23 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     }
     estimate(&plan, args.directories.len());
     let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
-    let mut files = Vec::new();
-    for (writer, record) in writers.into_iter().zip(&records) {
-        files.push(writer.finish_probe(record)?);
-    }
+    let written = writers.into_iter().zip(&records);
+    let files: Vec<_> = written
+        .map(|(writer, record)| writer.finish_probe(record))
+        .collect();
     show(args, &records, rating)?;
-    for file in files {
-        terminal::note(&format!("record: {}", file.display()));
-    }
-    Ok(records
-        .iter()
-        .map(verdict)
-        .fold(Verdict::Holds, Verdict::and))
+    let kept = files.into_iter().map(|file| match file {
+        Ok(file) => {
+            terminal::note(&format!("record: {}", file.display()));
+            Verdict::Holds
+        }
+        Err(why) => {
+            terminal::error(&why.to_string());
+            Verdict::Partial
+        }
+    });
+    let kept = kept.fold(Verdict::Holds, Verdict::and);
+    Ok(records.iter().map(verdict).fold(kept, Verdict::and))
 }
 
 /// Says what a plan costs before it runs.
@@ -122,7 +127,7 @@ fn show(
 ) -> Result<(), CannotRun> {
     if args.json {
         let records: Vec<Record> = records.iter().cloned().map(Record::from).collect();
-        return Ok(terminal::print(&(record::json(&records) + "\n"))?);
+        return terminal::print(&(record::json(&records) + "\n"));
     }
     let detail = if args.wide {
         Detail::Wide
@@ -130,9 +135,9 @@ fn show(
         Detail::Short
     };
     for record in records {
-        terminal::print(&table::probe(record, detail))?;
+        terminal::print_view(|| table::probe(record, detail))?;
         if let Some(rating) = rating {
-            terminal::print(&format!("\n{}", table::endurance_of_line(rating, record)))?;
+            terminal::print_view(|| format!("\n{}", table::endurance_of_line(rating, record)))?;
         }
     }
     Ok(())

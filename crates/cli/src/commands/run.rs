@@ -42,8 +42,12 @@ pub(crate) fn run_with<S: Shelf>(
         return dry_run(&choices, &urls, args, shelf);
     }
     let places = places(shelf, &urls)?;
+    record::prepare_folder(&args.runs)?;
     estimate(args, choices.len(), &urls, &places);
     let mut lines = Lines::before(&args.line, &places)?;
+    if interrupt::stopped() {
+        return Err(CannotRun::because("stopped before anything was measured"));
+    }
     let calibrated = choices.into_iter().map(|choice| choice.calibrated(shelf));
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
     let cases = cases::cases(&choices, &urls, &places, &lines);
@@ -67,6 +71,10 @@ pub(crate) fn run_with<S: Shelf>(
         lines.after()?;
     }
     let mut verdict = Verdict::Holds;
+    if interrupt::stopped() && result.failed.is_empty() && result.ran.len() < cases.len() {
+        terminal::error("stopped before every run was begun");
+        verdict = Verdict::Partial;
+    }
     let mut records = Vec::new();
     let mut files = Vec::new();
     let mut broken = result.broken_records;
@@ -97,7 +105,7 @@ fn show(args: &RunArgs, records: &[RunRecord]) -> Result<(), CannotRun> {
     if args.json && !records.is_empty() {
         terminal::print(&(record::json(&records) + "\n"))?;
     } else if !args.json {
-        terminal::print(&table::show(&records))?;
+        terminal::print_view(|| table::show(&records))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `syncline show`: records again, drawn from nothing but the records.
 
 use super::meter;
+use super::whole_file;
 use crate::args::{ShowArgs, StacksArg};
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::terminal;
@@ -59,15 +60,17 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         write_report(path, &records, &stacks)?;
         terminal::note(&format!("wrote {}", path.display()));
     } else if let Some(source) = args.source {
-        terminal::print(&table::as_published(source.into(), &records)?)?;
+        let columns = terminal::columns();
+        let view = table::at_width(columns, || table::as_published(source.into(), &records));
+        terminal::print(&view?)?;
     } else if args.statements {
         for run in records.iter().filter_map(Record::as_run) {
-            terminal::print(&table::statements(run))?;
+            terminal::print_view(|| table::statements(run))?;
         }
     } else if args.json {
         terminal::print(&(record::json(&records) + "\n"))?;
     } else {
-        terminal::print(&table::show_chosen(&records, &choice))?;
+        terminal::print_view(|| table::show_chosen(&records, &choice))?;
     }
     Ok(Verdict::Holds)
 }
@@ -124,7 +127,8 @@ fn functions(
 ) -> Outcome {
     let runs = records.iter().filter_map(Record::as_run);
     for (run, stacks) in runs.zip(stacks) {
-        terminal::print(&table::functions_of(run, stacks, by, choice, args.top)?)?;
+        let view = || table::functions_of(run, stacks, by, choice, args.top);
+        terminal::print(&table::at_width(terminal::columns(), view)?)?;
     }
     if stacks.is_empty() {
         return Err(CannotRun::because(
@@ -140,14 +144,8 @@ pub(crate) fn write_report(
     records: &[Record],
     stacks: &[Stacks],
 ) -> Result<(), CannotRun> {
-    let mut half = path.as_os_str().to_owned();
-    half.push(".part");
-    let half = Path::new(&half);
-    let written = std::fs::write(half, html::report(records, stacks))
-        .and_then(|()| std::fs::rename(half, path));
-    written.map_err(|error| {
-        // What is half written helps nobody; that it stays is said by the first error.
-        drop(std::fs::remove_file(half));
+    let page = html::report(records, stacks);
+    whole_file::write(path, page.as_bytes()).map_err(|error| {
         CannotRun(format!(
             "cannot write the report {}: {error}",
             path.display()

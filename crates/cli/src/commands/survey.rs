@@ -43,7 +43,7 @@ pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let (records, files, verdict) = finish(probes, series);
     print(args, &records, sheet)?;
     if let Some(rating) = rating {
-        terminal::print(&endurance(&records, rating))?;
+        terminal::print_view(|| endurance(&records, rating))?;
     }
     report(args, &records, &files)?;
     Ok(verdict)
@@ -277,14 +277,14 @@ fn finish(probes: Probes, series: Vec<SeriesResult>) -> (Vec<Record>, Vec<PathBu
 
 fn print(args: &SurveyArgs, records: &[Record], sheet: Option<Model>) -> Result<(), CannotRun> {
     if args.json {
-        return Ok(terminal::print(&(record::json(records) + "\n"))?);
+        return terminal::print(&(record::json(records) + "\n"));
     }
-    terminal::print(&table::show(records))?;
+    terminal::print_view(|| table::show(records))?;
     if let Some(sheet) = sheet {
         let calculated = sheet.access_time();
         for survey in Survey::all(records) {
-            let table = table::from_dual(Some(&calculated), survey.probe, &survey.runs);
-            terminal::print(&format!("\n{table}"))?;
+            let table = || table::from_dual(Some(&calculated), survey.probe, &survey.runs);
+            terminal::print_view(|| format!("\n{}", table()))?;
         }
     }
     Ok(())

@@ -37,7 +37,7 @@ pub(super) fn choose<S: Shelf>(
     let mut directories = Vec::new();
     for directory in &args.dir {
         facts::must_be_directory(directory)?;
-        let real = std::fs::canonicalize(directory)?;
+        let real = facts::real(directory)?;
         if !directories.contains(&real) {
             directories.push(real);
         }

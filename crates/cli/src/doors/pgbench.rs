@@ -142,8 +142,11 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let watch = Watch::new(args, plan.seed)?;
     let counting = watch.follower();
     let follower = counting.as_ref().map(|one| -> &dyn Follower { one });
-    let Front { result, record } =
-        front::run(recording, target, &workload, &plan, &watch, follower)?;
+    let Front {
+        result,
+        record,
+        kept,
+    } = front::run(recording, target, &workload, &plan, &watch, follower)?;
     watch.finish()?;
     let AnyWorkload::Script(scripts) = &workload else {
         unreachable!("it was parsed as one")
@@ -156,7 +159,7 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         terminal::print(&summary)?;
         front::print_cost(&record)?;
     }
-    let verdict = front::judge(&record);
+    let verdict = front::judge(&record).and(kept);
     if let StopReason::Failure { .. } = result.stopped_by {
         terminal::error("the run was broken off; the results above are incomplete");
         return Ok(Verdict::Broken);

@@ -177,8 +177,11 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
         terminal::print(&report::head(flags, &target.name()))?;
     }
     let watch = Watch::new(flags, oltp);
-    let Front { result, record } =
-        front::run(recording, target, &workload, &plan, &watch, Some(&watch))?;
+    let Front {
+        result,
+        record,
+        kept,
+    } = front::run(recording, target, &workload, &plan, &watch, Some(&watch))?;
     if flags.json {
         terminal::print(&front::json(&record))?;
     } else {
@@ -194,7 +197,7 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
             terminal::note("latencies are of single statements, each of which is a transaction");
         }
     }
-    let verdict = front::judge(&record);
+    let verdict = front::judge(&record).and(kept);
     if let StopReason::Failure { .. } = result.stopped_by {
         terminal::error("the run was broken off; the results above are incomplete");
         return Ok(Verdict::Broken);
@@ -267,7 +270,7 @@ impl Observer for Filling<'_> {
             text += &format!("Inserting {table_size} records into 'sbtest{number}'\n");
         }
         if let Err(error) = terminal::print(&text) {
-            terminal::warn(&format!("a line could not be printed: {error}"));
+            terminal::warn(&error.0);
         }
     }
 }

@@ -58,6 +58,7 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
         )));
     }
     let tls = of("sslmode").map(tls_word).transpose()?;
+    let password = of("password").map(from_environment).transpose()?;
     let server = Server {
         scheme: if driver == "mysql" {
             "mysql"
@@ -65,7 +66,7 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
             "postgres"
         },
         user: of("user").or(Some("sbtest")),
-        password: of("password"),
+        password: password.as_deref(),
         host: Some(host),
         socket: of("socket"),
         port: Some(port),
@@ -73,6 +74,22 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
         options: tls.map(|word| ("tls", word)).into_iter().collect(),
     };
     Ok(Some(server.url()))
+}
+
+/// A password as typed, or where `${NAME}` stands that of the environment: the program moves a typed one
+/// there before anything else.
+fn from_environment(typed: &str) -> Result<String, CannotRun> {
+    let name = typed
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'));
+    let Some(name) = name else {
+        return Ok(typed.to_owned());
+    };
+    std::env::var(name).map_err(|_error| {
+        CannotRun(format!(
+            "the environment has no {name}, which is to hold the password"
+        ))
+    })
 }
 
 /// How a connection is encrypted, in the words of our URLs.

@@ -178,7 +178,7 @@ impl Observer for Watch<'_> {
         if !self.flags.json
             && let Err(error) = terminal::print(&lines)
         {
-            terminal::warn(&format!("a line could not be printed: {error}"));
+            terminal::warn(&error.0);
         }
     }
 }

@@ -31,6 +31,42 @@ fn nonsense_is_refused_before_anything_is_written() {
         ("survey --model seek=1ms", "seek=8.8ms"),
         ("show nosuch.jsonl", "nosuch.jsonl"),
         ("model rpm=0", "rpm"),
+        (
+            "run insert --on null --clients 1000000000",
+            "at most 1000000",
+        ),
+        (
+            "run insert --on null --sweep clients=1000000000",
+            "at most 1000000",
+        ),
+        ("pgbench -S -c 1000000000 --on null", "at most 1000000"),
+        ("run insert --on null --clients -1", "no whole number"),
+        (
+            "run insert --on null --rate 1e300 --duration 1s",
+            "100000000",
+        ),
+        ("run insert --on null --duration 0", "no length"),
+        ("run insert --on null --duration 99999999h", "ten years"),
+        ("run insert --on null --meter --looks 1000000", "10000"),
+        (
+            "run insert --on null --runs /dev/null/x",
+            "takes no records",
+        ),
+        ("run insert --on jdbc:derby:x", "--features jdbc"),
+        ("survey --slice 0", "no length"),
+        ("private postgres --dir absent", "absent"),
+        (
+            "verify isolation --check /dev/null --claimed snapshot",
+            "no transaction",
+        ),
+        (
+            "verify isolation --check absent --claimed snapshot",
+            "the history absent",
+        ),
+        (
+            "verify isolation sqlite --runs /dev/null/x",
+            "takes no records",
+        ),
         ("probe writetest -b 0", "-b"),
     ] {
         let folder = folder();
@@ -163,4 +199,69 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn nobody_who_reads_errors_is_no_error() {
+    let folder = folder();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut program = program(folder.path(), "show nosuch.jsonl");
+    let status = program.stderr(writer).status().unwrap();
+    assert_eq!(status.code(), Some(2), "it ends as if somebody read");
+}
+
+#[test]
+fn a_result_that_cannot_be_printed_is_said() {
+    let folder = folder();
+    let full = std::fs::File::create("/dev/full").unwrap();
+    let output = program(folder.path(), "list targets").stdout(full).output();
+    let said = Said::of(output.unwrap());
+    refused(&said, "standard output");
+}
+
+#[test]
+fn names_that_are_no_text_are_names_all_the_same() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = folder();
+    let name = std::ffi::OsStr::from_bytes(b"d\xff");
+    let line = "run insert --on null --transactions 10 --warm-up 0 --line none --runs";
+    let output = program(folder.path(), line).arg(name).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(
+        std::fs::read_dir(folder.path().join(name)).unwrap().count(),
+        1
+    );
+    let output = program(folder.path(), "show").arg(name).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+#[test]
+fn a_current_directory_that_is_gone_is_said() {
+    let folder = folder();
+    for verb in [
+        "survey",
+        "probe",
+        "run insert --on engine",
+        "verify durability engine",
+    ] {
+        let line = format!(
+            "mkdir gone; cd gone; rmdir ../gone; exec {} {verb}",
+            env!("CARGO_BIN_EXE_syncline")
+        );
+        let output = Command::new("sh")
+            .args(["-c", &line])
+            .current_dir(folder.path())
+            .env("NO_COLOR", "1")
+            .output();
+        let said = Said::of(output.unwrap());
+        assert_eq!(said.code, 2, "{verb}: {said:?}");
+        let last = said.err.lines().last().unwrap_or_default();
+        // A sentence says what was looked for, and not only what the operating system answers.
+        assert!(
+            last.starts_with("error: ") && !last.starts_with("error: No such"),
+            "{said:?}"
+        );
+        assert!(!said.err.contains("panicked"), "{said:?}");
+    }
 }

@@ -77,6 +77,31 @@ fn a_run_that_is_stopped_tells_what_it_measured() {
 }
 
 #[test]
+fn a_run_that_is_stopped_before_its_load_says_so() {
+    let folder = folder();
+    let child = start(folder.path(), "run insert --on sqlite --duration 60s");
+    wait_for(folder.path(), ".syncline-probe");
+    interrupt(&child);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.contains("stopped before anything"), "{said:?}");
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    assert_eq!(records(folder.path()).len(), 0);
+}
+
+#[test]
+fn schedules_that_are_stopped_leave_no_store_behind() {
+    let folder = folder();
+    let child = start(folder.path(), "verify isolation sqlite");
+    wait_for(folder.path(), ".syncline-sqlite");
+    interrupt(&child);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{said:?}");
+    assert!(said.err.contains("stopped before"), "{said:?}");
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+#[test]
 fn a_second_signal_ends_at_once_and_still_removes_the_probe_s_files() {
     let folder = folder();
     let child = start(folder.path(), "probe .");

@@ -41,6 +41,24 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 }
 
 #[test]
+fn a_password_behind_an_option_of_sysbench_is_hidden_likewise() {
+    let (world, folder) = (World::new(), folder());
+    let url = world.url();
+    let port = url.rsplit(':').next().unwrap().split('/').next().unwrap();
+    let line = format!(
+        "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
+         --pgsql-db=postgres --pgsql-password={PASSWORD} --table-size=10 --events=10 --time=0 run"
+    );
+    let said = Said::of(program(folder.path(), &line).output().unwrap());
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
+    assert!(record.contains("--pgsql-password="), "{record}");
+    for text in [&said.out, &said.err, &record] {
+        assert!(!text.contains(PASSWORD), "{text}");
+    }
+}
+
+#[test]
 fn a_refused_url_is_shown_without_its_password() {
     let folder = folder();
     for url in [

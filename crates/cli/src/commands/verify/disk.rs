@@ -68,11 +68,11 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
         kind: "disk",
         json: args.json,
     };
-    shown.show(
+    let kept = shown.show(
         &serde_json::to_string_pretty(&finding)?,
         &finding.sentences(),
     )?;
-    Ok(match &finding.verdict {
+    Ok(kept.and(match &finding.verdict {
         disk::Verdict::Survived(_) => Verdict::Holds,
         disk::Verdict::NotDurable(evidence) => {
             terminal::error(&format!("not durable: {evidence}"));
@@ -82,11 +82,11 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
             terminal::error(&format!("unknown: {reason}"));
             Verdict::Partial
         }
-    })
+    }))
 }
 
 fn subject(args: &DiskArgs) -> Result<Subject, CannotRun> {
-    let directory = args.directory.canonicalize()?;
+    let directory = facts::real(&args.directory)?;
     let said = |path: &str| match fs::read_to_string(path) {
         Ok(text) => Ok(text.trim().to_owned()),
         Err(error) => Err(CannotRun(format!("cannot read {path}: {error}"))),

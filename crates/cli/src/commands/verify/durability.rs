@@ -12,6 +12,7 @@ use crate::{interrupt, terminal};
 use std::path::{Path, PathBuf};
 use syncline_contract::Target;
 use syncline_contract::conformance::block_on;
+use syncline_report::record::prepare_folder;
 use syncline_targets::server::shown;
 use syncline_verify::durability::{self, Class, FaultVerdict, Finding, Program, Request};
 
@@ -30,6 +31,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         let (store, options) = durability::parse(target)?;
         (store, options, None)
     };
+    prepare_folder(&args.runs)?;
     let scratch = scratch(args, &store)?;
     let request = Request {
         store,
@@ -55,11 +57,11 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         kind: "durability",
         json: args.json,
     };
-    shown.show(
+    let kept = shown.show(
         &serde_json::to_string_pretty(&finding)?,
         &finding.sentences(),
     )?;
-    Ok(verdict(&finding))
+    Ok(kept.and(verdict(&finding)))
 }
 
 /// Looks at a live server, and says what its twin is.

@@ -8,15 +8,20 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Isolation, Target};
+use syncline_report::record::prepare_folder;
+use syncline_targets::server::shown;
 use syncline_verify::durability::{self, Program, Request};
 use syncline_verify::isolation::{self, History, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
 pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
+    prepare_folder(&args.runs)?;
+    // From here on Ctrl-C leaves time to remove what was made.
+    interrupt::stop_flag();
     if let Some(crashes) = args.crashes {
         return across(args, crashes);
     }
@@ -26,40 +31,51 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     };
     let (subject, claimed, history) = match (&args.check, &args.target) {
         (Some(file), _) => {
-            let history = elle::read(BufReader::new(File::open(file)?))?;
+            let opened = File::open(file).map_err(|error| unusable("read", file, &error))?;
+            let history = elle::read(BufReader::new(opened))?;
             (file.display().to_string(), None, history)
         }
         (None, target) => {
             let url = target.as_deref().unwrap_or_default();
             let (claimed, history) = loaded(args, url, shelf)?;
-            (url.to_owned(), Some(claimed), history)
+            (shown(url), Some(claimed), history)
         }
     };
     if let Some(file) = &args.history {
-        let mut output = BufWriter::new(File::create(file)?);
+        let made = File::create(file).map_err(|error| unusable("write", file, &error))?;
+        let mut output = BufWriter::new(made);
         elle::write(&history, &mut output)?;
         output.flush()?;
         terminal::note(&format!("history: {}", file.display()));
+    }
+    if history.transactions.is_empty() {
+        return Err(CannotRun(format!(
+            "{subject}: its history holds no transaction, so nothing can be said"
+        )));
     }
     let claimed = args.claimed.map(level).or(claimed);
     let claimed = claimed.unwrap_or(Isolation::NoneClaimed);
     let mut finding = isolation::Finding::of(&subject, claimed, &history);
     finding.schedules = schedules;
     finding.memory_bytes_max = memory_peak();
-    let shown = record::Shown {
+    let view = record::Shown {
         runs: &args.runs,
         kind: "isolation",
         json: args.json,
     };
-    shown.show(
+    let kept = view.show(
         &serde_json::to_string_pretty(&finding)?,
         &finding.sentences(),
     )?;
-    if finding.holds() {
-        return Ok(Verdict::Holds);
+    if !finding.holds() {
+        terminal::error("an anomaly was seen that the level forbids");
+        return Ok(Verdict::Broken);
     }
-    terminal::error("an anomaly was seen that the level forbids");
-    Ok(Verdict::Broken)
+    Ok(if interrupt::stopped() {
+        Verdict::Partial
+    } else {
+        kept
+    })
 }
 
 /// How long a store is loaded before its power goes.
@@ -91,12 +107,12 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     let program = Program::this(CHILD)?;
     let found = durability::across(&request, &program, interrupt::stop_flag(), &progress)?;
     drop(bar);
-    let shown = record::Shown {
+    let view = record::Shown {
         runs: &args.runs,
         kind: "crashes",
         json: args.json,
     };
-    shown.show(&serde_json::to_string_pretty(&found)?, &found.sentences())?;
+    let kept = view.show(&serde_json::to_string_pretty(&found)?, &found.sentences())?;
     if !found.holds() {
         terminal::error("something that was promised did not outlive a crash, or not whole");
         return Ok(Verdict::Broken);
@@ -106,8 +122,16 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
             terminal::error(&format!("unknown: power loss was not simulated: {why}"));
             Ok(Verdict::Partial)
         }
-        None => Ok(Verdict::Holds),
+        None => Ok(kept),
     }
+}
+
+/// A history's file that could not be read or written.
+fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
+    CannotRun(format!(
+        "cannot {what} the history {}: {error}",
+        file.display()
+    ))
 }
 
 /// Plays Hermitage's schedules on every level of a target.
@@ -116,6 +140,10 @@ fn schedules<S: Shelf>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, Cann
     let bar = terminal::Progress::new(1);
     for level in isolation::levels(url) {
         let open = || {
+            if interrupt::stopped() {
+                let why = "stopped before all schedules were played";
+                return Err(syncline_verify::Error::cannot(why));
+            }
             let opened = shelf.open(&level);
             opened.map_err(|error| syncline_verify::Error::cannot(error.0))
         };

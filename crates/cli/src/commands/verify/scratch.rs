@@ -1,5 +1,6 @@
 //! A folder for a verification's stores and images, removed in the end.
 
+use crate::commands::facts;
 use crate::exit::CannotRun;
 use crate::terminal;
 use std::fs;
@@ -13,8 +14,9 @@ impl Scratch {
     /// A new folder in `directory`.
     pub(super) fn new(directory: &Path) -> Result<Scratch, CannotRun> {
         let path = directory.join(format!("syncline-verify-{}", std::process::id()));
-        fs::create_dir(&path)?;
-        Ok(Scratch(path.canonicalize()?))
+        fs::create_dir(&path)
+            .map_err(|error| CannotRun(format!("cannot make {}: {error}", path.display())))?;
+        Ok(Scratch(facts::real(&path)?))
     }
 
     /// Where it is.
