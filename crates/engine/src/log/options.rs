@@ -61,7 +61,8 @@ pub struct Options {
     /// The longest record in bytes, up to 64 MiB. A bigger commit delays everybody's acknowledgement.
     pub record_bytes_max: u32,
     /// Writes in flight: 1 to 4. Default 1: with groups formed at the end of a pass, more gained
-    /// nothing in the closed loops of the prototypes. A second one needs a second thread to wait for it.
+    /// nothing in the closed loops of the prototypes. A second one needs a second thread to wait for it;
+    /// two workers that write each for itself took 1.1 to 1.3 times the processor time a commit.
     pub writes_in_flight_max: u32,
     /// Bytes staged in one pass at which a corked worker launches all the same. Default 256 KiB, a
     /// longest frame: a worker that writes itself gains nothing by an earlier launch, and measured
