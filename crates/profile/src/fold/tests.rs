@@ -123,6 +123,42 @@ fn the_innermost_module_is_charged_and_others_pass_to_their_caller() {
 }
 
 #[test]
+fn threads_of_one_name_are_told_apart_by_their_frames_and_the_first_rule_wins() {
+    use ThreadClass::{Background, Connection, Unknown};
+    let map = r#"
+        product = "Store"
+        [[thread]]
+        class = "connection"
+        frame = "serve"
+        [[thread]]
+        class = "background"
+        frame = ["cleaner", "purge_*"]
+        [[thread]]
+        class = "connection"
+        name = "store"
+        frame = "send_answer"
+    "#;
+    let whole: &[&str] = &["send_answer", "dispatch", "serve"];
+    let profile = profile(&[
+        (Metric::CpuUser, "any", whole, 1),
+        (Metric::CpuUser, "any", &["purge_one", "serve"], 2),
+        (Metric::CpuUser, "any", &["send_answer", "kernel:serve"], 4),
+        (Metric::CpuUser, "any", &["send_answer", "cleaner"], 8),
+        (Metric::CpuUser, "any", &["memcpy", "dispatch"], 16),
+    ]);
+    let map = Map::parse(map, "store.toml").unwrap();
+    let cost = fold(&profile, &map, View::Innermost);
+    assert_eq!(
+        charges(&cost, Metric::CpuUser),
+        [
+            (Connection, None, 1 + 2 + 4),
+            (Background, None, 8),
+            (Unknown, None, 16)
+        ]
+    );
+}
+
+#[test]
 fn a_wait_for_a_lock_is_on_behalf_of_whoever_holds_it_for() {
     let waits: &[&str] = &["kernel:futex", "lock_wait", "log_flush", "net_answer"];
     let alone: &[&str] = &["lock_wait", "main"];

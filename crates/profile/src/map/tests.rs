@@ -60,6 +60,14 @@ fn a_mistake_is_a_sentence_with_its_line_and_key() {
             "my-store.toml, line 3: thread.class: \"boss\" is no class of threads",
         ),
         (
+            "product = \"S\"\n[[thread]]\nclass = \"client\"\nframe = \"serve[\"",
+            "my-store.toml, line 4: thread.frame: \"serve[\" is no pattern",
+        ),
+        (
+            "product = \"S\"\n[[thread]]\nclass = \"client\"\nframe = []",
+            "my-store.toml, line 4: an empty list fits nothing",
+        ),
+        (
             "product = \"S\"\n[table]\nobject = \"s\"\nfunctions_of = \"nobody\"",
             "my-store.toml, line 4: table.functions_of: there is no table of nobody",
         ),
