@@ -196,8 +196,8 @@ fn the_front_doors_are_metered_as_a_run_is() {
     for door in [
         "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --looks 199",
         "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --looks=199 run",
-        "ycsb run -p recordcount=100 -p workload=site.ycsb.workloads.CoreWorkload -p maxexecutiontime=1 \
-         -p operationcount=0 --line none --on engine --meter --looks 199",
+        "ycsb run -p recordcount=100 -p maxexecutiontime=1 -p operationcount=0 \
+         --line none --on engine --meter --looks 199",
     ] {
         let folder = folder();
         let said = say(folder.path(), door);
@@ -223,7 +223,7 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
     fs::write(folder.path().join("own.toml"), "product = \"my own\"\n").unwrap();
     for door in [
         "run insert --warm-up 0 --line none --transactions 50 --on engine --meter --map own.toml",
-        "pgbench -t 20 -S --on engine --meter --map own.toml",
+        "pgbench -t 20 -S --on sqlite?durability=os --meter --map own.toml",
         "sysbench oltp_point_select --on=engine --table-size=10 --events=50 --meter --map=own.toml run",
         "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
         "survey --clients 1 --slices 1 --slice 100ms --warm-up 0 --meter --map own.toml",
@@ -257,7 +257,10 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
             "sysbench oltp_read_only --on=engine:x --meter cleanup",
             "does not apply to cleanup",
         ),
-        ("ycsb load --on engine:x --meter", "does not apply to load"),
+        (
+            "ycsb load -p recordcount=9 --on engine:x --meter",
+            "does not apply to load",
+        ),
         ("ycsb run --on engine --looks 9", "--looks wants --meter"),
         (
             "sysbench oltp_read_only --on=engine --map=x.toml run",
@@ -266,12 +269,15 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
         ("ycsb run --on engine --meter --looks 0", "--looks 0"),
         ("run insert --on engine --meter --map bad.toml", "bad.toml"),
         ("survey --meter --map bad.toml", "bad.toml"),
-        ("pgbench --on engine --meter --map bad.toml", "bad.toml"),
+        ("pgbench --on sqlite --meter --map bad.toml", "bad.toml"),
         (
             "sysbench oltp_read_only --on=engine --meter --map=none.toml run",
             "cannot read the map none.toml",
         ),
-        ("ycsb run --on engine --meter --map bad.toml", "bad.toml"),
+        (
+            "ycsb run -p recordcount=9 --on engine --meter --map bad.toml",
+            "bad.toml",
+        ),
     ] {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 2, "{line}: {said:?}");
