@@ -111,7 +111,7 @@ fn what_is_sent_comes_back_by_tcp_and_unix_polled_and_blocking() {
 
 /// The answer of a future that must not be pending.
 fn blocking<F: Future>(future: F) -> F::Output {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("a stream without a poller is pending"),

@@ -228,7 +228,7 @@ impl Parser {
             "runs" => self.flags.runs = wanted()?.into(),
             "json" => self.flags.json = true,
             "histogram" => {
-                self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"))
+                self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
             }
             "meter" => self.meter.meter = true,
             "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,

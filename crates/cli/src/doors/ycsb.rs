@@ -77,7 +77,7 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
 /// Prints the lines of a result, or writes them into the file that they were asked for in.
 fn export(meant: &Meant, lines: &str) -> Result<(), CannotRun> {
     let Some(path) = &meant.export_file else {
-        return Ok(terminal::print(lines)?);
+        return terminal::print(lines);
     };
     std::fs::write(path, lines).map_err(|error| {
         CannotRun(format!(

@@ -1,4 +1,4 @@
-//! The latencies of every operation, kept a client and kind in HdrHistograms, as YCSB keeps them: of
+//! The latencies of every operation, kept a client and kind in histograms, as YCSB keeps them: of
 //! committed ones, from their first try (service) and from when they were due (intended).
 
 use hdrhistogram::Histogram;

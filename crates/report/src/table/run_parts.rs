@@ -54,10 +54,11 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
         }
     }
     if let Some(arrivals) = &run.end.arrivals {
-        text += &format!(
-            "  arrivals: {} offered, {} started, {} of them late, {} skipped, {} abandoned\n",
+        let words = format!(
+            "{} offered, {} started, {} of them late, {} skipped, {} abandoned",
             arrivals.offered, arrivals.started, arrivals.late, arrivals.skipped, arrivals.abandoned
         );
+        text += &prose::wrapped("  arrivals: ", &words);
     }
     text
 }
