@@ -140,6 +140,10 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, conflicts_with_all = ["check", "history", "claimed"])]
     pub(crate) crashes: Option<usize>,
 
+    /// Tear no page when the power goes: for a disk that writes pages whole, however large the store's are
+    #[arg(long, requires = "crashes")]
+    pub(crate) no_tears: bool,
+
     /// Write the history here, in Elle's JSON form
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,

@@ -2,6 +2,9 @@
 
 use crate::support::{folder, say};
 use crate::world::World;
+use std::process::Command;
+use syncline_targets::private::{Private, Product, Wanted};
+use tempfile::TempDir;
 
 const SMALL: &str = "--images 20 --control-images 10 --kills 1 --load 400ms --no-faults --json";
 
@@ -42,4 +45,68 @@ fn a_live_server_itself_is_refused_and_only_servers_have_twins() {
     let said = say(folder.path(), "verify durability --like sqlite");
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("cannot be observed"), "{said:?}");
+}
+
+/// A server that is a stranger's to the program, and the URL by which it is met.
+fn stranger(product: Product) -> (Private, String, TempDir) {
+    let folder = folder();
+    let server = Private::start(&Wanted {
+        directory: Some(folder.path().to_owned()),
+        ..Wanted::new(product)
+    });
+    let server = server.unwrap();
+    let url = server.url().split('?').next().unwrap().to_owned();
+    (server, url, folder)
+}
+
+/// What a MariaDB answers to a statement, unaligned.
+fn asked(url: &str, sql: &str) -> String {
+    let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
+    let mut client = Command::new("mariadb");
+    client.args(["--no-defaults", "-h127.0.0.1", "-uroot", "-P", port]);
+    let output = client.args(["-N", "-B", "-e", sql]).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{error}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
+    let (_server, url, _ground) = stranger(Product::Mariadb);
+    asked(&url, "SET GLOBAL innodb_flush_log_at_trx_commit = 2");
+    asked(&url, "SET GLOBAL innodb_max_dirty_pages_pct = 17");
+    let databases = asked(&url, "SHOW DATABASES");
+    let folder = folder();
+    let tiny = "--images 10 --control-images 1 --kills 1 --load 200ms --no-faults --json";
+    let line = format!("verify durability --like {url} {tiny}");
+    let said = say(folder.path(), &line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    let copied = serde_json::json!(["innodb_flush_log_at_trx_commit=2"]);
+    assert_eq!(record["like"]["copied"], copied, "{record}");
+    assert_eq!(record["store"], "mariadb", "{record}");
+    let version = asked(&url, "SELECT VERSION()");
+    assert_eq!(record["like"]["version"], version.as_str(), "{record}");
+    assert_eq!(record["settings"]["version"], version.as_str(), "{record}");
+    assert_eq!(record["settings"]["durability"], "os", "{record}");
+    assert_eq!(record["images"]["images"], 10, "{record}");
+    assert!(
+        record["verdict"]["promises_nothing"].is_string(),
+        "{record}"
+    );
+    assert_eq!(asked(&url, "SHOW DATABASES"), databases);
+}
+
+#[test]
+fn servers_without_a_twin_are_refused_by_name() {
+    for (product, name) in [(Product::Redis, "Redis"), (Product::Etcd, "etcd")] {
+        let (_server, url, _ground) = stranger(product);
+        let folder = folder();
+        let said = say(folder.path(), &format!("verify durability --like {url}"));
+        assert_eq!(said.code, 2, "{said:?}");
+        let words =
+            format!("is {name}: of PostgreSQL and MariaDB a twin can be made, and of no other");
+        assert!(said.err.contains(&words), "{said:?}");
+        assert_eq!(said.out, "", "{said:?}");
+    }
 }

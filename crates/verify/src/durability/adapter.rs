@@ -61,8 +61,8 @@ pub trait Adapter: Debug + Sync {
         false
     }
 
-    /// What is known of a failure by the words in which it was found, and what to do about it, as a clause that
-    /// ends a sentence.
+    /// What is known of a failure by the words in which it was found, and what to do about it, as sentences
+    /// without the last full stop.
     fn known(&self, _what: &str) -> Option<&'static str> {
         None
     }

@@ -187,9 +187,10 @@ impl Finding {
         let bad = images.images - images.count(Class::Ok, None);
         let example = images.examples.values().next_back();
         let example = example.map(|what| format!("; one: {what}"));
-        let torn = match images.of_tears(true) {
-            (_, torn) if torn == bad && bad > 0 => ", each of them with torn pages",
-            _ => "",
+        let torn = if bad > 0 && bad == images.torn.1 {
+            ", each of them with torn pages"
+        } else {
+            ""
         };
         format!(
             "{bad} of {} crash images are not as acknowledged{torn}{}",

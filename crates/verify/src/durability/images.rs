@@ -6,7 +6,7 @@ use super::kept::Case;
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
 use crate::error::Result;
-use crate::power::{Class as PathClass, Image, Loss, Machine, Metadata, Step};
+use crate::power::{Class as PathClass, Image, Machine, Metadata, Step};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,9 @@ pub struct Images {
     pub strict: BTreeMap<String, u64>,
     /// By kind of loss: images, and those that are not ok.
     pub losses: BTreeMap<String, (u64, u64)>,
+    /// In which pages were torn: images, and those that are not ok.
+    #[serde(default)]
+    pub torn: (u64, u64),
     /// The most acknowledged transactions that one image had lost.
     pub lost_max: u64,
     /// How far back the lost transactions of one image reached at most, in milliseconds: from the latest
@@ -76,12 +79,6 @@ impl Images {
         }
     }
 
-    /// Images in which pages were torn, or in which they were not, and those of them that are not ok.
-    pub(super) fn of_tears(&self, torn: bool) -> (u64, u64) {
-        let of = self.losses.iter().filter(|(loss, _)| is_tear(loss) == torn);
-        of.fold((0, 0), |(all, bad), (_, one)| (all + one.0, bad + one.1))
-    }
-
     fn add(&mut self, cut: Cut, outcome: &Outcome, known: Option<&str>) {
         self.images += 1;
         let counts = if cut.strict {
@@ -94,8 +91,11 @@ impl Images {
         loss.0 += 1;
         self.lost_max = self.lost_max.max(outcome.lost.unwrap_or(0));
         self.reach_ms_max = self.reach_ms_max.max(outcome.reach_ms.unwrap_or(0));
+        let tears = u64::from(cut.loss.tears());
+        self.torn.0 += tears;
         if outcome.class != Class::Ok {
             loss.1 += 1;
+            self.torn.1 += tears;
             let example = self.examples.entry(outcome.class);
             example.or_insert_with(|| outcome.what.clone());
             if let Some(known) = known {
@@ -125,6 +125,7 @@ impl Images {
         self.lost_max = self.lost_max.max(other.lost_max);
         self.reach_ms_max = self.reach_ms_max.max(other.reach_ms_max);
         self.names_lost += other.names_lost;
+        self.torn = (self.torn.0 + other.torn.0, self.torn.1 + other.torn.1);
         for (to, from) in [
             (&mut self.journal, other.journal),
             (&mut self.strict, other.strict),
@@ -151,13 +152,6 @@ impl Images {
         }
         self.kept.extend(other.kept);
     }
-}
-
-/// True of the word of a loss that tears.
-fn is_tear(word: &str) -> bool {
-    let seed = 0;
-    let tears = [512, 4096].map(|unit_bytes| Loss::Torn { seed, unit_bytes }.word());
-    tears.contains(&word)
 }
 
 /// Where failing images go, and which classes fail.

@@ -18,7 +18,7 @@
 //! | `outcome.rs` | one image or kill, judged |
 //! | `kill.rs`, `cuts.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
 //! | `meddling.rs` | a fault armed and waited for |
-//! | `across.rs`, `lists.rs` | histories of lists that go on behind a crash |
+//! | `across.rs`, `behind.rs`, `lists.rs` | histories of lists that go on behind a crash |
 //! | `kept.rs` | failing images, kept and looked at again |
 //! | `like.rs` | a twin of a server that others use |
 //! | `check.rs` | the whole, and its controls |
@@ -27,6 +27,7 @@
 mod across;
 mod adapter;
 mod adapters;
+mod behind;
 mod check;
 mod child;
 mod cuts;
@@ -45,8 +46,9 @@ mod sentences;
 mod task;
 mod work;
 
-pub use across::{Across, Behind, across};
+pub use across::{Across, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
+pub use behind::Behind;
 pub use check::{Request, parse, place, stores, verify};
 pub use child::child;
 pub use cuts::Cut;

@@ -140,7 +140,7 @@ impl Finding {
 }
 
 /// Product and version; of a version that is a sentence, as much as tells it from others.
-fn name(settings: &Settings) -> String {
+pub(super) fn name(settings: &Settings) -> String {
     let (product, version) = (&settings.product, &settings.version);
     let version = version.strip_prefix(&**product).unwrap_or(version).trim();
     let short = version.split([' ', ',']).next().unwrap_or(version);
@@ -150,11 +150,11 @@ fn name(settings: &Settings) -> String {
 /// With no failure in n images, the chance of one is at most 3/n at 95 % confidence, if they are drawn
 /// as these were.
 fn bound(images: &Images) -> Option<String> {
-    let (whole, bad) = images.of_tears(false);
+    let bad = images.images - images.count(Class::Ok, None);
     let (drawn, which) = if bad_on_ext4(images) == 0 {
         (images.journal.values().sum(), "under the ext4-like model")
-    } else if bad == 0 {
-        (whole, "in which no page was torn")
+    } else if bad == images.torn.1 {
+        (images.images - images.torn.0, "in which no page was torn")
     } else {
         return None;
     };

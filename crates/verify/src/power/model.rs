@@ -40,6 +40,15 @@ pub enum Loss {
         /// What arrives whole: 512 for a device's sector, 4096 for a page.
         unit_bytes: u32,
     },
+    /// Each file is torn behind its first unit: either that has arrived and nothing else, or all but that.
+    Head {
+        /// See the type; of names alone.
+        seed: u64,
+        /// As for `Torn`.
+        unit_bytes: u32,
+        /// True if the first unit has arrived.
+        arrives: bool,
+    },
 }
 
 impl Loss {
@@ -53,13 +62,19 @@ impl Loss {
                 unit_bytes: 512, ..
             } => "512 B tear",
             Loss::Torn { .. } => "4 KiB tear",
+            Loss::Head { .. } => "tear behind the first bytes",
         }
+    }
+
+    /// True if units smaller than a file have moments of their own.
+    pub fn tears(self) -> bool {
+        matches!(self, Loss::Torn { .. } | Loss::Head { .. })
     }
 
     pub(super) fn seed(self) -> u64 {
         match self {
             Loss::Drop | Loss::Keep => 0,
-            Loss::Subset { seed } | Loss::Torn { seed, .. } => seed,
+            Loss::Subset { seed } | Loss::Torn { seed, .. } | Loss::Head { seed, .. } => seed,
         }
     }
 }

@@ -152,7 +152,17 @@ impl Pending {
             Loss::Torn { unit_bytes, .. } => Moments {
                 length: random.usize(0..=end),
                 sectors: u64::from(unit_bytes) / SECTOR,
-                seed: Some(random.u64(..)),
+                units: Units::Drawn(random.u64(..)),
+                end,
+            },
+            Loss::Head {
+                unit_bytes,
+                arrives,
+                ..
+            } => Moments {
+                length: end,
+                sectors: u64::from(unit_bytes) / SECTOR,
+                units: Units::Head(arrives),
                 end,
             },
         };
@@ -249,9 +259,18 @@ struct Moments {
     length: usize,
     /// Sectors in a unit that has one moment.
     sectors: u64,
-    /// None if all units share the length's moment.
-    seed: Option<u64>,
+    units: Units,
     end: usize,
+}
+
+/// How the units of a file come by their moments.
+enum Units {
+    /// All share the length's.
+    Together,
+    /// Each has its own, drawn from this seed.
+    Drawn(u64),
+    /// The first is found new and all others old, or, if false, the other way round.
+    Head(bool),
 }
 
 impl Moments {
@@ -259,7 +278,7 @@ impl Moments {
         Moments {
             length: moment,
             sectors: 1,
-            seed: None,
+            units: Units::Together,
             end: moment,
         }
     }
@@ -271,10 +290,12 @@ impl Moments {
 
     /// Of a unit of 512 bytes: as often nothing, all or something.
     fn of(&self, unit: u64) -> usize {
-        let Some(seed) = self.seed else {
-            return self.length;
-        };
         let group = unit / self.sectors;
+        let seed = match self.units {
+            Units::Together => return self.length,
+            Units::Head(arrives) => return if (group == 0) == arrives { self.end } else { 0 },
+            Units::Drawn(seed) => seed,
+        };
         let mut random = fastrand::Rng::with_seed(seed ^ group.wrapping_mul(0x517c_c1b7_2722_0a95));
         match random.u8(0..3) {
             0 => 0,
@@ -362,5 +383,39 @@ impl Image<'_> {
         taken.pending = newest.len() as u64;
         taken.lost = newest.values().filter(|arrives| !**arrives).count() as u64;
         taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Change, Loss, Metadata, Pending};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_file_torn_behind_its_first_bytes_is_new_on_one_side_and_old_on_the_other() {
+        let mut pending = Pending::default();
+        let write = |byte: u8| Change::Write {
+            offset: 0,
+            bytes: Arc::from(vec![byte; 8192]),
+        };
+        pending.change(write(1));
+        pending.sync().unwrap();
+        pending.change(write(2));
+        for (unit_bytes, arrives) in [(512, true), (512, false), (4096, true), (4096, false)] {
+            let loss = Loss::Head {
+                seed: 0,
+                unit_bytes,
+                arrives,
+            };
+            for model in [Metadata::Strict, Metadata::OrderedJournal] {
+                let (mut content, taken) = pending.image(loss, model, 7).unwrap();
+                let bytes = content.bytes();
+                let (head, rest) = bytes.split_at(unit_bytes as usize);
+                let [new, old] = if arrives { [head, rest] } else { [rest, head] };
+                assert!(new.iter().all(|byte| *byte == 2), "{loss:?}");
+                assert!(old.iter().all(|byte| *byte == 1), "{loss:?}");
+                assert_eq!((bytes.len(), taken.torn_writes), (8192, 1), "{loss:?}");
+            }
+        }
     }
 }

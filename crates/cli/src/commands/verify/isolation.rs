@@ -95,7 +95,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         kills: crashes.div_ceil(10) as u64,
         load: LOAD,
         must_hold: false,
-        tears: true,
+        tears: !args.no_tears,
         faults: false,
         seed: args.seed,
         scratch: scratch.path().to_owned(),
@@ -137,7 +137,7 @@ fn unusable(what: &str, file: &Path, error: &io::Error) -> CannotRun {
 /// Plays Hermitage's schedules on every level of a target.
 fn schedules<S: Shelf>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, CannotRun> {
     let mut rows = Vec::new();
-    let bar = terminal::Progress::new(1);
+    let bar = terminal::Progress::of_words();
     for level in isolation::levels(url) {
         let open = || {
             if interrupt::stopped() {
@@ -164,6 +164,7 @@ fn loaded<S: Shelf>(
         clients: args.clients,
         seed: args.seed,
     };
+    terminal::note(&format!("loading {}", target.name()));
     let loaded = isolation::load(&target, load, interrupt::stop_flag())?;
     if interrupt::stopped() {
         terminal::warn("stopped; what was done so far is checked");

@@ -41,8 +41,8 @@ const LATE: &[&str] = &[
 /// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Of 10.11: recovery opens a tablespace by its first page before it looks at the copies. A test puts the
-/// copy in place by hand, and finds everything there.
+/// Of 10.11: recovery names the page as corrupted before it restores any. A test puts the copy in place by
+/// hand, and finds everything there.
 const FIRST_PAGE: &str = "a first page of a tablespace was torn, and InnoDB did not restore it from its copy in the \
      doublewrite buffer, as it restores all others, so that the table cannot be opened. Where storage may \
      write a page of 16 KiB in part, look for \"The first page of file\" in the server's log after each loss \
