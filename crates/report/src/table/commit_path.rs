@@ -14,7 +14,7 @@ pub(super) fn commit_path(run: &RunRecord) -> String {
     let mut columns = vec![(title.as_str(), Side::Left)];
     columns.extend(known.steps.iter().map(|step| (step.as_str(), Side::Right)));
     columns.push(("in all", Side::Right));
-    let mut grid = Grid::new(&columns);
+    let mut grid = Grid::new(&columns).spare(&["begin", "execute"]);
     for row in &known.rows {
         let mut cells = vec![format!("  {}", row.name)];
         cells.extend(row.step_ns.iter().map(|ns| units::span(*ns)));

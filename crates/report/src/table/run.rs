@@ -67,7 +67,7 @@ fn headline(run: &RunRecord) -> String {
         let (value, unit) = (units::figure(figure.value), &figure.unit);
         text += &format!("  {value}{space}{unit} {}\n", figure.name);
     }
-    text += &format!("  {}\n", place(run));
+    text += &prose::wrapped("  ", &place(run));
     if let Some(reason) = &end.cut_short {
         text += &prose::wrapped("  cut short: ", reason);
     }
