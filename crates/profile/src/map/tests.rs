@@ -99,5 +99,5 @@ fn the_map_in_the_manual_is_one() {
     let (_, text) = section.split_once("```toml\n").unwrap();
     let (text, _) = text.split_once("```").unwrap();
     let map = Map::parse(text, "docs/metering.md").unwrap();
-    assert_eq!((map.rules.len(), map.threads.len()), (2, 1));
+    assert_eq!((map.rules.len(), map.threads.len()), (2, 2));
 }

@@ -350,7 +350,7 @@ mod tests {
             assert_eq!(jvm_options(wrong), None, "{wrong}");
         }
         let url = "derby:private?jvm=-XX:TieredStopAtLevel=1,-Xint&cpus=0";
-        let wanted = Wanted::of_url(url).unwrap().unwrap();
+        let wanted = Wanted::parse(Product::Derby, url).unwrap();
         assert_eq!(wanted.jvm, ["-XX:TieredStopAtLevel=1", "-Xint"]);
     }
 
