@@ -34,7 +34,8 @@ fn who_comes_after_a_killed_load_is_refused_until_it_is_cleaned() {
         let flags = "--warm-up 0 --transactions 20 --line none";
         let line = |options: &str| {
             let url = world.url();
-            format!("run {name} {options} {flags} --on {url}?schema={schema}")
+            // Whoever looks how far the load is works on the server too.
+            format!("run {name} {options} {flags} --on {url}?schema={schema}&live=yes")
         };
         let mut load = program(folder.path(), &line(&format!("{long} --reuse")))
             .stdout(Stdio::null())
