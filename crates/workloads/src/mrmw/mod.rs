@@ -14,8 +14,9 @@
 //! Deviations: in the source one writer in so many forced the store at its end, the others left their
 //! records to the next force; a commit here is as durable as the target says, so every writer forces
 //! (with durability none or os: none does), and `show --as bigdata` tells the share of tasks that waited.
-//! Records are rows of a transactional store. From `records_max` on, which stands for the source's 400 MB, all tasks read.
-//! A cancelled task is "unfinished" here; bytes a second are given at the mean length of a record.
+//! Records are rows of a transactional store. From `records_max` on, which stands for the source's
+//! 400 MB, all tasks read. A cancelled task is "unfinished" here; bytes a second are given at the mean
+//! length of a record.
 
 mod schema;
 mod transactions;

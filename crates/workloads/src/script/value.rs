@@ -170,8 +170,8 @@ fn read(text: &str) -> Result<Scalar, Refusal> {
     }
 }
 
-/// A double as pgbench prints it, which is C's `%.15g` but for what is no number: of 15 digits those that are not trailing zeros, with an exponent
-/// where it is below -4 or above 14.
+/// A double as pgbench prints it, which is C's `%.15g` but for what is no number: of 15 digits those that
+/// are not trailing zeros, with an exponent where it is below -4 or above 14.
 fn fifteen_digits(value: f64) -> String {
     const DIGITS: i32 = 15;
     if value.is_nan() {
