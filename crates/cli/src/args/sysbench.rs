@@ -14,7 +14,7 @@ use clap::Args;
 /// own.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 prepare\n  syncline sysbench oltp_read_write --on=engine:./store --tables=10 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 run"
+    before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 prepare\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 run"
 )]
 pub(crate) struct SysbenchArgs {
     /// sysbench's options, a test (`oltp_read_write`) and a command: prepare, run, cleanup or help
