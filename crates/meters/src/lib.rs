@@ -16,7 +16,7 @@ mod sync_calls;
 mod tracepoint;
 
 pub use block::{BlockCounts, Place};
-pub use collect::{Meter, MeterOptions, Runtime, Subject};
+pub use collect::{Meter, MeterOptions, Runtime, Spent, Subject, Timed};
 pub use list::{Listing, list};
 pub use machine::Machine;
 pub use proc::{Pressure, ProcessUse, SystemTimes};

@@ -4,6 +4,7 @@ use super::bpf;
 use super::jvm::{Flight, Sampler, open_named};
 use super::meter::MeterOptions;
 use super::perf;
+use super::spent::Timed;
 use super::subject::Subject;
 use super::tag::Tags;
 use super::totals;
@@ -28,6 +29,11 @@ pub(super) trait Collector: Debug {
 
     /// Ends looking.
     fn stop(&mut self) -> Result<(), String>;
+
+    /// What its programs in the kernel have used, if it has any. Asked for when it has stopped.
+    fn programs(&self) -> Option<Timed> {
+        None
+    }
 
     /// Names what was seen and puts it into the profile, with an account for each of its metrics.
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder);

@@ -43,6 +43,12 @@ pub(super) fn is_looking(tid: u32) -> bool {
     threads.contains(&tid)
 }
 
+/// The threads that look.
+pub(super) fn now_looking() -> Vec<u32> {
+    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    threads.iter().copied().collect()
+}
+
 /// True of a thread that looks, or has looked.
 pub(super) fn has_looked(tid: u32) -> bool {
     let threads = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);

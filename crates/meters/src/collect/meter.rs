@@ -1,6 +1,7 @@
 //! All collectors that work here, as one.
 
 use super::collector::{ALL, Collector};
+use super::spent::{Spent, Threads};
 use super::subject::Subject;
 use syncline_metering::{Nanos, clock};
 use syncline_profile::{Account, Profile, ProfileBuilder};
@@ -26,6 +27,9 @@ pub struct Meter {
     refused: Vec<Account>,
     started: Nanos,
     window_ns: Nanos,
+    /// What the threads that look had used when it started.
+    threads: Threads,
+    spent: Spent,
 }
 
 type Step = fn(&mut dyn Collector) -> Result<(), String>;
@@ -38,6 +42,8 @@ impl Meter {
             refused: Vec::new(),
             started: 0,
             window_ns: 0,
+            threads: Threads::default(),
+            spent: Spent::default(),
         };
         let mut subject = *subject;
         for row in ALL {
@@ -62,6 +68,7 @@ impl Meter {
 
     /// Begins to look.
     pub fn start(&mut self) {
+        self.threads = Threads::read();
         self.step(|collector| collector.start());
         self.started = clock::now();
     }
@@ -69,7 +76,21 @@ impl Meter {
     /// Ends looking.
     pub fn stop(&mut self) {
         self.window_ns = clock::now().saturating_sub(self.started);
+        let threads_ns = Threads::read().since(&self.threads);
         self.step(|collector| collector.stop());
+        let programs = self
+            .working
+            .iter()
+            .find_map(|collector| collector.programs());
+        self.spent = Spent {
+            threads_ns,
+            programs,
+        };
+    }
+
+    /// What looking has used in the window; nothing before it is over.
+    pub fn spent(&self) -> Spent {
+        self.spent
     }
 
     /// What was seen. To be called before the store's processes end.

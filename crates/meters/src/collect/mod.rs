@@ -19,6 +19,7 @@ mod looking;
 mod meter;
 mod perf;
 mod ring;
+mod spent;
 mod subject;
 mod symbols;
 mod tag;
@@ -28,4 +29,5 @@ mod totals;
 pub(crate) use ring::Ring;
 
 pub use meter::{Meter, MeterOptions};
+pub use spent::{Spent, Timed};
 pub use subject::{Runtime, Subject};

@@ -2,33 +2,60 @@
 //! processes are there.
 //!
 //! It sleeps between its looks and is not counted itself: [`Climbs::number`] is taken out of the tree.
+//! It also ends the timing of the programs, when it has gone on for long enough.
 //! A copy belongs to a key of the counts; what it showed is summed under it.
 
-use super::refill::Shown;
-use super::shape::{Doer, Key, Kind, Record, StackNumber};
+use super::shape::{Doer, Key, Kind, Record};
+use super::shown::Copies;
+use super::timing::Timing;
 use crate::collect::looking::Looking;
 use crate::collect::perf::{Climber, Copy, Followed, Memory, Registers, join};
+use crate::collect::spent::Timed;
 use crate::collect::subject::Subject;
 use crate::collect::symbols::Place;
-use aya::maps::{MapData, RingBuf, StackTraceMap};
+use aya::maps::{MapData, RingBuf};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The ring holds two thousand copies: tens of thousands a second, far more than are taken.
-const LOOK: Duration = Duration::from_millis(50);
+/// The ring holds 1,600 copies: so many times a tenth of a second far more than are taken.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The running thread. It ends when it is told to, or when this is dropped.
 #[derive(Debug)]
 pub(super) struct Climbs {
-    ending: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     thread: Option<JoinHandle<Climbed>>,
     /// Its number as the kernel knows it.
     pub number: u32,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    ending: AtomicBool,
+    timing: Mutex<Clocked>,
+}
+
+/// A timing of the programs, on its way.
+#[derive(Debug, Default)]
+enum Clocked {
+    #[default]
+    None,
+    Begun(Timing),
+    Ended(Option<Timed>),
+}
+
+impl Clocked {
+    fn end(&mut self) {
+        *self = match std::mem::take(self) {
+            Clocked::Begun(timing) => Clocked::Ended(timing.end()),
+            other => other,
+        };
+    }
 }
 
 /// A stack, innermost frame first.
@@ -37,9 +64,8 @@ pub(super) type Stack = Arc<[Place]>;
 /// What the copies showed.
 pub(super) struct Climbed {
     pub followed: Followed,
-    pub chains: Chains,
     /// By key, what each stack stands for.
-    pub shown: HashMap<Key, BTreeMap<usize, Shown>>,
+    pub shown: BTreeMap<Key, Copies>,
     /// The stacks, by their positions in `shown`.
     pub stacks: Vec<Stack>,
     numbers: HashMap<Stack, usize>,
@@ -52,17 +78,13 @@ pub(super) struct Climbed {
 
 impl Climbs {
     /// Starts it; the tables of the processes are read when this returns.
-    pub(super) fn start(
-        subject: &Subject,
-        ring: RingBuf<MapData>,
-        chains: Chains,
-    ) -> Result<Climbs, String> {
-        let ending = Arc::new(AtomicBool::new(false));
+    pub(super) fn start(subject: &Subject, ring: RingBuf<MapData>) -> Result<Climbs, String> {
+        let shared = Arc::new(Shared::default());
         let (is_ready, ready) = sync_channel(1);
-        let (of_thread, subject) = (Arc::clone(&ending), *subject);
+        let (of_thread, subject) = (Arc::clone(&shared), *subject);
         let body = move || {
             let _looking = Looking::here();
-            let mut climbed = Climbed::new(&subject, chains);
+            let mut climbed = Climbed::new(&subject);
             let number = rustix::thread::gettid().as_raw_nonzero().get();
             // Nobody waits any more: then it is told to end as well.
             if is_ready.send(number.unsigned_abs()).is_ok() {
@@ -78,10 +100,26 @@ impl Climbs {
             .recv()
             .map_err(|_gone| "the thread that climbs stacks ended early".to_owned())?;
         Ok(Climbs {
-            ending,
+            shared,
             thread: Some(thread),
             number,
         })
+    }
+
+    /// Ends a timing when it is due; none if there is none.
+    pub(super) fn time(&self, timing: Option<Timing>) {
+        let mut clocked = self.shared.clocked();
+        *clocked = timing.map_or(Clocked::None, Clocked::Begun);
+    }
+
+    /// How long the programs ran. A timing that still goes on ends now.
+    pub(super) fn timed(&self) -> Option<Timed> {
+        let mut clocked = self.shared.clocked();
+        clocked.end();
+        match &*clocked {
+            Clocked::Ended(timed) => *timed,
+            Clocked::None | Clocked::Begun(_) => None,
+        }
     }
 
     /// Ends it: what the ring still holds is taken.
@@ -95,7 +133,7 @@ impl Climbs {
     }
 
     fn end(&self) {
-        self.ending.store(true, Ordering::Release);
+        self.shared.ending.store(true, Ordering::Release);
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
@@ -108,12 +146,24 @@ impl Drop for Climbs {
     }
 }
 
+impl Shared {
+    fn clocked(&self) -> MutexGuard<'_, Clocked> {
+        self.timing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end_timing_if_due(&self) {
+        let mut clocked = self.clocked();
+        if matches!(&*clocked, Clocked::Begun(timing) if timing.is_due()) {
+            clocked.end();
+        }
+    }
+}
+
 impl Climbed {
-    fn new(subject: &Subject, chains: Chains) -> Climbed {
+    fn new(subject: &Subject) -> Climbed {
         Climbed {
             followed: Followed::new(subject),
-            chains,
-            shown: HashMap::new(),
+            shown: BTreeMap::new(),
             stacks: Vec::new(),
             numbers: HashMap::new(),
             climber: Climber::new(),
@@ -122,10 +172,11 @@ impl Climbed {
         }
     }
 
-    fn run(&mut self, mut ring: RingBuf<MapData>, ending: &AtomicBool) {
+    fn run(&mut self, mut ring: RingBuf<MapData>, shared: &Shared) {
         loop {
             // Read before the ring is: what was written before the end is then still taken.
-            let is_last = ending.load(Ordering::Acquire);
+            let is_last = shared.ending.load(Ordering::Acquire);
+            shared.end_timing_if_due();
             while let Some(bytes) = ring.next() {
                 match Record::of(&bytes) {
                     Some(Record::Copy {
@@ -133,8 +184,14 @@ impl Climbed {
                         process,
                         weight,
                         registers,
+                        chain,
                         top,
-                    }) => self.copy(key, process, weight, registers, top),
+                    }) => {
+                        let stack = self.climb(key, process, registers, &chain, top);
+                        if let Some(stack) = stack {
+                            self.shown(key, stack, weight);
+                        }
+                    }
                     Some(Record::Return { thread, off_ns }) => self.came_back(thread, off_ns),
                     None => {}
                 }
@@ -146,9 +203,17 @@ impl Climbed {
         }
     }
 
-    fn copy(&mut self, key: Key, process: u32, weight: u64, from: Registers, top: &[u8]) {
+    /// The stack of a copy; none if its process had ended before it was ever looked at.
+    fn climb(
+        &mut self,
+        key: Key,
+        process: u32,
+        from: Registers,
+        chain: &[u64],
+        top: &[u8],
+    ) -> Option<usize> {
         let Doer::Thread(thread) = key.doer else {
-            return;
+            return None;
         };
         self.followed.met(process, thread);
         let knows = |memory: &Memory| memory.space.holds(from.instruction);
@@ -156,42 +221,38 @@ impl Climbed {
             // It has started another program, or loaded code.
             self.followed.mapped(process);
         }
-        let chain = self.chains.of(key.stack);
-        let Some(memory) = self.followed.memory(process) else {
-            return;
-        };
+        let memory = self.followed.memory(process)?;
         let climb = self.climber.climb(&memory.tables, &memory.space, from, top);
         let copy = Copy {
             begin: from.stack,
             bytes: top,
         };
         let is_code = |address| memory.space.holds(address);
-        let joined = join(climb, &chain, from.frame, copy, is_code);
+        let joined = join(climb, chain, from.frame, copy, is_code);
         let climbed = places(&joined, memory);
-        let walked = places(&chain, memory);
+        let walked = places(chain, memory);
         let best = if reaches(&walked) > reaches(&climbed) {
             walked
         } else {
             climbed
         };
         self.copies += 1;
-        let stack = self.number(best);
-        self.shown_of(key, stack).events += weight;
-        if matches!(key.kind, Kind::Voluntary | Kind::Involuntary) {
+        Some(self.number(best))
+    }
+
+    fn shown(&mut self, key: Key, stack: usize, weight: u64) {
+        self.shown.entry(key).or_default().add(stack, weight);
+        if let (Doer::Thread(thread), Kind::Voluntary | Kind::Involuntary) = (key.doer, key.kind) {
             self.away.insert(thread, (key, stack, weight));
         }
     }
 
     fn came_back(&mut self, thread: u32, off_ns: u64) {
         if let Some((key, stack, weight)) = self.away.remove(&thread) {
-            let shown = self.shown_of(key, stack);
             let stands_for = weight.saturating_mul(off_ns);
-            shown.off_ns = shown.off_ns.saturating_add(stands_for);
+            let copies = self.shown.entry(key).or_default();
+            copies.add_time(stack, stands_for);
         }
-    }
-
-    fn shown_of(&mut self, key: Key, stack: usize) -> &mut Shown {
-        self.shown.entry(key).or_default().entry(stack).or_default()
     }
 
     fn number(&mut self, stack: Vec<Place>) -> usize {
@@ -204,46 +265,6 @@ impl Climbed {
         self.numbers.insert(stack, number);
         number
     }
-
-    /// The chain of frame pointers of a stack, in a process.
-    pub(super) fn walked(&mut self, stack: StackNumber, process: u32) -> Vec<Place> {
-        let chain = self.chains.of(stack);
-        match self.followed.memory(process) {
-            Some(memory) => places(&chain, memory),
-            None => Vec::new(),
-        }
-    }
-}
-
-/// The kernel's chains of frame pointers, each read once.
-pub(super) struct Chains {
-    map: StackTraceMap<MapData>,
-    read: HashMap<u32, Arc<[u64]>>,
-}
-
-impl Chains {
-    pub(super) fn new(map: StackTraceMap<MapData>) -> Chains {
-        Chains {
-            map,
-            read: HashMap::new(),
-        }
-    }
-
-    /// A stack's instruction and return addresses; empty for one that could not be kept.
-    fn of(&mut self, stack: StackNumber) -> Arc<[u64]> {
-        let Some(number) = stack else {
-            return Arc::from([]);
-        };
-        let (map, read) = (&self.map, &mut self.read);
-        let chain = read.entry(number).or_insert_with(|| {
-            let frames = map.get(&number, 0).map(|stack| {
-                let frames = stack.frames().iter();
-                frames.map(|frame| frame.ip).collect::<Vec<u64>>()
-            });
-            frames.unwrap_or_default().into()
-        });
-        Arc::clone(chain)
-    }
 }
 
 /// Where addresses are: a return address may stand behind the end of the function that called.
@@ -254,7 +275,7 @@ fn places(addresses: &[u64], memory: &Memory) -> Vec<Place> {
 }
 
 /// How many frames of a stack stand outside of the C library, and so say on whose behalf it was called.
-pub(super) fn reaches(stack: &[Place]) -> usize {
+fn reaches(stack: &[Place]) -> usize {
     stack.iter().filter(|place| says_who(place)).count()
 }
 

@@ -1,12 +1,14 @@
 //! The collector: a life around the programs in the kernel.
 
-use super::climbs::{Chains, Climbs};
+use super::climbs::Climbs;
 use super::counts::Counts;
 use super::hand_over::{self, METRICS, NAME, Seen};
 use super::load::Programs;
+use super::timing::Timing;
 use super::tree;
 use crate::collect::collector::{Collector, Opened};
 use crate::collect::meter::MeterOptions;
+use crate::collect::spent::Timed;
 use crate::collect::subject::Subject;
 use rustix::time::{ClockId, clock_gettime};
 use syncline_metering::Nanos;
@@ -19,6 +21,7 @@ pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Op
             subject: *subject,
             programs,
             climbs: None,
+            timed: None,
             since: 0,
             until: 0,
         })),
@@ -31,14 +34,14 @@ struct Bpf {
     subject: Subject,
     programs: Programs,
     climbs: Option<Climbs>,
+    timed: Option<Timed>,
     since: Nanos,
     until: Nanos,
 }
 
 impl Collector for Bpf {
     fn prepare(&mut self) -> Result<(), String> {
-        let chains = Chains::new(self.programs.take_stacks()?);
-        let climbs = Climbs::start(&self.subject, self.programs.take_copies()?, chains)?;
+        let climbs = Climbs::start(&self.subject, self.programs.take_copies()?)?;
         self.programs.attach()?;
         tree::enter(&mut self.programs, self.subject.process)?;
         tree::leave_out(&mut self.programs, climbs.number)?;
@@ -48,12 +51,21 @@ impl Collector for Bpf {
 
     fn start(&mut self) -> Result<(), String> {
         self.since = monotonic();
-        self.programs.count_since(self.since)
+        self.programs.count_since(self.since)?;
+        if let Some(climbs) = &self.climbs {
+            climbs.time(Timing::begin(self.programs.paths()));
+        }
+        Ok(())
     }
 
     fn stop(&mut self) -> Result<(), String> {
         self.until = monotonic();
+        self.timed = self.climbs.as_ref().and_then(Climbs::timed);
         self.programs.count_until(self.until)
+    }
+
+    fn programs(&self) -> Option<Timed> {
+        self.timed
     }
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {

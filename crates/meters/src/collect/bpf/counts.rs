@@ -1,12 +1,15 @@
 //! What the programs have counted, read when they are detached.
 
 use super::load::{Programs, unreadable};
+use super::refill::split;
 use super::shape::{
-    Doer, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, Sum, ThreadState,
+    Doer, Ended, Key, Kind, Losses, Processor, RawEnded, RawKey, RawProcessor, RawSum, RawThread,
+    Sum, ThreadState,
 };
 use super::tree;
+use crate::sync_calls::sync_numbers;
 use aya::Pod;
-use aya::maps::{Array, HashMap, MapError};
+use aya::maps::{Array, HashMap, MapError, PerCpuArray};
 use std::collections::{BTreeMap, BTreeSet};
 use syncline_metering::Nanos;
 
@@ -21,6 +24,8 @@ pub(super) struct Counts {
     /// Devices to which the tree wrote.
     pub devices: BTreeSet<u32>,
     pub losses: Losses,
+    /// False if some system calls were passed over and others stand for them.
+    pub all_calls: bool,
     /// Times off the processor that ended in the window, by powers of two.
     pub lengths: Vec<u64>,
 }
@@ -46,14 +51,82 @@ impl Counts {
         let mut losses = [0; Losses::PLACES as usize];
         losses.copy_from_slice(&numbers(programs, "losses", Losses::PLACES)?);
         counts.losses = Losses::of(losses);
-        counts.lengths = numbers(programs, "lengths", 64)?;
+        counts.lengths = numbers_of_all(programs, "lengths", 64)?;
+        counts.read_processors(programs)?;
+        counts.scale_calls();
         Ok(counts)
+    }
+
+    /// Adds the system calls of the threads that run at this moment.
+    fn read_processors(&mut self, programs: &mut Programs) -> Result<(), String> {
+        let failed = |error: MapError| unreadable("processors", &error);
+        let all: PerCpuArray<_, RawProcessor> =
+            PerCpuArray::try_from(programs.map("processors")?).map_err(failed)?;
+        let all = all.get(&0, 0).map_err(failed)?;
+        let all: Vec<Processor> = all.iter().map(Processor::of).collect();
+        self.all_calls = !all.iter().any(|one| one.passed_over);
+        for one in all {
+            match one.thread.and_then(|number| self.threads.get_mut(&number)) {
+                Some(thread) => thread.calls += one.calls,
+                None => self.losses.calls_of_ended += one.calls,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what the system calls that were looked at stand for exactly as many as there were, thread by
+    /// thread; threads with few looks and those that have ended are taken together.
+    fn scale_calls(&mut self) {
+        let mut threads: BTreeMap<u32, Calls> = BTreeMap::new();
+        for (number, thread) in &self.threads {
+            threads.entry(*number).or_default().counted = thread.calls;
+        }
+        let syncs = sync_numbers().map(|numbers| numbers.to_vec());
+        let syncs = syncs.unwrap_or_default();
+        for (key, sum) in &self.sums {
+            let (Doer::Thread(number), Kind::Call(call)) = (key.doer, key.kind) else {
+                continue;
+            };
+            let calls = threads.entry(number).or_default();
+            if syncs.contains(&u32::from(call)) {
+                calls.syncs += sum.count;
+            } else {
+                calls.looks += sum.amount;
+                calls.keys.push(*key);
+            }
+        }
+        let mut together = Calls {
+            counted: self.losses.calls_of_ended,
+            ..Calls::default()
+        };
+        for (number, calls) in threads {
+            // Of a thread that has ended only what all of them did together is known.
+            if calls.looks >= MANY_LOOKS && self.threads.contains_key(&number) {
+                self.scale(&calls);
+            } else {
+                together.add(calls);
+            }
+        }
+        self.scale(&together);
+    }
+
+    /// What was counted and could be given to nobody is lost.
+    fn scale(&mut self, calls: &Calls) {
+        let whole = calls.counted.saturating_sub(calls.syncs);
+        let weights: Vec<u64> = calls.keys.iter().map(|key| self.sums[key].count).collect();
+        if weights.is_empty() {
+            self.losses.calls += whole;
+            return;
+        }
+        for (key, part) in calls.keys.iter().zip(split(whole, &weights)) {
+            self.sums.entry(*key).or_default().count = part;
+        }
     }
 
     /// Adds the time of those that were off their processors when the window ended, cut to it.
     pub(super) fn add_sleepers(&mut self, since: Nanos, until: Nanos) {
         for (number, thread) in &self.threads {
-            let stack = thread.stack;
+            let site = thread.site;
             let (from, kind) = match thread.off_since {
                 Some(off) if off < until => (off.max(since), thread.kind),
                 // Nothing was seen of it: it slept all the time, or it ran all the time.
@@ -63,8 +136,8 @@ impl Counts {
             };
             let key = Key {
                 doer: Doer::Thread(*number),
-                stack,
                 kind,
+                site,
             };
             self.sums.entry(key).or_default().amount += until.saturating_sub(from);
         }
@@ -74,6 +147,31 @@ impl Counts {
     pub(super) fn process(&self, thread: u32) -> Option<u32> {
         let alive = self.threads.get(&thread).and_then(|thread| thread.process);
         alive.or_else(|| self.ended.get(&thread).map(|ended| ended.process))
+    }
+}
+
+/// A thread with so many looks has a scale of its own.
+const MANY_LOOKS: u64 = 1000;
+
+/// The system calls of a thread, or of several.
+#[derive(Clone, Debug, Default)]
+struct Calls {
+    /// All, exactly.
+    counted: u64,
+    /// Those of them that are syncs, exactly.
+    syncs: u64,
+    /// How many of the others were looked at.
+    looks: u64,
+    /// Under what those stand.
+    keys: Vec<Key>,
+}
+
+impl Calls {
+    fn add(&mut self, other: Calls) {
+        self.counted += other.counted;
+        self.syncs += other.syncs;
+        self.looks += other.looks;
+        self.keys.extend(other.keys);
     }
 }
 
@@ -107,4 +205,71 @@ fn numbers(programs: &mut Programs, name: &str, places: u32) -> Result<Vec<u64>,
     places
         .map(|place| array.get(&place, 0).map_err(failed))
         .collect()
+}
+
+/// The sums of an array of which each processor has its own.
+fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Vec<u64>, String> {
+    let failed = |error: MapError| unreadable(name, &error);
+    let array: PerCpuArray<_, u64> = PerCpuArray::try_from(programs.map(name)?).map_err(failed)?;
+    let places = 0..places.min(array.len());
+    places
+        .map(|place| Ok(array.get(&place, 0).map_err(failed)?.iter().sum()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+    use crate::collect::bpf::shape::{Doer, Key, Kind, Sum, ThreadState};
+    use crate::sync_calls::sync_numbers;
+
+    fn key(thread: u32, call: u16) -> Key {
+        Key {
+            doer: Doer::Thread(thread),
+            kind: Kind::Call(call),
+            site: Some(7),
+        }
+    }
+
+    fn counts(threads: &[(u32, u64)], sums: &[(Key, u64, u64)]) -> Counts {
+        let mut counts = Counts::default();
+        for (number, calls) in threads {
+            let mut thread = ThreadState::of(&ThreadState::fresh(1));
+            thread.calls = *calls;
+            counts.threads.insert(*number, thread);
+        }
+        for (key, count, amount) in sums {
+            let (count, amount) = (*count, *amount);
+            counts.sums.insert(*key, Sum { count, amount });
+        }
+        counts
+    }
+
+    #[test]
+    fn looks_stand_for_as_many_calls_as_there_were() {
+        let sync = u16::try_from(sync_numbers().unwrap()[0]).unwrap();
+        let (busy, small, gone) = (1, 2, 3);
+        let sums = [
+            (key(busy, 0), 30_000, 2_000),
+            (key(busy, 1), 10_000, 700),
+            (key(busy, sync), 500, 500),
+            (key(small, 0), 40, 40),
+            (key(gone, 1), 60, 60),
+        ];
+        let mut counts = counts(&[(busy, 44_500), (small, 50)], &sums);
+        counts.losses.calls_of_ended = 150;
+        counts.scale_calls();
+        let of = |thread, call| counts.sums[&key(thread, call)].count;
+        assert_eq!((of(busy, 0), of(busy, 1)), (33_000, 11_000));
+        assert_eq!(of(busy, sync), 500, "syncs are exact");
+        assert_eq!((of(small, 0), of(gone, 1)), (80, 120), "taken together");
+        assert_eq!(counts.losses.calls, 0);
+    }
+
+    #[test]
+    fn calls_that_nothing_stands_for_are_lost() {
+        let mut counts = counts(&[(1, 5)], &[]);
+        counts.scale_calls();
+        assert_eq!(counts.losses.calls, 5);
+    }
 }

@@ -1,7 +1,8 @@
 //! Where the programs find what they read: offsets in records of tracepoints, which differ between
 //! kernels and stand in the trace file system, and in the registers' structure, which differ between
-//! machines and never change.
+//! machines and never change. Beside them the numbers of system calls, which differ likewise.
 
+use crate::sync_calls::sync_numbers;
 use crate::tracepoint;
 
 /// The programs' constants with their values.
@@ -25,9 +26,13 @@ const FIELDS: [(&str, &str, &str); 14] = [
     ("AT_REQUEUE_FLAGS", "block/block_rq_requeue", "rwbs"),
 ];
 
+/// The numbers of the system calls that are syncs.
+const SYNCS: [&str; 4] = ["SYNC_A", "SYNC_B", "SYNC_C", "SYNC_D"];
+
 /// Where everything stands here; the error is a sentence.
 pub(super) fn offsets() -> Result<Offsets, String> {
     let mut offsets = registers()?;
+    offsets.extend(SYNCS.into_iter().zip(sync_numbers()?));
     for (constant, name, field) in FIELDS {
         let at = tracepoint::offset(name, field)?;
         offsets.push((

@@ -1,5 +1,5 @@
 //! System calls, switches, time off the processor and block requests, counted in the kernel by thread
-//! and user stack.
+//! and site: where in the program, and how deep on its stack.
 //!
 //! `program.bpf.c` runs in the kernel; `program.o` is what `scripts/build-bpf` made of it, and what is
 //! loaded, by crate `aya`: neither a compiler nor BTF is wanted on the user's machine. Linux 5.8 or
@@ -13,12 +13,12 @@
 //! 4. *handed over*: detached, read, named.
 //!
 //! Invariants:
-//! 1. Counts are exact. An event whose stack could not be kept is counted without one.
+//! 1. Counts are exact. An event for whose site there is no room is counted without one.
 //! 2. Time off the processor is cut to the window at both its ends, for threads that sleep there too.
-//! 3. The kernel walks frame pointers, which end in the C library exactly where threads block. Of some
-//!    events the top of the stack is copied and climbed by unwind tables; what was counted under a
-//!    chain is spread over the stacks that the copies of its events showed, thread by thread. No weight
-//!    is made or lost by it.
+//! 3. No stack is walked for an event, which would cost more than counting it. Of some events the top of
+//!    the stack is copied and climbed by unwind tables; what was counted at a site is spread over the
+//!    stacks that the copies of its events showed, thread by thread. No weight is made or lost by it,
+//!    and how far a part may be off is said with it.
 
 mod climbs;
 mod collector;
@@ -29,8 +29,10 @@ mod load;
 mod refill;
 mod refusal;
 mod shape;
+mod shown;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod tree;
 
 pub(super) use collector::open;

@@ -1,9 +1,8 @@
-//! Where the weight of a broken stack belongs.
+//! To which stacks the weight of a site belongs.
 //!
-//! The kernel counts every event under the chain of frame pointers that it finds. Copies of some of
-//! these events show whole stacks; what was counted under the chain is spread over them as their own
-//! weights stand to one another. Invariant: the parts are as much as the whole, to the last event and
-//! the last nanosecond.
+//! The kernel counts every event under its site. Copies of some of these events show whole stacks; what
+//! was counted at the site is spread over them as their own weights stand to one another. Invariant: the
+//! parts are as much as the whole, to the last event and the last nanosecond.
 
 use super::shape::Sum;
 
@@ -37,7 +36,7 @@ pub(super) fn spread(whole: Sum, shown: &[Shown]) -> Vec<Sum> {
 
 /// Splits a number in proportion, such that the parts add up to it: each part is the growth of the
 /// rounded running share.
-fn split(whole: u64, by: &[u64]) -> Vec<u64> {
+pub(super) fn split(whole: u64, by: &[u64]) -> Vec<u64> {
     let total: u128 = by.iter().map(|weight| u128::from(*weight)).sum();
     // Such that a share of the largest number is computed without an overflow.
     let shift = u64::BITS.saturating_sub(total.leading_zeros());

@@ -6,8 +6,9 @@
 
 use crate::collect::perf::Registers;
 
-/// A stack of the kernel's map; none where it could not be kept.
-pub(super) type StackNumber = Option<u32>;
+/// Where a thread was: its instruction, stack pointer and frame pointer, mixed to one number. None where
+/// it is not told.
+pub(super) type Site = Option<u64>;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +25,8 @@ pub(super) enum Kind {
     AsyncWrite,
     /// A flush that was asked for.
     Flush,
+    /// A write that was handed to the block layer: it shows where the requests were asked for.
+    Queued,
 }
 
 impl Kind {
@@ -36,6 +39,7 @@ impl Kind {
             0x20000 => Kind::SyncWrite,
             0x20001 => Kind::AsyncWrite,
             0x20002 => Kind::Flush,
+            0x20003 => Kind::Queued,
             _ => return None,
         })
     }
@@ -56,33 +60,36 @@ pub(super) enum Doer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
     pub doer: Doer,
-    pub stack: StackNumber,
     pub kind: Kind,
+    pub site: Site,
 }
 
-/// `struct key`.
-pub(super) type RawKey = [u32; 3];
+/// `struct key`; its long field is halves, the lower first.
+pub(super) type RawKey = [u32; 4];
 /// `struct sum`.
 pub(super) type RawSum = [u64; 4];
-/// `struct thread`; its two long fields are halves, the lower first.
-pub(super) type RawThread = [u32; 10];
+/// `struct thread`; its four long fields are halves, the lower first.
+pub(super) type RawThread = [u32; 14];
+/// `struct processor`.
+pub(super) type RawProcessor = [u64; 4];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
 impl Key {
     /// None for what the programs do not write.
     pub(super) fn of(raw: RawKey) -> Option<Key> {
-        let [thread, stack, kind] = raw;
+        let [thread, kind, low, high] = raw;
         let doer = match thread {
-            0xffff_fffe => Doer::Kernel { device: stack },
-            0xffff_ffff => Doer::Others { device: stack },
+            0xffff_fffe => Doer::Kernel { device: low },
+            0xffff_ffff => Doer::Others { device: low },
             number => Doer::Thread(number),
         };
-        let is_stack = matches!(doer, Doer::Thread(_)) && stack != u32::MAX;
         Some(Key {
             doer,
-            stack: is_stack.then_some(stack),
             kind: Kind::of(kind)?,
+            site: matches!(doer, Doer::Thread(_))
+                .then(|| site(low, high))
+                .flatten(),
         })
     }
 }
@@ -91,7 +98,7 @@ impl Key {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum {
     pub count: u64,
-    /// Nanoseconds off the processor, or bytes.
+    /// Nanoseconds off the processor, or bytes; of system calls how many were looked at.
     pub amount: u64,
 }
 
@@ -107,9 +114,37 @@ impl Sum {
     }
 }
 
+/// What runs at a processor when the programs have ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Processor {
+    /// The thread of the tree that runs there, if one does.
+    pub thread: Option<u32>,
+    /// Its system calls since it came.
+    pub calls: u64,
+    /// True if not every system call was looked at.
+    pub passed_over: bool,
+}
+
+impl Processor {
+    /// As long as so many are looked at, all are.
+    const DENSE: u64 = 4096;
+
+    pub(super) fn of(raw: &RawProcessor) -> Processor {
+        let [thread_and_passed, calls, _weight, looked] = *raw;
+        let thread = (thread_and_passed & 0xffff_ffff) as u32;
+        Processor {
+            thread: (thread != 0 && thread != u32::MAX).then_some(thread),
+            calls,
+            passed_over: looked >= Self::DENSE,
+        }
+    }
+}
+
 /// What is known of a thread of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadState {
+    /// System calls in the window, but for those since it last came to a processor.
+    pub calls: u64,
     /// Since when it is off its processor; none if it runs.
     pub off_since: Option<u64>,
     /// False if nothing of it has been seen since it was entered.
@@ -119,33 +154,37 @@ pub(super) struct ThreadState {
     /// The thread that started it, if that was seen.
     pub parent: Option<u32>,
     /// Where it left its processor.
-    pub stack: StackNumber,
+    pub site: Site,
     /// How it left.
     pub kind: Kind,
     /// It has started another program since it was first seen.
     pub executed: bool,
 }
 
-const NO_STACK: u32 = u32::MAX;
+fn site(low: u32, high: u32) -> Site {
+    let site = u64::from(high) << 32 | u64::from(low);
+    (site > 0).then_some(site)
+}
 
 impl ThreadState {
     pub(super) fn of(raw: &RawThread) -> ThreadState {
-        let [off_low, off_high, registers_low, registers_high] = [raw[0], raw[1], raw[2], raw[3]];
-        let off_since = u64::from(off_high) << 32 | u64::from(off_low);
+        let long = |at: usize| u64::from(raw[at + 1]) << 32 | u64::from(raw[at]);
+        let (off_since, registers) = (long(2), long(4));
         ThreadState {
+            calls: long(0),
             off_since: (off_since > 0).then_some(off_since),
-            seen: registers_low != 0 || registers_high != 0 || raw[7] != 0,
-            process: (raw[4] > 0).then_some(raw[4]),
-            parent: (raw[5] > 0).then_some(raw[5]),
-            stack: (raw[6] != NO_STACK).then_some(raw[6]),
-            kind: Kind::of(raw[7]).unwrap_or(Kind::Voluntary),
-            executed: raw[9] != 0,
+            seen: registers != 0 || raw[10] != 0,
+            process: (raw[6] > 0).then_some(raw[6]),
+            parent: (raw[7] > 0).then_some(raw[7]),
+            site: site(raw[8], raw[9]),
+            kind: Kind::of(raw[10]).unwrap_or(Kind::Voluntary),
+            executed: raw[12] != 0,
         }
     }
 
     /// A thread that is entered from outside: nothing of it has been seen.
     pub(super) fn fresh(process: u32) -> RawThread {
-        [0, 0, 0, 0, process, 0, NO_STACK, 0, 0, 0]
+        [0, 0, 0, 0, 0, 0, process, 0, 0, 0, 0, 0, 0, 0]
     }
 }
 
@@ -175,6 +214,11 @@ impl Ended {
 pub(super) const COUNTED_SINCE: u32 = 0;
 pub(super) const COUNTED_UNTIL: u32 = 1;
 
+/// Places in the array `found`.
+pub(super) const FOUND_WANTED: u32 = 0;
+pub(super) const FOUND_PLACE: u32 = 1;
+pub(super) const FOUND_TIMES: u32 = 2;
+
 /// What was lost, by the array `losses`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
@@ -184,14 +228,14 @@ pub(super) struct Losses {
     pub requests: u64,
     /// Threads for which there was none.
     pub threads: u64,
-    /// Events whose stack's place was another's.
-    pub stacks: u64,
+    /// Events for whose site there was no room: they are counted without it.
+    pub sites: u64,
     /// Copies for which there was no room.
     pub copies: u64,
-    /// Events for which the walk found nothing.
-    pub no_user_stack: u64,
     /// No loss: the flushes that devices were given by anybody.
     pub device_flushes: u64,
+    /// No loss: the system calls of threads that have ended.
+    pub calls_of_ended: u64,
 }
 
 impl Losses {
@@ -203,20 +247,20 @@ impl Losses {
             switches,
             requests,
             threads,
-            stacks,
+            sites,
             copies,
-            no_user_stack,
             device_flushes,
+            calls_of_ended,
         ] = places;
         Losses {
             calls,
             switches,
             requests,
             threads,
-            stacks,
+            sites,
             copies,
-            no_user_stack,
             device_flushes,
+            calls_of_ended,
         }
     }
 }
@@ -224,14 +268,16 @@ impl Losses {
 /// A record of the ring `copies`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Record<'a> {
-    /// Of an event: registers and the top of the stack.
+    /// Of an event: registers, the chain of frame pointers and the top of the stack.
     Copy {
         key: Key,
         /// The thread's process.
         process: u32,
-        /// How many events it stands for: those since the last copy.
+        /// How many events it stands for: those since the last copy. Zero before anything is counted.
         weight: u64,
         registers: Registers,
+        /// The instruction and the return addresses that the kernel found.
+        chain: Vec<u64>,
         top: &'a [u8],
     },
     /// A thread whose leaving was copied has come back, after so many nanoseconds.
@@ -240,7 +286,9 @@ pub(super) enum Record<'a> {
 
 impl<'a> Record<'a> {
     const RETURN: usize = 24;
-    const HEAD: usize = 64;
+    /// Where the chain begins, and how many bytes it has room for.
+    const CHAIN: usize = 72;
+    const CHAIN_BYTES: usize = 48 * 8;
 
     /// None for what the programs do not write.
     pub(super) fn of(bytes: &'a [u8]) -> Option<Record<'a>> {
@@ -253,9 +301,15 @@ impl<'a> Record<'a> {
                 off_ns: weight,
             });
         }
-        let filled = four(12)? as usize;
+        let filled = four(60)? as usize;
+        let chain_bytes = usize::try_from(eight(64)?).ok()?;
+        if chain_bytes > Self::CHAIN_BYTES {
+            return None;
+        }
+        let chain = bytes.get(Self::CHAIN..Self::CHAIN + chain_bytes)?;
+        let top = Self::CHAIN + Self::CHAIN_BYTES;
         Some(Record::Copy {
-            key: Key::of([thread, four(4)?, four(8)?])?,
+            key: Key::of([thread, four(4)?, four(8)?, four(12)?])?,
             process: four(56)?,
             weight,
             registers: Registers {
@@ -264,7 +318,11 @@ impl<'a> Record<'a> {
                 frame: eight(40)?,
                 link: eight(48)?,
             },
-            top: bytes.get(Self::HEAD..Self::HEAD + filled)?,
+            chain: chain
+                .chunks_exact(8)
+                .filter_map(|eight| Some(u64::from_le_bytes(eight.try_into().ok()?)))
+                .collect(),
+            top: bytes.get(top..top + filled)?,
         })
     }
 }
@@ -275,20 +333,23 @@ mod tests {
 
     #[test]
     fn keys_say_who_where_and_what() {
-        let call = Key::of([7, 5, 74]).unwrap();
+        let call = Key::of([7, 74, 5, 1]).unwrap();
         assert_eq!(call.doer, Doer::Thread(7));
-        assert_eq!((call.stack, call.kind), (Some(5), Kind::Call(74)));
-        let lost = Key::of([7, u32::MAX, 0x10001]).unwrap();
-        assert_eq!((lost.stack, lost.kind), (None, Kind::Involuntary));
-        let kernel = Key::of([u32::MAX - 1, 0x0fe0_0000, 0x20001]).unwrap();
+        assert_eq!(
+            (call.site, call.kind),
+            (Some(5 + (1 << 32)), Kind::Call(74))
+        );
+        let nowhere = Key::of([7, 0x10001, 0, 0]).unwrap();
+        assert_eq!((nowhere.site, nowhere.kind), (None, Kind::Involuntary));
+        let kernel = Key::of([u32::MAX - 1, 0x20001, 0x0fe0_0000, 0]).unwrap();
         assert_eq!(
             kernel.doer,
             Doer::Kernel {
                 device: 0x0fe0_0000
             }
         );
-        assert_eq!(kernel.stack, None);
-        assert_eq!(Key::of([7, 5, 0x30000]), None);
+        assert_eq!(kernel.site, None);
+        assert_eq!(Key::of([7, 0x30000, 5, 0]), None);
     }
 
     #[test]
@@ -299,20 +360,27 @@ mod tests {
 
     #[test]
     fn records_of_any_length_are_read_or_refused() {
-        let mut bytes = vec![0; 2112];
+        let mut bytes = vec![0; 72 + 48 * 8 + 2048];
         bytes[0] = 9;
-        bytes[8] = 1;
-        bytes[12] = 3;
+        bytes[4] = 1;
         bytes[16] = 31;
-        bytes[64..67].copy_from_slice(&[1, 2, 3]);
+        bytes[60] = 3;
+        bytes[64] = 16;
+        bytes[72..88].copy_from_slice(&[[7; 8], [8; 8]].concat());
+        bytes[456..459].copy_from_slice(&[1, 2, 3]);
         let Some(Record::Copy {
-            key, weight, top, ..
+            key,
+            weight,
+            chain,
+            top,
+            ..
         }) = Record::of(&bytes)
         else {
             panic!("a copy is read")
         };
         assert_eq!((key.doer, key.kind), (Doer::Thread(9), Kind::Call(1)));
         assert_eq!((weight, top), (31, &[1, 2, 3][..]));
+        assert_eq!(chain, [0x0707_0707_0707_0707, 0x0808_0808_0808_0808]);
         let off = Record::of(&bytes[..24]).unwrap();
         assert_eq!(
             off,
@@ -325,11 +393,14 @@ mod tests {
             // Never outside of what is there.
             Record::of(&bytes[..length]);
         }
-        bytes[14] = 1;
-        assert_eq!(
-            Record::of(&bytes),
-            None,
-            "more is said to be filled than there is"
-        );
+        for length_of in [62, 66] {
+            bytes[length_of] = 1;
+            assert_eq!(
+                Record::of(&bytes),
+                None,
+                "more is said to be filled than there is"
+            );
+            bytes[length_of] = 0;
+        }
     }
 }

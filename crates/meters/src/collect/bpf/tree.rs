@@ -32,10 +32,11 @@ pub(super) fn enter(programs: &mut Programs, watched: Watched) -> Result<(), Str
             break;
         }
     }
-    match known.keys().next() {
-        Some(_) => Ok(()),
-        None => Err(format!("no threads of {watched:?} are to be seen")),
+    if known.keys().next().is_none() {
+        return Err(format!("no threads of {watched:?} are to be seen"));
     }
+    // Those that run at this moment came before they were known.
+    programs.forget_processors()
 }
 
 /// Takes a thread of ours out: the collector's own.
@@ -45,7 +46,8 @@ pub(super) fn leave_out(programs: &mut Programs, thread: u32) -> Result<(), Stri
         return Ok(());
     }
     let removed = known.remove(&thread);
-    removed.map_err(|error| unreadable("threads", &error))
+    removed.map_err(|error| unreadable("threads", &error))?;
+    programs.forget_processors()
 }
 
 /// The processes of the tree, its root first.

@@ -18,3 +18,4 @@ mod tags;
 mod timer;
 
 pub(super) use tags::Tags;
+pub(super) use timer::thread_cpu_ns;

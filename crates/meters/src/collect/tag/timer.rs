@@ -89,7 +89,7 @@ impl Drop for Timer {
 }
 
 /// The time that a thread has had a processor so far, user and kernel; none if it has ended.
-pub(super) fn thread_cpu_ns(thread: u32) -> Option<Nanos> {
+pub(in crate::collect) fn thread_cpu_ns(thread: u32) -> Option<Nanos> {
     let number = i32::try_from(thread).ok()?;
     let clock_id = (!number << 3) | OF_A_THREAD | SCHEDULED;
     let mut time = libc::timespec {
