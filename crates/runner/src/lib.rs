@@ -53,7 +53,7 @@ pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat, repeat_followed
 pub use result::{
     Arrivals, ClientFacts, Counted, Distribution, Fairness, Interval, MachineInterval,
     OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
-    TransactionResult, WorkloadFacts,
+    TransactionResult, Unmetered, WorkloadFacts,
 };
 pub use run::{run, run_followed};
 pub use saturation::{
@@ -66,6 +66,6 @@ pub use syncline_contract::{
     Evidence, Failure, FailureKind, IntendedOperation, Intent, Internal, Isolation, LogPlace,
     Meaning, Observed, OwnFigure, Setting, StoreProcess, Unit,
 };
-pub use syncline_meters::{Machine, MeterOptions, Place};
+pub use syncline_meters::{Machine, MeterOptions, Place, Spent, Timed};
 pub use syncline_profile::Profile;
 pub use warning::Warning;

@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use syncline_contract::{CommitPaths, Failure, Internal, Target, Workload};
 use syncline_metering::Nanos;
+use syncline_meters::Spent;
 use syncline_profile::Profile;
 
 /// What the measured span left behind.
@@ -35,6 +36,8 @@ pub(crate) struct Measured<W: Workload> {
     pub commit_paths: Option<CommitPaths>,
     /// What was seen of the store's process in the span, if it was metered.
     pub profile: Option<Profile>,
+    /// What looking used up of the processors meanwhile.
+    pub spent: Option<Spent>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,
@@ -169,6 +172,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             internals: span.internals,
             commit_paths: span.commit_paths,
             profile: span.profile,
+            spent: span.spent,
             whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),
             ended_in_whole: tally.all(),

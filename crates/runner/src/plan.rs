@@ -88,6 +88,8 @@ pub struct RunPlan {
     pub operations: bool,
     /// How closely the store's process is looked at, for the cost by module; none does not look.
     pub meter: Option<MeterOptions>,
+    /// Whether each metered repetition has one without the meter beside it, which says what looking costs.
+    pub unmetered_beside: bool,
     /// The length of an interval of `RunResult::intervals`.
     pub interval: Duration,
     /// What the laboratory itself costs a transaction, in nanoseconds of processor time, as
@@ -120,6 +122,7 @@ impl Default for RunPlan {
             goes_on_after_errors: false,
             operations: false,
             meter: None,
+            unmetered_beside: false,
             interval: Duration::from_secs(1),
             laboratory_cpu_ns: None,
             line_max_per_s: None,

@@ -16,7 +16,7 @@ use syncline_contract::{
     StoreProcess, Unit,
 };
 use syncline_metering::Nanos;
-use syncline_meters::{Machine, Place};
+use syncline_meters::{Machine, Place, Spent};
 use syncline_profile::Profile;
 
 /// What was fixed before the first transaction.
@@ -114,6 +114,10 @@ pub struct RunResult {
     pub client_cpu_ns_per_transaction: Option<f64>,
     /// What was seen of the store's process in the measured span; none unless it was metered.
     pub profile: Option<Profile>,
+    /// What looking used up of the processors in that span; none unless it was metered.
+    pub spent: Option<Spent>,
+    /// The same run without the meter, beside this one; none unless the plan asks for it.
+    pub unmetered: Option<Unmetered>,
     /// Acknowledged commits in the same span, whenever their transactions started; aborts apart.
     pub commits_in_span: u64,
     /// Acknowledged commits of the clients' whole life, warm-up and drain included: what the store's
@@ -349,4 +353,19 @@ pub struct Fairness {
     pub most: u64,
     /// Clients, by number, that committed nothing, or less than a tenth of the median.
     pub starved: Vec<usize>,
+}
+
+/// What a run without the meter is compared by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unmetered {
+    /// Committed transactions a second.
+    pub throughput_per_s: f64,
+}
+
+impl Unmetered {
+    pub(crate) fn of(run: &RunResult) -> Unmetered {
+        Unmetered {
+            throughput_per_s: run.throughput_per_s,
+        }
+    }
 }

@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
 use syncline_metering::{Nanos, clock};
-use syncline_meters::{Meter, Subject, Watched as Process};
+use syncline_meters::{Meter, Spent, Subject, Watched as Process};
 use syncline_profile::Profile;
 
 /// How often the coordinator looks whether it was asked to stop.
@@ -55,6 +55,8 @@ pub(crate) struct Span {
     pub commit_paths: Option<CommitPaths>,
     /// What was seen of its process between them, if it was metered.
     pub profile: Option<Profile>,
+    /// What looking used up meanwhile.
+    pub spent: Option<Spent>,
 }
 
 #[derive(Clone)]
@@ -127,6 +129,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         self.span(control, live, &mut watched, meter.as_mut());
         if let (Some(span), Some(meter)) = (watched.span.as_mut(), meter) {
             // Before the drain: the store's processes may end with their clients.
+            span.spent = Some(meter.spent());
             span.profile = Some(meter.finish());
         }
         self.drain(control, watched.budget_taken);
@@ -262,6 +265,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             internals,
             commit_paths,
             profile: None,
+            spent: None,
         });
     }
 

@@ -146,6 +146,10 @@ pub(crate) struct RunArgs {
     #[command(flatten, next_help_heading = "What is measured")]
     pub(crate) meter: MeterArgs,
 
+    /// Run each repetition also without the meter, and say what looking costs
+    #[arg(long, requires = "meter", help_heading = "What is measured")]
+    pub(crate) meter_overhead: bool,
+
     /// The sync line to judge by: measured `brief`-ly before and after, `none`, or a probe's record
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "What is measured")]
     pub(crate) line: LineArg,

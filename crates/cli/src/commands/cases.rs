@@ -177,6 +177,7 @@ fn plan(args: &RunArgs) -> RunPlan {
         goes_on_after_errors: args.goes_on_after_errors,
         operations: args.operations,
         meter: meter::options(&args.meter),
+        unmetered_beside: args.meter_overhead,
         ..RunPlan::default()
     }
 }

@@ -89,6 +89,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),
         operations: plan.operations,
         meter: metered(old, args)?,
+        meter_overhead: plan.unmetered_beside.unwrap_or(false),
         sweep: Vec::new(),
         repeat: count(plan.repeat),
         interleave: plan.interleave,

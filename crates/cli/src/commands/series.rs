@@ -284,7 +284,10 @@ impl Observer for Scribe<'_> {
 
 /// Runs take this long, in tenths of a second, for the bar.
 pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
-    let of = |case: &Planned| case.plan.duration.unwrap_or_default() + case.plan.warm_up;
+    let of = |case: &Planned| {
+        let once = case.plan.duration.unwrap_or_default() + case.plan.warm_up;
+        once * (1 + u32::from(case.plan.unmetered_beside))
+    };
     let sum: Duration = cases.iter().map(of).sum();
     u64::try_from(sum.as_millis() / 100)
         .unwrap_or(u64::MAX)

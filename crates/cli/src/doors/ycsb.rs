@@ -112,6 +112,7 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         goes_on_after_errors: false,
         operations: false,
         meter: flags.meter.clone(),
+        meter_overhead: false,
         sweep: Vec::new(),
         repeat: 1,
         interleave: false,

@@ -340,3 +340,45 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
     let other = like(&newest, "--map own.toml").json();
     assert_eq!(other["cost"]["map"], "my own");
 }
+
+#[test]
+fn what_looking_costs_is_printed_and_measured_beside_runs_without_it() {
+    let folder = folder();
+    let line = "--on engine --clients 2 --duration 300ms --meter";
+    let said = quick_run(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("looking used "), "{flat}");
+    assert!(
+        flat.contains("was not measured: with --meter-overhead"),
+        "{flat}"
+    );
+
+    let line = format!("{line} --meter-overhead --repeat 2 --json");
+    let record = quick_run(folder.path(), &line).json();
+    assert_eq!(record["plan"]["unmetered_beside"], true);
+    let looking = &record["cost"]["looking"];
+    assert!(looking["threads_ns"].as_u64().unwrap() > 0, "{looking}");
+    assert!(looking["share"].as_f64().unwrap() > 0.0, "{looking}");
+    let pairs = looking["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 2, "{looking}");
+    let ratios = pairs.iter().map(|pair| {
+        let rate = |name: &str| pair[name].as_f64().unwrap();
+        rate("metered_per_s") / rate("unmetered_per_s")
+    });
+    let median = ratios.sum::<f64>() / 2.0;
+    let printed = looking["throughput"]["median"].as_f64().unwrap();
+    assert!((printed - median).abs() < 1e-9, "{looking}");
+    // Runs beside the metered ones are no repetitions of the record.
+    assert_eq!(record["repetitions"].as_array().unwrap().len(), 2);
+
+    let path = records(folder.path()).pop().unwrap();
+    let shown = say(folder.path(), &format!("show {}", path.display()));
+    let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("throughput with the meter over without, 2 pairs"),
+        "{flat}"
+    );
+    let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");
+    assert_eq!(alone.code, 2, "it asks for --meter: {alone:?}");
+}

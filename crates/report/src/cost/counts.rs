@@ -2,7 +2,7 @@
 
 use super::sheet::{Figure, Heading, Sheet};
 use super::{CostChoice, too_few};
-use crate::record::Cost;
+use crate::record::{Cost, LookingRatio};
 use crate::units;
 
 /// Sentences that stand below the table.
@@ -15,6 +15,8 @@ pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
         garbage(cost),
         syncs(cost),
         flushes(cost),
+        spent(cost),
+        slowed(cost),
     ];
     all.into_iter().flatten().collect()
 }
@@ -118,4 +120,48 @@ fn flushes(cost: &Cost) -> Option<String> {
              were not counted"
         )
     })
+}
+
+/// What the meter itself used up.
+fn spent(cost: &Cost) -> Option<String> {
+    let looking = cost.looking.as_ref()?;
+    let programs = match (looking.programs_ns, looking.programs_of_ns) {
+        (Some(ns), Some(of_ns)) => format!(
+            "its programs in the kernel {} in the {} that they were timed for",
+            units::span_ns(ns),
+            units::span_ns(of_ns)
+        ),
+        _ => "programs in the kernel were not timed".to_owned(),
+    };
+    Some(format!(
+        "looking used {} of the machine's processor time: its threads {}, {programs}; the interrupts by \
+         which it looks are not in it",
+        units::or_unknown(looking.share, units::percent),
+        units::span_ns(looking.threads_ns)
+    ))
+}
+
+/// By how much the store was slower.
+fn slowed(cost: &Cost) -> Option<String> {
+    let looking = cost.looking.as_ref()?;
+    let Some(throughput) = &looking.throughput else {
+        return Some(
+            "what looking cost in throughput was not measured: with --meter-overhead each repetition has \
+             one without the meter beside it"
+                .to_owned(),
+        );
+    };
+    let pairs = looking.pairs.len();
+    Some(format!(
+        "throughput with the meter over without, {pairs} pair{}: {}",
+        if pairs == 1 { "" } else { "s" },
+        ratio(throughput)
+    ))
+}
+
+fn ratio(ratio: &LookingRatio) -> String {
+    format!(
+        "{:.3} x (from {:.3} to {:.3})",
+        ratio.median, ratio.least, ratio.most
+    )
 }

@@ -11,6 +11,7 @@
 
 use super::described::described;
 use super::figures::Range;
+use super::looking::LookingCost;
 use syncline_metering::Module;
 
 described! {
@@ -27,6 +28,9 @@ described! {
         pub commits_by_store: StoreCommits,
         /// Its sync calls beside another count of them, and beside the disk's flushes.
         pub syncs: SyncEvidence,
+        /// What looking itself cost; null in records of old.
+        #[serde(default)]
+        pub looking: Option<LookingCost>,
         /// Each metric, in a fixed order.
         pub metrics: Vec<MetricCost>,
         /// What is wrong with the map for what was seen, and what the counts above do not agree on.

@@ -6,6 +6,7 @@ use super::cost::{
 };
 use super::figures::{PerCommit, Range};
 use super::from_run::RunGiven;
+use super::looking::looking_cost;
 use super::share::REMOVED;
 use crate::cost::class_word;
 use crate::stats;
@@ -56,6 +57,7 @@ fn cost(
         commits: beside.commits,
         commits_by_store: beside.by_store.clone(),
         syncs,
+        looking: None,
         metrics,
         warnings,
         stacks: None,
@@ -244,9 +246,10 @@ fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
     sentences
 }
 
-/// The cost of the repetition that is shown, if it was metered.
+/// The cost of the repetition that is shown, if it was metered, and what looking cost in all of them.
 pub(super) fn cost_of(
     run: &runner::RunResult,
+    runs: &[runner::RunResult],
     per_commit: &PerCommit,
     given: &RunGiven,
 ) -> Option<Cost> {
@@ -266,6 +269,7 @@ pub(super) fn cost_of(
             per_commit,
         },
     );
+    cost.looking = looking_cost(run, runs);
     if given.alias.is_some() {
         // The map, its warnings and the name of a counter would give the product away.
         cost.map = None;

@@ -27,6 +27,7 @@ pub(super) fn plan(plan: &runner::RunPlan, clients: usize, given: &RunGiven) -> 
             .meter
             .as_ref()
             .map(|meter| u64::from(meter.looks_per_s)),
+        unmetered_beside: Some(plan.unmetered_beside),
         pipeline: plan.pipeline,
         connects_each: Some(plan.connects_each),
         goes_on_after_errors: Some(plan.goes_on_after_errors),

@@ -150,7 +150,7 @@ fn end_of(
     }
     let rates: Vec<f64> = runs.iter().map(|run| run.throughput_per_s).collect();
     let per_commit = per_commit(runs);
-    let cost = cost_of(middle, &per_commit, given);
+    let cost = cost_of(middle, runs, &per_commit, given);
     RunEnd {
         stopped_by: runs
             .last()

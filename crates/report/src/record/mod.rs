@@ -20,6 +20,7 @@ mod identity;
 mod interval;
 mod judgement;
 mod line;
+mod looking;
 mod observation;
 mod place;
 mod probe;
@@ -45,6 +46,7 @@ pub use from_run::{RunGiven, from_run, head_from_run, interval_from_run, machine
 pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
+pub use looking::{LookingCost, LookingPair, LookingRatio};
 pub use observation::{
     ObservationBody, ObservationGiven, ObservationRecord, ObservedInterval, ObservedStore,
     from_observation,

@@ -83,5 +83,6 @@ pub fn folded_again(run: &RunRecord, stacks: &Stacks) -> Option<Cost> {
     };
     let mut cost = folded(&stacks.profile, &stacks.map, &beside);
     cost.stacks.clone_from(&old.stacks);
+    cost.looking.clone_from(&old.looking);
     Some(cost)
 }

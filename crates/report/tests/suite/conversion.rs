@@ -147,6 +147,8 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         round_trip_ns: None,
         client_cpu_ns_per_transaction: Some(1_000.0),
         profile: None,
+        spent: None,
+        unmetered: None,
         commit_paths: None,
         commits_in_span: 0,
         commits_in_whole: 0,

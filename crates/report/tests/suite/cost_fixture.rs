@@ -1,7 +1,8 @@
 //! The cost of a metered run as a record holds it, and the profile that it could come from.
 
 use syncline_report::record::{
-    Cost, CostRow, CostTotal, MetricCost, Range, RunRecord, StoreCommits, SyncEvidence,
+    Cost, CostRow, CostTotal, LookingCost, LookingPair, LookingRatio, MetricCost, Range, RunRecord,
+    StoreCommits, SyncEvidence,
 };
 
 pub(crate) const COMMITS: u64 = 12_000;
@@ -94,6 +95,14 @@ fn metric(name: &str, unit: &str, rows: Vec<CostRow>, distance: Option<&str>) ->
     }
 }
 
+fn ratio(ratio: f64) -> LookingRatio {
+    LookingRatio {
+        median: ratio,
+        least: ratio,
+        most: ratio,
+    }
+}
+
 /// A server's cost: processor time sampled, calls and switches exact, allocations not to be had.
 pub(crate) fn cost() -> Cost {
     let each = |pick: fn(&Cpu) -> u64| {
@@ -145,6 +154,17 @@ pub(crate) fn cost() -> Cost {
             flushes_per_commit: Some(0.29),
             flushes_within_syncs: Some(true),
         },
+        looking: Some(LookingCost {
+            threads_ns: 24_000_000,
+            programs_ns: Some(5_000_000),
+            programs_of_ns: Some(250_000_000),
+            share: Some(0.012),
+            pairs: vec![LookingPair {
+                metered_per_s: 1_970.0,
+                unmetered_per_s: 2_000.0,
+            }],
+            throughput: Some(ratio(0.985)),
+        }),
         metrics: vec![
             user,
             kernel,

@@ -265,6 +265,7 @@ fn plan(clients: u64) -> Plan {
         pin: Vec::new(),
         operations: false,
         looks_per_s: None,
+        unmetered_beside: Some(false),
         pipeline: Some(false),
         connects_each: Some(false),
         goes_on_after_errors: Some(false),
