@@ -71,7 +71,7 @@ pub(crate) enum Plant {
     CounterReset,
     /// A split unlatches the left leaf between copying its upper half and cutting it off.
     SplitUnlatched,
-    /// A read goes by a hint without looking whether the leaf covers its key.
+    /// A read or a change goes by a hint without looking whether the leaf covers its key.
     TrustHint,
     /// The first change of a page after the cut keeps no image for the checkpoint.
     SkipPreImage,

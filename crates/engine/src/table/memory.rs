@@ -1,5 +1,6 @@
 //! What a typed session works with: buffers that are used again, and the names of what it touches.
 
+use crate::access::btree::scout::Target;
 use crate::access::key::ByteRange;
 use crate::access::row::Entries;
 use crate::error::{Error, Result};
@@ -27,6 +28,8 @@ pub(super) struct Memory {
     /// Primary keys that index entries led to, one behind the other, and where each ends.
     pub(super) keys: Vec<u8>,
     pub(super) key_ends: Vec<usize>,
+    /// Where those rows are, if that was found out beforehand.
+    pub(super) ahead: Vec<Target>,
     /// The index entry that was read last, and the one before the entries at hand.
     pub(super) last_entry: Vec<u8>,
     pub(super) from_entry: Vec<u8>,

@@ -1,9 +1,11 @@
 //! Reading rows: by primary key, by unique index, and along a range of either.
 
+use crate::access::btree::scout::{Target, scout};
 use crate::access::key::{self, KeyRange, Malformed};
 use crate::access::row::{Entry, RowView, primary_key_of};
 use crate::access::schema::Value;
 use crate::error::Result;
+use crate::ids::PageId;
 use crate::table::handle::{Path, Table};
 use crate::table::memory::Memory;
 use crate::table::row::Row;
@@ -17,6 +19,9 @@ use syncline_disk::Disk;
 const ENTRIES_FIRST: usize = 8;
 /// The most index entries that are read at once.
 const ENTRIES_MAX: usize = 256;
+
+/// So many entries must there be to go ahead of their rows: fewer gain less than it costs.
+const AHEAD_MIN: usize = 3;
 
 /// How much of a range is walked over, and which way.
 #[derive(Clone, Copy)]
@@ -37,7 +42,7 @@ pub(super) fn get<'a, D: Disk>(
     values: &[Value<'_>],
 ) -> Result<Option<Row<'a>>> {
     encode_key(memory, table, values)?;
-    get_encoded(session, memory, table)
+    get_encoded(session, memory, table, None)
 }
 
 /// The row that was sought.
@@ -87,7 +92,7 @@ pub(super) fn get_by<'a, D: Disk>(
     };
     memory.key.clear();
     memory.key.extend_from_slice(primary_key);
-    get_encoded(session, memory, table)
+    get_encoded(session, memory, table, None)
 }
 
 /// Hands the rows of a range to `visitor`, in order.
@@ -229,13 +234,15 @@ fn visit_entries<D: Disk>(
     table: &Table,
     visitor: Visitor<'_>,
 ) -> Result<ControlFlow<()>> {
+    go_ahead(session, memory, table);
     let mut start = 0;
     for entry in 0..memory.key_ends.len() {
         let end = memory.key_ends[entry];
         memory.key.clear();
         memory.key.extend_from_slice(&memory.keys[start..end]);
         start = end;
-        let row = get_encoded(session, memory, table)?;
+        let leaf = memory.ahead.get(entry).and_then(Target::leaf);
+        let row = get_encoded(session, memory, table, leaf)?;
         let lost = Malformed("an index entry leads to no row");
         let row = row.ok_or_else(|| table.schema().damaged(lost))?;
         if visitor(row)?.is_break() {
@@ -243,6 +250,26 @@ fn visit_entries<D: Disk>(
         }
     }
     Ok(ControlFlow::Continue(()))
+}
+
+/// Goes ahead of the rows that the entries lead to.
+fn go_ahead<D: Disk>(session: &Session<D>, memory: &mut Memory, table: &Table) {
+    let Memory {
+        keys,
+        key_ends,
+        ahead,
+        ..
+    } = memory;
+    ahead.clear();
+    if key_ends.len() < AHEAD_MIN {
+        return;
+    }
+    let mut start = 0;
+    for end in key_ends.iter().copied() {
+        ahead.push(Target::new(table.tree(), start..end));
+        start = end;
+    }
+    scout(&session.core().buffer, keys, ahead);
 }
 
 /// Writes a whole primary key into `memory.key`.
@@ -262,13 +289,14 @@ pub(super) fn make_key(table: &Table, values: &[Value<'_>], out: &mut Vec<u8>) -
     Ok(())
 }
 
-/// The row whose key is in `memory.key`.
+/// The row whose key is in `memory.key`; the hint names the leaf that likely covers it.
 fn get_encoded<'a, D: Disk>(
     session: &'a mut Session<D>,
     memory: &'a mut Memory,
     table: &'a Table,
+    leaf: Option<PageId>,
 ) -> Result<Option<Row<'a>>> {
-    match session.get(table.tree(), &memory.key) {
+    match session.get_at(table.tree(), leaf, &memory.key) {
         Err(error) => Err(memory.named(error)),
         Ok(value) => opened(table, &memory.key, value, &mut memory.plain),
     }

@@ -62,7 +62,8 @@ pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
         };
         let set_by_slot = {
             let _entered = tag::enter(Module::Access);
-            core.buffer.change_leaf(row.page, by_slot)
+            let at_its_page = |page| core.buffer.change_leaf(page, by_slot);
+            row.page.map_or(Ok(None), at_its_page)
         };
         let set_by_slot = set_by_slot.expect("a locked row's page was changed in this section");
         let is_empty = set_by_slot.flatten().unwrap_or_else(|| {

@@ -1,5 +1,7 @@
 //! The arena of a transaction: its keys and values, one after another, forgotten together.
 
+use std::ops::Range;
+
 /// The most bytes in an arena: places in it are 32-bit numbers.
 const BYTES_MAX: usize = u32::MAX as usize;
 
@@ -18,6 +20,13 @@ impl Span {
     pub(super) fn len(self) -> usize {
         self.bytes as usize
     }
+
+    /// Where it lies in [`Arena::bytes`].
+    #[inline]
+    pub(super) fn range(self) -> Range<usize> {
+        let start = self.start as usize;
+        start..start + self.len()
+    }
 }
 
 /// See the module.
@@ -30,6 +39,12 @@ impl Arena {
     #[inline]
     pub(super) fn get(&self, span: Span) -> &[u8] {
         &self.bytes[span.start as usize..][..span.bytes as usize]
+    }
+
+    /// Everything in it.
+    #[inline]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// Adds a copy. The caller has asked [`Arena::has_room`].

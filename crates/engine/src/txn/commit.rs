@@ -6,6 +6,7 @@
 //! begins again; nothing has a number by then.
 
 use crate::access::btree::overflow;
+use crate::access::btree::scout::{Target, scout};
 use crate::buffer::Word;
 use crate::buffer::{Miss, without_misses};
 use crate::error::{Error, Result};
@@ -26,7 +27,7 @@ use crate::txn::watch::Part;
 use crate::txn::write_set::Refusal;
 use std::ops::RangeInclusive;
 use syncline_disk::Disk;
-use syncline_metering::clock;
+use syncline_metering::{Module, clock, tag};
 
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
@@ -35,6 +36,9 @@ const ROUNDS_MAX: u32 = 10_000;
 /// Patched rows are thought to be as long as the longest of the session's last transaction, within these
 /// limits in bytes. Longer ones cost another round, not room for as many such rows.
 const PATCHED_BYTES_THOUGHT: RangeInclusive<usize> = 256..=4096;
+
+/// So many rows must a commit write to be gone ahead of: fewer gain less than it costs.
+const AHEAD_MIN: usize = 8;
 
 /// Why rows could not be locked.
 #[derive(Debug)]
@@ -77,6 +81,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         return crate::txn::tests::wrong_order::commit(core, txn, order);
     }
     plan(core, txn)?;
+    go_ahead(core, txn);
     for _ in 0..ROUNDS_MAX {
         let permit = prepare(core, txn)?; // a: may wait, may fail
         let Some(section) = enter(core, txn) else {
@@ -157,7 +162,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         commit.rows.push(Row {
             write,
             slot: 0,
-            page: PageId(0),
+            page: None,
             counter: 0,
             was: Word(0),
             after: After::Same,
@@ -180,6 +185,31 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         }
     }
     Ok(())
+}
+
+/// Finds the leaves of many rows at once, so that locking does not wait for one after the other.
+fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
+    let Transaction {
+        writes,
+        arena,
+        commit,
+        trees,
+        ..
+    } = txn;
+    if commit.rows.len() < AHEAD_MIN {
+        return;
+    }
+    let _entered = tag::enter(Module::Access);
+    commit.ahead.clear();
+    for row in &commit.rows {
+        let write = writes.get(row.write);
+        let tree = &trees[write.tree as usize];
+        commit.ahead.push(Target::new(tree, write.key.range()));
+    }
+    scout(&core.buffer, arena.bytes(), &mut commit.ahead);
+    for (row, target) in commit.rows.iter_mut().zip(&commit.ahead) {
+        row.page = target.leaf();
+    }
 }
 
 /// Step a: everything that may wait or be refused, outside the section.

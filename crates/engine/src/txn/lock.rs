@@ -115,11 +115,12 @@ impl<D: Disk> Locker<'_, D> {
             overflow::free(&self.core.buffer, stub);
         }
         let mut looks = 0;
+        let mut hint = self.row().page;
         while looks <= self.core.options.lock_looks_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
             let look = |leaf: &mut Leaf, page| self.look(leaf, page);
-            match tree.change(&core.buffer, key, look) {
+            match tree.change_at(&core.buffer, hint.take(), key, look) {
                 Ok(Looked::Locked) => return Ok(()),
                 Ok(Looked::Half) => return self.settle(),
                 Ok(Looked::Stopped) => {
@@ -358,7 +359,7 @@ impl<D: Disk> Locker<'_, D> {
         let counter = leaf.counter();
         let row = self.row();
         row.slot = slot as u32;
-        (row.page, row.counter, row.was) = (page, counter, was);
+        (row.page, row.counter, row.was) = (Some(page), counter, was);
         row.is_locked = true;
         row.version = version;
         looked

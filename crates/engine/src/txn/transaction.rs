@@ -2,6 +2,7 @@
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::Stub;
+use crate::access::btree::scout::Target;
 use crate::buffer::Word;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
@@ -84,6 +85,8 @@ pub(super) struct Commit {
     pub(super) record_bytes_max: usize,
     /// The rows, in the order in which they are locked.
     pub(super) rows: Vec<Row>,
+    /// What is gone ahead of before rows are locked.
+    pub(super) ahead: Vec<Target>,
     /// Values of overflow pages that are to be freed, as stubs one after another.
     pub(super) stubs: Vec<u8>,
     /// The longest row that patches have made, in bytes: of this transaction, and before its plan of the
@@ -102,7 +105,8 @@ pub(super) struct Commit {
 pub(super) struct Row {
     pub(super) write: u32,
     pub(super) slot: u32,
-    pub(super) page: PageId,
+    /// Its leaf; before it is locked the one that it is likely in, if that is known.
+    pub(super) page: Option<PageId>,
     /// The leaf's counter when the row was locked: while it is the same, so is the slot.
     pub(super) counter: u64,
     /// Its word, without the lock.

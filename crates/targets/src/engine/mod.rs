@@ -3,9 +3,10 @@
 //! A table of the plan is a table of the database, an index is an index. Where the plan leaves the key
 //! to the store, or has none, the target counts rows up: the count is the key, or a first column that
 //! the plan does not see. Each client is a session of the engine on the thread of its worker, and its
-//! commit waits for a ticket, as a future or by blocking. What it reads it reads at once; but where
-//! transactions only read and many clients share a worker, reads by key wait until the pass ends and are
-//! gone ahead of together.
+//! commit waits for a ticket, as a future or by blocking. What it reads it reads at once; but where clients
+//! are futures, reads by key are made when the first of their answers is wanted: those that a transaction
+//! asks for at once are gone ahead of together, and where it only reads and many clients share its worker,
+//! with those of the others, when the pass ends.
 //!
 //! | file | what stands in it |
 //! |---|---|

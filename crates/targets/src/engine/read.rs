@@ -4,12 +4,17 @@ use super::prepared::{Answered, Columns, Join, Path, Scan, Sorted};
 use super::session::Client;
 use super::store::PlanTable;
 use super::values::{answer, found, given, recycled};
+use super::worker::Part;
 use std::mem;
-use std::ops::ControlFlow;
-use syncline_contract::{Range, Value};
+use std::ops::{self, ControlFlow};
+use syncline_contract as contract;
+use syncline_contract::{Range, Rows, Value};
 use syncline_disk::Disk;
 use syncline_engine as engine;
-use syncline_engine::{Direction, KeyRange, Result, Row, Sought, TypedSession};
+use syncline_engine::{Direction, KeyRange, Result, Row, Scout, Sought, Table, TypedSession};
+
+/// So many right rows of a join are read together: as many as a scout takes at once.
+const AHEAD: usize = 32;
 
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
@@ -89,12 +94,18 @@ impl<D: Disk> Client<D> {
     }
 
     /// Left rows along a path, each with the right rows that match it.
-    pub(super) fn join(&mut self, join: &Join, values: &[Value<'_>]) -> Result<()> {
+    pub(super) fn join(
+        &mut self,
+        join: &Join,
+        worker: Option<&Part<D>>,
+        values: &[Value<'_>],
+    ) -> Result<()> {
         let Client {
             session,
             tables,
             left,
             replies,
+            sought,
             ..
         } = self;
         left.reset(join.left_columns.list.len());
@@ -105,49 +116,116 @@ impl<D: Disk> Client<D> {
             |row| answer(left, row, &join.left_columns),
         )?;
         let rows = replies.push(join.columns.len());
-        for kept in left.iter() {
-            // Null is equal to nothing.
-            if kept
-                .values()
-                .take(join.matching)
-                .any(|value| value == Value::Null)
-            {
-                continue;
-            }
-            let matches = |row: Row<'_>| -> Result<bool> {
-                for (place, column) in &join.rest {
-                    if found(row.value(*column)?) != kept.value(*place) {
-                        return Ok(false);
+        if join.is_by_key {
+            let right = &tables[join.right.table].handle;
+            let mut first = 0;
+            while first < left.len() {
+                let some = first..left.len().min(first + AHEAD);
+                first = some.end;
+                let mut ahead = Ahead {
+                    join,
+                    right,
+                    left: &*left,
+                    sought: &mut *sought,
+                };
+                ahead.seek(session, &mut self.values, some.clone())?;
+                if let Some(worker) = worker {
+                    ahead.go(&mut worker.near(), some.len());
+                }
+                for (place, number) in some.enumerate() {
+                    let kept = left.row(number);
+                    if join.has_null(kept) {
+                        continue;
+                    }
+                    if let Some(row) = session.get_sought(right, &sought[place])? {
+                        join.answer(rows, kept, row)?;
                     }
                 }
-                Ok(true)
-            };
-            let mut answer = |row: Row<'_>| -> Result<()> {
-                if !matches(row)? {
-                    return Ok(());
-                }
-                join.columns.iter().try_for_each(|column| {
-                    rows.push(match column {
-                        Answered::Kept(place) => kept.value(*place),
-                        Answered::Right(column) => found(row.value(*column)?),
-                    });
-                    Ok(())
-                })
-            };
-            let prefix = join.prefix.iter().map(|place| given(kept.value(*place)));
-            if join.is_by_key {
-                let mut key = recycled(mem::take(&mut self.values));
-                key.extend(prefix);
-                let row = session.get(&tables[join.right.table].handle, &key);
-                let answered = row.and_then(|row| row.map_or(Ok(()), &mut answer));
-                self.values = recycled(key);
-                answered?;
-            } else {
-                let memory = (&**tables, &mut self.values);
-                Walk::all(&join.right).run(session, memory, prefix, answer)?;
             }
+            return Ok(());
+        }
+        for kept in left.iter() {
+            if join.has_null(kept) {
+                continue;
+            }
+            let prefix = join.prefix.iter().map(|place| given(kept.value(*place)));
+            let memory = (&**tables, &mut self.values);
+            let answer = |row: Row<'_>| join.answer(rows, kept, row);
+            Walk::all(&join.right).run(session, memory, prefix, answer)?;
         }
         Ok(())
+    }
+}
+
+impl Join {
+    /// True if the left row matches nothing: null is equal to nothing.
+    fn has_null(&self, kept: contract::Row<'_>) -> bool {
+        let mut matched = kept.values().take(self.matching);
+        matched.any(|value| value == Value::Null)
+    }
+
+    /// Adds what is answered of a left row and a right one, if they match.
+    fn answer(&self, rows: &mut Rows, kept: contract::Row<'_>, row: Row<'_>) -> Result<()> {
+        for (place, column) in &self.rest {
+            if found(row.value(*column)?) != kept.value(*place) {
+                return Ok(());
+            }
+        }
+        self.columns.iter().try_for_each(|column| {
+            rows.push(match column {
+                Answered::Kept(place) => kept.value(*place),
+                Answered::Right(column) => found(row.value(*column)?),
+            });
+            Ok(())
+        })
+    }
+}
+
+/// Right rows of a join that are read together.
+struct Ahead<'a> {
+    join: &'a Join,
+    right: &'a Table,
+    left: &'a Rows,
+    sought: &'a mut Vec<Sought>,
+}
+
+impl Ahead<'_> {
+    /// Prepares to read the right rows of some left ones.
+    fn seek<D: Disk>(
+        &mut self,
+        session: &TypedSession<D>,
+        memory: &mut Memory,
+        some: ops::Range<usize>,
+    ) -> Result<()> {
+        if self.sought.len() < some.len() {
+            self.sought.resize(some.len(), Sought::default());
+        }
+        for (number, sought) in some.zip(&mut *self.sought) {
+            let kept = self.left.row(number);
+            if self.join.has_null(kept) {
+                continue;
+            }
+            let prefix = self.join.prefix.iter();
+            let mut key = recycled(mem::take(memory));
+            key.extend(prefix.map(|place| given(kept.value(*place))));
+            let made = session.seek(self.right, &key, sought);
+            *memory = recycled(key);
+            made?;
+        }
+        Ok(())
+    }
+
+    /// Goes ahead of the first so many. A row that matches nothing is sought where the one before it in
+    /// that place was: in vain, which does no harm.
+    fn go<D: Disk>(&mut self, scout: &mut Scout<D>, count: usize) {
+        let sought = &mut self.sought[..count];
+        for one in &*sought {
+            scout.add(self.right, one);
+        }
+        scout.go();
+        for (place, one) in sought.iter_mut().enumerate() {
+            scout.tell(place, one);
+        }
     }
 }
 

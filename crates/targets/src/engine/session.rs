@@ -17,6 +17,9 @@ use syncline_engine::log::Ticket;
 use syncline_engine::{Begin, Change, Error, Sought, TypedSession};
 use syncline_metering::{Module, tag};
 
+/// So many reads must a transaction ask for at once to be gone ahead of: fewer gain less than it costs.
+const AHEAD_MIN: usize = 4;
+
 /// Rows that a load commits at once.
 const LOAD_ROWS: usize = 500;
 
@@ -29,7 +32,7 @@ pub struct EngineSession<D: Disk> {
     shape: Shape,
     /// The operations of the transaction that write, in order.
     writes: Vec<OperationId>,
-    /// Reads that wait for the worker to go ahead of them: the first so many, the others are memory.
+    /// Reads by key that were asked and not yet made: the first so many, the others are memory.
     questions: Vec<Question>,
     waiting: usize,
     /// The worker whose uncork completes the tickets; none where clients block their threads.
@@ -41,8 +44,8 @@ pub struct EngineSession<D: Disk> {
 struct Question {
     operation: OperationId,
     sought: Sought,
-    /// Its place among what the worker goes ahead of.
-    place: usize,
+    /// Its place among what the worker goes ahead of when the pass ends; none if it does not wait for that.
+    place: Option<usize>,
 }
 
 /// How transactions begin.
@@ -60,6 +63,8 @@ pub(super) struct Client<D: Disk> {
     pub(super) replies: Replies,
     /// The left rows of a join.
     pub(super) left: Rows,
+    /// Their right rows, while some of them are read together.
+    pub(super) sought: Vec<Sought>,
     /// Memory to be used again.
     pub(super) values: Memory,
     pub(super) changes: Vec<Change<'static>>,
@@ -80,6 +85,7 @@ impl<D: Disk> EngineSession<D> {
                 tables,
                 replies: Replies::default(),
                 left: Rows::default(),
+                sought: Vec::new(),
                 values: Vec::new(),
                 changes: Vec::new(),
             },
@@ -140,8 +146,10 @@ impl<D: Disk> EngineSession<D> {
         }
     }
 
-    /// Keeps a read until the worker has gone ahead of it, if that pays: where its transaction does
-    /// nothing but read, and other clients have reads to go ahead of with it. True if it is kept.
+    /// Keeps a read by key until its answer is wanted, so that all that are asked until then wait for
+    /// memory together; where clients block their threads it is made at once. Where the transaction does
+    /// nothing but read and many clients share the worker, it waits for those of the others, too. True if
+    /// it is kept.
     #[inline]
     fn keep(&mut self, operation: OperationId, values: &[Value<'_>]) -> Result<bool, Stop> {
         let Some(worker) = &self.worker else {
@@ -150,14 +158,11 @@ impl<D: Disk> EngineSession<D> {
         let Operation::Get { table, .. } = &self.operations[operation.0] else {
             return Ok(false);
         };
-        if !matches!(self.shape, Shape::Single | Shape::ReadOnly) || !worker.is_crowd() {
-            return Ok(false);
-        }
         if self.waiting == self.questions.len() {
             self.questions.push(Question {
                 operation,
                 sought: Sought::default(),
-                place: 0,
+                place: None,
             });
         }
         let question = &mut self.questions[self.waiting];
@@ -166,10 +171,20 @@ impl<D: Disk> EngineSession<D> {
             return Err(self.stopped(&error, Some(operation)));
         }
         question.operation = operation;
-        let table = &self.client.tables[*table].handle;
-        question.place = worker.add(table, &question.sought);
+        let only_reads = matches!(self.shape, Shape::Single | Shape::ReadOnly);
+        question.place = (only_reads && worker.is_crowd()).then(|| {
+            let table = &self.client.tables[*table].handle;
+            worker.add(table, &question.sought)
+        });
         self.waiting += 1;
         Ok(true)
+    }
+
+    /// True if a read that was kept waits for the worker to go ahead of it.
+    #[inline]
+    fn waits_for_pass(&self) -> bool {
+        let kept = &self.questions[..self.waiting];
+        kept.iter().any(|question| question.place.is_some())
     }
 
     /// Makes the reads that were kept.
@@ -177,13 +192,11 @@ impl<D: Disk> EngineSession<D> {
     fn answer_kept(&mut self) -> Result<(), Stop> {
         let _entered = tag::enter(Module::ClientApi);
         let waiting = std::mem::take(&mut self.waiting);
+        self.open(false)?;
+        self.go_ahead(waiting);
         for place in 0..waiting {
-            self.open(false)?;
-            let question = &mut self.questions[place];
+            let question = &self.questions[place];
             let operation = question.operation;
-            if let Some(worker) = &self.worker {
-                worker.tell(question.place, &mut question.sought);
-            }
             let Operation::Get { table, columns } = &self.operations[operation.0] else {
                 unreachable!("only reads by key are kept");
             };
@@ -191,6 +204,36 @@ impl<D: Disk> EngineSession<D> {
             answered.map_err(|error| self.stopped(&error, Some(operation)))?;
         }
         Ok(())
+    }
+
+    /// Learns of the first so many kept reads where their rows are: from the pass that they have waited
+    /// for, or now if there are enough of them.
+    #[inline]
+    fn go_ahead(&mut self, waiting: usize) {
+        let Some(worker) = &self.worker else {
+            return;
+        };
+        let kept = &mut self.questions[..waiting];
+        let mut alone = 0;
+        for question in &mut *kept {
+            match question.place {
+                Some(place) => worker.tell(place, &mut question.sought),
+                None => alone += 1,
+            }
+        }
+        if alone < AHEAD_MIN || alone < waiting {
+            return;
+        }
+        let mut scout = worker.near();
+        for question in &*kept {
+            if let Operation::Get { table, .. } = &self.operations[question.operation.0] {
+                scout.add(&self.client.tables[*table].handle, &question.sought);
+            }
+        }
+        scout.go();
+        for (place, question) in kept.iter_mut().enumerate() {
+            scout.tell(place, &mut question.sought);
+        }
     }
 
     /// The end that an error makes, in the operation that met it: the one under way, or if the data
@@ -259,7 +302,7 @@ impl<D: Disk> Session for EngineSession<D> {
                 Some(rows_max) => client.scan(scan, rows_max, values),
                 None => return Err(statement("the limit of a scan is no whole number from 0")),
             },
-            Operation::Join(join) => client.join(join, values),
+            Operation::Join(join) => client.join(join, self.worker.as_deref(), values),
             Operation::Figure(figure) => return client.figure(figure, values),
         };
         sent.map_err(|error| self.stopped(&error, Some(operation)))
@@ -268,7 +311,9 @@ impl<D: Disk> Session for EngineSession<D> {
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
         if self.waiting > 0 && self.client.replies.is_empty() {
-            next_pass().await;
+            if self.waits_for_pass() {
+                next_pass().await;
+            }
             self.answer_kept()?;
         }
         self.client.replies.receive().ok_or_else(misused)

@@ -1,7 +1,8 @@
 //! A worker's part of the engine: corks the log while its executor makes a pass, and goes ahead of the
-//! reads that its clients have asked for when the pass ends, so that they wait for memory together.
+//! reads that its clients have asked for when the pass ends, so that they wait for memory together. Reads
+//! that one transaction asks for at once are gone ahead of without waiting for the pass.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::Poll;
@@ -24,6 +25,8 @@ pub struct EngineWorker<D: Disk> {
 pub(super) struct Part<D: Disk> {
     pub(super) log: log::Worker<D>,
     scout: RefCell<Scout<D>>,
+    /// For the reads of one transaction, which do not wait for a pass to end.
+    near: RefCell<Scout<D>>,
     /// Rows are sought in this pass.
     has_sought: Cell<bool>,
 }
@@ -41,6 +44,7 @@ impl<D: Disk> EngineWorker<D> {
             Rc::new(Part {
                 log: database.worker(),
                 scout: RefCell::new(database.scout()),
+                near: RefCell::new(database.scout()),
                 has_sought: Cell::new(false),
             })
         });
@@ -79,6 +83,12 @@ impl<D: Disk> Part<D> {
     pub(super) fn add(&self, table: &Table, sought: &Sought) -> usize {
         self.has_sought.set(true);
         self.scout.borrow_mut().add(table, sought)
+    }
+
+    /// The scout for reads that one client makes at once.
+    #[inline]
+    pub(super) fn near(&self) -> RefMut<'_, Scout<D>> {
+        self.near.borrow_mut()
     }
 
     /// Hands over what was learned of the row when the pass ended.

@@ -6,6 +6,7 @@ use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss, Stop};
 use crate::error::Error;
 use crate::ids::PageId;
+use crate::plant::{Plant, planted};
 
 /// Why room could not be made now.
 #[derive(Debug)]
@@ -66,6 +67,36 @@ impl Tree {
             drop(guard);
             tries.again()?;
         }
+    }
+
+    /// The same, at first at the page that a hint names (see `scout`), right or not.
+    #[inline]
+    pub(crate) fn change_at<R>(
+        &self,
+        buffer: &Buffer,
+        hint: Option<PageId>,
+        key: &[u8],
+        change: impl FnOnce(&mut Leaf, PageId) -> R,
+    ) -> Result<R, Stop> {
+        if let Some(page) = hint
+            && !self.is_dropped()
+        {
+            let guard = crossbeam_epoch::pin();
+            if let Some(frame) = buffer.find(page, &guard)?
+                && let Some(latch) = frame.leaf()
+            {
+                let mut leaf = latch.write();
+                // A leaf that is gone has no bytes left to ask.
+                if !leaf.is_gone()
+                    && leaf.tree() == self.id
+                    && (leaf.covers(key) || planted(Plant::TrustHint))
+                {
+                    buffer.touch_leaf(frame, &leaf)?;
+                    return Ok(change(&mut leaf, page));
+                }
+            }
+        }
+        self.change(buffer, key, change)
     }
 
     /// Splits until the leaf that covers the key can take a value of so many bytes under it, as a new

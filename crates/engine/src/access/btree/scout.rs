@@ -1,4 +1,5 @@
-//! Going ahead of reads: many descents in step, so that they wait for memory together.
+//! Going ahead of reads: many descents in step, so that they wait for memory together. Commits of many
+//! rows go ahead of those that they lock, too.
 //!
 //! A read of a large tree waits for memory some four times, each time for what the step before has
 //! led to: the entry of the leaf's page, its frame and heads, the row. One read alone cannot do better.
@@ -6,9 +7,9 @@
 //! look at. When the reads themselves come, everything lies in the caches.
 //!
 //! Invariants:
-//! 1. What a scout learns is a hint. A read that goes by it ([`Tree::view_at`]) looks under the leaf's
-//!    latch whether the leaf is there, is of the tree and covers the key, as every descent does, and
-//!    descends from the root if not. So it may be wrong or out of date.
+//! 1. What a scout learns is a hint. Who goes by it ([`Tree::view_at`], [`Tree::change_at`]) looks under
+//!    the leaf's latch whether the leaf is there, is of the tree and covers the key, as every descent
+//!    does, and descends from the root if not. So it may be wrong or out of date.
 //! 2. A scout waits for no latch and holds one at a time; it brings no page in and misses none.
 
 use super::tree::Tree;

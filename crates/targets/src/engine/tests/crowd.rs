@@ -124,6 +124,37 @@ fn answers_come_in_the_order_of_asking_whatever_is_asked_between() {
 }
 
 #[test]
+fn reads_asked_at_once_by_a_transaction_that_writes_see_what_was_before_its_write() {
+    with_clients(1, async |clients| {
+        let client = &mut clients[0];
+        client.begin(Shape::Several);
+        // More than a scout takes at once, one row twice, and one that is written before it is answered.
+        let asked: Vec<i64> = (0..50)
+            .map(|place| place * 37 % 500)
+            .chain([500, 37])
+            .collect();
+        for id in &asked {
+            ask(client, *id);
+        }
+        let [one, other] = texts(500);
+        let row = [Value::Int(500), Value::Text(&one), Value::Text(&other)];
+        client.send(INSERT, &row).unwrap();
+        ask(client, 500);
+        for id in asked {
+            let rows = client.receive().await.unwrap();
+            if id == 500 {
+                assert!(rows.is_empty(), "it was asked for before it was written");
+            } else {
+                is_note(rows, id);
+            }
+        }
+        is_note(client.receive().await.unwrap(), 500);
+        client.commit().await.unwrap();
+        assert!(client.receive().await.is_err(), "everything was answered");
+    });
+}
+
+#[test]
 fn what_was_asked_and_not_taken_is_gone_with_its_transaction() {
     with_clients(5, async |clients| {
         let client = &mut clients[0];

@@ -1,4 +1,4 @@
-//! Scouts: what they learn at rest, and reads that go by it while leaves split, merge and go.
+//! Scouts: what they learn at rest, and reads and changes that go by it while leaves split, merge and go.
 
 use super::support::{Bed, options};
 use crate::ids::PageId;
@@ -88,6 +88,13 @@ fn reader(bed: &Bed, seed: u64, thread: u64, steps: u64) -> u64 {
         let (key, hint) = hints[random.usize(..hints.len())];
         let expected = own.get(&u64::from_be_bytes(key));
         wrong += u64::from(bed.get_at(hint, &key).as_ref() != expected);
+        if let Some(expected) = own.get_mut(&u64::from_be_bytes(key)) {
+            for byte in &mut *expected {
+                *byte ^= 1;
+            }
+            wrong += u64::from(!bed.overwrite_at(hint, &key, expected, &mut full));
+            wrong += u64::from(bed.get_at(None, &key).as_ref() != Some(&*expected));
+        }
     }
     wrong
 }

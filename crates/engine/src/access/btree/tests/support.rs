@@ -119,6 +119,29 @@ impl Bed {
         }
     }
 
+    /// Overwrites the row's value by one of the same length, at first where a hint leads; false if there
+    /// is no such row there.
+    pub(super) fn overwrite_at(
+        &self,
+        hint: Option<PageId>,
+        key: &[u8],
+        value: &[u8],
+        on_full: &mut dyn FnMut(),
+    ) -> bool {
+        loop {
+            let write = |leaf: &mut Leaf, _| {
+                let slot = leaf.search(key).ok()?;
+                leaf.set_value(slot, value);
+                Some(())
+            };
+            match self.tree.change_at(&self.buffer, hint, key, write) {
+                Ok(written) => return written.is_some(),
+                Err(Stop::Miss(page)) => self.buffer.load(Miss(page)),
+                Err(Stop::PreImages) => on_full(),
+            }
+        }
+    }
+
     /// Where a scout finds the keys to be.
     pub(super) fn scout(&self, keys: &[[u8; 8]]) -> Vec<Option<PageId>> {
         let of = |place: usize| Target::new(&self.tree, 8 * place..8 * (place + 1));
