@@ -76,8 +76,8 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     cuts
 }
 
-/// The steps to cut before, in order, and which of them are heads. Two are always there: where the most
-/// of the log waits for its sync, and the end, by when all is acknowledged. Of the others every second is
+/// The steps to cut before, in order, and which of them are heads. Two are always there: the end, by when
+/// all is acknowledged, and where the most of the log waits for its sync. Of the others every second is
 /// just before a sync answers; of which class of files is drawn first, then of which file, so that what
 /// is synced seldom is not missed.
 ///
@@ -108,7 +108,7 @@ fn places(
             (of_one[random.usize(..of_one.len())], false)
         }
     });
-    let always = [most_pending(recording, &classes, first), last].map(|step| (step, false));
+    let always = [last, most_pending(recording, &classes, first)].map(|step| (step, false));
     let mut places: Vec<_> = always.into_iter().chain(others).take(count).collect();
     places.sort_unstable();
     places
