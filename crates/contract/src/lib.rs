@@ -32,6 +32,7 @@ mod options;
 mod outcome;
 mod pause;
 mod plan;
+mod protocol;
 mod rows;
 mod schema;
 mod session;
@@ -56,7 +57,8 @@ pub use operation::{
 pub use options::{Given, OptionError, OptionListing};
 pub use outcome::{Cause, Ending, Failure, FailureKind, Stop};
 pub use pause::Timer;
-pub use plan::{Plan, Protocol, Read, Scan, Write};
+pub use plan::{Plan, Read, Scan, Write};
+pub use protocol::Protocol;
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};
 pub use session::{Session, Shape};

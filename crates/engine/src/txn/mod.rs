@@ -73,6 +73,7 @@ mod tests;
 mod transaction;
 mod validate;
 mod version;
+mod version_table;
 mod watch;
 mod write_set;
 

@@ -34,10 +34,12 @@
 //! A table's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
 
 use crate::buffer::Word;
-use crate::ids::{Csn, TreeId};
+use crate::ids::Csn;
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::parking::Mutex;
+pub(super) use crate::txn::version_table::Name;
+use crate::txn::version_table::{NONE, PENDING, Table};
 use syncline_metering::{Module, tag};
 
 /// How many lanes there are; threads beyond that share them.
@@ -45,9 +47,6 @@ const LANES: u32 = if IS_MODEL { 2 } else { 8 };
 
 /// How many shards a lane has, so that threads that share it, or look rows up, seldom meet.
 const SHARDS: u32 = if IS_MODEL { 1 } else { 8 };
-
-const NONE: u32 = u32::MAX;
-const PENDING: u64 = u64::MAX;
 
 /// How many of the oldest are looked at by each save.
 const COLLECTED_BY_SAVE: usize = 3;
@@ -57,20 +56,6 @@ const SAVES_A_VISIT: u32 = 64;
 
 /// A change of a table's bytes that is worth telling everybody.
 const TOLD_BYTES: i64 = 16 << 10;
-
-/// What an entry takes besides its bytes.
-const ENTRY_BYTES: i64 = size_of::<Entry>() as i64;
-
-/// Memory of an unusually long value that is not kept for the next one.
-const BUFFER_BYTES_KEPT: usize = 4 << 10;
-
-/// A row's name with its hash.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Name<'a> {
-    pub(super) hash: u64,
-    pub(super) tree: TreeId,
-    pub(super) key: &'a [u8],
-}
 
 /// Where a version was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,38 +78,6 @@ pub(super) struct Versions {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Apart(Mutex<Table>);
-
-#[derive(Debug)]
-struct Table {
-    /// The newest version of the rows whose hash ends so.
-    buckets: Vec<u32>,
-    entries: Vec<Entry>,
-    /// Entries without a version, by `next_saved`.
-    free: u32,
-    /// All versions in the order in which they were saved, by `next_saved`.
-    oldest: u32,
-    newest: u32,
-    chained: usize,
-    /// How often something was saved: says which lane is visited next.
-    saves: u32,
-    bytes: i64,
-    told: i64,
-}
-
-#[derive(Debug)]
-struct Entry {
-    hash: u64,
-    superseded_by: u64,
-    word: Word,
-    tree: TreeId,
-    key_bytes: u32,
-    /// The key, then the value as it lay in the leaf.
-    bytes: Vec<u8>,
-    newer: u32,
-    older: u32,
-    next_saved: u32,
-    chained: bool,
-}
 
 impl Versions {
     pub(super) fn new() -> Versions {
@@ -275,176 +228,6 @@ impl Versions {
             self.bytes.fetch_add(change, Ordering::Relaxed);
             table.told = table.bytes;
         }
-    }
-}
-
-impl Default for Table {
-    fn default() -> Table {
-        Table {
-            buckets: Vec::new(),
-            entries: Vec::new(),
-            free: NONE,
-            oldest: NONE,
-            newest: NONE,
-            chained: 0,
-            saves: 0,
-            bytes: 0,
-            told: 0,
-        }
-    }
-}
-
-impl Table {
-    fn add(&mut self, name: Name<'_>, word: Word, value: &[u8]) -> u32 {
-        if self.chained >= self.buckets.len() {
-            self.grow();
-        }
-        let at = self.unused();
-        let bucket = self.bucket(name.hash);
-        let older = std::mem::replace(&mut self.buckets[bucket], at);
-        if older != NONE {
-            self.entries[older as usize].newer = at;
-        }
-        let entry = &mut self.entries[at as usize];
-        entry.hash = name.hash;
-        entry.superseded_by = PENDING;
-        entry.word = word;
-        entry.tree = name.tree;
-        entry.key_bytes = name.key.len() as u32;
-        entry.bytes.clear();
-        entry.bytes.reserve(name.key.len() + value.len());
-        entry.bytes.extend_from_slice(name.key);
-        entry.bytes.extend_from_slice(value);
-        (entry.newer, entry.older) = (NONE, older);
-        entry.next_saved = NONE;
-        entry.chained = true;
-        self.bytes += ENTRY_BYTES + entry.bytes.len() as i64;
-        match self.newest {
-            NONE => self.oldest = at,
-            newest => self.entries[newest as usize].next_saved = at,
-        }
-        self.newest = at;
-        self.chained += 1;
-        at
-    }
-
-    /// The oldest version of a row that was superseded behind `point`.
-    #[inline]
-    fn find(&self, name: Name<'_>, point: Csn) -> Option<&Entry> {
-        let mut at = self.buckets.get(self.bucket(name.hash)).copied()?;
-        let mut found = None;
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            at = entry.older;
-            if entry.is_of(name) {
-                if entry.superseded_by <= point.0 {
-                    break;
-                }
-                found = Some(entry);
-            }
-        }
-        found
-    }
-
-    /// Drops up to `most` of the oldest, as far as nobody reads them any more.
-    #[inline]
-    fn collect(&mut self, bound: Csn, most: usize, stubs: &mut Vec<u8>) {
-        for _ in 0..most {
-            let at = self.oldest;
-            if at == NONE || self.entries[at as usize].superseded_by > bound.0 {
-                return;
-            }
-            self.unchain(at);
-            let entry = &mut self.entries[at as usize];
-            if entry.word.is_overflow() {
-                stubs.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
-            }
-            self.bytes -= ENTRY_BYTES + entry.bytes.len() as i64;
-            if entry.bytes.capacity() > BUFFER_BYTES_KEPT {
-                entry.bytes = Vec::new();
-            }
-            self.oldest = entry.next_saved;
-            if self.oldest == NONE {
-                self.newest = NONE;
-            }
-            entry.next_saved = std::mem::replace(&mut self.free, at);
-        }
-    }
-
-    fn unchain(&mut self, at: u32) {
-        let entry = &mut self.entries[at as usize];
-        if !std::mem::replace(&mut entry.chained, false) {
-            return;
-        }
-        let (hash, newer, older) = (entry.hash, entry.newer, entry.older);
-        if older != NONE {
-            self.entries[older as usize].newer = newer;
-        }
-        if newer == NONE {
-            let bucket = self.bucket(hash);
-            self.buckets[bucket] = older;
-        } else {
-            self.entries[newer as usize].older = older;
-        }
-        self.chained -= 1;
-    }
-
-    fn unused(&mut self) -> u32 {
-        if self.free == NONE {
-            self.entries.push(Entry {
-                hash: 0,
-                superseded_by: 0,
-                word: Word(0),
-                tree: TreeId(0),
-                key_bytes: 0,
-                bytes: Vec::new(),
-                newer: NONE,
-                older: NONE,
-                next_saved: NONE,
-                chained: false,
-            });
-            return self.entries.len() as u32 - 1;
-        }
-        let at = self.free;
-        self.free = self.entries[at as usize].next_saved;
-        at
-    }
-
-    /// Doubles the buckets. Walks from the oldest saved, so that chains stay newest first.
-    #[cold]
-    fn grow(&mut self) {
-        let buckets = (2 * self.buckets.len()).max(64);
-        self.buckets.clear();
-        self.buckets.resize(buckets, NONE);
-        let mut at = self.oldest;
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            let next = entry.next_saved;
-            if entry.chained {
-                let bucket = self.bucket(entry.hash);
-                let older = std::mem::replace(&mut self.buckets[bucket], at);
-                if older != NONE {
-                    self.entries[older as usize].newer = at;
-                }
-                let entry = &mut self.entries[at as usize];
-                (entry.newer, entry.older) = (NONE, older);
-            }
-            at = next;
-        }
-    }
-
-    #[inline]
-    fn bucket(&self, hash: u64) -> usize {
-        hash as usize & self.buckets.len().wrapping_sub(1)
-    }
-}
-
-impl Entry {
-    #[inline]
-    fn is_of(&self, name: Name<'_>) -> bool {
-        self.hash == name.hash
-            && self.tree == name.tree
-            && &self.bytes[..self.key_bytes as usize] == name.key
     }
 }
 
