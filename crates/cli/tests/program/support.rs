@@ -67,7 +67,13 @@ pub(crate) fn records(folder: &Path) -> Vec<PathBuf> {
     };
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
-    paths.sort();
+    // Names tell the second only, and two short runs may share one.
+    paths.sort_by_cached_key(|path| {
+        (
+            path.metadata().and_then(|file| file.modified()).ok(),
+            path.clone(),
+        )
+    });
     paths
 }
 
