@@ -4,6 +4,7 @@ use crate::power::{Class as PathClass, Classify, Loss, Node, Recording, Step};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 /// One loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,10 +77,10 @@ pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> V
     cuts
 }
 
-/// The steps to cut before, in order, and which of them are heads. Two are always there: the end, by when
-/// all is acknowledged, and where the most of the log waits for its sync. Of the others every second is
-/// just before a sync answers; of which class of files is drawn first, then of which file, so that what
-/// is synced seldom is not missed.
+/// The steps to cut before, in order, and which of them are heads. Three are always there: the end, by when
+/// all is acknowledged, and where the most of the log, and of the data, waits for its sync. Of the others
+/// every second is just before a sync answers; of which class of files is drawn first, then of which file,
+/// so that what is synced seldom is not missed.
 ///
 /// Where pages are torn, every fourth place is a head: just before a sync of a data file whose first
 /// bytes are pending, each such file in its turn, and every image there is torn, most of them behind those
@@ -96,7 +97,11 @@ fn places(
     let classes = recording.classes(classify);
     let (syncs, heads) = syncs(recording, &classes, first);
     let count = drawn.images.div_ceil(10) as usize;
-    let others = (2..count).map(|place| {
+    let worst = [PathClass::Log, PathClass::Data]
+        .into_iter()
+        .filter_map(|class| most_pending(recording, &classes, class, first));
+    let always: Vec<_> = iter::once(last).chain(worst).collect();
+    let others = (always.len()..count).map(|place| {
         if place % 4 == 0 && drawn.tears && !heads.is_empty() {
             let of_one = &heads[(place / 4 - 1) % heads.len()];
             (of_one[random.usize(..of_one.len())], true)
@@ -108,22 +113,28 @@ fn places(
             (of_one[random.usize(..of_one.len())], false)
         }
     });
-    let always = [last, most_pending(recording, &classes, first)].map(|step| (step, false));
-    let mut places: Vec<_> = always.into_iter().chain(others).take(count).collect();
+    let always = always.iter().map(|step| (*step, false));
+    let mut places: Vec<_> = always.chain(others).take(count).collect();
     places.sort_unstable();
     places
 }
 
-/// Before which step, from one on, the most bytes of the log wait to be synced; the first of such.
-fn most_pending(recording: &Recording, classes: &BTreeMap<Node, PathClass>, from: usize) -> usize {
+/// Before which step, from one on, the most bytes of a class wait to be synced: the first of such; none if
+/// nothing of it ever waits.
+fn most_pending(
+    recording: &Recording,
+    classes: &BTreeMap<Node, PathClass>,
+    class: PathClass,
+    from: usize,
+) -> Option<usize> {
     let mut pending: BTreeMap<Node, u64> = BTreeMap::new();
-    let (mut all, mut most) = (0_u64, (0_u64, from));
+    let (mut all, mut most) = (0_u64, None);
     for (number, step) in recording.steps.iter().enumerate() {
-        if number >= from && all > most.0 {
-            most = (all, number);
+        if number >= from && all > most.map_or(0, |(bytes, _)| bytes) {
+            most = Some((all, number));
         }
         match step {
-            Step::Write { node, bytes, .. } if classes.get(node) == Some(&PathClass::Log) => {
+            Step::Write { node, bytes, .. } if classes.get(node) == Some(&class) => {
                 *pending.entry(*node).or_default() += bytes.len() as u64;
                 all += bytes.len() as u64;
             }
@@ -133,7 +144,7 @@ fn most_pending(recording: &Recording, classes: &BTreeMap<Node, PathClass>, from
             _ => {}
         }
     }
-    most.1
+    most.map(|(_, step)| step)
 }
 
 /// Where a file was synced.
@@ -256,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_moment_of_the_log_and_the_end_are_always_cut_at() {
+    fn the_worst_moments_of_log_and_data_and_the_end_are_always_cut_at() {
         let write = |number, len: usize| Step::Write {
             node: Node(number),
             offset: 0,
@@ -278,7 +289,7 @@ mod tests {
             write(2, 60),
             acknowledged,
         ];
-        let (first, worst) = (3, 5);
+        let (first, worst, worst_of_data) = (3, 5, 8);
         for seed in 0..20 {
             let drawn = Drawn {
                 images: 40,
@@ -287,11 +298,10 @@ mod tests {
             };
             let cuts = cuts(&recording, classify, drawn);
             assert_eq!(cuts.len(), 40);
-            let at = |step| cuts.iter().filter(|cut| cut.step == step).count();
-            assert!(
-                at(worst) >= 10 && at(recording.steps.len()) >= 10,
-                "{cuts:?}"
-            );
+            for step in [worst, worst_of_data, recording.steps.len()] {
+                let there = cuts.iter().filter(|cut| cut.step == step);
+                assert!(there.count() >= 10, "{step}: {cuts:?}");
+            }
             assert!(cuts.iter().all(|cut| cut.step >= first), "{cuts:?}");
         }
     }
