@@ -6,7 +6,7 @@
 
 use super::connection::Connection;
 use super::evidence::cell;
-use crate::server::{MARK, SchemaName};
+use crate::server::{FAREWELL_LOOKS, MARK, SchemaName};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, Rows, TargetResult, Value};
 
@@ -147,7 +147,7 @@ impl Own {
     }
 
     async fn refuse_use(&self, connection: &mut Connection) -> TargetResult<()> {
-        if users(connection, &self.name).await? == 0 {
+        if !is_used(connection, &self.name).await? {
             return Ok(());
         }
         let what = format!(
@@ -223,6 +223,18 @@ async fn users(connection: &mut Connection, name: &SchemaName) -> TargetResult<u
     Ok(cell(&rows, 0, 0).parse().unwrap_or(0))
 }
 
+/// True if sessions have it open, and still do when those of a killed run had time to go.
+async fn is_used(connection: &mut Connection, name: &SchemaName) -> TargetResult<bool> {
+    for _ in 0..FAREWELL_LOOKS {
+        if users(connection, name).await? == 0 {
+            return Ok(false);
+        }
+        let wait = "wait for the last sessions of an ended run";
+        connection.query("SELECT SLEEP(0.05)", wait).await?;
+    }
+    Ok(true)
+}
+
 /// What the server finds wrong in the tables of a database of ours: every page of every index is read,
 /// and held against its checksum.
 pub(super) async fn check(
@@ -249,7 +261,7 @@ pub(super) async fn check(
 pub(super) async fn clean(connection: &mut Connection) -> TargetResult<Vec<String>> {
     let mut lines = Vec::new();
     for name in marked(connection).await? {
-        if users(connection, &name).await? > 0 {
+        if is_used(connection, &name).await? {
             lines.push(format!("kept database {name}: a session uses it"));
             continue;
         }

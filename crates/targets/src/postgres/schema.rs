@@ -5,7 +5,7 @@
 
 use super::control::Control;
 use super::settings::LISTING;
-use crate::server::{MARK, SchemaName};
+use crate::server::{FAREWELL_LOOKS, MARK, SchemaName};
 use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
@@ -95,11 +95,22 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
     }
 }
 
-/// Removes every schema of ours; says which.
-pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
+/// True if sessions of ours work on this database, and still do when those of a killed run had time to go.
+async fn is_used(control: &mut Control) -> TargetResult<bool> {
     let others = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'syncline' AND pid <> \
                   pg_backend_pid() AND datname = current_database()";
-    if control.number(others).await?.unwrap_or(0) > 0 {
+    for _ in 0..FAREWELL_LOOKS {
+        if control.number(others).await? == Some(0) {
+            return Ok(false);
+        }
+        control.run("SELECT pg_sleep(0.05)").await?;
+    }
+    Ok(true)
+}
+
+/// Removes every schema of ours; says which.
+pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
+    if is_used(control).await? {
         let what = "a run of this laboratory is under way on that database; end it first";
         return Err(Failure::new(FailureKind::Limit, what));
     }

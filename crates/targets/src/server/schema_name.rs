@@ -12,6 +12,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The words of the mark: the comment on a schema of ours, or what stands in its marking table.
 pub const MARK: &str = "made by Syncline, which may drop it";
 
+/// How often we look, 50 ms apart, whether a schema is in use: a server ends the sessions of a process that
+/// was killed a moment after it is gone.
+pub const FAREWELL_LOOKS: usize = 20;
+
 const PREFIX: &str = "syncline_";
 /// What every server takes as a name.
 const LENGTH_MAX: usize = 63;
