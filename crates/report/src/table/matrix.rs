@@ -1,8 +1,8 @@
 //! Several directories and several stores: the matrix of the 2002 mail.
 //!
-//! A row a directory with its ceilings, a column a store, in each cell the commits per second of one
-//! client that commits every insert. A store that beats the ceiling of its own row is the mail's
-//! finding: it cannot have waited for that disk.
+//! For each store the directories in which it ran, with their ceilings, and the commits per second of one
+//! client that commits every insert. A store that beats the ceiling of its directory is the mail's finding:
+//! it cannot have waited for that disk.
 
 use super::from_dual::is_single_insert;
 use super::grid::{Grid, Side};
@@ -107,10 +107,8 @@ pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
     for store in &stores {
         grid.text(prose::wrapped("", &format!("{}: {}", store.0, store.1)).trim_end());
         for place in places {
-            let mut runs = place.singles().filter(|run| column(run) == *store);
-            let first = runs.next();
-            grid.row(cells(place, first));
-            runs.for_each(|run| grid.row(cells(place, Some(run))));
+            let runs = place.singles().filter(|run| column(run) == *store);
+            runs.for_each(|run| grid.row(cells(place, run)));
         }
     }
     if grid.is_empty() {
@@ -144,16 +142,14 @@ fn column(run: &RunRecord) -> (String, String) {
     (name, run.head.target.durability_with_evidence())
 }
 
-fn cells(place: &Place<'_>, run: Option<&RunRecord>) -> Vec<String> {
+fn cells(place: &Place<'_>, run: &RunRecord) -> Vec<String> {
     let line_1 = place.line_1.filter(|line_1| *line_1 > 0.0);
-    let rate = run.map(|run| run.end.throughput_per_s);
+    let rate = run.end.throughput_per_s;
     vec![
         format!("  {}", place.directory),
-        rate.map_or_else(|| "not run".to_owned(), units::rate),
+        units::rate(rate),
         units::or_unknown(line_1, units::rate),
         place.turns_per_s.map_or_else(String::new, units::rate),
-        units::or_unknown(rate.zip(line_1), |(rate, line_1)| {
-            units::figure(rate / line_1)
-        }),
+        units::or_unknown(line_1, |line_1| units::figure(rate / line_1)),
     ]
 }
