@@ -3,6 +3,7 @@
 //! A step is handed to its session, and the next waits until it is done, or for [`PATIENCE`]: then the
 //! store is letting it wait for another session, and the schedule goes on without it. What a session
 //! still has to do waits in its own order. So the order of steps is fixed but for what the store delays.
+//! What takes long by itself is given more time: connecting is no step, and a commit may sync a busy disk.
 
 use super::schedules::Schedule;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,6 +17,9 @@ use syncline_contract::{
 
 /// How long a step may take before it counts as waiting for another session.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// The same of a commit or abort that has nothing of its session before it: hardly a store lets one wait.
+const PATIENCE_AT_END: Duration = Duration::from_secs(3);
 
 /// How long the whole may take behind the last step: a store gives up waiting before.
 const END: Duration = Duration::from_secs(30);
@@ -196,13 +200,22 @@ fn conduct(
     played: &mut Played,
 ) {
     let mut owed = [0_usize; 3];
+    // Each says first that it is there.
+    for (session, _) in &doors {
+        owed[session - 1] = 1;
+    }
+    hear_all(&mut owed, answers, played);
     for (session, act) in steps {
         let door = doors.iter().find(|(of, _)| of == session);
         if door.is_some_and(|(_, door)| door.send(*act).is_ok()) {
             owed[session - 1] += 1;
         }
+        let patience = match act {
+            Commit | Abort if owed[session - 1] == 1 => PATIENCE_AT_END,
+            _ => PATIENCE,
+        };
         while owed[session - 1] > 0 {
-            let Ok((of, said)) = answers.recv_timeout(PATIENCE) else {
+            let Ok((of, said)) = answers.recv_timeout(patience) else {
                 break;
             };
             owed[of - 1] -= 1;
@@ -210,6 +223,11 @@ fn conduct(
         }
     }
     drop(doors);
+    hear_all(&mut owed, answers, played);
+}
+
+/// Hears every session that owes an answer, within a limit.
+fn hear_all(owed: &mut [usize; 3], answers: &Receiver<(usize, Said)>, played: &mut Played) {
     while owed.iter().any(|owed| *owed > 0)
         && let Ok((of, said)) = answers.recv_timeout(END)
     {
@@ -240,9 +258,11 @@ struct Part<'p> {
 
 impl Part<'_> {
     fn run<T: Target>(&self, target: &T) -> TargetResult<()> {
-        let worker = target.worker()?;
+        let worker = target.worker().inspect_err(|_| self.say(Said::Done))?;
         block_on(&worker, async {
-            let mut session = target.connect(&self.stage.plan, &worker).await?;
+            let connected = target.connect(&self.stage.plan, &worker).await;
+            self.say(Said::Done);
+            let mut session = connected?;
             let (mut begun, mut over) = (false, false);
             while let Ok(act) = self.orders.recv() {
                 if over {
