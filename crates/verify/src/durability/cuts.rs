@@ -1,10 +1,8 @@
 //! Where a recording is cut, and what each cut takes.
 
-use crate::power::{Class as PathClass, Classify, Loss, Node, Recording, Step};
+use super::places::{Place, Places};
+use crate::power::{Classify, Loss, Recording};
 use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
 
 /// One loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,164 +26,76 @@ pub(super) struct Drawn {
     pub(super) tears: bool,
 }
 
+/// Images at one of the [`Places`].
+const IMAGES: usize = 10;
+
+/// The models of names: strict, or as on ext4. What fails under one alone fails by its names.
+const MODELS: [bool; 2] = [false, true];
+
 /// The cuts of a recording, in order: from the first acknowledgement on, ten images at each of the
-/// [`places`].
+/// [`Places`].
 pub(super) fn cuts(recording: &Recording, classify: Classify, drawn: Drawn) -> Vec<Cut> {
-    let Drawn {
-        images,
-        seed,
-        tears,
-    } = drawn;
-    let mut random = fastrand::Rng::with_seed(seed);
-    let steps = places(recording, classify, drawn, &mut random);
+    let mut random = fastrand::Rng::with_seed(drawn.seed);
+    let mut places = Places::of(recording, classify, drawn.tears, &mut random);
     let mut cuts = Vec::new();
-    for (step, is_head) in steps {
-        let mut torn = |unit_bytes| {
-            let seed = random.u64(..);
-            if tears {
-                Loss::Torn { seed, unit_bytes }
-            } else {
-                Loss::Subset { seed }
+    for number in 0..drawn.images.div_ceil(IMAGES as u64) {
+        match places.place(number as usize, &mut random) {
+            Place::Step(step) => {
+                let losses = losses(drawn.tears, &mut random);
+                for strict in MODELS {
+                    cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
+                }
             }
-        };
-        let (sectors, pages) = (torn(512), torn(4096));
+            Place::Heads => cuts.extend(heads(&mut places, &mut random)),
+        }
+    }
+    // What is always there goes first, so that a few images have it too.
+    cuts.truncate(drawn.images as usize);
+    cuts.sort_by_key(|cut| cut.step);
+    cuts
+}
+
+/// What is taken at one step.
+fn losses(tears: bool, random: &mut fastrand::Rng) -> [Loss; IMAGES / 2] {
+    let mut torn = |unit_bytes| {
+        let seed = random.u64(..);
+        if tears {
+            Loss::Torn { seed, unit_bytes }
+        } else {
+            Loss::Subset { seed }
+        }
+    };
+    let (sectors, pages) = (torn(512), torn(4096));
+    let subset = Loss::Subset {
+        seed: random.u64(..),
+    };
+    [Loss::Drop, Loss::Keep, subset, sectors, pages]
+}
+
+/// As many images, each at a moment of its own: there the moment counts, and not what else is lost.
+fn heads(places: &mut Places, random: &mut fastrand::Rng) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    for _ in 0..IMAGES / MODELS.len() {
+        let (round, step) = places.head(random);
         let seed = random.u64(..);
         let head = |unit_bytes, arrives| Loss::Head {
             seed,
             unit_bytes,
             arrives,
         };
-        let losses = if is_head {
-            let whole_page = head(4096, true);
-            [
-                head(512, true),
-                head(512, false),
-                whole_page,
-                sectors,
-                pages,
-            ]
-        } else {
-            let subset = Loss::Subset { seed };
-            [Loss::Drop, Loss::Keep, subset, sectors, pages]
-        };
-        // The same losses under both models, so that what fails under one alone fails by its names.
-        for strict in [false, true] {
-            cuts.extend(losses.map(|loss| Cut { step, strict, loss }));
-        }
+        let torn = |unit_bytes| Loss::Torn { seed, unit_bytes };
+        // Tears behind the first bytes go first: they spare none.
+        let all = [
+            head(512, true),
+            head(512, false),
+            head(4096, true),
+            torn(512),
+            torn(4096),
+        ];
+        let loss = all[round % all.len()];
+        cuts.extend(MODELS.map(|strict| Cut { step, strict, loss }));
     }
-    cuts.truncate(images as usize);
     cuts
-}
-
-/// The steps to cut before, in order, and which of them are heads. Three are always there: the end, by when
-/// all is acknowledged, and where the most of the log, and of the data, waits for its sync. Of the others
-/// every second is just before a sync answers; of which class of files is drawn first, then of which file,
-/// so that what is synced seldom is not missed.
-///
-/// Where pages are torn, every fourth place is a head: just before a sync of a data file whose first
-/// bytes are pending, each such file in its turn, and every image there is torn, most of them behind those
-/// bytes: a store must read them before it can mend anything else of the file, and writes them seldom.
-fn places(
-    recording: &Recording,
-    classify: Classify,
-    drawn: Drawn,
-    random: &mut fastrand::Rng,
-) -> Vec<(usize, bool)> {
-    let is_acknowledgement = |step: &Step| matches!(step, Step::Acknowledged(_));
-    let first = recording.steps.iter().position(is_acknowledgement);
-    let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
-    let classes = recording.classes(classify);
-    let (syncs, heads) = syncs(recording, &classes, first);
-    let count = drawn.images.div_ceil(10) as usize;
-    let worst = [PathClass::Log, PathClass::Data]
-        .into_iter()
-        .filter_map(|class| most_pending(recording, &classes, class, first));
-    let always: Vec<_> = iter::once(last).chain(worst).collect();
-    let others = (always.len()..count).map(|place| {
-        if place % 4 == 0 && drawn.tears && !heads.is_empty() {
-            let of_one = &heads[(place / 4 - 1) % heads.len()];
-            (of_one[random.usize(..of_one.len())], true)
-        } else if place % 2 == 0 || syncs.is_empty() {
-            (random.usize(first..=last), false)
-        } else {
-            let files = &syncs[random.usize(..syncs.len())];
-            let of_one = &files[random.usize(..files.len())];
-            (of_one[random.usize(..of_one.len())], false)
-        }
-    });
-    let always = always.iter().map(|step| (*step, false));
-    let mut places: Vec<_> = always.chain(others).take(count).collect();
-    places.sort_unstable();
-    places
-}
-
-/// Before which step, from one on, the most bytes of a class wait to be synced: the first of such; none if
-/// nothing of it ever waits.
-fn most_pending(
-    recording: &Recording,
-    classes: &BTreeMap<Node, PathClass>,
-    class: PathClass,
-    from: usize,
-) -> Option<usize> {
-    let mut pending: BTreeMap<Node, u64> = BTreeMap::new();
-    let (mut all, mut most) = (0_u64, None);
-    for (number, step) in recording.steps.iter().enumerate() {
-        if number >= from && all > most.map_or(0, |(bytes, _)| bytes) {
-            most = Some((all, number));
-        }
-        match step {
-            Step::Write { node, bytes, .. } if classes.get(node) == Some(&class) => {
-                *pending.entry(*node).or_default() += bytes.len() as u64;
-                all += bytes.len() as u64;
-            }
-            Step::Sync(node) | Step::SyncWritten(node) => {
-                all -= pending.remove(node).unwrap_or(0);
-            }
-            _ => {}
-        }
-    }
-    most.map(|(_, step)| step)
-}
-
-/// Where a file was synced.
-type OfFile = Vec<usize>;
-
-/// Where each node was synced, from a step on, by class; and where each data file was whose first bytes
-/// were pending.
-fn syncs(
-    recording: &Recording,
-    classes: &BTreeMap<Node, PathClass>,
-    first: usize,
-) -> (Vec<Vec<OfFile>>, Vec<OfFile>) {
-    let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
-    let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
-    let mut heads: BTreeMap<Node, OfFile> = BTreeMap::new();
-    let mut pending = BTreeSet::new();
-    for (number, step) in recording.steps.iter().enumerate() {
-        match step {
-            Step::Write {
-                node, offset: 0, ..
-            } if class(node) == PathClass::Data => drop(pending.insert(*node)),
-            Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) => {
-                let was_pending = pending.remove(node);
-                if number < first {
-                    continue;
-                }
-                let of_class = syncs.entry(class(node)).or_default();
-                of_class.entry(*node).or_default().push(number);
-                if was_pending {
-                    heads.entry(*node).or_default().push(number);
-                }
-            }
-            _ => {}
-        }
-    }
-    let files = |of_class: BTreeMap<Node, OfFile>| of_class.into_values().collect();
-    let syncs = syncs.into_values().map(files).collect();
-    let mut heads: Vec<OfFile> = heads.into_values().collect();
-    // Those first whose first bytes are written most often: they are in use.
-    heads.sort_by_key(|of_file| Reverse(of_file.len()));
-    (syncs, heads)
 }
 
 #[cfg(test)]

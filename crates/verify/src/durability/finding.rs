@@ -187,14 +187,19 @@ impl Finding {
         let bad = images.images - images.count(Class::Ok, None);
         let example = images.examples.values().next_back();
         let example = example.map(|what| format!("; one: {what}"));
-        let torn = if bad > 0 && bad == images.torn.1 {
-            ", each of them with torn pages"
+        let (all, heads) = (images.images, images.heads.0);
+        let torn = if bad > 0 && bad == images.heads.1 {
+            format!(
+                ", each of them among the {heads} with a torn first page of a data file, and all {} others are",
+                all - heads
+            )
+        } else if bad > 0 && bad == images.torn.1 {
+            ", each of them with torn pages".to_owned()
         } else {
-            ""
+            String::new()
         };
         format!(
-            "{bad} of {} crash images are not as acknowledged{torn}{}",
-            images.images,
+            "{bad} of {all} crash images are not as acknowledged{torn}{}",
             example.unwrap_or_default()
         )
     }

@@ -36,6 +36,9 @@ pub struct Exercised {
 pub struct Images {
     /// How many.
     pub images: u64,
+    /// At how many steps the power went.
+    #[serde(default)]
+    pub places: u64,
     /// Steps that were recorded, and transactions acknowledged in them.
     pub steps: u64,
     /// See `steps`.
@@ -46,9 +49,12 @@ pub struct Images {
     pub strict: BTreeMap<String, u64>,
     /// By kind of loss: images, and those that are not ok.
     pub losses: BTreeMap<String, (u64, u64)>,
-    /// In which pages were torn: images, and those that are not ok.
+    /// In which pages may have been torn: images, and those that are not ok.
     #[serde(default)]
     pub torn: (u64, u64),
+    /// In which a write of a data file's first bytes arrived in part: images, and those that are not ok.
+    #[serde(default)]
+    pub heads: (u64, u64),
     /// The most acknowledged transactions that one image had lost.
     pub lost_max: u64,
     /// How far back the lost transactions of one image reached at most, in milliseconds: from the latest
@@ -79,7 +85,7 @@ impl Images {
         }
     }
 
-    fn add(&mut self, cut: Cut, outcome: &Outcome, known: Option<&str>) {
+    fn add(&mut self, cut: Cut, head_torn: bool, outcome: &Outcome, known: Option<&str>) {
         self.images += 1;
         let counts = if cut.strict {
             &mut self.strict
@@ -93,9 +99,11 @@ impl Images {
         self.reach_ms_max = self.reach_ms_max.max(outcome.reach_ms.unwrap_or(0));
         let tears = u64::from(cut.loss.tears());
         self.torn.0 += tears;
+        self.heads.0 += u64::from(head_torn);
         if outcome.class != Class::Ok {
             loss.1 += 1;
             self.torn.1 += tears;
+            self.heads.1 += u64::from(head_torn);
             let example = self.examples.entry(outcome.class);
             example.or_insert_with(|| outcome.what.clone());
             if let Some(known) = known {
@@ -104,10 +112,14 @@ impl Images {
         }
     }
 
-    fn exercise(&mut self, image: &Image, classify: fn(&Path) -> PathClass) {
+    /// Counts what was taken; true if a write of a data file's first bytes arrived in part.
+    fn exercise(&mut self, image: &Image, classify: fn(&Path) -> PathClass) -> bool {
         let mut here: BTreeMap<PathClass, (u64, u64)> = BTreeMap::new();
+        let mut head_torn = false;
         for (path, taken) in &image.lost.files {
-            let (lost, torn) = here.entry(classify(path)).or_default();
+            let class = classify(path);
+            head_torn |= class == PathClass::Data && taken.torn_heads > 0;
+            let (lost, torn) = here.entry(class).or_default();
             *lost += taken.lost;
             *torn += taken.torn_writes;
         }
@@ -118,6 +130,7 @@ impl Images {
             exercised.units += lost;
         }
         self.names_lost += u64::from(image.lost.names > 0);
+        head_torn
     }
 
     fn merge(&mut self, other: Images) {
@@ -126,6 +139,7 @@ impl Images {
         self.reach_ms_max = self.reach_ms_max.max(other.reach_ms_max);
         self.names_lost += other.names_lost;
         self.torn = (self.torn.0 + other.torn.0, self.torn.1 + other.torn.1);
+        self.heads = (self.heads.0 + other.heads.0, self.heads.1 + other.heads.1);
         for (to, from) in [
             (&mut self.journal, other.journal),
             (&mut self.strict, other.strict),
@@ -200,6 +214,7 @@ impl Trial<'_> {
             .acknowledged(recording.steps.len())
             .for_each(|bytes| heard.hear(bytes));
         let mut all = Images {
+            places: cuts.chunk_by(|one, next| one.step == next.step).count() as u64,
             steps: recording.steps.len() as u64,
             acknowledged: heard.total(),
             ..Images::default()
@@ -230,7 +245,7 @@ impl Trial<'_> {
             }
             at = cut.step;
             let image = machines[usize::from(cut.strict)].image(cut.loss)?;
-            found.exercise(&image, classify);
+            let head_torn = found.exercise(&image, classify) && cut.loss.tears();
             let directory = self.ground.folder(&format!("image-{number}"))?;
             image.write_to(&directory)?;
             let looked = look(self.ground.adapter, &mut helper, &directory, self.options)?;
@@ -240,7 +255,7 @@ impl Trial<'_> {
             }
             let outcome = heard.judge(looked);
             let known = self.ground.adapter.known(&outcome.what);
-            found.add(*cut, &outcome, known);
+            found.add(*cut, head_torn, &outcome, known);
             if let Some((place, fails)) = self.keep
                 && fails(outcome.class)
                 && is_wanted(kept, outcome.class)

@@ -16,7 +16,8 @@
 //! | `adapter.rs`, `adapters/` | what differs between stores, a file each |
 //! | `ground.rs` | a store made, loaded, cut off, looked at |
 //! | `outcome.rs` | one image or kill, judged |
-//! | `kill.rs`, `cuts.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
+//! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
+//! | `cuts.rs`, `places.rs`, `heads.rs` | where a recording is cut, and what each cut takes |
 //! | `meddling.rs` | a fault armed and waited for |
 //! | `across.rs`, `behind.rs`, `lists.rs` | histories of lists that go on behind a crash |
 //! | `kept.rs` | failing images, kept and looked at again |
@@ -33,6 +34,7 @@ mod child;
 mod cuts;
 mod finding;
 mod ground;
+mod heads;
 mod images;
 mod kept;
 mod kill;
@@ -41,6 +43,7 @@ mod lists;
 mod live;
 mod meddling;
 mod outcome;
+mod places;
 mod program;
 mod sentences;
 mod task;

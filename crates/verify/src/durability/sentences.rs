@@ -81,7 +81,7 @@ impl Finding {
         let mut lines = vec![format!(
             "Power cut in {} places of a recording of {} steps and {} acknowledged transactions \
              ({} clients, seed {}): {} crash images, {}.",
-            images.images.div_ceil(10),
+            images.places,
             images.steps,
             images.acknowledged,
             self.clients,
@@ -101,6 +101,7 @@ impl Finding {
             ));
         }
         lines.extend(by_loss(images));
+        lines.extend(by_torn(images));
         let known = images.known.iter();
         lines.extend(known.map(|(known, count)| format!("Known of {count} of them: {known}.")));
         lines.push(exercised(images));
@@ -153,6 +154,9 @@ fn bound(images: &Images) -> Option<String> {
     let bad = images.images - images.count(Class::Ok, None);
     let (drawn, which) = if bad_on_ext4(images) == 0 {
         (images.journal.values().sum(), "under the ext4-like model")
+    } else if bad == images.heads.1 {
+        let which = "in which the first page of no data file was torn";
+        (images.images - images.heads.0, which)
     } else if bad == images.torn.1 {
         (images.images - images.torn.0, "in which no page was torn")
     } else {
@@ -178,6 +182,24 @@ fn by_loss(images: &Images) -> Option<String> {
         format!(
             "Not as acknowledged, by kind of loss: {}.",
             parts.join(", ")
+        )
+    })
+}
+
+/// What was torn in those that failed, if there are any.
+fn by_torn(images: &Images) -> Option<String> {
+    let ((torn, bad_torn), (heads, bad_heads)) = (images.torn, images.heads);
+    let (whole, bad) = (
+        images.images - torn,
+        images.images - images.count(Class::Ok, None),
+    );
+    let others = torn.saturating_sub(heads);
+    (bad > 0 && torn > 0).then(|| {
+        format!(
+            "Not as acknowledged, by what was torn: no page {} of {whole}, pages other than the first of a data \
+             file {} of {others}, the first page of a data file {bad_heads} of {heads}.",
+            bad - bad_torn,
+            bad_torn.saturating_sub(bad_heads)
         )
     })
 }

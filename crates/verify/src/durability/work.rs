@@ -17,6 +17,20 @@ const EVENTS_KEPT: i64 = 300;
 /// The longest payload.
 const PAYLOAD_BYTES_MAX: usize = 6000;
 
+/// Every so many events one has a long payload.
+const LONG_EVERY: i64 = 41;
+
+/// Long events of [`NOBODY`] that are there from the beginning, a million bytes and more. A file that is
+/// longer than that grows by many pages at once in some stores (InnoDB), and is then written for long
+/// without growing, as files in use are.
+const BALLAST: i64 = 300;
+
+/// A client that does nothing.
+const NOBODY: i64 = -1;
+
+/// Events of the ballast in a transaction.
+const BALLAST_AT_ONCE: i64 = 20;
+
 /// The plan and its operations.
 #[derive(Debug)]
 pub(super) struct Work {
@@ -73,7 +87,7 @@ impl Work {
         }
     }
 
-    /// Makes the tallies of so many clients, in one transaction.
+    /// Makes the tallies of so many clients, in one transaction, and the ballast.
     pub(super) async fn begin<S: Session>(
         &self,
         session: &mut S,
@@ -85,7 +99,18 @@ impl Work {
         for client in 0..clients {
             transaction.write(&self.new_tally, (client, 0))?;
         }
-        session.commit().await
+        session.commit().await?;
+        for first in (0..BALLAST).step_by(BALLAST_AT_ONCE as usize) {
+            session.begin(Shape::Several);
+            let mut asked = Asked::new(false);
+            let mut transaction = Transaction::new(session, &mut asked);
+            for event in first..first + BALLAST_AT_ONCE {
+                let number = LONG_EVERY * event + LONG_EVERY - 1;
+                transaction.write(&self.insert, (NOBODY, number, &payload(NOBODY, number)))?;
+            }
+            session.commit().await?;
+        }
+        Ok(())
     }
 
     /// How many transactions a client's tally says.
@@ -188,7 +213,7 @@ impl ClientState {
 fn payload(client: i64, number: i64) -> Vec<u8> {
     let seed = (client as u64) << 40 ^ number as u64;
     let mut random = fastrand::Rng::with_seed(seed);
-    let bytes = if number % 41 == 40 {
+    let bytes = if number % LONG_EVERY == LONG_EVERY - 1 {
         random.usize(2000..PAYLOAD_BYTES_MAX)
     } else {
         random.usize(20..300)

@@ -56,6 +56,8 @@ pub struct Taken {
     pub lost: u64,
     /// Writes of which some units arrived and some did not.
     pub torn_writes: u64,
+    /// Those of them that began where the file begins.
+    pub torn_heads: u64,
 }
 
 impl Pending {
@@ -198,6 +200,11 @@ impl Pending {
 }
 
 impl Change {
+    /// True of a write that begins where the file begins.
+    fn is_head(&self) -> bool {
+        matches!(self, Change::Write { offset: 0, .. })
+    }
+
     /// The units of 512 bytes that it changes.
     fn units(&self) -> Range<u64> {
         let (offset, len) = match self {
@@ -378,7 +385,9 @@ impl Image<'_> {
                 lost |= !arrives;
                 newest.insert(unit, arrives);
             }
-            taken.torn_writes += u64::from(arrived && lost);
+            let torn = u64::from(arrived && lost);
+            taken.torn_writes += torn;
+            taken.torn_heads += torn * u64::from(entry.change.is_head());
         }
         taken.pending = newest.len() as u64;
         taken.lost = newest.values().filter(|arrives| !**arrives).count() as u64;
@@ -415,7 +424,32 @@ mod tests {
                 assert!(new.iter().all(|byte| *byte == 2), "{loss:?}");
                 assert!(old.iter().all(|byte| *byte == 1), "{loss:?}");
                 assert_eq!((bytes.len(), taken.torn_writes), (8192, 1), "{loss:?}");
+                assert_eq!(taken.torn_heads, 1, "{loss:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_torn_write_is_one_of_the_first_bytes_only_where_it_begins_with_them() {
+        let mut pending = Pending::default();
+        let write = |offset| Change::Write {
+            offset,
+            bytes: Arc::from(vec![1; 4096]),
+        };
+        (0..4).for_each(|number| pending.change(write(4096 * number)));
+        let torn = |seed| {
+            let loss = Loss::Torn {
+                seed,
+                unit_bytes: 512,
+            };
+            let (_, taken) = pending.image(loss, Metadata::OrderedJournal, 7).unwrap();
+            (taken.torn_writes, taken.torn_heads)
+        };
+        let seen: Vec<_> = (0..20).map(torn).collect();
+        assert!(seen.iter().all(|(_, heads)| *heads <= 1), "{seen:?}");
+        assert!(
+            seen.iter()
+                .any(|(writes, heads)| *writes > 1 && *heads == 1)
+        );
     }
 }

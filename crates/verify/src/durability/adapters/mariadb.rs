@@ -41,14 +41,17 @@ const LATE: &[&str] = &[
 /// The default of `innodb_flush_log_at_timeout`: the log is written and synced once in it.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Of 10.11: recovery names the page as corrupted before it restores any. A test puts the copy in place by
-/// hand, and finds everything there.
+/// Of 10.11, as decision 0014 shows. A test puts the copy in place by hand, and finds everything there.
 const FIRST_PAGE: &str = "a first page of a tablespace was torn, and InnoDB did not restore it from its copy in the \
-     doublewrite buffer, as it restores all others, so that the table cannot be opened. Where storage may \
-     write a page of 16 KiB in part, look for \"The first page of file\" in the server's log after each loss \
-     of power, before anyone writes; if it is there, stop the server at once, keep its files, and restore \
-     the table from a backup: the server goes on without the table, and overwrites the copy and the log that \
-     would mend it. Storage that writes 16 KiB whole is not affected: --no-tears tests that";
+     doublewrite buffer, so that the table cannot be opened. Its recovery must open a file before it restores \
+     pages of it, and since MDEV-34830 it opens one whose first page is torn only if the log since the last \
+     checkpoint says that the file has grown; all other pages it restores. 10.11.19 does so still, no \
+     setting changes it, and we know of no version that mends it. Storage that writes 16 KiB whole is not \
+     affected, as ZFS with records of 16 KiB is said to: --no-tears tests that. On any other, copy the \
+     data directory after a loss of power before you start the server, and look for \"The first page of \
+     file\" in its log before anyone writes. If it is there, stop the server at once: it goes on without \
+     the table, and overwrites the copy and the log that would mend it. Then restore the table from a backup, \
+     or put the first page in place in your copy of the directory, from the doublewrite buffer in ibdata1";
 
 /// See the module.
 pub(super) static MARIADB: Server = Server {
