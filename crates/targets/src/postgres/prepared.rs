@@ -331,6 +331,9 @@ impl Bound {
 
 /// Prepares every operation of a plan, and what begins and ends transactions, in one round trip; nothing,
 /// if the plan's protocol prepares nothing.
+///
+/// The server counts each stretch as a commit, so that what must hold goes in one: a client that comes
+/// shall not look like dozens of transactions. A user's statement may fail alone, and has its own.
 pub(super) async fn prepare(
     connection: &mut Connection,
     plan: &Plan,
@@ -345,20 +348,25 @@ pub(super) async fn prepare(
     if plan.protocol != Protocol::Prepared {
         return Ok(all);
     }
+    let (users, own): (Vec<_>, Vec<_>) = all.iter_mut().partition(|one| one.users);
     let unwritten = |error: io::Error| Failure::new(FailureKind::Statement, error.to_string());
     for bound in Bound::ALL {
         frontend::parse(bound.word(), bound.word(), [], &mut connection.out).map_err(unwritten)?;
     }
+    for one in &own {
+        let written = one.write_description(&mut connection.out);
+        written.map_err(unwritten)?;
+    }
     frontend::sync(&mut connection.out);
-    for one in &all {
+    for one in &users {
         let written = one.write_description(&mut connection.out);
         written.map_err(unwritten)?;
         frontend::sync(&mut connection.out);
     }
     connection.flush().await?;
-    prepared(connection, None).await?;
-    for one in &mut all {
-        prepared(connection, Some(one)).await?;
+    prepared(connection, Bound::ALL.len(), own).await?;
+    for one in users {
+        prepared(connection, 0, [one]).await?;
     }
     Ok(all)
 }
@@ -376,33 +384,45 @@ pub(super) async fn prepare_late(
     written.map_err(unwritten)?;
     frontend::sync(&mut connection.out);
     connection.flush().await?;
-    prepared(connection, Some(one)).await
+    prepared(connection, 0, [one]).await
 }
 
-/// Takes the answers up to the next readiness.
-async fn prepared(connection: &mut Connection, mut one: Option<&mut Prepared>) -> TargetResult<()> {
+/// Takes the answers to a stretch up to its readiness: to so many bounds, then to operations in the order
+/// in which they were written. After an error the server answers nothing more of it.
+async fn prepared<'p>(
+    connection: &mut Connection,
+    mut bounds: usize,
+    operations: impl IntoIterator<Item = &'p mut Prepared>,
+) -> TargetResult<()> {
+    let mut operations = operations.into_iter();
     let mut failed = Ok(());
     loop {
         match connection.next().await? {
-            tag::PARSE_COMPLETE | tag::PARAMETERS | tag::NO_DATA => {}
+            tag::PARSE_COMPLETE => bounds = bounds.saturating_sub(1),
+            tag::PARAMETERS => {}
+            // The last answer to each operation.
+            tag::NO_DATA => {
+                operations.next();
+            }
             tag::ROWS => {
                 let Some(columns) = columns(connection.body()) else {
                     return Err(connection.garbled("the columns of an answer"));
                 };
-                if let Some(one) = &mut one {
+                if let Some(one) = operations.next() {
                     failed = failed.and(one.accept(columns));
                 }
             }
             tag::ERROR => {
                 let error = connection.error();
-                match &mut one {
+                let one = (bounds == 0).then(|| operations.next()).flatten();
+                match one {
                     Some(one) if one.users && error.code == NO_TABLE => {
                         one.statement.clear();
                         one.sends = Sends::Late;
                     }
                     Some(one) => {
                         let doing = format!("operation \"{}\": {}", one.name, one.text);
-                        failed = Err(error.outside(&doing));
+                        failed = failed.and(Err(error.outside(&doing)));
                     }
                     None => failed = Err(error.outside("the start of a session")),
                 }

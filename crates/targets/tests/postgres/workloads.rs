@@ -6,7 +6,7 @@ use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use syncline_contract::{CheckOutcome, Durability, FailureKind};
+use syncline_contract::{CheckOutcome, Durability, FailureKind, Meaning};
 use syncline_runner::{Event, Observer, RunPlan, RunResult, StopReason, Warning, run};
 use syncline_targets::AnyTarget;
 use syncline_workloads::AnyWorkload;
@@ -75,6 +75,27 @@ fn workloads_run_and_their_checks_hold() {
         holds(&result);
         assert_eq!(server.schemas(), [""; 0], "{name}");
     }
+}
+
+/// What clients do beside their transactions counts as commits too: it shall be a few a client, however
+/// many statements they prepare.
+#[test]
+fn the_server_counts_hardly_more_commits_than_its_clients_are_told() {
+    let server = Server::start(Durability::Os);
+    let tpcc = workload("tpcc", &[("items", "1000"), ("customers", "100")]);
+    let clients = 24;
+    let result = ran(&server, "", &tpcc, &plan(clients, 600));
+    holds(&result);
+    let mut counters = result.counters.iter();
+    let commits = counters.find(|counter| counter.meaning == Meaning::Commits);
+    let counted = commits.unwrap().grown.clone().unwrap();
+    let told = result.commits_in_whole;
+    // Beside them the tables' statistics are made, once.
+    let most = told + 4 * clients as u64 + 60;
+    assert!(
+        (told / 2..most).contains(&counted),
+        "{counted}, told {told}"
+    );
 }
 
 #[test]
