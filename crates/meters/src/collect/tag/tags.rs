@@ -105,8 +105,9 @@ impl Collector for Tags {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         let Followed { threads, without } = self.followed;
-        if threads.is_empty() && without == 0 {
-            // A store without tags.
+        let are_told = threads.is_empty() && without > 0;
+        if !are_told && !threads.iter().any(Struck::was_in_a_store) {
+            // A store without tags: only the laboratory's own code around it enters modules.
             return;
         }
         for thread in threads {
@@ -187,14 +188,28 @@ impl Followed {
 }
 
 impl Struck {
+    /// How often it was met, by module; last, outside of all.
+    fn strikes(&self) -> Vec<u64> {
+        let now = counts(self.place);
+        let grown = now.iter().zip(&self.before);
+        grown
+            .map(|(now, before)| u64::from(now.wrapping_sub(*before)))
+            .collect()
+    }
+
+    /// True if it was met in a module of a store.
+    fn was_in_a_store(&self) -> bool {
+        let strikes = self.strikes();
+        let modules = Module::ALL.iter().zip(strikes);
+        modules
+            .into_iter()
+            .any(|(module, many)| *module != Module::Laboratory && many > 0)
+    }
+
     /// Its processor time, by what was noted. Without any strike it is nobody's that is known, and so
     /// little that it is left out.
     fn hand_over(self, profile: &mut ProfileBuilder) {
-        let now = counts(self.place);
-        let grown = now.iter().zip(&self.before);
-        let strikes: Vec<u64> = grown
-            .map(|(now, before)| u64::from(now.wrapping_sub(*before)))
-            .collect();
+        let strikes = self.strikes();
         let all: u64 = strikes.iter().sum();
         let cpu_ns = self.last_ns.saturating_sub(self.first_ns);
         let thread = profile.thread(Thread {
@@ -221,11 +236,13 @@ impl Struck {
 
 #[cfg(test)]
 mod tests {
-    use super::Tags;
+    use super::{Followed, Struck, Tags};
     use crate::Watched;
     use crate::collect::collector::Collector;
     use crate::collect::meter::MeterOptions;
     use crate::collect::subject::Subject;
+    use crate::collect::tag::strike::{PLACES, counts};
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
     use std::time::Duration;
@@ -279,6 +296,46 @@ mod tests {
         assert!((0.15..0.35).contains(&share), "{access} and {logging}");
         assert_eq!(profile.accounts()[0].metric, Metric::CpuByTag);
         assert!(matches!(profile.accounts()[0].how, How::Sampled(_)));
+    }
+
+    /// A profile of a thread that was met so often in each of these modules.
+    fn met_in(modules: &[(Module, u32)]) -> syncline_profile::Profile {
+        // Nobody else takes the last place.
+        let place = PLACES - 1;
+        let mut before = counts(place).to_vec();
+        for (module, many) in modules {
+            before[*module as usize] = before[*module as usize].wrapping_sub(*many);
+        }
+        let thread = Struck {
+            number: 1,
+            name: "worker".to_owned(),
+            place,
+            timer: None,
+            before,
+            first_ns: 0,
+            last_ns: 1_000,
+        };
+        let tags = Tags {
+            stop: Arc::default(),
+            following: None,
+            followed: Followed {
+                threads: vec![thread],
+                without: 0,
+            },
+        };
+        let mut profile = ProfileBuilder::default();
+        Box::new(tags).hand_over(&mut profile);
+        profile.finish(1)
+    }
+
+    #[test]
+    fn a_store_around_which_only_the_laboratory_enters_modules_has_no_tags() {
+        let without = met_in(&[(Module::Laboratory, 9)]);
+        assert!(without.accounts().is_empty() && without.samples().is_empty());
+        let with = met_in(&[(Module::Laboratory, 9), (Module::Logging, 1)]);
+        assert_eq!(with.accounts().len(), 1);
+        let weights: u64 = with.samples().iter().map(|sample| sample.weight).sum();
+        assert_eq!(weights, 1_000);
     }
 
     #[test]
