@@ -110,7 +110,7 @@ fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
     let mut request = request("mariadb", &scratch);
     // So many that some of them fall where first pages are being written, and those of controls where
     // the most of the log, and of the data, waits.
-    (request.images, request.control_images, request.kills) = (60, 30, 1);
+    (request.images, request.control_images, request.kills) = (60, 20, 1);
     let finding = verified(&request);
     let images = finding.images.as_ref().unwrap();
     for loss in ["drop", "keep", "random subset"] {

@@ -1,8 +1,9 @@
 //! Where in a recording the power goes.
 //!
-//! Three places are always among them: the end, by when all is acknowledged, and where the most of the
-//! log, and of the data, waits for its sync. Of the others every second is just before a sync answers; of
-//! which class of files is drawn first, then of which file, so that what is synced seldom is not missed.
+//! Three places are always among them, in this order: where the most of the log waits for its sync, where
+//! the most of the data does, and the end, by when all is acknowledged. Of the others every second is just
+//! before a sync answers; of which class of files is drawn first, then of which file, so that what is synced
+//! seldom is not missed.
 //!
 //! Where pages are torn, every fourth place is not one but several moments in which the first bytes of a
 //! data file are under way; see [`heads`](super::heads).
@@ -41,9 +42,8 @@ impl Places {
         let first = recording.steps.iter().position(is_acknowledgement);
         let (first, last) = (first.map_or(0, |first| first + 1), recording.steps.len());
         let classes = recording.classes(classify);
-        let worst = [PathClass::Log, PathClass::Data]
-            .into_iter()
-            .filter_map(|class| most_pending(recording, &classes, class, first));
+        let worst = |class| most_pending(recording, &classes, class, first);
+        let always = [worst(PathClass::Log), worst(PathClass::Data), Some(last)];
         let heads = if tears {
             Heads::of(recording, &classes, first, random)
         } else {
@@ -52,7 +52,7 @@ impl Places {
         Places {
             first,
             last,
-            always: std::iter::once(last).chain(worst).collect(),
+            always: always.into_iter().flatten().collect(),
             syncs: syncs(recording, &classes, first),
             heads,
         }
