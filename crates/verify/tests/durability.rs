@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     sqlite_holds_in_full_and_loses_as_documented();
     what_syncs_holds_in("engine");
     a_failing_image_is_kept_and_fails_again();
+    a_full_recording_ends_a_load_and_not_the_verification();
     histories_go_on_behind_crashes();
     ExitCode::SUCCESS
 }
@@ -95,6 +96,8 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert_eq!(in_log("disk full (ENOSPC)"), Some(Class::Ok));
     let text = finding.sentences().join("\n");
     assert!(text.contains("Not known from here"), "{text}");
+    let advice = "never use WAL, synchronous=OFF; use WAL, synchronous=NORMAL only where";
+    assert!(text.contains(advice), "{text}");
     let speed = ["per second", "transactions/s", "commits/s"];
     assert!(!speed.iter().any(|words| text.contains(words)), "{text}");
 }
@@ -157,6 +160,19 @@ fn a_failing_image_is_kept_and_fails_again() {
     for image in &kept {
         fails_again(image, &Program::this(CHILD).unwrap(), &scratch);
     }
+}
+
+/// A store that writes much fills a recording before its load is over: its clients are then told of a
+/// power that is gone, and are not at fault.
+fn a_full_recording_ends_a_load_and_not_the_verification() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut request = request("sqlite", &scratch);
+    (request.images, request.control_images) = (10, 10);
+    request.recorded_bytes_max = 1_000_000;
+    let finding = verified(&request);
+    let images = finding.images.as_ref().unwrap();
+    assert_eq!(images.count(Class::Ok, None), 10, "{images:?}");
+    assert!(images.acknowledged > 0, "{images:?}");
 }
 
 fn fails_again(kept: &Path, program: &Program, scratch: &TempDir) {

@@ -61,7 +61,8 @@ pub fn across(
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Across> {
     let lists = Some(request.seed);
-    let ground = Ground::of(&request.store, program, &request.scratch, stop, lists)?;
+    let mut ground = Ground::of(&request.store, program, &request.scratch, stop, lists)?;
+    ground.recorded_bytes_max = request.recorded_bytes_max;
     let prepared = ground.folder("prepared")?;
     let settings = ground.prepare(&prepared, &request.options)?;
     let expected = expected(ground.adapter, &request.options, &settings.durability);

@@ -39,6 +39,10 @@ pub struct Request {
     pub tears: bool,
     /// Whether live faults are tried.
     pub faults: bool,
+    /// What a recording may hold in bytes: then the power goes. [`RECORDED_BYTES_MAX`] is plenty.
+    ///
+    /// [`RECORDED_BYTES_MAX`]: super::RECORDED_BYTES_MAX
+    pub recorded_bytes_max: u64,
     /// The seed of cuts and losses; the load itself is as the clock has it.
     pub seed: u64,
     /// A folder of our own for stores and images, which is removed by whoever made it.
@@ -82,7 +86,8 @@ pub fn verify(
     stop: &AtomicBool,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Finding> {
-    let ground = Ground::of(&request.store, program, &request.scratch, stop, None)?;
+    let mut ground = Ground::of(&request.store, program, &request.scratch, stop, None)?;
+    ground.recorded_bytes_max = request.recorded_bytes_max;
     let check = Check {
         request,
         ground,

@@ -25,8 +25,8 @@ const FIRST_LIMIT: Duration = Duration::from_secs(30);
 /// When a store is killed, from when its clients were first heard.
 const KILLED_WITHIN_MS: Range<u64> = 10..300;
 
-/// What a recording may hold.
-const RECORDED_BYTES_MAX: u64 = 512 << 20;
+/// What a recording may hold in bytes, unless a request says another number.
+pub const RECORDED_BYTES_MAX: u64 = 512 << 20;
 
 /// Clients that load a store.
 pub(super) const CLIENTS: i64 = 4;
@@ -43,6 +43,8 @@ pub(super) struct Ground<'g> {
     pub(super) stop: &'g AtomicBool,
     /// Clients append to lists, drawn from this seed, in place of counting in tallies.
     pub(super) lists: Option<u64>,
+    /// What a recording may hold: then the power goes.
+    pub(super) recorded_bytes_max: u64,
 }
 
 /// A loaded store, with the power gone.
@@ -50,7 +52,8 @@ pub(super) struct Ground<'g> {
 pub(super) struct Loaded {
     pub(super) recording: Recording,
     pub(super) struck: Struck,
-    /// Why its clients stopped before the power went; empty if they did not.
+    /// Why its clients stopped before the power went; empty if they did not. A full recording takes the
+    /// power away too.
     pub(super) stopped: String,
     /// Transactions that were acknowledged once the faults had struck.
     pub(super) after: u64,
@@ -74,6 +77,7 @@ impl<'g> Ground<'g> {
             scratch: scratch.to_owned(),
             stop,
             lists,
+            recorded_bytes_max: RECORDED_BYTES_MAX,
         })
     }
 }
@@ -155,7 +159,7 @@ impl Ground<'_> {
             &at("point"),
             &at("base"),
             classify,
-            RECORDED_BYTES_MAX,
+            self.recorded_bytes_max,
         )?;
         let mut running = self.adapter.start(mount.point(), options)?;
         let mut helper = self.work(&*running, mount.point().join(ACKNOWLEDGEMENTS))?;
@@ -168,6 +172,7 @@ impl Ground<'_> {
         let after = mount.acknowledgements() - before;
         // What it logs from now on is about the power.
         let gravest = running.gravest();
+        let stopped = stopped.filter(|_| !mount.is_off());
         mount.cut();
         // Nothing can reach the files any more, so it may give back what it holds of the machine.
         running.end(Ending::AtOnce)?;

@@ -56,6 +56,7 @@ pub use check::{Request, parse, place, stores, verify};
 pub use child::child;
 pub use cuts::Cut;
 pub use finding::{Control, FORMAT, Finding, Verdict};
+pub use ground::RECORDED_BYTES_MAX;
 pub use images::{Exercised, Images};
 pub use kept::{Case, kept, look_again};
 pub use kill::Kills;

@@ -26,7 +26,12 @@ impl Finding {
                 why.as_deref().unwrap_or("not asked for")
             )),
         }
-        lines.extend(self.controls.iter().map(of_control));
+        let known = self.images.as_ref().map(|images| &images.known);
+        for control in &self.controls {
+            let told = |what: &String| known.is_some_and(|known| known.contains_key(what));
+            lines.push(of_control(control) + &known_of(control, told));
+        }
+        lines.extend(advice(&self.controls));
         lines.extend(self.faults.iter().flat_map(|faults| of_faults(faults)));
         lines.push(self.not_known());
         lines
@@ -275,6 +280,37 @@ fn of_control(control: &Control) -> String {
         control.images.images,
         counts(&control.images)
     )
+}
+
+/// Which of the settings beside are not for data that must be there.
+fn advice(controls: &[Control]) -> Option<String> {
+    let names = |expected| {
+        let lost = |one: &&Control| one.images.images > one.images.count(Class::Ok, None);
+        let of = controls.iter().filter(|one| one.expected == expected);
+        let names: Vec<_> = of.filter(lost).map(|one| &*one.name).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let never = names(Expected::Lose).map(|names| format!("never use {names}"));
+    let late = names(Expected::LoseLatest)
+        .map(|names| format!("use {names} only where the latest transactions may be lost"));
+    let parts: Vec<_> = never.into_iter().chain(late).collect();
+    (!parts.is_empty()).then(|| {
+        let parts = parts.join("; ");
+        format!("Where what is acknowledged must outlast a loss of power: {parts}.")
+    })
+}
+
+/// What is known of failures of a control that did not do what it must; as above where that was told.
+fn known_of(control: &Control, told: impl Fn(&String) -> bool) -> String {
+    let known = control.images.known.iter().filter(|_| !control.fired());
+    let sentences = known.map(|(what, count)| {
+        if told(what) {
+            format!(" Known of {count} of them, as above.")
+        } else {
+            format!(" Known of {count} of them: {what}.")
+        }
+    });
+    sentences.collect()
 }
 
 /// How far back a loss reached.

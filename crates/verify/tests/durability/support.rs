@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use syncline_verify::durability::{Finding, Program, Request, parse, verify};
+use syncline_verify::durability::{Finding, Program, RECORDED_BYTES_MAX, Request, parse, verify};
 use tempfile::TempDir;
 
 /// The argument that tells a test's program to be a child.
@@ -21,6 +21,7 @@ pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
         must_hold: false,
         tears: true,
         faults: false,
+        recorded_bytes_max: RECORDED_BYTES_MAX,
         seed: 7,
         scratch: scratch.path().join("scratch"),
         keep: scratch.path().join("kept"),

@@ -43,6 +43,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         must_hold: args.must_hold,
         tears: !args.no_tears,
         faults: !args.no_faults,
+        recorded_bytes_max: durability::RECORDED_BYTES_MAX,
         seed: args.seed,
         scratch: scratch.path().to_owned(),
         keep: args.keep.clone(),

@@ -97,6 +97,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         must_hold: false,
         tears: !args.no_tears,
         faults: false,
+        recorded_bytes_max: durability::RECORDED_BYTES_MAX,
         seed: args.seed,
         scratch: scratch.path().to_owned(),
         keep: scratch.path().join("kept"),
