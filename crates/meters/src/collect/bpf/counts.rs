@@ -4,7 +4,7 @@ use super::load::{Programs, unreadable};
 use super::refill::split;
 use super::shape::{
     Doer, Ended, Key, Kind, Losses, Processor, RawEnded, RawKey, RawProcessor, RawSum, RawThread,
-    Sum, ThreadState,
+    SLOTS, Slot, Sum, ThreadState,
 };
 use super::tree;
 use crate::sync_calls::sync_numbers;
@@ -42,6 +42,7 @@ impl Counts {
         each(programs, "threads", |number, thread: RawThread| {
             counts.threads.insert(number, ThreadState::of(&thread));
         })?;
+        counts.read_slots(programs)?;
         each(programs, "ended", |number, ended: RawEnded| {
             counts.ended.insert(number, Ended::of(&ended));
         })?;
@@ -57,20 +58,38 @@ impl Counts {
         Ok(counts)
     }
 
-    /// Adds the system calls of the threads that run at this moment.
+    /// Adds the threads that have a slot, and what was under way there.
+    fn read_slots(&mut self, programs: &mut Programs) -> Result<(), String> {
+        let slots = programs.slots()?;
+        for at in 0..SLOTS.min(slots.len()) {
+            let raw = slots.get(&at, 0);
+            let raw = raw.map_err(|error| unreadable("slots", &error))?;
+            if let Some(slot) = Slot::of(&raw) {
+                self.add_slot(slot);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_slot(&mut self, slot: Slot) {
+        self.threads.insert(slot.number, slot.thread);
+        self.sums.extend(slot.seats);
+        let (key, taken_off) = slot.taken_off;
+        if taken_off == Sum::default() {
+            return;
+        }
+        let sum = self.sums.entry(key).or_default();
+        sum.count += taken_off.count;
+        sum.amount += taken_off.amount;
+    }
+
+    /// Finds out whether system calls were passed over.
     fn read_processors(&mut self, programs: &mut Programs) -> Result<(), String> {
         let failed = |error: MapError| unreadable("processors", &error);
         let all: PerCpuArray<_, RawProcessor> =
             PerCpuArray::try_from(programs.map("processors")?).map_err(failed)?;
         let all = all.get(&0, 0).map_err(failed)?;
-        let all: Vec<Processor> = all.iter().map(Processor::of).collect();
-        self.all_calls = !all.iter().any(|one| one.passed_over);
-        for one in all {
-            match one.thread.and_then(|number| self.threads.get_mut(&number)) {
-                Some(thread) => thread.calls += one.calls,
-                None => self.losses.calls_of_ended += one.calls,
-            }
-        }
+        self.all_calls = !all.iter().any(|one| Processor::of(one).passed_over);
         Ok(())
     }
 
@@ -220,7 +239,7 @@ fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Ve
 #[cfg(test)]
 mod tests {
     use super::Counts;
-    use crate::collect::bpf::shape::{Doer, Key, Kind, Sum, ThreadState};
+    use crate::collect::bpf::shape::{Doer, Key, Kind, Slot, Sum, ThreadState};
     use crate::sync_calls::sync_numbers;
 
     fn key(thread: u32, call: u16) -> Key {
@@ -234,7 +253,7 @@ mod tests {
     fn counts(threads: &[(u32, u64)], sums: &[(Key, u64, u64)]) -> Counts {
         let mut counts = Counts::default();
         for (number, calls) in threads {
-            let mut thread = ThreadState::of(&ThreadState::fresh(1));
+            let mut thread = ThreadState::of(&ThreadState::fresh(*number, 1, true));
             thread.calls = *calls;
             counts.threads.insert(*number, thread);
         }
@@ -264,6 +283,30 @@ mod tests {
         assert_eq!(of(busy, sync), 500, "syncs are exact");
         assert_eq!((of(small, 0), of(gone, 1)), (80, 120), "taken together");
         assert_eq!(counts.losses.calls, 0);
+    }
+
+    #[test]
+    fn a_seat_replaces_what_was_counted_of_it_and_involuntary_switches_add_up() {
+        let switched = |kind, site| Key {
+            doer: Doer::Thread(1),
+            kind,
+            site,
+        };
+        let (seat, off) = (
+            switched(Kind::Voluntary, Some(7)),
+            switched(Kind::Involuntary, None),
+        );
+        let mut counts = counts(&[], &[(seat, 10, 1_000), (off, 2, 20)]);
+        let sum = |count, amount| Sum { count, amount };
+        counts.add_slot(Slot {
+            number: 1,
+            thread: ThreadState::of(&ThreadState::fresh(1, 1, true)),
+            taken_off: (off, sum(3, 30)),
+            seats: vec![(seat, sum(15, 1_500))],
+        });
+        assert_eq!(counts.sums[&seat], sum(15, 1_500));
+        assert_eq!(counts.sums[&off], sum(5, 50));
+        assert!(counts.threads.contains_key(&1));
     }
 
     #[test]

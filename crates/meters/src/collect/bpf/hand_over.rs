@@ -36,6 +36,10 @@ pub(super) const METRICS: [Metric; 9] = [
 const PASSED_OVER: &str =
     "all counted, and one in 16 looked at after the first thousands; the sum is exact";
 
+/// The variance of any part of so many system calls of which some stand for others is at most their number
+/// times this: one stands for 16 on average, at random for 1 to 31, and half of them may be of the part.
+const VARIANCE_OF_LOOKS: f64 = 16.0 * 4.0 / 3.0 / 4.0;
+
 /// The name of the thread under which the kernel's own writes stand.
 const KERNEL_THREAD: &str = "kernel writeback";
 /// Of a normal distribution, 95 % lies within so many standard deviations.
@@ -263,7 +267,10 @@ impl<'a> Naming<'a> {
             }
             _ => losses.requests,
         };
-        let certainty = self.certainty.get(&metric).copied().unwrap_or_default();
+        let mut certainty = self.certainty.get(&metric).copied().unwrap_or_default();
+        if metric == Metric::SystemCalls && !self.seen.counts.all_calls {
+            certainty.variance += certainty.all as f64 * VARIANCE_OF_LOOKS;
+        }
         let mut collector = NAME.to_owned();
         if certainty.all > 0 {
             let percent = |part: f64| part * 100.0;

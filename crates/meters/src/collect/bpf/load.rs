@@ -3,7 +3,7 @@
 use super::layout::{self, Offsets};
 use super::refusal::refusal;
 use super::shape::{
-    COUNTED_SINCE, COUNTED_UNTIL, FOUND_PLACE, FOUND_TIMES, FOUND_WANTED, RawProcessor, RawThread,
+    FOUND_PLACE, FOUND_TIMES, FOUND_WANTED, RawProcessor, RawSlot, RawThread, RawWindow,
 };
 use crate::perf_event::PerfEvent;
 use crate::tracepoint;
@@ -165,22 +165,37 @@ impl Programs {
 
     /// Begins to count, by the kernel's monotonic clock.
     pub(super) fn count_since(&mut self, at: Nanos) -> Result<(), String> {
-        self.set_moment(COUNTED_SINCE, at)
+        self.window(|window| window[0] = at)
     }
 
     /// Ends counting.
     pub(super) fn count_until(&mut self, at: Nanos) -> Result<(), String> {
-        self.set_moment(COUNTED_UNTIL, at)
+        self.window(|window| window[1] = at)
     }
 
-    fn set_moment(&mut self, place: u32, at: Nanos) -> Result<(), String> {
-        let map = self.map("moments")?;
-        let set =
-            Array::try_from(map).and_then(|mut moments: Array<_, u64>| moments.set(place, at, 0));
-        set.map_err(|error| unreadable("moments", &error))
+    /// The programs read the window and never write to it.
+    fn window(&mut self, change: impl FnOnce(&mut RawWindow)) -> Result<(), String> {
+        let failed = |error: MapError| unreadable("window", &error);
+        let map = self.map("window")?;
+        let mut map: Array<_, RawWindow> = Array::try_from(map).map_err(failed)?;
+        let mut window = map.get(&0, 0).map_err(failed)?;
+        change(&mut window);
+        map.set(0, window, 0).map_err(failed)
     }
 
-    /// The threads of the tree.
+    /// The slots of threads of the tree.
+    pub(super) fn slots(&mut self) -> Result<Array<&mut MapData, RawSlot>, String> {
+        Array::try_from(self.map("slots")?).map_err(|error| unreadable("slots", &error))
+    }
+
+    /// Says that threads of a slot may stand in the map of those without one.
+    pub(super) fn crowd(&mut self, slot: u32) -> Result<(), String> {
+        let crowded = Array::try_from(self.map("crowded")?);
+        let set = crowded.and_then(|mut crowded: Array<_, u64>| crowded.set(slot, 1, 0));
+        set.map_err(|error| unreadable("crowded", &error))
+    }
+
+    /// The threads of the tree that have no slot, or are to move there.
     pub(super) fn threads(&mut self) -> Result<HashMap<&mut MapData, u32, RawThread>, String> {
         let map = self.map("threads")?;
         HashMap::try_from(map).map_err(|error| unreadable("threads", &error))

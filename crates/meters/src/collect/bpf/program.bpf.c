@@ -11,9 +11,11 @@
  * them (Linux 5.8 or later: the ring).
  *
  * Rules:
- * 1. A switch of a thread outside of the tree costs one look-up in `threads`. Which processors run a thread
- *    of the tree stands in `processors`, so that a system call costs none. Nothing is kept of others.
- * 2. Nothing is counted outside of the window of `moments`; since when a thread is off its processor
+ * 1. A thread of the tree stands in the slot of its number, in an array, where finding it costs next to
+ *    nothing; those for whom another sits there stand in the hash map `threads`. `crowded` says of which
+ *    slots that may be, so that a switch of a thread outside of the tree costs no hash either. Which
+ *    processors run a thread of the tree stands in `processors`. Nothing is kept of others.
+ * 2. Nothing is counted outside of `window`; since when a thread is off its processor
  *    is kept nevertheless, so that what began before the window or ends after it is cut to it.
  * 3. What is counted is never lost for want of its site: it stands under NO_SITE then. What does not
  *    fit into a map is counted in `losses`.
@@ -22,6 +24,9 @@
  *    were passed over.
  * 5. A key of `counts` holds its thread, so that no two processors write to one value at a time: its
  *    sums are plain. Block requests are the exception (any thread may issue another's): theirs are atomic.
+ * 6. What a thread in a slot switches most often for is summed in *seats* of the slot, each a sum of
+ *    `counts` under way: as long as a site sits there, its seat holds, and what `counts` has of it is old.
+ * 7. The first event at each key is copied; the others as far as each processor's ration of copies goes.
  *
  * Shapes of keys, values and records stand here and in shape.rs, in the same order.
  */
@@ -121,9 +126,9 @@ const volatile u32 AT_REQUEUE_FLAGS = 28;
 struct processor {
 	u32 thread; /* of the tree; NOT_KNOWN or OTHERS */
 	u32 passed; /* system calls to be passed over before the next one is looked at */
-	u64 calls;  /* of this thread since it came */
 	u64 weight; /* what the next one that is looked at stands for */
 	u64 looked; /* how many the ones that were looked at stand for */
+	u64 copies; /* up to when its ration of copies is used up */
 };
 
 #define NOT_KNOWN 0
@@ -134,7 +139,9 @@ struct processor {
 #define SPARSE 16
 
 struct thread {
-	u64 calls;     /* system calls in the window, but for those since it last came to a processor */
+	u32 number;    /* 0: the slot is free */
+	u32 moves;     /* it was entered from outside, and moves to its slot when it is seen */
+	u64 calls;     /* system calls in the window */
 	u64 off_since; /* when it left its processor; 0: it runs, or nothing is known of it */
 	u64 registers; /* where the kernel keeps its user registers; 0: not known yet */
 	u32 process;   /* 0: not known yet */
@@ -158,6 +165,22 @@ struct sum {
 	u64 next;   /* at which count a copy of the stack is taken next */
 	u64 copied; /* at which count one was taken last */
 };
+
+/* A sum of `counts` under way: of voluntary switches at a site. */
+struct seat {
+	u64 site; /* NO_SITE: nobody sits here */
+	struct sum sum;
+};
+
+#define SEATS 8
+
+struct slot {
+	struct thread thread;
+	struct sum taken_off; /* of involuntary switches; added to what `counts` has */
+	struct seat seats[SEATS];
+};
+
+#define SLOTS 8192
 
 struct ended {
 	u32 process;
@@ -194,9 +217,11 @@ struct returned {
 	u64 weight;
 };
 
-#define COUNTED_SINCE 0
-#define COUNTED_UNTIL 1
-#define MOMENTS 2
+/* The window; 0: it has not begun, or not ended. */
+struct window {
+	u64 since;
+	u64 until;
+};
 
 #define LOST_CALLS 0     /* no room in `counts`: by the upper half of the kind */
 #define LOST_SWITCHES 1
@@ -213,13 +238,15 @@ struct returned {
 #define FOUND_TIMES 2
 #define FOUND 3
 
+struct map slots SECTION("maps") = {MAP_ARRAY, 4, sizeof(struct slot), SLOTS, 0};
+struct map crowded SECTION("maps") = {MAP_ARRAY, 4, 8, SLOTS, 0};
 struct map threads SECTION("maps") = {MAP_HASH, 4, sizeof(struct thread), 32768, 0};
 struct map processors SECTION("maps") = {MAP_PER_CPU_ARRAY, 4, sizeof(struct processor), 1, 0};
 struct map ended SECTION("maps") = {MAP_LRU_HASH, 4, sizeof(struct ended), 8192, 0};
 struct map counts SECTION("maps") = {MAP_HASH, sizeof(struct key), sizeof(struct sum), 65536, 0};
 struct map submitted SECTION("maps") = {MAP_LRU_HASH, 8, sizeof(struct submitted), 8192, 0};
 struct map devices SECTION("maps") = {MAP_HASH, 4, 8, 256, 0};
-struct map moments SECTION("maps") = {MAP_ARRAY, 4, 8, MOMENTS, 0};
+struct map window SECTION("maps") = {MAP_ARRAY, 4, sizeof(struct window), 1, 0};
 struct map losses SECTION("maps") = {MAP_ARRAY, 4, 8, LOSSES, 0};
 struct map lengths SECTION("maps") = {MAP_PER_CPU_ARRAY, 4, 8, 64, 0};
 struct map found SECTION("maps") = {MAP_ARRAY, 4, 8, FOUND, 0};
@@ -240,15 +267,16 @@ INLINE void tally(void *map, u32 place)
 		++*sum;
 }
 
-INLINE u64 moment(u32 place)
+INLINE struct window *the_window(void)
 {
-	u64 *moment = lookup(&moments, &place);
-	return moment ? *(volatile u64 *)moment : 0;
+	u32 only = 0;
+	return lookup(&window, &only);
 }
 
 INLINE u32 counting(void)
 {
-	return moment(COUNTED_SINCE) && !moment(COUNTED_UNTIL);
+	volatile struct window *window = the_window();
+	return window && window->since && !window->until;
 }
 
 /* The field of a tracepoint's record. */
@@ -306,6 +334,119 @@ INLINE struct sum *sum_of(struct key *key)
 	return sum;
 }
 
+INLINE struct slot *slot_of(u32 number)
+{
+	u32 at = number & (SLOTS - 1);
+	return lookup(&slots, &at);
+}
+
+INLINE u32 is_crowded(u32 number)
+{
+	u32 at = number & (SLOTS - 1);
+	u64 *is = lookup(&crowded, &at);
+	return is && *(volatile u64 *)is;
+}
+
+/* A thread of the tree that has no slot. */
+INLINE struct thread *without_slot(u32 number)
+{
+	return is_crowded(number) ? lookup(&threads, &number) : 0;
+}
+
+/* A thread of the tree, by whomsoever it is asked for. */
+INLINE struct thread *known(u32 number)
+{
+	struct slot *slot = slot_of(number);
+	return slot && slot->thread.number == number ? &slot->thread : without_slot(number);
+}
+
+/* Gives a free slot to a thread. */
+INLINE void seat(struct slot *slot, struct thread *thread, u32 number)
+{
+	struct sum nothing = {};
+	slot->thread = *thread;
+	slot->taken_off = nothing;
+	for (u32 i = 0; i < SEATS; i++)
+		slot->seats[i].site = NO_SITE;
+	slot->thread.number = number;
+}
+
+/* The thread that runs here, leaves or comes. Who was entered from outside moves to its slot: of those
+ * that have the same one, one alone may. */
+INLINE struct thread *find(u32 number)
+{
+	struct slot *slot = slot_of(number);
+	if (slot && slot->thread.number == number)
+		return &slot->thread;
+	struct thread *thread = without_slot(number);
+	if (!thread || !slot || slot->thread.number || !thread->moves)
+		return thread;
+	seat(slot, thread, number);
+	delete(&threads, &number);
+	return &slot->thread;
+}
+
+/* Puts into `counts` what was summed in a seat. */
+static __attribute__((noinline)) u32 put_back(u32 number, struct seat *seat)
+{
+	if (!seat)
+		return 0;
+	struct key key = {.thread = number, .kind = KIND_VOLUNTARY, .site = seat->site};
+	if (!update(&counts, &key, &seat->sum, ANY))
+		return 0;
+	add(&losses, LOST_SITES);
+	key.site = NO_SITE;
+	struct sum *sum = sum_of(&key);
+	if (sum) {
+		sum->count += seat->sum.count;
+		sum->amount += seat->sum.amount;
+	}
+	return 0;
+}
+
+/* A thread has ended: what was summed in its slot goes to `counts`, and the slot is free. */
+static __attribute__((noinline)) u32 leave_slot(u32 number)
+{
+	struct slot *slot = slot_of(number);
+	if (!slot || slot->thread.number != number)
+		return 0;
+	for (u32 i = 0; i < SEATS; i++)
+		if (slot->seats[i].site)
+			put_back(number, &slot->seats[i]);
+	if (slot->taken_off.count || slot->taken_off.amount) {
+		struct key key = {.thread = number, .kind = KIND_INVOLUNTARY, .site = NO_SITE};
+		struct sum *sum = sum_of(&key);
+		if (sum) {
+			sum->count += slot->taken_off.count;
+			sum->amount += slot->taken_off.amount;
+		}
+	}
+	slot->thread.number = 0;
+	return 1;
+}
+
+/* Where switches of a thread at a site are summed; none if it has no slot, or stands nowhere. */
+INLINE struct sum *seat_of(u32 number, u32 kind, u64 site)
+{
+	struct slot *slot = slot_of(number);
+	if (!slot || slot->thread.number != number)
+		return 0;
+	if (kind == KIND_INVOLUNTARY)
+		return &slot->taken_off;
+	if (!site)
+		return 0;
+	struct seat *seat = &slot->seats[site >> 32 & (SEATS - 1)];
+	if (seat->site == site)
+		return &seat->sum;
+	if (seat->site)
+		put_back(number, seat);
+	struct key key = {.thread = number, .kind = kind, .site = site};
+	struct sum nothing = {}, *before = lookup(&counts, &key);
+	seat->sum = before ? *before : nothing;
+	seat->site = site;
+	return &seat->sum;
+}
+
 /* Copies the registers, the chain of frame pointers and the top of the stack of an event, which stands
  * for so many. */
 static __attribute__((noinline)) u32 copy(void *context, struct key *key, struct where *where, u64 registers,
@@ -342,22 +483,35 @@ static __attribute__((noinline)) u32 copy(void *context, struct key *key, struct
 	return 1;
 }
 
-/* Counts events under a key, and takes a copy of the stack of the first, and then of one in
- * `gap` or so: 31 of those at a site and 15 of those at none, and more where there are thousands. */
-INLINE u32 count(void *context, struct key *key, struct where *where, u64 registers, u64 events)
+INLINE struct processor *this_processor(void)
 {
-	struct sum *sum = sum_of(key);
-	if (!sum)
+	u32 here = 0;
+	return lookup(&processors, &here);
+}
+
+/* A processor's ration of copies: one each so many nanoseconds, and in a burst as many as it has not taken
+ * for so long. */
+#define RATION 4000000
+#define BURST 500000000
+
+INLINE u32 may_copy(void)
+{
+	struct processor *here = this_processor();
+	if (!here)
 		return 0;
-	u64 count;
-	if (key->kind < KIND_SYNC_WRITE) {
-		sum->count += events;
-		count = sum->count;
-	} else {
-		__sync_fetch_and_add(&sum->count, events);
-		count = *(volatile u64 *)&sum->count;
-	}
-	if (count < sum->next || !registers)
+	u64 at = now();
+	if (here->copies > at + BURST)
+		return 0;
+	here->copies = (here->copies > at ? here->copies : at) + RATION;
+	return 1;
+}
+
+/* Takes a copy of the stack of the first event of a sum, and then of one in `gap` or so: 31 of those at a
+ * site and 15 of those at none, and more where there are thousands, or where the ration is used up. */
+INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 count, struct where *where,
+		       u64 registers)
+{
+	if (count < sum->next || !registers || (sum->copied && !may_copy()))
 		return 0;
 	u64 gap = key->site ? count >> 4 : count >> 6;
 	u64 least = key->site ? 31 : 15;
@@ -372,6 +526,16 @@ INLINE u32 count(void *context, struct key *key, struct where *where, u64 regist
 	return copy(context, key, where, registers, weight);
 }
 
+/* Counts events under a key that any thread may count under. */
+INLINE void count(void *context, struct key *key, struct where *where, u64 registers)
+{
+	struct sum *sum = sum_of(key);
+	if (!sum)
+		return;
+	__sync_fetch_and_add(&sum->count, 1);
+	copy_if_due(context, key, sum, *(volatile u64 *)&sum->count, where, registers);
+}
+
 /* Takes a copy of what is met for the first time before anything is counted: it may sleep there all the
  * window long. */
 INLINE u32 meet(void *context, struct key *key, struct where *where, u64 registers)
@@ -379,12 +543,6 @@ INLINE u32 meet(void *context, struct key *key, struct where *where, u64 registe
 	if (!registers || lookup(&counts, key))
 		return 0;
 	return sum_of(key) ? copy(context, key, where, registers, 0) : 0;
-}
-
-INLINE struct processor *this_processor(void)
-{
-	u32 here = 0;
-	return lookup(&processors, &here);
 }
 
 INLINE u32 is_sync(u32 call)
@@ -399,10 +557,12 @@ static __attribute__((noinline)) u32 look_at(u64 *context, u32 number, u64 event
 		return 0;
 	struct where where = {};
 	struct key key = {.thread = number, .kind = context[1] & 0xffff, .site = site_of(context[0], &where)};
-	count(context, &key, &where, context[0], events);
-	struct sum *sum = lookup(&counts, &key);
-	if (sum)
-		sum->amount++;
+	struct sum *sum = sum_of(&key);
+	if (!sum)
+		return 0;
+	sum->count += events;
+	sum->amount++;
+	copy_if_due(context, &key, sum, sum->count, &where, context[0]);
 	return 0;
 }
 
@@ -411,7 +571,7 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 {
 	u64 id = current();
 	u32 number = (u32)id;
-	struct thread *thread = lookup(&threads, &number);
+	struct thread *thread = find(number);
 	if (!here)
 		return OTHERS;
 	if (!thread) {
@@ -437,8 +597,10 @@ SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 		number = who_calls(here, context[0]);
 	if (number == OTHERS || !counting())
 		return 0;
-	/* Atomic, since it may be interrupted by a switch, which takes the count away. */
-	__sync_fetch_and_add(&here->calls, 1);
+	struct thread *thread = known(number);
+	if (!thread)
+		return 0;
+	thread->calls++;
 	if (is_sync(context[1])) {
 		look_at(context, number, 1);
 		return 0;
@@ -471,14 +633,25 @@ INLINE void leave(void *context, u32 number, struct thread *thread, u64 at, u32 
 	/* Who is taken off may stand anywhere: there would be a site for each event. */
 	if (kind == KIND_VOLUNTARY)
 		key.site = site;
-	u32 sampled = counting() ? count(context, &key, &where, thread->registers, 1)
-				 : meet(context, &key, &where, thread->registers);
+	u32 sampled = 0;
+	if (counting()) {
+		struct sum *sum = seat_of(number, kind, key.site);
+		if (!sum)
+			sum = sum_of(&key);
+		if (sum) {
+			sum->count++;
+			sampled = copy_if_due(context, &key, sum, sum->count, &where, thread->registers);
+		}
+	} else {
+		sampled = meet(context, &key, &where, thread->registers);
+	}
 	if (how == ENDS) {
 		u32 place = CALLS_OF_ENDED;
 		u64 *calls = lookup(&losses, &place);
 		if (calls)
 			__sync_fetch_and_add(calls, thread->calls);
-		delete(&threads, &number);
+		if (!leave_slot(number))
+			delete(&threads, &number);
 		return;
 	}
 	thread->site = key.site;
@@ -518,8 +691,11 @@ INLINE u32 power_of_two(u64 value)
 INLINE void come_back(u32 number, struct thread *thread, u64 at)
 {
 	u64 since = thread->off_since;
-	u64 from = moment(COUNTED_SINCE), until = moment(COUNTED_UNTIL);
+	volatile struct window *window = the_window();
 	thread->off_since = 0;
+	if (!window)
+		return;
+	u64 from = window->since, until = window->until;
 	if (!from || (until && since >= until))
 		return;
 	struct key key = {.thread = number, .kind = KIND_VOLUNTARY, .site = NO_SITE};
@@ -530,7 +706,9 @@ INLINE void come_back(u32 number, struct thread *thread, u64 at)
 			tally(&lengths, power_of_two(at - since));
 	}
 	u64 off = (until ? until : at) - (since > from ? since : from);
-	struct sum *sum = sum_of(&key);
+	struct sum *sum = seat_of(number, key.kind, key.site);
+	if (!sum)
+		sum = sum_of(&key);
 	if (sum)
 		sum->amount += off;
 	if (!thread->sampled)
@@ -553,17 +731,15 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	if (!here)
 		return;
 	u32 was_here = here->thread;
-	struct thread *thread = leaving && was_here != OTHERS ? lookup(&threads, &leaving) : 0;
+	struct thread *thread = leaving && was_here != OTHERS ? find(leaving) : 0;
 	u64 at = 0;
 	if (thread) {
 		if (!thread->process)
 			thread->process = id >> 32;
-		thread->calls += here->calls;
 		at = now();
 		leave(context, leaving, thread, at, how);
 	}
-	here->calls = 0;
-	struct thread *next = coming ? lookup(&threads, &coming) : 0;
+	struct thread *next = coming ? find(coming) : 0;
 	/* Its first system call shows where its registers are. */
 	here->thread = !next ? OTHERS : next->registers ? coming : NOT_KNOWN;
 	if (next)
@@ -635,16 +811,25 @@ SECTION("tracepoint/sched/sched_process_fork") int task_fork(void *context)
 {
 	u32 parent = field(context, AT_PARENT_PID);
 	u32 child = field(context, AT_CHILD_PID);
-	if (!lookup(&threads, &parent)) {
-		/* The number may have been that of a thread of the tree that has ended. */
+	/* The number may have been that of a thread of the tree that has ended. */
+	if (!leave_slot(child) && is_crowded(child))
 		delete(&threads, &child);
+	if (!known(parent))
 		return 0;
-	}
 	/* It waits for its first processor from now on, and it is the starter who knows where. */
 	struct thread fresh = {};
 	fresh.parent = parent;
 	fresh.kind = KIND_INVOLUNTARY;
 	fresh.off_since = now();
+	struct slot *slot = slot_of(child);
+	/* Threads that are started at the same moment have numbers near to one another, so not the same slot. */
+	if (slot && !slot->thread.number && !is_crowded(child)) {
+		seat(slot, &fresh, child);
+		return 0;
+	}
+	u32 at = child & (SLOTS - 1);
+	u64 yes = 1;
+	update(&crowded, &at, &yes, ANY);
 	if (update(&threads, &child, &fresh, ANY))
 		add(&losses, LOST_THREADS);
 	return 0;
@@ -653,7 +838,7 @@ SECTION("tracepoint/sched/sched_process_fork") int task_fork(void *context)
 SECTION("tracepoint/sched/sched_process_exec") int task_exec(void *context)
 {
 	u32 number = (u32)current();
-	struct thread *thread = lookup(&threads, &number);
+	struct thread *thread = find(number);
 	if (thread)
 		thread->executed = 1;
 	return 0;
@@ -663,10 +848,10 @@ SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
 {
 	u64 id = current();
 	u32 number = (u32)id;
-	struct thread *thread = lookup(&threads, &number);
+	struct thread *thread = find(number);
 	if (!thread)
 		return 0;
-	/* It stays in `threads` until it leaves its processor for good. */
+	/* It stays known until it leaves its processor for good. */
 	struct ended last = {.process = id >> 32, .parent = thread->parent, .executed = thread->executed};
 	current_name(last.name, sizeof(last.name));
 	update(&ended, &number, &last, ANY);
@@ -704,11 +889,11 @@ INLINE struct thread *thread_of_tree(u32 *number)
 {
 	u64 id = current();
 	*number = (u32)id;
-	struct thread *thread = lookup(&threads, number);
+	struct thread *thread = known(*number);
 	if (thread)
 		return thread;
 	*number = id >> 32;
-	return lookup(&threads, number);
+	return known(*number);
 }
 
 /* A thread hands something to the block layer: the one moment at which its asker is known for sure. */
@@ -733,12 +918,12 @@ SECTION("tracepoint/block/block_bio_queue") int block_queue(void *context)
 	u64 registers = number == (u32)current() ? thread->registers : 0;
 	struct key key = {.thread = number, .kind = KIND_FLUSH, .site = site_of(registers, &where)};
 	if (flags.flush)
-		count(context, &key, &where, registers, 1);
+		count(context, &key, &where, registers);
 	if (flags.write) {
 		struct submitted asker = {.thread = number, .site = key.site};
 		update(&submitted, &sector, &asker, ANY);
 		key.kind = KIND_QUEUED;
-		count(context, &key, &where, registers, 1);
+		count(context, &key, &where, registers);
 	}
 	return 0;
 }

@@ -68,12 +68,73 @@ pub(super) struct Key {
 pub(super) type RawKey = [u32; 4];
 /// `struct sum`.
 pub(super) type RawSum = [u64; 4];
-/// `struct thread`; its four long fields are halves, the lower first.
-pub(super) type RawThread = [u32; 14];
+/// `struct thread`; its long fields are halves, the lower first.
+pub(super) type RawThread = [u32; 16];
+/// `struct slot`: a thread's eight, a sum's four, then five a seat.
+pub(super) type RawSlot = [u64; 8 + 4 + 5 * SEATS];
+/// `struct window`: its begin and end.
+pub(super) type RawWindow = [u64; 2];
 /// `struct processor`.
 pub(super) type RawProcessor = [u64; 4];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
+
+/// How many threads have a slot at most.
+pub(super) const SLOTS: u32 = 8192;
+/// The seats of a slot.
+const SEATS: usize = 8;
+
+/// The slot of a thread.
+pub(super) fn slot_of(thread: u32) -> u32 {
+    thread & (SLOTS - 1)
+}
+
+/// The thread that has a slot; none if it is free.
+pub(super) fn sits_in(raw: &RawSlot) -> Option<u32> {
+    let number = (raw[0] & 0xffff_ffff) as u32;
+    (number > 0).then_some(number)
+}
+
+/// A slot that a thread has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub number: u32,
+    pub thread: ThreadState,
+    /// Its involuntary switches, to be added to what was counted elsewhere.
+    pub taken_off: (Key, Sum),
+    /// Voluntary switches by site, in place of what was counted elsewhere.
+    pub seats: Vec<(Key, Sum)>,
+}
+
+impl Slot {
+    /// None if it is free.
+    pub(super) fn of(raw: &RawSlot) -> Option<Slot> {
+        let number = sits_in(raw)?;
+        let mut thread = RawThread::default();
+        for (halves, long) in thread.chunks_exact_mut(2).zip(raw) {
+            halves[0] = (long & 0xffff_ffff) as u32;
+            halves[1] = (long >> 32) as u32;
+        }
+        let key = |kind, site| Key {
+            doer: Doer::Thread(number),
+            kind,
+            site,
+        };
+        let sum = |at: usize| Sum {
+            count: raw[at],
+            amount: raw[at + 1],
+        };
+        let seats = (12..raw.len()).step_by(5).filter(|at| raw[*at] > 0);
+        Some(Slot {
+            number,
+            thread: ThreadState::of(&thread),
+            taken_off: (key(Kind::Involuntary, None), sum(8)),
+            seats: seats
+                .map(|at| (key(Kind::Voluntary, Some(raw[at])), sum(at + 1)))
+                .collect(),
+        })
+    }
+}
 
 impl Key {
     /// None for what the programs do not write.
@@ -117,10 +178,6 @@ impl Sum {
 /// What runs at a processor when the programs have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Processor {
-    /// The thread of the tree that runs there, if one does.
-    pub thread: Option<u32>,
-    /// Its system calls since it came.
-    pub calls: u64,
     /// True if not every system call was looked at.
     pub passed_over: bool,
 }
@@ -130,11 +187,8 @@ impl Processor {
     const DENSE: u64 = 4096;
 
     pub(super) fn of(raw: &RawProcessor) -> Processor {
-        let [thread_and_passed, calls, _weight, looked] = *raw;
-        let thread = (thread_and_passed & 0xffff_ffff) as u32;
+        let [_thread_and_passed, _weight, looked, _copies] = *raw;
         Processor {
-            thread: (thread != 0 && thread != u32::MAX).then_some(thread),
-            calls,
             passed_over: looked >= Self::DENSE,
         }
     }
@@ -143,7 +197,7 @@ impl Processor {
 /// What is known of a thread of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadState {
-    /// System calls in the window, but for those since it last came to a processor.
+    /// System calls in the window.
     pub calls: u64,
     /// Since when it is off its processor; none if it runs.
     pub off_since: Option<u64>,
@@ -169,22 +223,25 @@ fn site(low: u32, high: u32) -> Site {
 impl ThreadState {
     pub(super) fn of(raw: &RawThread) -> ThreadState {
         let long = |at: usize| u64::from(raw[at + 1]) << 32 | u64::from(raw[at]);
-        let (off_since, registers) = (long(2), long(4));
+        let (off_since, registers) = (long(4), long(6));
         ThreadState {
-            calls: long(0),
+            calls: long(2),
             off_since: (off_since > 0).then_some(off_since),
-            seen: registers != 0 || raw[10] != 0,
-            process: (raw[6] > 0).then_some(raw[6]),
-            parent: (raw[7] > 0).then_some(raw[7]),
-            site: site(raw[8], raw[9]),
-            kind: Kind::of(raw[10]).unwrap_or(Kind::Voluntary),
-            executed: raw[12] != 0,
+            seen: registers != 0 || raw[12] != 0,
+            process: (raw[8] > 0).then_some(raw[8]),
+            parent: (raw[9] > 0).then_some(raw[9]),
+            site: site(raw[10], raw[11]),
+            kind: Kind::of(raw[12]).unwrap_or(Kind::Voluntary),
+            executed: raw[14] != 0,
         }
     }
 
-    /// A thread that is entered from outside: nothing of it has been seen.
-    pub(super) fn fresh(process: u32) -> RawThread {
-        [0, 0, 0, 0, 0, 0, process, 0, 0, 0, 0, 0, 0, 0]
+    /// A thread that is entered from outside: nothing of it has been seen. Of those with the same slot one
+    /// moves there.
+    pub(super) fn fresh(number: u32, process: u32, moves: bool) -> RawThread {
+        let mut fresh = RawThread::default();
+        (fresh[0], fresh[1], fresh[8]) = (number, moves.into(), process);
+        fresh
     }
 }
 
@@ -209,10 +266,6 @@ impl Ended {
         }
     }
 }
-
-/// Places in the array `moments`.
-pub(super) const COUNTED_SINCE: u32 = 0;
-pub(super) const COUNTED_UNTIL: u32 = 1;
 
 /// Places in the array `found`.
 pub(super) const FOUND_WANTED: u32 = 0;
@@ -329,7 +382,7 @@ impl<'a> Record<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Doer, Key, Kind, Record, Sum};
+    use super::{Doer, Key, Kind, Record, Slot, Sum, ThreadState};
 
     #[test]
     fn keys_say_who_where_and_what() {
@@ -350,6 +403,30 @@ mod tests {
         );
         assert_eq!(kernel.site, None);
         assert_eq!(Key::of([7, 0x30000, 5, 0]), None);
+    }
+
+    #[test]
+    fn a_slot_holds_a_thread_and_what_is_under_way() {
+        let mut raw = [0; 52];
+        assert_eq!(Slot::of(&raw), None, "a free one");
+        raw[..2].copy_from_slice(&[7 | 1 << 32, 99]);
+        raw[4] = 6;
+        raw[8..12].copy_from_slice(&[3, 500, 8, 1]);
+        raw[17..22].copy_from_slice(&[1 << 40, 21, 700, 40, 20]);
+        let slot = Slot::of(&raw).unwrap();
+        assert_eq!((slot.number, slot.thread.calls), (7, 99));
+        assert_eq!(slot.thread.process, Some(6));
+        let key = |kind, site| Key {
+            doer: Doer::Thread(7),
+            kind,
+            site,
+        };
+        let sum = |count, amount| Sum { count, amount };
+        assert_eq!(slot.taken_off, (key(Kind::Involuntary, None), sum(3, 500)));
+        let seat = (key(Kind::Voluntary, Some(1 << 40)), sum(21, 700));
+        assert_eq!(slot.seats, [seat]);
+        let entered = ThreadState::of(&ThreadState::fresh(7, 6, true));
+        assert!(!entered.seen && entered.process == Some(6));
     }
 
     #[test]

@@ -282,6 +282,47 @@ fn a_wait_inside_the_c_library_is_seen_to_come_from_its_caller() {
     assert!(of_it(Metric::SystemCalls) >= 20);
 }
 
+/// Waits once at so many depths of the stack, each of which is a site.
+#[inline(never)]
+fn waits_at_depths(depth: u32) {
+    thread::sleep(Duration::from_micros(200));
+    if depth > 0 {
+        waits_at_depths(depth - 1);
+    }
+    std::hint::black_box(depth);
+}
+
+/// A thread's seats are fewer than the places where it waits: none of its switches is lost between seats and
+/// the map.
+#[test]
+fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
+    if !may_load() {
+        return;
+    }
+    let mut told = 0;
+    let profile = profiled(Watched::Ours, || {
+        let builder = thread::Builder::new().name("many places".to_owned());
+        let waiting = builder.spawn(|| {
+            (0..20).for_each(|_| waits_at_depths(40));
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            let mut lines = status.lines();
+            let own = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+            own.unwrap().trim().parse::<u64>().unwrap()
+        });
+        told = waiting.unwrap().join().unwrap();
+    });
+    assert!(told >= 20 * 41, "{told}");
+    let own = |sample: &Sample| profile.thread(sample.thread).name == "many places";
+    let counted = weight(&profile, Metric::VoluntarySwitches, own);
+    // Ending is a switch too, which may come behind the window.
+    assert!(
+        (told..=told + 1).contains(&counted),
+        "{counted}, {told} told"
+    );
+    let deep = |sample: &Sample| own(sample) && profile.stack(sample.stack).count() > 30;
+    assert!(weight(&profile, Metric::VoluntarySwitches, deep) > told / 10);
+}
+
 #[test]
 fn without_the_capability_it_is_said_what_opens_the_way() {
     // Capabilities are a thread's own.
