@@ -79,6 +79,12 @@ pub trait Adapter: Debug + Sync {
         None
     }
 
+    /// Long events, of four thousand bytes on average, that stand in a store from the beginning and that
+    /// nobody touches: for stores whose small files grow with every page.
+    fn ballast(&self) -> i64 {
+        0
+    }
+
     /// Variables of the environment for the process in which the store runs, if that is ours.
     fn environment(&self) -> &'static [(&'static str, &'static str)] {
         &[]

@@ -39,7 +39,11 @@ pub fn child() -> ExitCode {
 
 fn perform(task: &Task) -> Answer {
     let done = match task {
-        Task::Prepare { url, clients } => prepare(url, *clients),
+        Task::Prepare {
+            url,
+            clients,
+            ballast,
+        } => prepare(url, *clients, *ballast),
         Task::Work {
             url,
             clients,
@@ -58,13 +62,14 @@ fn perform(task: &Task) -> Answer {
     done.unwrap_or_else(Answer::NotOpened)
 }
 
-fn prepare(url: &str, clients: i64) -> Result<Answer, String> {
+fn prepare(url: &str, clients: i64, ballast: i64) -> Result<Answer, String> {
     let (work, target) = (Work::new(), open(url)?);
     let worker = target.worker().map_err(words)?;
     block_on(&worker, async {
         target.create(&work.plan).await.map_err(words)?;
         let mut session = target.connect(&work.plan, &worker).await.map_err(words)?;
         work.begin(&mut session, clients).await.map_err(stopped)?;
+        work.load(&mut session, ballast).await.map_err(stopped)?;
         drop(session);
         let said = target.evidence().await.map_err(words)?;
         target.keep().await.map_err(words)?;

@@ -110,6 +110,7 @@ impl Ground<'_> {
             None => Task::Prepare {
                 url,
                 clients: CLIENTS,
+                ballast: self.adapter.ballast(),
             },
         });
         let answer = helper.answer(LOOK_LIMIT);

@@ -16,6 +16,8 @@ pub(super) enum Task {
         url: String,
         /// How many tallies.
         clients: i64,
+        /// Long events that nobody touches.
+        ballast: i64,
     },
     /// Performs transactions until it is killed or each client has failed.
     Work {

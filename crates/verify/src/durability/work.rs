@@ -20,12 +20,7 @@ const PAYLOAD_BYTES_MAX: usize = 6000;
 /// Every so many events one has a long payload.
 const LONG_EVERY: i64 = 41;
 
-/// Long events of [`NOBODY`] that are there from the beginning, a million bytes and more. A file that is
-/// longer than that grows by many pages at once in some stores (InnoDB), and is then written for long
-/// without growing, as files in use are.
-const BALLAST: i64 = 300;
-
-/// A client that does nothing.
+/// A client that does nothing: the ballast's.
 const NOBODY: i64 = -1;
 
 /// Events of the ballast in a transaction.
@@ -87,7 +82,7 @@ impl Work {
         }
     }
 
-    /// Makes the tallies of so many clients, in one transaction, and the ballast.
+    /// Makes the tallies of so many clients, in one transaction.
     pub(super) async fn begin<S: Session>(
         &self,
         session: &mut S,
@@ -99,12 +94,16 @@ impl Work {
         for client in 0..clients {
             transaction.write(&self.new_tally, (client, 0))?;
         }
-        session.commit().await?;
-        for first in (0..BALLAST).step_by(BALLAST_AT_ONCE as usize) {
+        session.commit().await
+    }
+
+    /// Inserts so many long events that nobody touches.
+    pub(super) async fn load<S: Session>(&self, session: &mut S, ballast: i64) -> Result<(), Stop> {
+        for first in (0..ballast).step_by(BALLAST_AT_ONCE as usize) {
             session.begin(Shape::Several);
             let mut asked = Asked::new(false);
             let mut transaction = Transaction::new(session, &mut asked);
-            for event in first..first + BALLAST_AT_ONCE {
+            for event in first..ballast.min(first + BALLAST_AT_ONCE) {
                 let number = LONG_EVERY * event + LONG_EVERY - 1;
                 transaction.write(&self.insert, (NOBODY, number, &payload(NOBODY, number)))?;
             }

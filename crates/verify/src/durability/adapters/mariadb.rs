@@ -57,6 +57,9 @@ const FIRST_PAGE: &str = "a first page of a tablespace was torn, and InnoDB did 
 pub(super) static MARIADB: Server = Server {
     product: Product::Mariadb,
     settings: SETTINGS,
+    // A file longer than 64 pages grows by many pages at once, and is then written for long without
+    // growing, as files in use are.
+    ballast: 300,
     // The least log and buffer pool there are, and pages written back as soon as they are changed.
     small: "innodb_log_file_size=4M&innodb_buffer_pool_size=6M&innodb_log_buffer_size=2M\
             &innodb_data_file_path=ibdata1:5M:autoextend&innodb_autoextend_increment=1\

@@ -38,6 +38,7 @@ const WINDOW: Duration = Duration::from_millis(600);
 pub(super) static POSTGRES: Server = Server {
     product: Product::Postgres,
     settings: SETTINGS,
+    ballast: 0,
     // Segments of 1 MB are initdb's; few buffers and a busy background writer bring pages to their files.
     small: "shared_buffers=512kB&max_wal_size=2MB&min_wal_size=2MB&bgwriter_delay=10ms\
             &bgwriter_lru_maxpages=1000&bgwriter_lru_multiplier=10&max_connections=20",

@@ -25,6 +25,8 @@ pub(super) struct Server {
     pub(super) product: Product,
     /// See [`Adapter::settings`].
     pub(super) settings: &'static [Setting],
+    /// See [`Adapter::ballast`].
+    pub(super) ballast: i64,
     /// Settings that every run gets, so that files are small and written often.
     pub(super) small: &'static str,
     /// The setting that a word of durability stands for; none for a word that the product has not.
@@ -69,6 +71,10 @@ impl Adapter for Server {
     fn known(&self, what: &str) -> Option<&'static str> {
         let found = self.known.iter().find(|(words, _)| what.contains(words));
         found.map(|(_, known)| *known)
+    }
+
+    fn ballast(&self) -> i64 {
+        self.ballast
     }
 
     fn window(&self, options: &str) -> Option<Duration> {
