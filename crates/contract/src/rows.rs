@@ -7,7 +7,6 @@
 //! 3. Clearing keeps the memory, so that the steady state allocates nothing.
 
 use crate::value::{Decimal, Kind, Value};
-use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug)]
 enum Cell {
@@ -223,45 +222,71 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The answers of an embedded store that wait to be received, oldest first, in reused memory.
+/// The answers of an embedded store that wait to be received, oldest first, in reused memory that stays
+/// where it is.
 #[derive(Debug, Default)]
 pub struct Replies {
-    waiting: VecDeque<Rows>,
-    free: Vec<Rows>,
-    lent: Rows,
+    /// Those that were received, those that wait, and memory for more.
+    rows: Vec<Rows>,
+    /// Where those that wait begin and end.
+    first: usize,
+    end: usize,
 }
 
 impl Replies {
     /// Adds an empty answer of that width at the end, to be filled.
+    #[inline]
     pub fn push(&mut self, width: usize) -> &mut Rows {
-        let mut rows = self.free.pop().unwrap_or_default();
+        if self.is_empty() {
+            self.clear();
+        }
+        if self.end == self.rows.len() {
+            self.make_room();
+        }
+        self.end += 1;
+        let rows = &mut self.rows[self.end - 1];
         rows.reset(width);
-        self.waiting.push_back(rows);
-        self.waiting.back_mut().expect("one was just pushed")
+        rows
+    }
+
+    /// Room behind the answers that wait: that of those that were received, if they are many, or more.
+    #[cold]
+    fn make_room(&mut self) {
+        if self.first > self.rows.len() / 2 {
+            self.rows.rotate_left(self.first);
+            self.end -= self.first;
+            self.first = 0;
+        } else {
+            self.rows.push(Rows::default());
+        }
     }
 
     /// The answer added last, to be changed; panics if there is none (a bug in a target).
     pub fn newest(&mut self) -> &mut Rows {
-        self.waiting.back_mut().expect("an answer was added")
+        assert!(!self.is_empty(), "an answer was added");
+        &mut self.rows[self.end - 1]
     }
 
     /// True if no answer waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.first == self.end
     }
 
     /// Lends the oldest answer until the next call; none if every answer was received.
+    #[inline]
     pub fn receive(&mut self) -> Option<&Rows> {
-        let oldest = self.waiting.pop_front()?;
-        let before = std::mem::replace(&mut self.lent, oldest);
-        self.free.push(before);
-        Some(&self.lent)
+        if self.is_empty() {
+            return None;
+        }
+        self.first += 1;
+        Some(&self.rows[self.first - 1])
     }
 
     /// Forgets all answers, as an abort does.
+    #[inline]
     pub fn clear(&mut self) {
-        self.free.extend(self.waiting.drain(..));
+        (self.first, self.end) = (0, 0);
     }
 }
 
@@ -344,5 +369,28 @@ mod tests {
         );
         replies.clear();
         assert!(replies.receive().is_none());
+    }
+
+    #[test]
+    fn answers_that_wait_outlast_others_that_come_and_go() {
+        let mut replies = Replies::default();
+        let (mut pushed, mut received) = (0, 0);
+        for round in 0..200_i64 {
+            for _ in 0..=round % 7 {
+                replies.push(1).push(Value::Int(pushed));
+                pushed += 1;
+            }
+            assert_eq!(replies.newest().row(0).value(0), Value::Int(pushed - 1));
+            while received + round % 5 < pushed {
+                let got = replies.receive().map(|rows| rows.row(0).value(0));
+                assert_eq!(got, Some(Value::Int(received)));
+                received += 1;
+            }
+        }
+        assert!(
+            replies.rows.len() < 32,
+            "{} answers of memory",
+            replies.rows.len()
+        );
     }
 }
