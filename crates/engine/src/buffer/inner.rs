@@ -19,6 +19,7 @@
 //!    separator i (exclusive); the first and the last child have no bound here, only above.
 //! 2. The children's level is one less than the node's.
 
+use super::guide::{Guide, Rank};
 use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use super::prefetch::prefetch;
@@ -39,6 +40,7 @@ const SEPARATOR_BYTES: usize = HEAD_BYTES + CHILD_BYTES + 2 + 2;
 #[derive(Clone)]
 pub(crate) struct Inner {
     bytes: Arc<[u8]>,
+    guide: Guide,
     tree: TreeId,
     count: u16,
     prefix: u16,
@@ -48,13 +50,19 @@ pub(crate) struct Inner {
 impl Inner {
     /// The node in an image from the disk.
     pub(super) fn from_image(image: &[u8]) -> Inner {
-        Inner {
+        let mut inner = Inner {
             tree: page::tree(image),
             count: u16_at(image, COUNT_AT),
             prefix: u16_at(image, PREFIX_AT),
             level: page::level(image),
             bytes: image.into(),
+            guide: Guide::new(0, |_, _| 0),
+        };
+        // A damaged node has none: its separators cannot be read.
+        if inner.check_frame().is_ok() {
+            inner.guide = Guide::new(inner.count(), |index, out| inner.separator_into(index, out));
         }
+        inner
     }
 
     /// The page as it would stand on the disk.
@@ -120,27 +128,13 @@ impl Inner {
     /// How many separators are below the key, with `or_equal` also those that equal it.
     #[inline]
     fn rank(&self, key: &[u8], or_equal: bool) -> usize {
-        let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
-        let Some(suffix) = key.strip_prefix(prefix) else {
-            return if key < prefix { 0 } else { self.count() };
+        let (mut rank, mut end) = match self.guide.rank(key) {
+            Rank::Behind(rank) => return rank,
+            Rank::Among(first, end) => (first, end),
         };
-        let head = head_of(suffix);
-        let start = self.heads_at();
-        let heads = self.bytes[start..start + HEAD_BYTES * self.count()]
-            .as_chunks::<HEAD_BYTES>()
-            .0;
-        let mut rank = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
-        if heads
-            .get(rank)
-            .is_none_or(|other| u32::from_le_bytes(*other) != head)
-        {
-            return rank;
-        }
-        let mut end =
-            rank + heads[rank..].partition_point(|other| u32::from_le_bytes(*other) == head);
         while rank < end {
             let middle = usize::midpoint(rank, end);
-            let order = self.compare_tail(middle, suffix);
+            let order = self.compare(middle, key);
             if order == Ordering::Less || (or_equal && order == Ordering::Equal) {
                 rank = middle + 1;
             } else {
@@ -150,10 +144,38 @@ impl Inner {
         rank
     }
 
-    fn compare_tail(&self, index: usize, suffix: &[u8]) -> Ordering {
-        let (own, suffix_bytes) = self.tail(index);
-        let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
-        own.cmp(tail).then(suffix_bytes.cmp(&suffix.len()))
+    /// A separator beside a key.
+    fn compare(&self, index: usize, key: &[u8]) -> Ordering {
+        let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
+        let Some(suffix) = key.strip_prefix(prefix) else {
+            // All separators begin with the prefix; a key that does not is beside them all.
+            return prefix.cmp(key);
+        };
+        let (tail, suffix_bytes) = self.tail(index);
+        let of_key = suffix.get(HEAD_BYTES..).unwrap_or_default();
+        let heads = self.head(index).cmp(&head_of(suffix));
+        heads
+            .then_with(|| tail.cmp(of_key))
+            .then(suffix_bytes.cmp(&suffix.len()))
+    }
+
+    /// Puts a separator into `out`, as much of it as fits; answers its length in bytes.
+    fn separator_into(&self, index: usize, out: &mut [u8]) -> usize {
+        let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
+        let (tail, suffix_bytes) = self.tail(index);
+        let head = self.head(index).to_be_bytes();
+        let mut rest = out;
+        for piece in [prefix, &head[..suffix_bytes.min(HEAD_BYTES)], tail] {
+            let fits = piece.len().min(rest.len());
+            rest[..fits].copy_from_slice(&piece[..fits]);
+            rest = &mut rest[fits..];
+        }
+        prefix.len() + suffix_bytes
+    }
+
+    #[inline]
+    fn head(&self, index: usize) -> u32 {
+        u32_at(&self.bytes, self.heads_at() + HEAD_BYTES * index)
     }
 
     /// A separator's tail, and its whole length behind the prefix.
@@ -224,8 +246,12 @@ impl Inner {
             *end = (u16::from_le_bytes(*end) + moved as u16).to_le_bytes();
         }
         image.resize(self.bytes.len(), 0);
+        let Some(guide) = self.guide.with(index, separator) else {
+            return Some(Inner::from_image(&image));
+        };
         Some(Inner {
             bytes: image.into(),
+            guide,
             tree: self.tree,
             count: self.count + 1,
             prefix: self.prefix,
@@ -239,7 +265,7 @@ impl Inner {
         let prefix = &self.bytes[HEADER_BYTES..self.heads_at()];
         for index in 0..self.count() {
             let (tail, suffix_bytes) = self.tail(index);
-            let head = u32_at(&self.bytes, self.heads_at() + HEAD_BYTES * index).to_be_bytes();
+            let head = self.head(index).to_be_bytes();
             branches.bytes.extend_from_slice(prefix);
             branches
                 .bytes

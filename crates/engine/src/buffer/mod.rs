@@ -22,6 +22,7 @@ pub(crate) mod cut;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod guide;
 mod images;
 mod inner;
 mod leaf;

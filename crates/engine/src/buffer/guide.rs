@@ -1,0 +1,325 @@
+//! The guide of an inner node: from a key to its place among the separators, in one search over numbers.
+//!
+//! Separators of composite keys have most bytes in common: the upper ones of each number, say, so that their
+//! first bytes tell few of them apart. So a guide names the *telling* positions, those whose bytes are not the
+//! same in all separators, and keeps of each separator the bytes there as a number, its *digest*. At every other
+//! position, as far as the guide looks, all separators hold the same byte. A separator that ends earlier is taken
+//! to go on with zeros, and so is a key.
+//!
+//! It is made from the node and never on disk, and takes little memory beside it: eight bytes a separator
+//! and some more. Words of eight bytes:
+//!
+//! | words | what |
+//! |---|---|
+//! | 2 | the telling positions, ascending, two bytes each; 0xFFFF = no more |
+//! | 1 | how many words of a key are looked at, w |
+//! | w | what all separators hold at the other positions, most significant byte first; zero at telling ones |
+//! | w | ones at the other positions |
+//! | the rest | the digest of each separator, in their order |
+//!
+//! Invariants:
+//! 1. Digests ascend, since separators do and differ at telling positions first. Equal ones are told apart
+//!    by all their bytes: their telling positions are more than eight, lie beyond what is looked at, or hold
+//!    zeros where another one ends.
+//! 2. A key that holds another byte than all separators do, first at position p, is above or below all of
+//!    those that hold what it holds at the telling positions before p.
+
+use std::sync::Arc;
+
+/// So many positions make a digest.
+const TELLING_MAX: usize = 8;
+
+/// No more telling positions.
+const NONE: u16 = u16::MAX;
+
+/// So many words of a separator or a key are looked at, at most.
+const WORDS_MAX: usize = 8;
+
+/// Bytes of those.
+const BYTES_MAX: usize = 8 * WORDS_MAX;
+
+const WIDTH_AT: usize = 2;
+const COMMON_AT: usize = 3;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Guide(Arc<[u64]>);
+
+/// Where a key is among the separators, as far as digests tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rank {
+    /// Behind so many.
+    Behind(usize),
+    /// Behind so many, and the next ones up to that one have the same digest: look at their bytes.
+    Among(usize, usize),
+}
+
+/// What is known of a key.
+#[derive(Clone, Copy)]
+enum Digest {
+    /// At the other positions it holds what all separators do.
+    Alike(u64),
+    /// It is above all separators with this digest or a lesser one, and below the others.
+    Above(u64),
+    /// It is below all separators with this digest or a greater one, and above the others.
+    Below(u64),
+}
+
+impl Guide {
+    /// The guide of so many separators; `separator` puts one of them into a buffer, as much of it as fits,
+    /// and says how long it is.
+    pub(super) fn new(
+        count: usize,
+        mut separator: impl FnMut(usize, &mut [u8; BYTES_MAX]) -> usize,
+    ) -> Guide {
+        let mut first = [0; BYTES_MAX];
+        let mut longest = if count > 0 {
+            separator(0, &mut first)
+        } else {
+            0
+        };
+        let mut differs = [false; BYTES_MAX];
+        let mut bytes = [0; BYTES_MAX];
+        for index in 1..count {
+            bytes.fill(0);
+            longest = longest.max(separator(index, &mut bytes));
+            for (differs, (one, other)) in differs.iter_mut().zip(first.iter().zip(&bytes)) {
+                *differs |= one != other;
+            }
+        }
+        let telling = (0..BYTES_MAX).filter(|at| differs[*at]);
+        let mut positions = [NONE; TELLING_MAX];
+        for (position, at) in positions.iter_mut().zip(telling) {
+            *position = at as u16;
+        }
+        // Behind the last telling position that a digest has room for, nothing is looked at.
+        let end = match positions[TELLING_MAX - 1] {
+            NONE => longest.min(BYTES_MAX).next_multiple_of(8),
+            last => usize::from(last) + 1,
+        };
+        let width = end.div_ceil(8);
+        let is_common = |at: usize| at < end && !differs[at];
+        let common = std::array::from_fn(|at| if is_common(at) { first[at] } else { 0 });
+        let ones = std::array::from_fn(|at| if is_common(at) { u8::MAX } else { 0 });
+        let (common, ones): ([u8; BYTES_MAX], [u8; BYTES_MAX]) = (common, ones);
+        let mut words = Vec::with_capacity(COMMON_AT + 2 * width + count);
+        words.extend(packed(positions));
+        words.push(width as u64);
+        words.extend((0..width).map(|word| word_at(&common, word)));
+        words.extend((0..width).map(|word| word_at(&ones, word)));
+        for index in 0..count {
+            bytes.fill(0);
+            separator(index, &mut bytes);
+            words.push(gathered(positions, &bytes));
+        }
+        Guide(words.into())
+    }
+
+    /// The guide with one more separator at that place; none if it is not like the others, so that the guide
+    /// must be made anew.
+    pub(super) fn with(&self, index: usize, separator: &[u8]) -> Option<Guide> {
+        let Digest::Alike(digest) = self.digest(separator) else {
+            return None;
+        };
+        let looks_at_all = separator.len().min(BYTES_MAX) <= 8 * self.width();
+        if !looks_at_all && self.positions()[TELLING_MAX - 1] == NONE {
+            // It would be right, but could not tell this one from others.
+            return None;
+        }
+        let at = self.digests_at() + index;
+        let mut words = Vec::with_capacity(self.0.len() + 1);
+        words.extend_from_slice(&self.0[..at]);
+        words.push(digest);
+        words.extend_from_slice(&self.0[at..]);
+        Some(Guide(words.into()))
+    }
+
+    /// Where the key is among the separators.
+    #[inline]
+    pub(super) fn rank(&self, key: &[u8]) -> Rank {
+        let digests = &self.0[self.digests_at()..];
+        match self.digest(key) {
+            Digest::Above(digest) => {
+                Rank::Behind(digests.partition_point(|other| *other <= digest))
+            }
+            Digest::Below(digest) => Rank::Behind(digests.partition_point(|other| *other < digest)),
+            Digest::Alike(digest) => {
+                let first = digests.partition_point(|other| *other < digest);
+                if digests.get(first) != Some(&digest) {
+                    return Rank::Behind(first);
+                }
+                let equal = digests[first..].partition_point(|other| *other == digest);
+                Rank::Among(first, first + equal)
+            }
+        }
+    }
+
+    #[inline]
+    fn digest(&self, key: &[u8]) -> Digest {
+        let width = self.width();
+        let (common, ones) = self.0[COMMON_AT..COMMON_AT + 2 * width].split_at(width);
+        for word in 0..width {
+            let held = word_at(key, word);
+            let other = (held ^ common[word]) & ones[word];
+            if other != 0 {
+                let byte = other.leading_zeros() / 8;
+                let shift = 56 - 8 * byte;
+                let is_above = (held >> shift) as u8 > (common[word] >> shift) as u8;
+                return self.beside(key, 8 * word + byte as usize, is_above);
+            }
+        }
+        Digest::Alike(gathered(self.positions(), key))
+    }
+
+    /// What is known of a key that holds another byte than all separators do at that position.
+    #[cold]
+    fn beside(&self, key: &[u8], at: usize, is_above: bool) -> Digest {
+        let positions = self.positions();
+        let before = positions
+            .iter()
+            .filter(|position| usize::from(**position) < at);
+        let rest = u64::MAX.checked_shr(8 * before.count() as u32).unwrap_or(0);
+        let digest = gathered(positions, key) & !rest;
+        if is_above {
+            Digest::Above(digest | rest)
+        } else {
+            Digest::Below(digest)
+        }
+    }
+
+    #[inline]
+    fn positions(&self) -> [u16; TELLING_MAX] {
+        let (low, high) = (self.0[0], self.0[1]);
+        std::array::from_fn(|at| {
+            let word = if at < 4 { low } else { high };
+            (word >> (16 * (at % 4))) as u16
+        })
+    }
+
+    #[inline]
+    fn width(&self) -> usize {
+        self.0[WIDTH_AT] as usize
+    }
+
+    #[inline]
+    fn digests_at(&self) -> usize {
+        COMMON_AT + 2 * self.width()
+    }
+}
+
+/// The bytes at those positions, the first as the most significant one.
+#[inline]
+fn gathered(positions: [u16; TELLING_MAX], bytes: &[u8]) -> u64 {
+    positions.iter().fold(0, |digest, position| {
+        let byte = bytes.get(usize::from(*position)).copied().unwrap_or(0);
+        digest << 8 | u64::from(byte)
+    })
+}
+
+/// A word of a string that goes on with zeros.
+#[inline]
+fn word_at(bytes: &[u8], word: usize) -> u64 {
+    let rest = bytes.get(8 * word..).unwrap_or_default();
+    if let Some(whole) = rest.first_chunk() {
+        return u64::from_be_bytes(*whole);
+    }
+    let mut padded = [0; 8];
+    padded[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(padded)
+}
+
+fn packed(positions: [u16; TELLING_MAX]) -> [u64; 2] {
+    let pack = |four: &[u16]| {
+        let words = four.iter().rev();
+        words.fold(0, |word, position| word << 16 | u64::from(*position))
+    };
+    [pack(&positions[..4]), pack(&positions[4..])]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BYTES_MAX, Guide, Rank};
+
+    fn guide(separators: &[Vec<u8>]) -> Guide {
+        Guide::new(separators.len(), |index, out| {
+            let bytes = separators[index].len().min(BYTES_MAX);
+            out[..bytes].copy_from_slice(&separators[index][..bytes]);
+            separators[index].len()
+        })
+    }
+
+    /// A key of numbers as the engine writes them, perhaps cut off.
+    fn numbers(random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut key = Vec::new();
+        for most in [3, 11, 4000, 16] {
+            let number = random.u64(..most) | 1 << 63;
+            key.extend_from_slice(&number.to_be_bytes());
+        }
+        if random.bool() {
+            key.truncate(random.usize(..33));
+        }
+        key
+    }
+
+    fn text(random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut text = vec![b'x'; random.usize(..3) * 30];
+        text.extend((0..random.usize(..12)).map(|_| random.u8(..3) * 127));
+        text
+    }
+
+    #[test]
+    fn a_key_is_where_a_search_by_all_bytes_finds_it() {
+        let mut among = 0;
+        for seed in 0..400 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let key = if seed % 2 == 0 { numbers } else { text };
+            let mut separators: Vec<Vec<u8>> = Vec::new();
+            let mut grown = guide(&separators);
+            for _ in 0..random.usize(1..80) {
+                let separator = key(&mut random);
+                if let Err(at) = separators.binary_search(&separator) {
+                    separators.insert(at, separator.clone());
+                    grown = grown
+                        .with(at, &separator)
+                        .unwrap_or_else(|| guide(&separators));
+                }
+            }
+            let made = guide(&separators);
+            for guide in [&made, &grown] {
+                for _ in 0..200 {
+                    let mut key = key(&mut random);
+                    if random.u8(..4) == 0 && !key.is_empty() {
+                        let at = random.usize(..key.len());
+                        key[at] = random.u8(..);
+                    }
+                    let below = separators.partition_point(|other| *other < key);
+                    let up_to = separators.partition_point(|other| *other <= key);
+                    match guide.rank(&key) {
+                        Rank::Behind(rank) => assert_eq!((rank, rank), (below, up_to), "{seed}"),
+                        Rank::Among(first, end) => {
+                            among += 1;
+                            assert!((first..=end).contains(&below), "seed {seed}");
+                            assert!((first..=end).contains(&up_to), "seed {seed}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(among > 1000, "{among} keys were like a separator");
+    }
+
+    #[test]
+    fn composite_numbers_are_told_apart_by_digests_alone() {
+        let key = |order: u64, line: u64| {
+            let parts = [2, 7, order, line].map(|number: u64| (number | 1 << 63).to_be_bytes());
+            parts.concat()
+        };
+        let separators: Vec<Vec<u8>> = (0..300).map(|at| key(2500 + 3 * at, 1 + at % 9)).collect();
+        let guide = guide(&separators);
+        for at in 0..300 {
+            let rank = guide.rank(&key(2501 + 3 * at, 4));
+            assert_eq!(rank, Rank::Behind(at as usize + 1));
+        }
+        assert_eq!(guide.rank(&separators[5]), Rank::Among(5, 6));
+    }
+}
