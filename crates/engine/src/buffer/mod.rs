@@ -44,5 +44,5 @@ pub(crate) use leaf::{Leaf, NoRoom, POOR, SplitPlan, common_bytes};
 pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, Stop, without_misses};
 pub(crate) use options::BufferOptions;
-pub(crate) use pages::Buffer;
+pub(crate) use pages::{Buffer, pin};
 pub(crate) use word::Word;

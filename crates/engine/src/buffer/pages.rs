@@ -29,6 +29,13 @@ pub(crate) struct Buffer {
     resident_bytes_max: u64,
 }
 
+/// Keeps frames from being freed, as each look at a page does by itself. Who looks at many does it once
+/// around them all, since what is done again within costs next to nothing. Not while waiting.
+#[inline]
+pub(crate) fn pin() -> Guard {
+    crossbeam_epoch::pin()
+}
+
 impl Buffer {
     /// An empty one.
     pub(crate) fn new(options: &BufferOptions) -> Buffer {
@@ -280,13 +287,13 @@ impl Buffer {
 
     /// Looks at a leaf by its number, under its shared latch; none if the page is gone or no leaf.
     #[inline]
-    pub(crate) fn view_leaf<R>(&self, page: PageId, look: impl FnOnce(&Leaf) -> R) -> Option<R> {
-        let guard = crossbeam_epoch::pin();
-        let leaf = self
-            .translation
-            .get_with_image(page, &guard)?
-            .leaf()?
-            .read();
+    pub(crate) fn view_leaf<R>(
+        &self,
+        page: PageId,
+        guard: &Guard,
+        look: impl FnOnce(&Leaf) -> R,
+    ) -> Option<R> {
+        let leaf = self.translation.get_with_image(page, guard)?.leaf()?.read();
         (!leaf.is_gone()).then(|| look(&leaf))
     }
 
@@ -296,10 +303,10 @@ impl Buffer {
     pub(crate) fn change_leaf<R>(
         &self,
         page: PageId,
+        guard: &Guard,
         change: impl FnOnce(&mut Leaf) -> R,
     ) -> std::result::Result<Option<R>, Stop> {
-        let guard = crossbeam_epoch::pin();
-        let Some(frame) = self.translation.get(page, &guard) else {
+        let Some(frame) = self.translation.get(page, guard) else {
             return Ok(None);
         };
         let Some(latch) = frame.leaf() else {

@@ -87,6 +87,9 @@ impl<D: Disk> Reserved<'_, D> {
             "a record is no longer than its permit"
         );
         self.fill(Kind::Transaction, record, length);
+        if record.capacity() == 0 {
+            *record = self.log.shared().buffer();
+        }
         // Commits behind this one may have found a gap and gone to sleep, and whoever published this
         // one need not wait for it. Both publish first and fence, and only then look at the other's
         // slot: at least one of them sees both.

@@ -66,6 +66,8 @@ pub(super) struct Outlet<F> {
     /// Bytes of records in frames since opening.
     record_bytes: u64,
     buffers: Vec<AlignedBuffer>,
+    /// Buffers of records that are in frames by now.
+    drained: Vec<Vec<u8>>,
     header_buffer: Option<AlignedBuffer>,
     late_header: Option<Job<F>>,
 }
@@ -113,6 +115,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             partial_bytes: 0,
             record_bytes: 0,
             buffers,
+            drained: Vec::new(),
             header_buffer: Some(AlignedBuffer::zeroed(options.frame_unit_bytes as usize)),
             late_header: None,
         }
@@ -182,6 +185,11 @@ impl<F: syncline_disk::File> Outlet<F> {
         self.pipeline.horizon()
     }
 
+    /// Buffers of records that are in frames, to be used again.
+    pub(super) fn drained(&mut self) -> &mut Vec<Vec<u8>> {
+        &mut self.drained
+    }
+
     /// Prepared files and those in use.
     pub(super) fn segments(&mut self) -> &mut Segments<F> {
         &mut self.segments
@@ -248,6 +256,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             if taken != Some(true) {
                 return draft;
             }
+            self.drained.extend(ring.take_buffer(csn));
         }
     }
 
@@ -274,7 +283,7 @@ impl<F: syncline_disk::File> Outlet<F> {
         let counts = last || planted(Plant::FragmentCommits);
         self.partial_bytes = if last { 0 } else { start + piece };
         if last {
-            ring.shrink(self.next);
+            self.drained.extend(ring.take_buffer(self.next));
         }
         Some(Draft {
             payload_bytes: piece,

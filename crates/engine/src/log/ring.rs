@@ -16,7 +16,8 @@
 //!    record is written in a frame of its own.
 //! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
 //!    never while another slot's is held.
-//! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown.
+//! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown. Who writes the
+//!    records takes the buffers out, for commits to come: few of them are in use, and stay in the caches.
 
 use crate::ids::Csn;
 use crate::log::frame::Kind;
@@ -257,12 +258,14 @@ impl Ring {
             .fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
     }
 
-    /// Gives memory of an unusually long record back.
-    pub(super) fn shrink(&self, csn: Csn) {
+    /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
+    /// long, whose memory goes.
+    pub(super) fn take_buffer(&self, csn: Csn) -> Option<Vec<u8>> {
         let mut content = lock(&self.slot(csn).content);
-        if content.record.capacity() > BUFFER_BYTES_KEPT {
-            content.record = Vec::new();
-        }
+        let buffer = std::mem::take(&mut content.record);
+        (1..=BUFFER_BYTES_KEPT)
+            .contains(&buffer.capacity())
+            .then_some(buffer)
     }
 
     #[inline]

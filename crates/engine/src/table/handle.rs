@@ -93,6 +93,12 @@ impl Table {
         Some(Part::Index(self.schema().indexes()[position].name()))
     }
 
+    /// True if one of the two was cloned from the other. Looks at nothing but the handles.
+    #[inline]
+    pub(super) fn is_clone_of(&self, other: &Table) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// True for two handles of the same table and definition.
     pub(super) fn is(&self, other: &Table) -> bool {
         Arc::ptr_eq(&self.inner.tree, &other.inner.tree)

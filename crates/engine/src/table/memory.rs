@@ -49,10 +49,17 @@ impl Memory {
     #[inline]
     pub(super) fn touch(&mut self, table: &Table) -> Result<()> {
         table.check()?;
+        if !self.tables.iter().any(|known| known.is_clone_of(table)) {
+            self.remember(table);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn remember(&mut self, table: &Table) {
         if !self.tables.iter().any(|known| known.is(table)) {
             self.tables.push(table.clone());
         }
-        Ok(())
     }
 
     /// An error of the session, with the names of tables and indexes in place of numbers of trees.

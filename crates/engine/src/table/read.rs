@@ -29,6 +29,8 @@ pub(super) struct Walk<'v> {
     pub(super) range: KeyRange<'v>,
     pub(super) direction: Direction,
     pub(super) limit: usize,
+    /// Of each row only the columns of its primary key are wanted.
+    pub(super) keys_only: bool,
 }
 
 /// Gets each row; breaking ends the walk.
@@ -58,6 +60,26 @@ pub(super) fn get_sought<'a, D: Disk>(
         Err(error) => Err(memory.named(error)),
         Ok(value) => opened(table, &sought.key, value, &mut memory.plain),
     }
+}
+
+/// Shows the row that was sought, where it lies.
+#[inline]
+pub(super) fn show_sought<D: Disk, R>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    sought: &Sought,
+    look: impl FnOnce(Row<'_>) -> R,
+) -> Result<Option<R>> {
+    memory.touch(table)?;
+    let (schema, plain) = (table.schema(), &mut memory.plain);
+    let open = |value: &[u8]| {
+        let view = RowView::open(schema, &sought.key, value, plain);
+        let view = view.map_err(|what| schema.damaged(what))?;
+        Ok(look(Row { view }))
+    };
+    let shown = session.show_at(table.tree(), sought.leaf, &sought.key, open);
+    shown.map_err(|error| memory.named(error))?.transpose()
 }
 
 /// The row that has these values in a unique index.
@@ -165,7 +187,12 @@ fn scan_index<D: Disk>(
             (walk.direction, wanted, goes_on),
         )?;
         let found = memory.key_ends.len();
-        if visit_entries(session, memory, table, visitor)?.is_break() || found < wanted {
+        let visited = if walk.keys_only {
+            visit_keys(memory, table, visitor)?
+        } else {
+            visit_entries(session, memory, table, visitor)?
+        };
+        if visited.is_break() || found < wanted {
             break;
         }
         left -= found;
@@ -225,6 +252,22 @@ fn read_entries<D: Disk>(
     });
     scanned.map_err(|error| memory.named(error))?;
     outcome
+}
+
+/// Hands out the primary keys that the entries hold. Their rows are not read: an entry is written, and
+/// validated, with its row.
+fn visit_keys(memory: &mut Memory, table: &Table, visitor: Visitor<'_>) -> Result<ControlFlow<()>> {
+    let mut start = 0;
+    for end in memory.key_ends.iter().copied() {
+        let key = &memory.keys[start..end];
+        start = end;
+        let view = RowView::of_key(table.schema(), key, &mut memory.plain);
+        let view = view.map_err(|what| table.schema().damaged(what))?;
+        if visitor(Row { view })?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// Reads the rows that the entries lead to.

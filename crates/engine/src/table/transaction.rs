@@ -75,6 +75,25 @@ macro_rules! calls {
             read::get_sought(session, memory, table, sought)
         }
 
+        /// Shows the row that was sought to `look`, where it lies, and answers what `look` does; none if there
+        /// is none. Cheaper than `get_sought` where few columns of a long row are wanted, since nothing
+        /// is copied. A part of the store is latched meanwhile: `look` must not use the database, by
+        /// another session either, and should be short.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::Conflict`](crate::Error::Conflict).
+        #[inline]
+        pub fn show_sought<R>(
+            &mut self,
+            table: &Table,
+            sought: &Sought,
+            look: impl FnOnce(Row<'_>) -> R,
+        ) -> Result<Option<R>> {
+            let (session, memory) = self.parts();
+            read::show_sought(session, memory, table, sought, look)
+        }
+
         /// The row that has these values in a unique index (`table.by("name")?`), given for all of its
         /// columns; none if there is none, or if one of the values is null. Panics if the index may
         /// have several rows for them: scan it.
@@ -112,6 +131,31 @@ macro_rules! calls {
                 range,
                 direction,
                 limit,
+                keys_only: false,
+            };
+            read::scan(session, memory, path.into(), walk, &mut visitor)
+        }
+
+        /// The same for who wants the columns of the primary key alone: of the rows that are handed out no
+        /// other one can be read. An index has them, so that the table is not looked into.
+        ///
+        /// # Errors
+        ///
+        /// As `scan`; for another column [`Error::DamagedRow`](crate::Error::DamagedRow).
+        pub fn scan_keys<'a>(
+            &mut self,
+            path: impl Into<Path<'a>>,
+            range: KeyRange<'_>,
+            direction: Direction,
+            limit: usize,
+            mut visitor: impl FnMut(Row<'_>) -> Result<ControlFlow<()>>,
+        ) -> Result<()> {
+            let (session, memory) = self.parts();
+            let walk = Walk {
+                range,
+                direction,
+                limit,
+                keys_only: true,
             };
             read::scan(session, memory, path.into(), walk, &mut visitor)
         }

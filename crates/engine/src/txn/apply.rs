@@ -26,6 +26,7 @@ const GHOSTS_COLLECTED: usize = 2;
 /// Step e: applies every row.
 pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     let _doing = core.watch.enter(Part::Apply, txn.is_measured);
+    let guard = crate::buffer::pin();
     let Transaction {
         commit,
         writes,
@@ -62,7 +63,7 @@ pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
         };
         let set_by_slot = {
             let _entered = tag::enter(Module::Access);
-            let at_its_page = |page| core.buffer.change_leaf(page, by_slot);
+            let at_its_page = |page| core.buffer.change_leaf(page, &guard, by_slot);
             row.page.map_or(Ok(None), at_its_page)
         };
         let set_by_slot = set_by_slot.expect("a locked row's page was changed in this section");

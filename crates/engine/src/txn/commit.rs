@@ -10,7 +10,7 @@ use crate::access::btree::scout::{Target, scout};
 use crate::buffer::Word;
 use crate::buffer::{Miss, without_misses};
 use crate::error::{Error, Result};
-use crate::ids::{Csn, PageId};
+use crate::ids::{Csn, PageId, TreeId};
 use crate::log::{Permit, Ticket};
 use crate::plant::{Plant, planted};
 use crate::txn::apply::{apply, collect};
@@ -33,7 +33,7 @@ use syncline_metering::{Module, clock, tag};
 /// way, but others may come in between.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// Patched rows are thought to be as long as the longest of the session's last transaction, within these
+/// Patched rows are thought to be as long as the longest of the transaction before, within these
 /// limits in bytes. Longer ones cost another round, not room for as many such rows.
 const PATCHED_BYTES_THOUGHT: RangeInclusive<usize> = 256..=4096;
 
@@ -158,11 +158,18 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         ..
     } = txn;
     commit.rows.clear();
-    for &write in writes.sort(arena) {
+    writes.sort(arena);
+    let mut before = None;
+    for &at in writes.order() {
+        let write = writes.get(at);
+        let (id, key) = (write.id, arena.get(write.key));
+        let follows = before.is_some_and(|before| follows(before, (id, key)));
+        before = Some((id, key));
         commit.rows.push(Row {
-            write,
+            write: at,
             slot: 0,
-            page: None,
+            page: write.page,
+            follows,
             counter: 0,
             was: Word(0),
             after: After::Same,
@@ -187,7 +194,17 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
     Ok(())
 }
 
-/// Finds the leaves of many rows at once, so that locking does not wait for one after the other.
+/// True if two rows of a tree differ in the last byte of their keys only: they are likely in one leaf.
+#[inline]
+fn follows((tree, key): (TreeId, &[u8]), (other_tree, other): (TreeId, &[u8])) -> bool {
+    let but_last = |key: &'_ [u8]| key.len().saturating_sub(1);
+    tree == other_tree
+        && key.len() == other.len()
+        && key[..but_last(key)] == other[..but_last(other)]
+}
+
+/// Finds the leaves of many rows at once, so that locking does not wait for one after the other. Those that
+/// were read before, or lie beside another one, are found without.
 fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let Transaction {
         writes,
@@ -196,18 +213,21 @@ fn go_ahead<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
         trees,
         ..
     } = txn;
-    if commit.rows.len() < AHEAD_MIN {
+    let is_sought = |row: &&mut Row| row.page.is_none() && !row.follows;
+    if commit.rows.len() < AHEAD_MIN || commit.rows.iter_mut().filter(is_sought).count() < AHEAD_MIN
+    {
         return;
     }
     let _entered = tag::enter(Module::Access);
     commit.ahead.clear();
-    for row in &commit.rows {
+    for row in commit.rows.iter_mut().filter(is_sought) {
         let write = writes.get(row.write);
         let tree = &trees[write.tree as usize];
         commit.ahead.push(Target::new(tree, write.key.range()));
     }
     scout(&core.buffer, arena.bytes(), &mut commit.ahead);
-    for (row, target) in commit.rows.iter_mut().zip(&commit.ahead) {
+    let sought = commit.rows.iter_mut().filter(is_sought);
+    for (row, target) in sought.zip(&commit.ahead) {
         row.page = target.leaf();
     }
 }
@@ -218,8 +238,9 @@ pub(super) fn prepare<'c, D: Disk>(
     txn: &mut Transaction,
 ) -> Result<Permit<'c, D>> {
     step(Step::Prepare);
-    if txn.is_validated() && !txn.reads.is_empty() && txn.alone.is_none() {
-        // Most losers find out here, before they lock anything or take a number.
+    if txn.is_wary && txn.is_validated() && !txn.reads.is_empty() && txn.alone.is_none() {
+        // Most losers find out here, before they lock anything or take a number. Where nobody loses, that
+        // would be a look in vain.
         validate(core, txn, Check::Early).map_err(Error::Conflict)?;
     }
     core.heed_pressure()?;

@@ -11,6 +11,7 @@ use crate::sync::thread::yield_now;
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
 use crate::txn::gate::{Closed, Gate, Section};
+use crate::txn::idle::Idle;
 use crate::txn::path::{CommitPaths, SharedPaths};
 use crate::txn::registry::Registry;
 use crate::txn::step::{Step, step, stepped};
@@ -72,6 +73,7 @@ pub(crate) struct Core<D: Disk> {
     pub(super) counters: Counters,
     pub(super) watch: Watch,
     pub(super) paths: SharedPaths,
+    pub(super) idle: Idle,
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
@@ -105,6 +107,7 @@ impl<D: Disk> Core<D> {
             counters: Counters::default(),
             watch: Watch::default(),
             paths: SharedPaths::default(),
+            idle: Idle::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
             log_bytes_max: AtomicU64::new(u64::MAX),

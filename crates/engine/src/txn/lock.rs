@@ -84,8 +84,13 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
     commit.record.clear();
     commit.record.extend_from_slice(&commit.before_rows);
     let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
+    let _pinned = crate::buffer::pin();
     for at in 0..commit.rows.len() as u32 {
-        let write = *writes.get(commit.rows[at as usize].write);
+        let row = &commit.rows[at as usize];
+        let write = *writes.get(row.write);
+        if row.follows && row.page.is_none() {
+            commit.rows[at as usize].page = commit.rows[at as usize - 1].page;
+        }
         let locker = Locker {
             core,
             writes,

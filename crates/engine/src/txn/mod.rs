@@ -8,7 +8,7 @@
 //!
 //! | step | what | may wait | may fail |
 //! |---|---|---|---|
-//! | a | prepare: the leaves of many rows at once, log room, memory for versions, overflow pages, a first look at what was read | yes | yes |
+//! | a | prepare: the leaves of many rows at once, log room, memory for versions, overflow pages; after losses a first look at what was read | yes | yes |
 //! | b | enter the section; lock each row in order, inserts as locked ghosts; settle what each becomes; split where there is no room | a little | yes |
 //! | c | take the commit sequence number (csn) | no | no |
 //! | d | validate what was read | no | yes: the number is given up |
@@ -55,6 +55,7 @@ pub(crate) mod fuzzing;
 mod garbage;
 mod gate;
 mod hash;
+mod idle;
 mod lane;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]

@@ -12,6 +12,10 @@
 //!   If the row belongs to a commit that earlier ones hold up, that is waited for a little.
 //! - No such key: no row at the point either. A delete past the point would have left its ghost, which
 //!   stays while this transaction is registered.
+//!
+//! A value is shown where it lies, under the latch of its leaf: of a long row a reader mostly wants a few
+//! columns, and need not wait for the memory of the others. An older version, and a value in overflow
+//! pages, is shown in memory of the transaction.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{self, Stub};
@@ -48,18 +52,30 @@ struct Found {
     slot: u32,
 }
 
-/// Reads a row of the store, not of the transaction's own writes: true if it is there, with its value
-/// in `txn.value`. The hint names the leaf that likely covers the key.
+/// Reads a row of the store, not of the transaction's own writes: true if it is there; then `show` was
+/// called with its value, once, and under a latch: it accesses no tree. The hint names the leaf that
+/// likely covers the key.
 pub(super) fn read<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
     (tree, hint): (u32, Option<PageId>),
     key: &[u8],
+    mut show: impl FnMut(&[u8]),
 ) -> Result<bool> {
     loop {
         step(Step::Read);
         let place = &txn.trees[tree as usize];
-        let Some(found) = look(&core.buffer, (place, hint), key, &mut txn.value) else {
+        let (point, stub) = (txn.read_point, &mut txn.elsewhere);
+        let show_or_keep = |word: Word, value: &[u8]| {
+            if word.csn() > point || word.is_ghost() {
+            } else if word.is_overflow() {
+                stub.clear();
+                stub.extend_from_slice(value);
+            } else {
+                show(value);
+            }
+        };
+        let Some(found) = look(&core.buffer, (place, hint), key, show_or_keep) else {
             return Err(txn.conflict(Conflict::Dropped));
         };
         txn.seen = txn.seen.max(found.word.csn());
@@ -67,7 +83,11 @@ pub(super) fn read<D: Disk>(
             if txn.is_validated() {
                 add_read(txn, tree, key, found)?;
             }
-            return finish(core, txn, tree, found.word);
+            if found.word.is_overflow() {
+                return show_elsewhere(core, txn, tree, found.word, show);
+            }
+            still_registered(core, txn)?;
+            return Ok(!found.word.is_ghost());
         }
         if txn.is_validated() {
             move_read_point(core, txn, found.word.csn())?;
@@ -80,8 +100,8 @@ pub(super) fn read<D: Disk>(
             tree: id,
             key,
         };
-        let version = core.versions.find(name, txn.read_point, &mut txn.value);
-        return finish(core, txn, tree, version.unwrap_or(absent()));
+        let version = core.versions.find(name, txn.read_point, &mut txn.elsewhere);
+        return show_elsewhere(core, txn, tree, version.unwrap_or(absent()), show);
     }
 }
 
@@ -112,7 +132,7 @@ pub(super) fn move_read_point<D: Disk>(
     Ok(())
 }
 
-/// Replaces a stub by the value it stands for, in `txn.value`. False if its pages are gone.
+/// Replaces a stub by the value it stands for. False if its pages are gone.
 pub(super) fn resolve(buffer: &Buffer, value: &mut Vec<u8>) -> bool {
     let Some(stub) = Stub::from_value(value) else {
         return false;
@@ -147,13 +167,13 @@ pub(super) fn resident<R>(
     }
 }
 
-/// What lies under a key, its value (or stub) into `value`; none if the tree is dropped.
+/// What lies under a key; `show` is called with its word and value (or stub). None if the tree is dropped.
 #[inline]
 fn look(
     buffer: &Buffer,
     (tree, hint): (&Tree, Option<PageId>),
     key: &[u8],
-    value: &mut Vec<u8>,
+    mut show: impl FnMut(Word, &[u8]),
 ) -> Option<Found> {
     resident(buffer, tree, || {
         tree.view_at(buffer, hint, key, |leaf, page| {
@@ -167,10 +187,7 @@ fn look(
                 };
             };
             let word = leaf.word(slot).unlocked();
-            value.clear();
-            if !word.is_ghost() {
-                value.extend_from_slice(leaf.value(slot));
-            }
+            show(word, leaf.value(slot));
             Found {
                 word,
                 page,
@@ -200,13 +217,23 @@ pub(super) fn add_key(txn: &mut Transaction, key: &[u8]) -> Result<Span> {
     Ok(txn.arena.add(key))
 }
 
-/// True if the row is there; reads a long value, and makes sure that nothing was taken away meanwhile.
-fn finish<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: u32, word: Word) -> Result<bool> {
-    let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.value);
+/// Shows a value, or what a stub stands for, that was put into `txn.elsewhere`; makes sure that nothing was
+/// taken away meanwhile. True if the row is there.
+fn show_elsewhere<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    tree: u32,
+    word: Word,
+    mut show: impl FnMut(&[u8]),
+) -> Result<bool> {
+    let is_whole = !word.is_overflow() || resolve(&core.buffer, &mut txn.elsewhere);
     still_registered(core, txn)?;
     if !is_whole || (word.is_overflow() && txn.trees[tree as usize].is_dropped()) {
         // Registered as we are, only dropping the tree takes the pages away.
         return Err(txn.conflict(Conflict::Dropped));
+    }
+    if !word.is_ghost() {
+        show(&txn.elsewhere);
     }
     Ok(!word.is_ghost())
 }

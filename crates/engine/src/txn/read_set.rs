@@ -7,7 +7,7 @@
 
 use crate::buffer::Word;
 use crate::ids::PageId;
-use crate::txn::arena::Span;
+use crate::txn::arena::{Arena, Span};
 use std::cell::RefCell;
 use std::ops::Bound;
 
@@ -16,6 +16,9 @@ pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// The counter that no leaf has: the range is looked at by its keys.
 pub(super) const NO_COUNTER: u64 = u64::MAX;
+
+/// So many reads are looked at for that of a row to be written.
+const LOOKS_MAX: usize = 32;
 
 /// A row that was read.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +51,8 @@ pub(super) struct Node {
 pub(super) struct ReadSet {
     pub(super) reads: Vec<Read>,
     pub(super) nodes: Vec<Node>,
+    /// Where the next look for a read begins.
+    next: usize,
     pub(super) scratch: RefCell<Scratch>,
 }
 
@@ -65,8 +70,21 @@ impl ReadSet {
         self.reads.is_empty() && self.nodes.is_empty()
     }
 
+    /// The leaf in which a row was read, if it was, and is soon found among the reads: what is read is mostly
+    /// written in the same order, so a look begins behind what the last one has found.
+    #[inline]
+    pub(super) fn page_of(&mut self, arena: &Arena, tree: u32, key: &[u8]) -> Option<PageId> {
+        let (passed, to_come) = self.reads.split_at_checked(self.next)?;
+        let is_it = |read: &&Read| read.tree == tree && arena.get(read.key) == key;
+        let mut looks = to_come.iter().chain(passed).take(LOOKS_MAX).enumerate();
+        let (at, read) = looks.find(|(_, read)| is_it(read))?;
+        self.next = (self.next + at + 1) % self.reads.len();
+        Some(read.page)
+    }
+
     #[inline]
     pub(super) fn clear(&mut self) {
+        self.next = 0;
         self.reads.clear();
         self.nodes.clear();
     }

@@ -1,6 +1,6 @@
 //! A session: one transaction after another, on the thread of whoever calls.
 //!
-//! A session keeps its memory from transaction to transaction: a begin allocates nothing. Writes are
+//! A transaction's memory comes from the thread's last one: a begin allocates nothing. Writes are
 //! blind: they are kept here until the commit, which looks whether rows are there. A conflict breaks
 //! the transaction; it then only answers that conflict until it is aborted or committed, which fails.
 
@@ -14,6 +14,7 @@ use crate::txn::commit::{commit, refusal_of};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
+use crate::txn::lane;
 use crate::txn::path::Staged;
 use crate::txn::read::{move_read_point, read};
 use crate::txn::record::{Operation, add};
@@ -29,10 +30,23 @@ use std::sync::atomic::Ordering;
 use syncline_disk::Disk;
 use syncline_metering::{Module, clock, tag};
 
+/// A session that has lost looks early in so many commits whether it has lost again.
+const WARY_COMMITS: u32 = 32;
+
 /// See the module.
 pub(crate) struct Session<D: Disk> {
     core: Arc<Core<D>>,
-    txn: Transaction,
+    /// Its place in the registry.
+    seat: u32,
+    /// How many transactions it has begun.
+    begun: u32,
+    /// Its last commit, and a bound of its log record in bytes.
+    last: Csn,
+    record_bytes_max: usize,
+    /// So many commits of the next ones look early whether they have lost.
+    wary: u32,
+    /// The transaction, if one is open.
+    txn: Option<Box<Transaction>>,
     /// The last commit, if it is timed and not yet acknowledged.
     staged: Cell<Option<Staged>>,
 }
@@ -43,10 +57,12 @@ impl<D: Disk> Session<D> {
         let seat = core.registry.claim()?;
         Ok(Session {
             core: Arc::clone(core),
-            txn: Transaction {
-                seat,
-                ..Transaction::default()
-            },
+            seat,
+            begun: 0,
+            last: Csn::ZERO,
+            record_bytes_max: 0,
+            wary: 0,
+            txn: None,
             staged: Cell::new(None),
         })
     }
@@ -59,26 +75,28 @@ impl<D: Disk> Session<D> {
     /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
-        let (core, txn) = (&*self.core, &mut self.txn);
+        let core = &*self.core;
         assert!(
-            txn.kind.is_none(),
+            self.txn.is_none(),
             "a session has one transaction at a time"
         );
-        txn.begun = txn.begun.wrapping_add(1);
-        txn.is_measured = txn.begun.is_multiple_of(SAMPLED_ONE_IN);
-        if txn.is_measured {
-            txn.marks.begin = clock::now();
-        }
+        self.begun = self.begun.wrapping_add(1);
+        let is_measured = self.begun.is_multiple_of(SAMPLED_ONE_IN);
+        let begun = is_measured.then(clock::now);
         match begin {
             Begin::Serializable | Begin::Snapshot => {
                 core.log.check()?;
                 // What this session has committed may be held up behind others' commits.
-                core.wait_published(txn.last)?;
+                core.wait_published(self.last)?;
             }
-            Begin::ReadOnly => core.wait_stable(txn.last)?,
+            Begin::ReadOnly => core.wait_stable(self.last)?,
             Begin::ReadOnlyAtHorizon => {}
         }
         step(Step::Begin);
+        let mut txn = core.idle.take(lane::of(self.seat));
+        txn.seat = self.seat;
+        txn.is_measured = is_measured;
+        txn.is_wary = self.wary > 0;
         let log = &core.log;
         let is_read_only = matches!(begin, Begin::ReadOnly | Begin::ReadOnlyAtHorizon);
         // The published prefix is never behind the horizon, and costs more to ask for.
@@ -92,9 +110,11 @@ impl<D: Disk> Session<D> {
             }
         });
         txn.kind = Some(begin);
-        if txn.is_measured {
+        if let Some(begin) = begun {
+            txn.marks.begin = begin;
             txn.marks.begun = clock::now();
         }
+        self.txn = Some(txn);
         Ok(())
     }
 
@@ -102,42 +122,52 @@ impl<D: Disk> Session<D> {
     /// Others read meanwhile, and wait to commit. It meets no conflict.
     pub(crate) fn begin_exclusive(&mut self) -> Result<()> {
         assert!(
-            self.txn.kind.is_none(),
+            self.txn.is_none(),
             "a session has one transaction at a time"
         );
         self.core.log.check()?;
         let closed = self.core.close_gate();
         self.begin(Begin::Serializable)?;
-        self.txn.alone = Some(closed);
-        let stripe = self.core.counters.of(self.txn.seat);
+        self.open().1.alone = Some(closed);
+        let stripe = self.core.counters.of(self.seat);
         stripe.exclusive_runs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Its place among the sessions.
     pub(super) fn seat(&self) -> u32 {
-        self.txn.seat
+        self.seat
+    }
+
+    /// What a call within a transaction works with.
+    #[inline]
+    fn open(&mut self) -> (&Core<D>, &mut Transaction) {
+        let txn = self.txn.as_deref_mut();
+        (
+            &self.core,
+            txn.expect("a transaction is begun before it is used"),
+        )
     }
 
     /// True if the transaction runs with the gate closed.
     #[cfg(test)]
     pub(crate) fn runs_alone(&self) -> bool {
-        self.txn.alone.is_some()
+        self.closed().is_some()
     }
 
     /// The closed gate of a transaction that runs alone.
     pub(crate) fn closed(&self) -> Option<&Closed> {
-        self.txn.alone.as_ref()
+        self.txn.as_ref()?.alone.as_ref()
     }
 
     /// True while a transaction is open.
     pub(crate) fn is_open(&self) -> bool {
-        self.txn.kind.is_some()
+        self.txn.is_some()
     }
 
     /// The commit after which, and before the next, the transaction sees the store.
-    pub(crate) fn read_point(&self) -> Csn {
-        self.txn.read_point
+    pub(crate) fn read_point(&mut self) -> Csn {
+        self.open().1.read_point
     }
 
     /// The value of a row; none if it is not there.
@@ -154,15 +184,40 @@ impl<D: Disk> Session<D> {
         hint: Option<PageId>,
         key: &[u8],
     ) -> Result<Option<&[u8]>> {
-        let (core, txn) = (&*self.core, &mut self.txn);
+        let (core, txn) = self.open();
         txn.check()?;
         let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
             return get_own(core, txn, (place, key), at);
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
-        let is_there = read(core, txn, (place, hint), key)?;
+        let is_there = copy(core, txn, (place, hint), key)?;
         Ok(is_there.then_some(&txn.value))
+    }
+
+    /// Shows the value of a row to `look`, where it lies; none if it is not there. A leaf is latched
+    /// meanwhile: `look` neither waits nor touches the store.
+    #[inline]
+    pub(crate) fn show_at<R>(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let (core, txn) = self.open();
+        txn.check()?;
+        let place = place(core, txn, tree)?;
+        if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
+            return Ok(get_own(core, txn, (place, key), at)?.map(look));
+        }
+        let _doing = core.watch.enter(Part::Read, txn.is_measured);
+        let (mut look, mut seen) = (Some(look), None);
+        read(core, txn, (place, hint), key, |value| {
+            let look = look.take().expect("a row is shown once");
+            seen = Some(look(value));
+        })?;
+        Ok(seen)
     }
 
     /// Makes a row be that, whether it is there or not.
@@ -209,7 +264,7 @@ impl<D: Disk> Session<D> {
         range: Scan<'_>,
         mut visitor: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
-        let (core, txn) = (&*self.core, &mut self.txn);
+        let (core, txn) = self.open();
         txn.check()?;
         let place = place(core, txn, tree)?;
         let _doing = core.watch.enter(Part::Scan, txn.is_measured);
@@ -225,7 +280,7 @@ impl<D: Disk> Session<D> {
     /// Adds an operation on a whole tree to the log record: made trees stand before the rows, dropped
     /// ones behind them. The caller runs alone and does the work itself.
     pub(crate) fn note(&mut self, operation: Operation<'_>) -> Result<()> {
-        let txn = &mut self.txn;
+        let (_, txn) = self.open();
         txn.check()?;
         assert!(
             txn.alone.is_some(),
@@ -244,24 +299,26 @@ impl<D: Disk> Session<D> {
     }
 
     /// A place to which the transaction's writes can be rolled back. Reads stay read.
-    pub(crate) fn savepoint(&self) -> Savepoint {
-        self.txn.writes.savepoint()
+    pub(crate) fn savepoint(&mut self) -> Savepoint {
+        self.open().1.writes.savepoint()
     }
 
     /// Takes back what was written since.
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
-        self.txn.writes.rollback_to(savepoint);
+        self.open().1.writes.rollback_to(savepoint);
     }
 
     /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit,
     /// or without writes everything that was read, is stable: see [`Session::wait`].
     #[inline]
     pub(crate) fn commit(&mut self) -> Result<Ticket> {
-        if self.txn.is_measured {
-            self.txn.marks.called = clock::now();
+        let (_, txn) = self.open();
+        let is_measured = txn.is_measured;
+        if is_measured {
+            txn.marks.called = clock::now();
         }
         let result = self.try_commit();
-        if self.txn.is_measured {
+        if is_measured {
             self.keep_marks(&result);
         }
         self.end();
@@ -271,14 +328,16 @@ impl<D: Disk> Session<D> {
     /// Remembers the way of a commit that writes, until it is acknowledged.
     #[cold]
     fn keep_marks(&mut self, result: &Result<Ticket>) {
-        self.txn.marks.staged = clock::now();
+        let last = self.last;
+        let (_, txn) = self.open();
+        txn.marks.staged = clock::now();
         let ticket = result.as_ref().ok();
-        let wrote =
-            ticket.filter(|ticket| ticket.csn == self.txn.last && !self.txn.writes.is_empty());
-        self.staged.set(wrote.map(|ticket| Staged {
+        let wrote = ticket.filter(|ticket| ticket.csn == last && !txn.writes.is_empty());
+        let staged = wrote.map(|ticket| Staged {
             csn: ticket.csn,
-            marks: self.txn.marks,
-        }));
+            marks: txn.marks,
+        });
+        self.staged.set(staged);
     }
 
     /// To be called when the caller has learnt that a ticket of this session is complete, so that the
@@ -303,7 +362,7 @@ impl<D: Disk> Session<D> {
     /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
     pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, Closed) {
         let result = self.try_commit();
-        let closed = self.txn.alone.take();
+        let closed = self.open().1.alone.take();
         self.end();
         (
             result,
@@ -313,11 +372,9 @@ impl<D: Disk> Session<D> {
 
     #[inline]
     fn try_commit(&mut self) -> Result<Ticket> {
-        let (core, txn) = (&*self.core, &mut self.txn);
-        assert!(
-            txn.kind.is_some(),
-            "a transaction is begun before it is committed"
-        );
+        let txn = self.txn.as_deref_mut();
+        let txn = txn.expect("a transaction is begun before it is committed");
+        let core = &*self.core;
         let _entered = tag::enter(Module::TransactionControl);
         let stripe = core.counters.of(txn.seat);
         let has_writes = !txn.writes.is_empty()
@@ -331,9 +388,14 @@ impl<D: Disk> Session<D> {
                 csn: txn.depends_on(),
             }),
         };
+        self.wary = match &result {
+            Err(Error::Conflict(_)) => WARY_COMMITS,
+            _ => self.wary.saturating_sub(1),
+        };
         match &result {
             Ok(ticket) if has_writes => {
-                txn.last = ticket.csn;
+                self.last = ticket.csn;
+                self.record_bytes_max = txn.commit.record_bytes_max;
                 stripe.commits.fetch_add(1, Ordering::Relaxed);
             }
             Ok(_) => {
@@ -360,7 +422,7 @@ impl<D: Disk> Session<D> {
     /// A bound of the last commit's log record, in bytes.
     #[inline]
     pub(crate) fn record_bytes_max(&self) -> usize {
-        self.txn.commit.record_bytes_max
+        self.record_bytes_max
     }
 
     /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
@@ -373,11 +435,11 @@ impl<D: Disk> Session<D> {
 
     /// Ends the transaction, if there is one, without a trace.
     pub(crate) fn abort(&mut self) {
-        if self.txn.kind.is_none() {
+        let Some(txn) = &self.txn else {
             return;
-        }
-        let stripe = self.core.counters.of(self.txn.seat);
-        match self.txn.broken {
+        };
+        let stripe = self.core.counters.of(self.seat);
+        match txn.broken {
             Some(conflict) => stripe.conflict(conflict),
             None => {
                 stripe.aborts.fetch_add(1, Ordering::Relaxed);
@@ -388,8 +450,15 @@ impl<D: Disk> Session<D> {
 
     #[inline]
     fn end(&mut self) {
-        self.core.registry.leave(self.txn.seat);
-        self.txn.clear();
+        self.core.registry.leave(self.seat);
+        let Some(mut txn) = self.txn.take() else {
+            return;
+        };
+        txn.clear();
+        // What a panic has left behind is for nobody.
+        if !std::thread::panicking() {
+            self.core.idle.give(lane::of(self.seat), txn);
+        }
     }
 
     #[inline]
@@ -400,7 +469,7 @@ impl<D: Disk> Session<D> {
         value: &[u8],
         action: impl FnOnce(Span) -> Action,
     ) -> Result<()> {
-        let (core, txn) = (&*self.core, &mut self.txn);
+        let (core, txn) = self.open();
         txn.check()?;
         assert!(
             !txn.is_read_only(),
@@ -409,10 +478,14 @@ impl<D: Disk> Session<D> {
         let _doing = core.watch.enter(Part::Write, txn.is_measured);
         core.check_row(txn, key, value)?;
         let place = place(core, txn, tree)?;
-        let value = txn.arena.add(value);
+        let action = action(txn.arena.add(value));
+        let page = match action {
+            Action::Insert(_) => None,
+            _ => txn.reads.page_of(&txn.arena, place, key),
+        };
         let added = txn
             .writes
-            .add(&mut txn.arena, (tree.id, place), key, action(value));
+            .add(&mut txn.arena, (tree.id, place), (key, page), action);
         added.map_err(|refusal| refuse(core, txn, (place, key), refusal))
     }
 }
@@ -439,6 +512,23 @@ fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<(
     Err(txn.conflict(Conflict::MadeLater))
 }
 
+/// Reads a row of the store into `txn.value`; false if it is not there.
+#[inline]
+fn copy<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    place: (u32, Option<PageId>),
+    key: &[u8],
+) -> Result<bool> {
+    let mut copy = std::mem::take(&mut txn.value);
+    let is_there = read(core, txn, place, key, |value| {
+        copy.clear();
+        copy.extend_from_slice(value);
+    });
+    txn.value = copy;
+    is_there
+}
+
 /// The value of a row that the transaction itself writes.
 fn get_own<'t, D: Disk>(
     core: &Core<D>,
@@ -449,7 +539,7 @@ fn get_own<'t, D: Disk>(
     let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
         Some(folded) => folded,
         // Patches over what the store has, which counts as read.
-        None if !read(core, txn, (place, None), key)? => return Ok(None),
+        None if !copy(core, txn, (place, None), key)? => return Ok(None),
         None => {
             let (writes, arena) = (&txn.writes, &txn.arena);
             writes.fold(arena, at, Some(&txn.value), &mut txn.folder)
@@ -481,6 +571,6 @@ fn refuse<D: Disk>(
 impl<D: Disk> Drop for Session<D> {
     fn drop(&mut self) {
         self.abort();
-        self.core.registry.release(self.txn.seat);
+        self.core.registry.release(self.seat);
     }
 }

@@ -34,17 +34,17 @@ pub enum Begin {
     ReadOnlyAtHorizon,
 }
 
-/// So many trees a session knows; then it begins anew.
+/// So many trees are known; then that begins anew.
 const KNOWN_TREES_MAX: usize = 32;
 
-/// See the module. Everything is reused by the session's next transaction.
+/// See the module. Everything is used again by the thread's next transaction, see `idle`.
 #[derive(Default)]
 pub(super) struct Transaction {
     pub(super) kind: Option<Begin>,
-    /// How many transactions the session has begun.
-    pub(super) begun: u32,
-    /// This one's parts are measured.
+    /// Its parts are measured.
     pub(super) is_measured: bool,
+    /// Its session has lost lately: others write what it reads.
+    pub(super) is_wary: bool,
     /// The moments of its way, if they are.
     pub(super) marks: Marks,
     /// The session's place in the registry and its counter in the gate.
@@ -53,14 +53,12 @@ pub(super) struct Transaction {
     pub(super) read_point: Csn,
     /// The newest commit whose row was looked at.
     pub(super) seen: Csn,
-    /// The session's last commit.
-    pub(super) last: Csn,
     /// Why it cannot be committed any more.
     pub(super) broken: Option<Conflict>,
     /// The gate, if the transaction runs alone.
     pub(super) alone: Option<Closed>,
     pub(super) trees: Vec<Arc<Tree>>,
-    /// Trees of the session's transactions before. To count one's users at each use would take the line
+    /// Trees of transactions before. To count one's users at each use would take the line
     /// with what all others read of the tree from their cores.
     pub(super) known_trees: Vec<Arc<Tree>>,
     pub(super) arena: Arena,
@@ -68,6 +66,8 @@ pub(super) struct Transaction {
     pub(super) reads: ReadSet,
     /// The value that was read last.
     pub(super) value: Vec<u8>,
+    /// A value that is read and is not in its leaf: an older version, or one of overflow pages.
+    pub(super) elsewhere: Vec<u8>,
     pub(super) folder: Folder,
     pub(super) scan: ScanMemory,
     pub(super) commit: Commit,
@@ -90,7 +90,7 @@ pub(super) struct Commit {
     /// Values of overflow pages that are to be freed, as stubs one after another.
     pub(super) stubs: Vec<u8>,
     /// The longest row that patches have made, in bytes: of this transaction, and before its plan of the
-    /// session's last one.
+    /// one before in this memory.
     pub(super) patched_bytes: usize,
     /// How long each patched row is thought to be, in bytes, before it is computed.
     pub(super) patched_bytes_thought: usize,
@@ -107,6 +107,8 @@ pub(super) struct Row {
     pub(super) slot: u32,
     /// Its leaf; before it is locked the one that it is likely in, if that is known.
     pub(super) page: Option<PageId>,
+    /// It differs from the row before in the last byte of its key only, and is likely in the same leaf.
+    pub(super) follows: bool,
     /// The leaf's counter when the row was locked: while it is the same, so is the slot.
     pub(super) counter: u64,
     /// Its word, without the lock.
@@ -194,7 +196,7 @@ impl Transaction {
         }
     }
 
-    /// Forgets everything but the session's own.
+    /// Forgets everything but its memory.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.kind = None;

@@ -15,7 +15,8 @@
 //! - *final*, after the number was taken: any commit with a smaller number that writes what was read
 //!   holds its locks already, so it is seen, locked or applied. One with a greater number may be seen,
 //!   too; that is a conflict more than there need be. Nothing waits.
-//! - *early*, before anything is locked: most losers find out before they take a number.
+//! - *early*, before anything is locked, by sessions that have lost lately: most losers find out before they
+//!   take a number.
 //! - *moving* the read point: locks do not count. Whoever holds one has not published, so its number is
 //!   past the new point, which was read before.
 //!
@@ -30,6 +31,7 @@ use crate::txn::read::{absent, resident};
 use crate::txn::read_set::{NO_COUNTER, NO_SLOT, Node, Read, Scratch};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::Transaction;
+use crossbeam_epoch::Guard;
 use std::ops::Bound;
 use syncline_disk::Disk;
 
@@ -47,9 +49,24 @@ pub(super) fn validate<D: Disk>(
     txn: &Transaction,
     check: Check,
 ) -> Result<(), Conflict> {
+    if !txn.reads.is_empty() {
+        all_hold(core, txn, check, &crate::buffer::pin())?;
+    }
+    if core.registry.is_doomed(txn.seat) {
+        return Err(Conflict::SnapshotTooOld);
+    }
+    Ok(())
+}
+
+fn all_hold<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    check: Check,
+    guard: &Guard,
+) -> Result<(), Conflict> {
     for read in &txn.reads.reads {
         step(Step::Validate);
-        if !read_holds(core, txn, check, read) {
+        if !read_holds(core, txn, check, (read, guard)) {
             let was_absent = read.word.is_ghost();
             return Err(if was_absent {
                 Conflict::Phantom
@@ -60,18 +77,20 @@ pub(super) fn validate<D: Disk>(
     }
     for node in &txn.reads.nodes {
         step(Step::Validate);
-        if !node_holds(core, txn, check, node) {
+        if !node_holds(core, txn, check, (node, guard)) {
             return Err(Conflict::Phantom);
         }
-    }
-    if core.registry.is_doomed(txn.seat) {
-        return Err(Conflict::SnapshotTooOld);
     }
     Ok(())
 }
 
 #[inline]
-fn read_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, read: &Read) -> bool {
+fn read_holds<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    check: Check,
+    (read, guard): (&Read, &Guard),
+) -> bool {
     let tree = &txn.trees[read.tree as usize];
     let key = txn.arena.get(read.key);
     let by_place = |leaf: &Leaf| {
@@ -81,7 +100,7 @@ fn read_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, read: &R
         })
     };
     let is_own = || txn.writes_row(tree.id, key);
-    if let Some(Some(now)) = core.buffer.view_leaf(read.page, by_place) {
+    if let Some(Some(now)) = core.buffer.view_leaf(read.page, guard, by_place) {
         return is_unchanged(txn, check, now, is_own);
     }
     let by_key = || {
@@ -98,7 +117,12 @@ fn read_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, read: &R
 }
 
 #[inline]
-fn node_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &Node) -> bool {
+fn node_holds<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    check: Check,
+    (node, guard): (&Node, &Guard),
+) -> bool {
     let slots = node.first as usize..(node.first + node.slots) as usize;
     let is_same = |leaf: &Leaf| {
         node.counter != NO_COUNTER
@@ -108,7 +132,8 @@ fn node_holds<D: Disk>(core: &Core<D>, txn: &Transaction, check: Check, node: &N
                 !word.is_locked() && word.csn() <= txn.read_point
             })
     };
-    core.buffer.view_leaf(node.page, is_same) == Some(true) || range_holds(core, txn, check, node)
+    core.buffer.view_leaf(node.page, guard, is_same) == Some(true)
+        || range_holds(core, txn, check, node)
 }
 
 /// Looks at a range by its keys, leaf after leaf.

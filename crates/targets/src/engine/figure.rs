@@ -16,7 +16,7 @@ impl<D: Disk> Client<D> {
         let mut fold = Fold::new(figure.function);
         let walked = Walk::all(&figure.path).run(
             &mut self.session,
-            (&self.tables, &mut self.values),
+            (&self.tables, &mut self.desk.values),
             values.iter().copied().map(given),
             |row| {
                 // What has no column counts every row.
@@ -26,7 +26,7 @@ impl<D: Disk> Client<D> {
             },
         );
         walked.map_err(|error| stop(&error))?;
-        fold.answer(self.replies.push(1))
+        fold.answer(self.desk.replies.push(1))
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct Scan {
     pub(super) direction: Direction,
     limit: Limit,
     pub(super) columns: Columns,
+    /// Every answered column is of the table's primary key, which the path's index has, too.
+    pub(super) keys_only: bool,
 }
 
 /// Columns that are answered, and how they are read at once if they can be.
@@ -195,6 +197,7 @@ impl Prepare<'_> {
                 columns,
                 ..
             } => Operation::Scan(Scan {
+                keys_only: self.are_of_key(path.table, columns),
                 path: self.path(path),
                 direction: match order {
                     Order::Ascending => Direction::Ascending,
@@ -215,6 +218,7 @@ impl Prepare<'_> {
                 distinct,
             } => Operation::Sorted(Sorted {
                 scan: Scan {
+                    keys_only: self.are_of_key(path.table, &[*column]),
                     path: self.path(path),
                     direction: Direction::Ascending,
                     limit: Limit::None,
@@ -254,6 +258,14 @@ impl Prepare<'_> {
 
     fn column(&self, table: TableId, column: ColumnId) -> usize {
         self.tables[table.0].column(column)
+    }
+
+    fn are_of_key(&self, table: TableId, columns: &[ColumnId]) -> bool {
+        let key = self.tables[table.0].handle.schema().key();
+        let is_of_key = |column| key.iter().any(|part| part.column == column);
+        columns
+            .iter()
+            .all(|column| is_of_key(self.column(table, *column)))
     }
 
     fn columns(&self, table: TableId, columns: &[ColumnId]) -> Columns {

@@ -1,7 +1,7 @@
 //! Rows by key, along a path, and joined.
 
 use super::prepared::{Answered, Columns, Join, Path, Scan, Sorted};
-use super::session::Client;
+use super::session::{Client, Desk};
 use super::store::PlanTable;
 use super::values::{answer, found, given, recycled};
 use super::worker::Part;
@@ -19,16 +19,16 @@ const AHEAD: usize = 32;
 impl<D: Disk> Client<D> {
     /// The row of a primary key.
     pub(super) fn get(&mut self, table: usize, columns: &Columns, key: &[Value<'_>]) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(key.iter().copied().map(given));
-        let rows = self.replies.push(columns.list.len());
+        let rows = self.desk.replies.push(columns.list.len());
         let found = self.session.get(&self.tables[table].handle, &values);
         let answered = match found {
             Ok(Some(row)) => answer(rows, row, columns),
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         answered
     }
 
@@ -40,12 +40,12 @@ impl<D: Disk> Client<D> {
         key: &[Value<'_>],
         sought: &mut Sought,
     ) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(key.iter().copied().map(given));
         let made = self
             .session
             .seek(&self.tables[table].handle, &values, sought);
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         made
     }
 
@@ -57,12 +57,12 @@ impl<D: Disk> Client<D> {
         columns: &Columns,
         sought: &Sought,
     ) -> Result<()> {
-        let rows = self.replies.push(columns.list.len());
+        let rows = self.desk.replies.push(columns.list.len());
         let table = &self.tables[table].handle;
-        match self.session.get_sought(table, sought)? {
-            Some(row) => answer(rows, row, columns),
-            None => Ok(()),
-        }
+        let answered = |row: Row<'_>| answer(rows, row, columns);
+        self.session
+            .show_sought(table, sought, answered)?
+            .unwrap_or(Ok(()))
     }
 
     /// Rows along a path; `rows_max` is how many at most.
@@ -72,15 +72,16 @@ impl<D: Disk> Client<D> {
         rows_max: usize,
         values: &[Value<'_>],
     ) -> Result<()> {
-        let rows = self.replies.push(scan.columns.list.len());
+        let rows = self.desk.replies.push(scan.columns.list.len());
         let walk = Walk {
             path: &scan.path,
             direction: scan.direction,
             rows_max,
+            keys_only: scan.keys_only,
         };
         walk.run(
             &mut self.session,
-            (&self.tables, &mut self.values),
+            (&self.tables, &mut self.desk.values),
             values.iter().copied().map(given),
             |row| answer(rows, row, &scan.columns),
         )
@@ -89,7 +90,7 @@ impl<D: Disk> Client<D> {
     /// One column along a path, sorted.
     pub(super) fn sorted(&mut self, sorted: &Sorted, values: &[Value<'_>]) -> Result<()> {
         self.scan(&sorted.scan, usize::MAX, values)?;
-        self.replies.newest().sort(sorted.distinct);
+        self.desk.replies.newest().sort(sorted.distinct);
         Ok(())
     }
 
@@ -103,15 +104,19 @@ impl<D: Disk> Client<D> {
         let Client {
             session,
             tables,
-            left,
-            replies,
-            sought,
-            ..
+            desk,
         } = self;
+        let Desk {
+            replies,
+            left,
+            sought,
+            values: memory,
+            ..
+        } = &mut **desk;
         left.reset(join.left_columns.list.len());
         Walk::all(&join.left).run(
             session,
-            (tables, &mut self.values),
+            (tables, &mut *memory),
             values.iter().copied().map(given),
             |row| answer(left, row, &join.left_columns),
         )?;
@@ -128,7 +133,7 @@ impl<D: Disk> Client<D> {
                     left: &*left,
                     sought: &mut *sought,
                 };
-                ahead.seek(session, &mut self.values, some.clone())?;
+                ahead.seek(session, memory, some.clone())?;
                 if let Some(worker) = worker {
                     ahead.go(&mut worker.near(), some.len());
                 }
@@ -137,9 +142,9 @@ impl<D: Disk> Client<D> {
                     if join.has_null(kept) {
                         continue;
                     }
-                    if let Some(row) = session.get_sought(right, &sought[place])? {
-                        join.answer(rows, kept, row)?;
-                    }
+                    let answer = |row: Row<'_>| join.answer(rows, kept, row);
+                    let answered = session.show_sought(right, &sought[place], answer)?;
+                    answered.unwrap_or(Ok(()))?;
                 }
             }
             return Ok(());
@@ -149,7 +154,7 @@ impl<D: Disk> Client<D> {
                 continue;
             }
             let prefix = join.prefix.iter().map(|place| given(kept.value(*place)));
-            let memory = (&**tables, &mut self.values);
+            let memory = (&**tables, &mut *memory);
             let answer = |row: Row<'_>| join.answer(rows, kept, row);
             Walk::all(&join.right).run(session, memory, prefix, answer)?;
         }
@@ -237,6 +242,7 @@ pub(super) struct Walk<'p> {
     path: &'p Path,
     direction: Direction,
     rows_max: usize,
+    keys_only: bool,
 }
 
 impl<'p> Walk<'p> {
@@ -246,6 +252,7 @@ impl<'p> Walk<'p> {
             path,
             direction: Direction::Ascending,
             rows_max: usize::MAX,
+            keys_only: false,
         }
     }
 
@@ -259,13 +266,13 @@ impl<'p> Walk<'p> {
     ) -> Result<()> {
         let mut bounds = recycled(mem::take(memory));
         let (lower, upper) = self.bounds(values, &mut bounds);
-        let walked = session.scan(
-            self.path.of(tables)?,
-            KeyRange::between(lower, upper),
-            self.direction,
-            self.rows_max,
-            |row| visit(row).map(ControlFlow::Continue),
-        );
+        let (path, range) = (self.path.of(tables)?, KeyRange::between(lower, upper));
+        let visitor = |row: Row<'_>| visit(row).map(ControlFlow::Continue);
+        let walked = if self.keys_only {
+            session.scan_keys(path, range, self.direction, self.rows_max, visitor)
+        } else {
+            session.scan(path, range, self.direction, self.rows_max, visitor)
+        };
         *memory = recycled(bounds);
         walked
     }

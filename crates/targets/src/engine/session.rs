@@ -30,13 +30,20 @@ pub struct EngineSession<D: Disk> {
     client: Client<D>,
     begins: Begins,
     shape: Shape,
-    /// The operations of the transaction that write, in order.
-    writes: Vec<OperationId>,
-    /// Reads by key that were asked and not yet made: the first so many, the others are memory.
-    questions: Vec<Question>,
+    notes: Box<Notes>,
+    /// Of the questions so many are not yet made; the others are memory.
     waiting: usize,
     /// The worker whose uncork completes the tickets; none where clients block their threads.
     worker: Option<Rc<Part<D>>>,
+}
+
+/// What a transaction has asked for.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// The operations that write, in order.
+    writes: Vec<OperationId>,
+    /// Reads by key that were asked and not yet made.
+    questions: Vec<Question>,
 }
 
 /// A read by primary key that was asked and not yet made.
@@ -60,6 +67,12 @@ pub(super) struct Begins {
 pub(super) struct Client<D: Disk> {
     pub(super) session: TypedSession<D>,
     pub(super) tables: Arc<[PlanTable]>,
+    pub(super) desk: Box<Desk>,
+}
+
+/// Memory of operations. A transaction has that in which the worker's last one has worked, see `worker`.
+#[derive(Debug, Default)]
+pub(super) struct Desk {
     pub(super) replies: Replies,
     /// The left rows of a join.
     pub(super) left: Rows,
@@ -83,16 +96,11 @@ impl<D: Disk> EngineSession<D> {
             client: Client {
                 session,
                 tables,
-                replies: Replies::default(),
-                left: Rows::default(),
-                sought: Vec::new(),
-                values: Vec::new(),
-                changes: Vec::new(),
+                desk: Box::default(),
             },
             begins,
             shape: Shape::Several,
-            writes: Vec::new(),
-            questions: Vec::new(),
+            notes: Box::default(),
             waiting: 0,
             worker,
         }
@@ -132,10 +140,19 @@ impl<D: Disk> EngineSession<D> {
         let _entered = tag::enter(Module::ClientApi);
         let committed = self.client.session.commit();
         let ticket = committed.map_err(|error| self.stopped(&error, None))?;
-        if !self.writes.is_empty() {
+        if !self.notes.writes.is_empty() {
             self.staged();
         }
+        self.change_memory();
         Ok(ticket)
+    }
+
+    /// Takes the worker's memory for a transaction, or gives it back.
+    #[inline]
+    fn change_memory(&mut self) {
+        if let Some(worker) = &self.worker {
+            worker.exchange(&mut self.client.desk, &mut self.notes);
+        }
     }
 
     /// Tells the worker how much was published.
@@ -158,14 +175,14 @@ impl<D: Disk> EngineSession<D> {
         let Operation::Get { table, .. } = &self.operations[operation.0] else {
             return Ok(false);
         };
-        if self.waiting == self.questions.len() {
-            self.questions.push(Question {
+        if self.waiting == self.notes.questions.len() {
+            self.notes.questions.push(Question {
                 operation,
                 sought: Sought::default(),
                 place: None,
             });
         }
-        let question = &mut self.questions[self.waiting];
+        let question = &mut self.notes.questions[self.waiting];
         let sought = self.client.seek(*table, values, &mut question.sought);
         if let Err(error) = sought {
             return Err(self.stopped(&error, Some(operation)));
@@ -183,7 +200,7 @@ impl<D: Disk> EngineSession<D> {
     /// True if a read that was kept waits for the worker to go ahead of it.
     #[inline]
     fn waits_for_pass(&self) -> bool {
-        let kept = &self.questions[..self.waiting];
+        let kept = &self.notes.questions[..self.waiting];
         kept.iter().any(|question| question.place.is_some())
     }
 
@@ -195,7 +212,7 @@ impl<D: Disk> EngineSession<D> {
         self.open(false)?;
         self.go_ahead(waiting);
         for place in 0..waiting {
-            let question = &self.questions[place];
+            let question = &self.notes.questions[place];
             let operation = question.operation;
             let Operation::Get { table, columns } = &self.operations[operation.0] else {
                 unreachable!("only reads by key are kept");
@@ -213,7 +230,7 @@ impl<D: Disk> EngineSession<D> {
         let Some(worker) = &self.worker else {
             return;
         };
-        let kept = &mut self.questions[..waiting];
+        let kept = &mut self.notes.questions[..waiting];
         let mut alone = 0;
         for question in &mut *kept {
             match question.place {
@@ -245,7 +262,7 @@ impl<D: Disk> EngineSession<D> {
             Error::DuplicateKey { .. } | Error::NoRow { .. } | Error::Unfit { .. }
         );
         let may = |id: &&OperationId| self.operations[id.0].may_meet(error, &self.client.tables);
-        let mut met = self.writes.iter().filter(may).copied();
+        let mut met = self.notes.writes.iter().filter(may).copied();
         let only = met.next().filter(|first| met.all(|other| other == *first));
         let is_write = |id: OperationId| self.operations[id.0].writes();
         let operation = match under_way {
@@ -265,9 +282,10 @@ impl<D: Disk> Session for EngineSession<D> {
         if self.client.session.is_open() {
             self.client.session.abort();
         }
-        self.client.replies.clear();
+        self.change_memory();
+        self.client.desk.replies.clear();
         self.waiting = 0;
-        self.writes.clear();
+        self.notes.writes.clear();
         self.shape = shape;
     }
 
@@ -286,7 +304,7 @@ impl<D: Disk> Session for EngineSession<D> {
             if self.shape == Shape::ReadOnly {
                 return Err(misused());
             }
-            self.writes.push(operation);
+            self.notes.writes.push(operation);
         }
         let client = &mut self.client;
         let sent = match &self.operations[operation.0] {
@@ -310,13 +328,13 @@ impl<D: Disk> Session for EngineSession<D> {
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        if self.waiting > 0 && self.client.replies.is_empty() {
+        if self.waiting > 0 && self.client.desk.replies.is_empty() {
             if self.waits_for_pass() {
                 next_pass().await;
             }
             self.answer_kept()?;
         }
-        self.client.replies.receive().ok_or_else(misused)
+        self.client.desk.replies.receive().ok_or_else(misused)
     }
 
     #[inline]
@@ -333,8 +351,9 @@ impl<D: Disk> Session for EngineSession<D> {
 
     async fn abort(&mut self) {
         self.client.session.abort();
-        self.client.replies.clear();
+        self.client.desk.replies.clear();
         self.waiting = 0;
+        self.change_memory();
     }
 
     async fn load(&mut self, table: TableId, batch: &Rows) -> Result<(), Stop> {

@@ -2,8 +2,10 @@
 //! reads that its clients have asked for when the pass ends, so that they wait for memory together. Reads
 //! that one transaction asks for at once are gone ahead of without waiting for the pass.
 
+use super::session::{Desk, Notes};
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::poll_fn;
+use std::mem;
 use std::rc::Rc;
 use std::task::Poll;
 use syncline_disk::Disk;
@@ -29,6 +31,9 @@ pub(super) struct Part<D: Disk> {
     near: RefCell<Scout<D>>,
     /// Rows are sought in this pass.
     has_sought: Cell<bool>,
+    /// The memory in which the last transaction has worked, for the next one of any client: it is in the
+    /// core's cache, and each client's own would have been driven out.
+    memory: RefCell<(Box<Desk>, Box<Notes>)>,
 }
 
 impl<D: Disk> EngineWorker<D> {
@@ -46,6 +51,7 @@ impl<D: Disk> EngineWorker<D> {
                 scout: RefCell::new(database.scout()),
                 near: RefCell::new(database.scout()),
                 has_sought: Cell::new(false),
+                memory: RefCell::default(),
             })
         });
         Rc::clone(part)
@@ -76,6 +82,15 @@ impl<D: Disk> Part<D> {
     #[inline]
     pub(super) fn is_crowd(self: &Rc<Part<D>>) -> bool {
         Rc::strong_count(self) > CROWD
+    }
+
+    /// Exchanges the memory at hand for that which is in the cache, when a transaction begins, and back when
+    /// it ends. Between the two others may do so, too: then it is another one's that comes back.
+    #[inline]
+    pub(super) fn exchange(&self, desk: &mut Box<Desk>, notes: &mut Box<Notes>) {
+        let mut memory = self.memory.borrow_mut();
+        mem::swap(&mut memory.0, desk);
+        mem::swap(&mut memory.1, notes);
     }
 
     /// Makes a sought row known; answers its place, for [`Part::tell`] in the next pass.

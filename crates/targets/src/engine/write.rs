@@ -14,31 +14,31 @@ impl<D: Disk> Client<D> {
     #[inline]
     pub(super) fn insert(&mut self, table: usize, row: &[Value<'_>]) -> Result<()> {
         let table = &self.tables[table];
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(row.iter().copied().map(given));
         if let Some(numbers) = &table.numbers {
             values.insert(numbers.column, engine::Value::Int(numbers.give()));
         }
         let inserted = self.session.insert(&table.handle, &values);
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         inserted
     }
 
     /// Adds a row, or replaces the one of its key.
     pub(super) fn put(&mut self, table: usize, row: &[Value<'_>]) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(row.iter().copied().map(given));
         let put = self.session.put(&self.tables[table].handle, &values);
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         put
     }
 
     /// Changes columns of the row of a key, which stands before the new values.
     pub(super) fn update(&mut self, update: &Update, values: &[Value<'_>]) -> Result<()> {
         let (key_values, new) = values.split_at(update.key_columns);
-        let mut key = recycled(mem::take(&mut self.values));
+        let mut key = recycled(mem::take(&mut self.desk.values));
         key.extend(key_values.iter().copied().map(given));
-        let mut changes = recycled(mem::take(&mut self.changes));
+        let mut changes = recycled(mem::take(&mut self.desk.changes));
         let pairs = update.sets.iter().zip(new.iter().copied().map(given));
         changes.extend(pairs.map(|((column, set), value)| match set {
             // A number plus null is null.
@@ -48,19 +48,19 @@ impl<D: Disk> Client<D> {
         }));
         let table = &self.tables[update.table].handle;
         let updated = self.session.update(table, &key, &changes);
-        self.values = recycled(key);
-        self.changes = recycled(changes);
+        self.desk.values = recycled(key);
+        self.desk.changes = recycled(changes);
         updated
     }
 
     /// Changes columns of the row of a key, if there is one; that there was none is part of what was
     /// read.
     pub(super) fn change(&mut self, change: &Update, values: &[Value<'_>]) -> Result<()> {
-        let mut key = recycled(mem::take(&mut self.values));
+        let mut key = recycled(mem::take(&mut self.desk.values));
         key.extend(values[..change.key_columns].iter().copied().map(given));
         let found = self.session.get(&self.tables[change.table].handle, &key);
         let found = found.map(|row| row.is_some());
-        self.values = recycled(key);
+        self.desk.values = recycled(key);
         if found? {
             self.update(change, values)?;
         }
@@ -69,16 +69,16 @@ impl<D: Disk> Client<D> {
 
     /// Deletes the row of a key.
     pub(super) fn delete(&mut self, table: usize, key: &[Value<'_>]) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(key.iter().copied().map(given));
         let deleted = self.session.delete(&self.tables[table].handle, &values);
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         deleted
     }
 
     /// Deletes the row of a key, if there is one; that there was none is part of what was read.
     pub(super) fn remove(&mut self, table: usize, key: &[Value<'_>]) -> Result<()> {
-        let mut values = recycled(mem::take(&mut self.values));
+        let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(key.iter().copied().map(given));
         let table = &self.tables[table].handle;
         let removed = match self.session.get(table, &values) {
@@ -86,7 +86,7 @@ impl<D: Disk> Client<D> {
             Ok(Some(_)) => self.session.delete(table, &values),
             Err(error) => Err(error),
         };
-        self.values = recycled(values);
+        self.desk.values = recycled(values);
         removed
     }
 }

@@ -24,7 +24,16 @@ pub(crate) struct KeyView<'a> {
 
 impl<'a> KeyView<'a> {
     /// The value of the key's column at `position`.
+    #[inline]
     pub(crate) fn value(&self, position: usize) -> Result<Value<'a>, Malformed> {
+        if self.shape.is_plain {
+            let bytes = self.bytes.get(8 * position..).ok_or(SHORT)?;
+            return fixed(&self.shape.parts[position], bytes);
+        }
+        self.value_behind_others(position)
+    }
+
+    fn value_behind_others(&self, position: usize) -> Result<Value<'a>, Malformed> {
         let mut bytes = self.bytes;
         let mut plain = self.plain;
         for part in &self.shape.parts[..position] {
@@ -54,12 +63,25 @@ impl<'a> KeyView<'a> {
 
 /// Unfolds the columns of a key into `plain`, which is emptied before. Returns how many bytes they
 /// take: what follows them is not looked at.
+#[inline]
 pub(crate) fn unfold(
     shape: &KeyShape,
     bytes: &[u8],
     plain: &mut Vec<u8>,
 ) -> Result<usize, Malformed> {
     plain.clear();
+    if shape.is_plain {
+        let taken = 8 * shape.parts.len();
+        return if bytes.len() < taken {
+            Err(SHORT)
+        } else {
+            Ok(taken)
+        };
+    }
+    unfold_parts(shape, bytes, plain)
+}
+
+fn unfold_parts(shape: &KeyShape, bytes: &[u8], plain: &mut Vec<u8>) -> Result<usize, Malformed> {
     let mut at = 0;
     for part in &shape.parts {
         let rest = &bytes[at..];
@@ -80,6 +102,14 @@ pub(crate) fn unfold(
 
 /// How many bytes the columns take at the beginning of a key.
 pub(crate) fn skip(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
+    if shape.is_plain {
+        let taken = 8 * shape.parts.len();
+        return if bytes.len() < taken {
+            Err(SHORT)
+        } else {
+            Ok(taken)
+        };
+    }
     let mut at = 0;
     for part in &shape.parts {
         let rest = &bytes[at..];

@@ -27,6 +27,15 @@ pub(crate) enum Unfit {
 /// Writes a value behind `out`.
 #[inline]
 pub(crate) fn push(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
+    // What most key columns are stands where it is called.
+    if let (Kind::Int, Value::Int(value), false) = (part.kind, value, part.nullable) {
+        push_fixed(part, value as u64 ^ SIGN, out);
+        return Ok(());
+    }
+    push_any(part, value, out)
+}
+
+fn push_any(part: &Part, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
     if part.nullable {
         if value.is_null() {
             let byte = if part.nulls_first {

@@ -21,7 +21,7 @@ fn shape(rng: &mut Rng) -> KeyShape {
     let parts = (0..rng.usize(1..5))
         .map(|column| part(rng, column))
         .collect();
-    KeyShape { parts }
+    KeyShape::of(parts)
 }
 
 fn tuple(rng: &mut Rng, shape: &KeyShape) -> Vec<Cell> {

@@ -68,6 +68,22 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// No row: of a version before the first, without columns.
+    pub(crate) fn none() -> Raw<'a> {
+        Raw {
+            bytes: &[],
+            version: 0,
+            layout: Layout::default(),
+            wide: false,
+        }
+    }
+
+    /// True if there is no row.
+    #[inline]
+    pub(crate) fn is_none(&self) -> bool {
+        self.version == 0
+    }
+
     /// True if that nullable column is null.
     #[inline]
     pub(crate) fn is_null(&self, bit: u16) -> bool {

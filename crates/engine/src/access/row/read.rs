@@ -35,6 +35,27 @@ impl<'a> RowView<'a> {
         })
     }
 
+    /// Looks at a row of which only the key is known: its other columns cannot be read.
+    pub(crate) fn of_key(
+        schema: &'a Schema,
+        key: &'a [u8],
+        plain: &'a mut Vec<u8>,
+    ) -> Result<RowView<'a>, Malformed> {
+        let taken = unfold(schema.key_shape(), key, plain)?;
+        if taken < key.len() {
+            return Err(Malformed("a key goes on behind its last column"));
+        }
+        Ok(RowView {
+            schema,
+            key: KeyView {
+                shape: schema.key_shape(),
+                bytes: key,
+                plain,
+            },
+            raw: Raw::none(),
+        })
+    }
+
     /// The table's definition.
     pub(crate) fn schema(&self) -> &'a Schema {
         self.schema
@@ -54,6 +75,9 @@ impl<'a> RowView<'a> {
             return self.key.value(usize::from(position));
         }
         if about.since > self.raw.version {
+            if self.raw.is_none() {
+                return Err(Malformed("only the key of a row was read"));
+            }
             return Ok(about.default());
         }
         match place {

@@ -17,6 +17,8 @@ pub(crate) struct Part {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyShape {
     pub(crate) parts: Box<[Part]>,
+    /// True if each column takes eight bytes and all bytes mean something: none is null or floating point.
+    pub(crate) is_plain: bool,
 }
 
 impl KeyShape {
@@ -28,8 +30,16 @@ impl KeyShape {
             descending: key.descending,
             nulls_first: key.nulls_first,
         };
+        KeyShape::of(key.iter().map(part).collect())
+    }
+
+    /// The shape of a key of these columns.
+    pub(crate) fn of(parts: Box<[Part]>) -> KeyShape {
+        let is_plain =
+            |part: &Part| part.kind.is_fixed() && part.kind != Kind::Float && !part.nullable;
         KeyShape {
-            parts: key.iter().map(part).collect(),
+            is_plain: parts.iter().all(is_plain),
+            parts,
         }
     }
 }

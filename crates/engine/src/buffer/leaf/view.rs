@@ -70,6 +70,23 @@ impl Leaf {
         }
     }
 
+    /// True if a row is locked in a leaf's image.
+    pub(in crate::buffer) fn has_locked_row(image: &[u8]) -> bool {
+        let upper = match u16_at(image, UPPER_AT) {
+            NO_FENCE => 0,
+            upper => usize::from(upper),
+        };
+        let heads = HEADER_BYTES + usize::from(u16_at(image, LOWER_AT)) + upper;
+        let count = usize::from(u16_at(image, COUNT_AT));
+        let places = &image[heads + HEAD_BYTES * count..][..PLACE_BYTES * count];
+        let mut rows = places
+            .as_chunks()
+            .0
+            .iter()
+            .map(|place| u16::from_le_bytes(*place));
+        rows.any(|row| Word(u64_at(image, usize::from(row))).is_locked())
+    }
+
     /// The page as it would stand on the disk.
     #[inline]
     pub(in crate::buffer) fn image(&self) -> &[u8] {

@@ -4,9 +4,10 @@ use super::fixture::Store;
 use crate::access::key::KeyRange;
 use crate::access::schema::{Kind, Schema, Value};
 use crate::error::Error;
-use crate::table::Change;
+use crate::table::{Change, Row, Sought, TypedSession};
 use crate::txn::{Begin, Direction};
 use std::ops::ControlFlow;
+use syncline_disk::SimulatedDisk;
 
 fn accounts() -> Store {
     let schema = Schema::table("account")
@@ -139,6 +140,55 @@ fn additions_do_not_conflict_and_reads_do() {
 }
 
 #[test]
+fn a_row_is_shown_as_it_is_got() {
+    let schema = Schema::table("note").column("id", Kind::Int);
+    let schema = schema.column("text", Kind::Text).key(["id"]).build();
+    let store = Store::new(schema.unwrap(), None);
+    let (table, mut session, mut behind) = (&store.table, store.session(), store.session());
+    let long = "long ".repeat(2000);
+    let commit = |session: &mut TypedSession<SimulatedDisk>| {
+        let ticket = session.commit().unwrap();
+        session.wait(ticket).unwrap();
+    };
+    let insert = |session: &mut TypedSession<SimulatedDisk>, id, text| {
+        let note = [Value::Int(id), Value::Text(text)];
+        session.insert(table, &note).unwrap();
+    };
+    session.begin(Begin::Serializable).unwrap();
+    insert(&mut session, 1, "old");
+    insert(&mut session, 2, &long);
+    commit(&mut session);
+    behind.begin(Begin::Snapshot).unwrap();
+    session.begin(Begin::Serializable).unwrap();
+    let change = Change::set(1, Value::Text("new"));
+    session.update(table, &[Value::Int(1)], &[change]).unwrap();
+    insert(&mut session, 3, "own");
+    let texts = |session: &mut TypedSession<SimulatedDisk>| -> Vec<Option<String>> {
+        let mut sought = Sought::default();
+        let texts = (1..=4).map(|id| {
+            session.seek(table, &[Value::Int(id)], &mut sought).unwrap();
+            let text = |row: Row<'_>| row.value(1).unwrap().as_text().map(str::to_owned);
+            let got = session.get_sought(table, &sought).unwrap().map(text);
+            let shown = session.show_sought(table, &sought, text).unwrap();
+            assert_eq!(shown, got, "row {id}");
+            shown.flatten()
+        });
+        texts.collect()
+    };
+    let told = |texts: [Option<&str>; 4]| texts.map(|text| text.map(str::to_owned)).to_vec();
+    let now = told([Some("new"), Some(&long), Some("own"), None]);
+    assert_eq!(texts(&mut session), now);
+    commit(&mut session);
+    session.begin(Begin::ReadOnly).unwrap();
+    assert_eq!(texts(&mut session), now);
+    // An older version, and what was not there yet.
+    assert_eq!(
+        texts(&mut behind),
+        told([Some("old"), Some(&long), None, None])
+    );
+}
+
+#[test]
 fn a_transaction_that_is_dropped_leaves_nothing() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
@@ -207,6 +257,42 @@ fn a_walk_over_an_index_goes_both_ways_and_stops_where_it_is_told() {
     let down: Vec<i64> = all.iter().rev().copied().collect();
     assert_eq!(ids(Direction::Descending, usize::MAX, 0), down);
     assert_eq!(ids(Direction::Descending, 70, 0), down[..70]);
+}
+
+#[test]
+fn a_walk_for_keys_finds_those_of_the_rows_and_nothing_else() {
+    let store = accounts();
+    let (table, mut session) = (&store.table, store.session());
+    let fill = session.run(Begin::Serializable, |tx| {
+        (0..40).try_for_each(|id| tx.insert(table, &account(id, id % 3, &format!("owner {id}"))))
+    });
+    fill.unwrap();
+    session.begin(Begin::Serializable).unwrap();
+    session.insert(table, &account(70, 1, "own")).unwrap();
+    session.delete(table, &[Value::Int(4)]).unwrap();
+    let branch = [Value::Int(1)];
+    let range = KeyRange::prefix(&branch);
+    for (direction, limit) in [
+        (Direction::Ascending, usize::MAX),
+        (Direction::Descending, 9),
+    ] {
+        let (mut ids, mut keys) = (Vec::new(), Vec::new());
+        let by_branch = || table.by("by_branch").unwrap();
+        let rows = session.scan(by_branch(), range, direction, limit, |row| {
+            ids.push(row.value(0)?.as_int());
+            Ok(ControlFlow::Continue(()))
+        });
+        rows.unwrap();
+        let rows = session.scan_keys(by_branch(), range, direction, limit, |row| {
+            keys.push(row.value(0)?.as_int());
+            assert!(matches!(row.value(3), Err(Error::DamagedRow { .. })));
+            Ok(ControlFlow::Continue(()))
+        });
+        rows.unwrap();
+        assert_eq!(keys, ids);
+        assert_eq!(keys.len(), limit.min(13));
+    }
+    session.abort();
 }
 
 #[test]

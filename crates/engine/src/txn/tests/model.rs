@@ -196,6 +196,8 @@ fn transact(store: &Store, session: &mut super::fixture::TestSession, model: &mu
             0 | 1 if is_clear => {
                 let row = session.get(tree, &key).unwrap().map(<[u8]>::to_vec);
                 assert_eq!(row.as_ref(), model.now.get(&key));
+                let shown = session.show_at(tree, None, &key, <[u8]>::to_vec);
+                assert_eq!(shown.unwrap(), row);
             }
             2 if is_clear => {
                 let range = model.range();

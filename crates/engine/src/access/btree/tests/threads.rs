@@ -151,7 +151,7 @@ fn believe_hints(seed: u64) -> u64 {
                 let Some((page, slot, counter, wanted)) = hints.get(index) else {
                     continue;
                 };
-                let is_other = bed.buffer.view_leaf(*page, |leaf| {
+                let is_other = bed.buffer.view_leaf(*page, &crate::buffer::pin(), |leaf| {
                     (leaf.counter() == *counter)
                         .then(|| *slot >= leaf.count() || leaf.compare_key(*slot, wanted).is_ne())
                 });
@@ -187,13 +187,20 @@ fn words_and_values_change_by_page_number_without_a_new_counter() {
         leaf.set_word(0, Word::of(Csn(9)).locked());
         leaf.set_value(0, b"other");
     };
-    assert_eq!(bed.buffer.change_leaf(page, change), Ok(Some(())));
-    let seen = bed.buffer.view_leaf(page, |leaf| {
+    assert_eq!(
+        bed.buffer.change_leaf(page, &crate::buffer::pin(), change),
+        Ok(Some(()))
+    );
+    let seen = bed.buffer.view_leaf(page, &crate::buffer::pin(), |leaf| {
         (leaf.counter(), leaf.word(0), leaf.value(0).to_vec())
     });
     assert_eq!(
         seen,
         Some((counter, Word::of(Csn(9)).locked(), b"other".to_vec()))
     );
-    assert_eq!(bed.buffer.view_leaf(PageId(77), |_| ()), None);
+    assert_eq!(
+        bed.buffer
+            .view_leaf(PageId(77), &crate::buffer::pin(), |_| ()),
+        None
+    );
 }
