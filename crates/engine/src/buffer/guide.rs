@@ -1,10 +1,10 @@
 //! The guide of an inner node: from a key to its place among the separators, in one search over numbers.
 //!
 //! Separators of composite keys have most bytes in common: the upper ones of each number, say, so that their
-//! first bytes tell few of them apart. So a guide names the *telling* positions, those whose bytes are not the
-//! same in all separators, and keeps of each separator the bytes there as a number, its *digest*. At every other
-//! position, as far as the guide looks, all separators hold the same byte. A separator that ends earlier is taken
-//! to go on with zeros, and so is a key.
+//! first bytes tell few of them apart. So a guide names the *telling* positions, those whose bytes are not
+//! the same in all separators, and keeps of each separator the bytes there as a number, its *digest*. At
+//! every other position, as far as the guide looks, all separators hold the same byte. A separator that ends
+//! earlier is taken to go on with zeros, and so is a key.
 //!
 //! It is made from the node and never on disk, and takes little memory beside it: eight bytes a separator
 //! and some more. Words of eight bytes:

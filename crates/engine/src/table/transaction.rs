@@ -75,8 +75,8 @@ macro_rules! calls {
             read::get_sought(session, memory, table, sought)
         }
 
-        /// Shows the row that was sought to `look`, where it lies, and answers what `look` does; none if there
-        /// is none. Cheaper than `get_sought` where few columns of a long row are wanted, since nothing
+        /// Shows the row that was sought to `look`, where it lies, and answers what `look` does; none if
+        /// there is none. Cheaper than `get_sought` where few columns of a long row are wanted, since nothing
         /// is copied. A part of the store is latched meanwhile: `look` must not use the database, by
         /// another session either, and should be short.
         ///

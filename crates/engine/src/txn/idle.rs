@@ -1,8 +1,8 @@
 //! The memory of transactions that are over, for those that begin next.
 //!
-//! What a transaction works with is some tens of kilobytes: its arena, its sets, its record. A thread that runs
-//! many sessions in turn would bring each one's into its core's cache and drive another's out. So a session
-//! has memory from its begin to its end only, and the thread's next begin gets what was in use last.
+//! What a transaction works with is some tens of kilobytes: its arena, its sets, its record. A thread that
+//! runs many sessions in turn would bring each one's into its core's cache and drive another's out. So a
+//! session has memory from its begin to its end only, and the thread's next begin gets what was in use last.
 
 use crate::sync::parking::Mutex;
 use crate::txn::transaction::Transaction;
