@@ -281,7 +281,7 @@ fn a_refused_statement_fails_its_transaction_alone_where_the_plan_says_so() {
     });
     let plan = RunPlan {
         goes_on_after_errors: true,
-        ..counted(2, 200)
+        ..counted(1, 200)
     };
     let result = go(&store, &plan).unwrap();
     assert_eq!(result.stopped_by, StopReason::Transactions);
