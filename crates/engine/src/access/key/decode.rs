@@ -71,14 +71,19 @@ pub(crate) fn unfold(
 ) -> Result<usize, Malformed> {
     plain.clear();
     if shape.is_plain {
-        let taken = 8 * shape.parts.len();
-        return if bytes.len() < taken {
-            Err(SHORT)
-        } else {
-            Ok(taken)
-        };
+        return plain_bytes(shape, bytes);
     }
     unfold_parts(shape, bytes, plain)
+}
+
+/// How many bytes the columns of a plain key take.
+#[inline]
+fn plain_bytes(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
+    let taken = 8 * shape.parts.len();
+    if bytes.len() < taken {
+        return Err(SHORT);
+    }
+    Ok(taken)
 }
 
 fn unfold_parts(shape: &KeyShape, bytes: &[u8], plain: &mut Vec<u8>) -> Result<usize, Malformed> {
@@ -103,12 +108,7 @@ fn unfold_parts(shape: &KeyShape, bytes: &[u8], plain: &mut Vec<u8>) -> Result<u
 /// How many bytes the columns take at the beginning of a key.
 pub(crate) fn skip(shape: &KeyShape, bytes: &[u8]) -> Result<usize, Malformed> {
     if shape.is_plain {
-        let taken = 8 * shape.parts.len();
-        return if bytes.len() < taken {
-            Err(SHORT)
-        } else {
-            Ok(taken)
-        };
+        return plain_bytes(shape, bytes);
     }
     let mut at = 0;
     for part in &shape.parts {

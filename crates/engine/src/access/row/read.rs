@@ -20,19 +20,8 @@ impl<'a> RowView<'a> {
         value: &'a [u8],
         plain: &'a mut Vec<u8>,
     ) -> Result<RowView<'a>, Malformed> {
-        let taken = unfold(schema.key_shape(), key, plain)?;
-        if taken < key.len() {
-            return Err(Malformed("a key goes on behind its last column"));
-        }
-        Ok(RowView {
-            schema,
-            key: KeyView {
-                shape: schema.key_shape(),
-                bytes: key,
-                plain,
-            },
-            raw: Raw::open(value, |version| schema.layout(version))?,
-        })
+        let raw = Raw::open(value, |version| schema.layout(version));
+        RowView::with(schema, key, plain, raw)
     }
 
     /// Looks at a row of which only the key is known: its other columns cannot be read.
@@ -40,6 +29,17 @@ impl<'a> RowView<'a> {
         schema: &'a Schema,
         key: &'a [u8],
         plain: &'a mut Vec<u8>,
+    ) -> Result<RowView<'a>, Malformed> {
+        RowView::with(schema, key, plain, Ok(Raw::none()))
+    }
+
+    /// What is wrong with the key is said before what is wrong with the rest.
+    #[inline]
+    fn with(
+        schema: &'a Schema,
+        key: &'a [u8],
+        plain: &'a mut Vec<u8>,
+        raw: Result<Raw<'a>, Malformed>,
     ) -> Result<RowView<'a>, Malformed> {
         let taken = unfold(schema.key_shape(), key, plain)?;
         if taken < key.len() {
@@ -52,7 +52,7 @@ impl<'a> RowView<'a> {
                 bytes: key,
                 plain,
             },
-            raw: Raw::none(),
+            raw: raw?,
         })
     }
 

@@ -3,6 +3,7 @@
 mod behaviour;
 pub(super) mod fixture;
 mod history;
+mod limits;
 mod model;
 mod schedule;
 mod scheduler;

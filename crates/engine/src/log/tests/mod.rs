@@ -1,0 +1,4 @@
+//! The log through its public face.
+
+mod behaviour;
+mod wake_ups;
