@@ -262,9 +262,8 @@ impl<'a> Naming<'a> {
         let losses = &self.seen.counts.losses;
         let lost = match metric {
             Metric::SystemCalls | Metric::SyncCalls => losses.calls,
-            Metric::OffCpu | Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
-                losses.switches
-            }
+            Metric::OffCpu => losses.switches + losses.returns,
+            Metric::VoluntarySwitches | Metric::InvoluntarySwitches => losses.switches,
             _ => losses.requests,
         };
         let mut certainty = self.certainty.get(&metric).copied().unwrap_or_default();

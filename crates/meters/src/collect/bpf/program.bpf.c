@@ -26,7 +26,11 @@
  *    sums are plain. Block requests are the exception (any thread may issue another's): theirs are atomic.
  * 6. What a thread in a slot switches most often for is summed in *seats* of the slot, each a sum of
  *    `counts` under way: as long as a site sits there, its seat holds, and what `counts` has of it is old.
- * 7. The first event at each key is copied; the others as far as each processor's ration of copies goes.
+ * 7. Some kernels hide threads of their own and do not tell of a switch away from one. Who runs after it
+ *    is not seen coming, but is seen calling and leaving: so who leaves is looked up whatever
+ *    `processors` says, and so is who calls where another came last. How long it was off is not known:
+ *    `losses` says how often.
+ * 8. The first event at each key is copied; the others as far as each processor's ration of copies goes.
  *
  * Shapes of keys, values and records stand here and in shape.rs, in the same order.
  */
@@ -129,6 +133,8 @@ struct processor {
 	u64 weight; /* what the next one that is looked at stands for */
 	u64 looked; /* how many the ones that were looked at stand for */
 	u64 copies; /* up to when its ration of copies is used up */
+	u32 came;   /* who came last, of the tree or not, as far as the kernel told */
+	u32 unused;
 };
 
 #define NOT_KNOWN 0
@@ -231,7 +237,8 @@ struct window {
 #define LOST_COPIES 5    /* no room in `copies` */
 #define DEVICE_FLUSHES 6 /* flushes that devices were given, by whomsoever */
 #define CALLS_OF_ENDED 7 /* system calls in the window of threads that have ended */
-#define LOSSES 8
+#define LOST_RETURNS 8   /* switches to a thread that the kernel did not tell */
+#define LOSSES 9
 
 #define FOUND_WANTED 0
 #define FOUND_PLACE 1
@@ -566,6 +573,16 @@ static __attribute__((noinline)) u32 look_at(u64 *context, u32 number, u64 event
 	return 0;
 }
 
+/* A thread is seen that runs: if nothing was told of its return, that is over too. */
+INLINE void note_return(struct thread *thread)
+{
+	if (!thread->off_since)
+		return;
+	thread->off_since = 0;
+	if (counting())
+		add(&losses, LOST_RETURNS);
+}
+
 /* The thread that calls, where it is not known whether it is of the tree. */
 static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 registers)
 {
@@ -574,10 +591,12 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 	struct thread *thread = find(number);
 	if (!here)
 		return OTHERS;
+	here->came = number;
 	if (!thread) {
 		here->thread = OTHERS;
 		return OTHERS;
 	}
+	note_return(thread);
 	if (!thread->registers) {
 		thread->registers = registers;
 		thread->process = id >> 32;
@@ -593,7 +612,7 @@ SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 	if (!here)
 		return 0;
 	u32 number = here->thread;
-	if (number == NOT_KNOWN)
+	if (number == NOT_KNOWN || (number == OTHERS && here->came != (u32)current()))
 		number = who_calls(here, context[0]);
 	if (number == OTHERS || !counting())
 		return 0;
@@ -635,6 +654,7 @@ INLINE void leave(void *context, u32 number, struct thread *thread, u64 at, u32 
 		key.site = site;
 	u32 sampled = 0;
 	if (counting()) {
+		note_return(thread);
 		struct sum *sum = seat_of(number, kind, key.site);
 		if (!sum)
 			sum = sum_of(&key);
@@ -730,8 +750,7 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	struct processor *here = this_processor();
 	if (!here)
 		return;
-	u32 was_here = here->thread;
-	struct thread *thread = leaving && was_here != OTHERS ? find(leaving) : 0;
+	struct thread *thread = leaving ? find(leaving) : 0;
 	u64 at = 0;
 	if (thread) {
 		if (!thread->process)
@@ -741,6 +760,7 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	}
 	struct thread *next = coming ? find(coming) : 0;
 	/* Its first system call shows where its registers are. */
+	here->came = coming;
 	here->thread = !next ? OTHERS : next->registers ? coming : NOT_KNOWN;
 	if (next)
 		come_back(coming, next, at ? at : now());

@@ -75,7 +75,7 @@ pub(super) type RawSlot = [u64; 8 + 4 + 5 * SEATS];
 /// `struct window`: its begin and end.
 pub(super) type RawWindow = [u64; 2];
 /// `struct processor`.
-pub(super) type RawProcessor = [u64; 4];
+pub(super) type RawProcessor = [u64; 5];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
@@ -187,7 +187,7 @@ impl Processor {
     const DENSE: u64 = 4096;
 
     pub(super) fn of(raw: &RawProcessor) -> Processor {
-        let [_thread_and_passed, _weight, looked, _copies] = *raw;
+        let [_thread_and_passed, _weight, looked, _copies, _came] = *raw;
         Processor {
             passed_over: looked >= Self::DENSE,
         }
@@ -289,12 +289,14 @@ pub(super) struct Losses {
     pub device_flushes: u64,
     /// No loss: the system calls of threads that have ended.
     pub calls_of_ended: u64,
+    /// Switches to a thread that the kernel did not tell: how long it had been off is not known.
+    pub returns: u64,
 }
 
 impl Losses {
-    pub(super) const PLACES: u32 = 8;
+    pub(super) const PLACES: u32 = 9;
 
-    pub(super) fn of(places: [u64; 8]) -> Losses {
+    pub(super) fn of(places: [u64; Losses::PLACES as usize]) -> Losses {
         let [
             calls,
             switches,
@@ -304,6 +306,7 @@ impl Losses {
             copies,
             device_flushes,
             calls_of_ended,
+            returns,
         ] = places;
         Losses {
             calls,
@@ -314,6 +317,7 @@ impl Losses {
             copies,
             device_flushes,
             calls_of_ended,
+            returns,
         }
     }
 }

@@ -311,7 +311,8 @@ fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
         });
         told = waiting.unwrap().join().unwrap();
     });
-    assert!(told >= 20 * 41, "{told}");
+    // A sleep that is over before the thread has given its processor up is no switch.
+    assert!(told > 20 * 41 * 9 / 10, "{told}");
     let own = |sample: &Sample| profile.thread(sample.thread).name == "many places";
     let counted = weight(&profile, Metric::VoluntarySwitches, own);
     // Ending is a switch too, which may come behind the window.

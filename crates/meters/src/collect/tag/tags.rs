@@ -242,16 +242,18 @@ mod tests {
     use crate::collect::meter::MeterOptions;
     use crate::collect::subject::Subject;
     use crate::collect::tag::strike::{PLACES, counts};
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use rustix::time::{ClockId, clock_gettime};
+    use std::sync::{Arc, Barrier};
     use std::thread;
     use std::time::Duration;
-    use syncline_metering::{Module, clock, tag};
+    use syncline_metering::{Module, tag};
     use syncline_profile::{How, Metric, Name, ProfileBuilder};
 
+    /// Uses so much processor time, however often others take the processor away meanwhile.
     fn spin(length: Duration) {
-        let until = clock::now() + clock::nanos(length);
-        while clock::now() < until {
+        let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap();
+        let until = used() + length;
+        while used() < until {
             std::hint::spin_loop();
         }
     }
@@ -263,22 +265,30 @@ mod tests {
     #[test]
     fn processor_time_goes_to_the_module_that_the_thread_is_in() {
         let mut tags = open(Watched::Ours).unwrap();
-        let end = AtomicBool::new(false);
+        let (begin, done, end) = (Barrier::new(2), Barrier::new(2), Barrier::new(2));
         let profile = thread::scope(|scope| {
             scope.spawn(|| {
-                let _outer = tag::enter(Module::Access);
-                while !end.load(Ordering::Relaxed) {
-                    spin(Duration::from_micros(600));
+                let outer = tag::enter(Module::Access);
+                begin.wait();
+                // 1.5 s of processor time, some 375 strikes. Lengths differ by a factor of up to three,
+                // lest they keep step with the kernel's ticks, at which threads are struck and wake.
+                for round in 0..190 {
+                    let factor = 0.5 + (0.618 * f64::from(round)).fract();
+                    spin(Duration::from_millis(6).mul_f64(factor));
                     let _inner = tag::enter(Module::Logging);
-                    spin(Duration::from_micros(200));
+                    spin(Duration::from_millis(2).mul_f64(factor));
                     // Asleep in the module, as whoever waits for a sync: not processor time.
-                    thread::sleep(Duration::from_micros(800));
+                    thread::sleep(Duration::from_millis(2));
                 }
+                drop(outer);
+                done.wait();
+                end.wait();
             });
             tags.start().unwrap();
-            thread::sleep(Duration::from_secs(1));
+            begin.wait();
+            done.wait();
             tags.stop().unwrap();
-            end.store(true, Ordering::Relaxed);
+            end.wait();
             let mut profile = ProfileBuilder::default();
             tags.hand_over(&mut profile);
             profile.finish(1)
