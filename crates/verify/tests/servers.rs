@@ -64,6 +64,17 @@ fn damaged(images: &Images) -> u64 {
     classes.iter().map(|class| images.count(*class, None)).sum()
 }
 
+/// Whole transactions are gone, in their order, and never all of them: the load is longer than the store's
+/// window. How far back in time they reach is told and not held against a bound here, since a machine that
+/// stands still for a second makes it a second more; a test beside the control's own verdict has the bound.
+fn loses_the_latest_alone(late: &Control) {
+    for class in [Class::Torn, Class::OutOfOrder] {
+        assert_eq!(late.images.count(class, None), 0, "{late:?}");
+    }
+    assert!(late.window_ms.is_some(), "{late:?}");
+    assert!(late.images.lost_max < late.images.acknowledged, "{late:?}");
+}
+
 fn struck<'f>(finding: &'f Finding, fault: &str, class: &str) -> &'f Struck {
     let mut faults = finding.faults.as_ref().unwrap().iter();
     let found = faults.find(|one| one.fault == fault && one.class.word() == class);
@@ -83,9 +94,9 @@ fn postgresql_holds_and_its_settings_lose_what_they_may() {
     let torn = control(&finding, "full_page_writes=off");
     assert!(damaged(&torn.images) > 0, "{torn:?}");
     let late = control(&finding, "synchronous_commit=off");
-    assert!(late.fired() && late.images.lost_max > 0, "{late:?}");
+    assert!(late.images.lost_max > 0, "{late:?}");
     assert_eq!(damaged(&late.images), 0, "whole transactions: {late:?}");
-    assert_eq!(late.images.count(Class::OutOfOrder, None), 0, "{late:?}");
+    loses_the_latest_alone(late);
     let failed = struck(&finding, "failed sync (EIO)", "log");
     let log = failed.gravest.as_deref().unwrap();
     assert!(log.starts_with("PANIC:") && log.contains("sync"), "{log}");
@@ -142,11 +153,7 @@ fn mariadb_loses_nothing_it_has_synced_but_where_first_pages_are_torn() {
     let lost = [0, 2].map(|value| late(value).images.lost_max);
     assert!(lost.iter().sum::<u64>() > 0, "{lost:?}");
     for value in [0, 2] {
-        let late = late(value);
-        assert!(late.images.reach_ms_max <= 2000, "{late:?}");
-        for class in [Class::Torn, Class::OutOfOrder] {
-            assert_eq!(late.images.count(class, None), 0, "{late:?}");
-        }
+        loses_the_latest_alone(late(value));
     }
 }
 

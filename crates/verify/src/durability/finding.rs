@@ -204,3 +204,38 @@ impl Finding {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Control, Expected};
+    use crate::durability::images::Images;
+    use crate::durability::outcome::Class;
+    use std::collections::BTreeMap;
+
+    /// A control that may lose the latest second, of whose two images one has lost so much.
+    fn lost(class: Class, reach_ms_max: u64) -> Control {
+        let counts = [Class::Ok, class].map(|class| (class.words().to_owned(), 1));
+        Control {
+            name: "late".to_owned(),
+            options: String::new(),
+            expected: Expected::LoseLatest,
+            window_ms: Some(1000),
+            images: Images {
+                images: 2,
+                journal: BTreeMap::from(counts),
+                reach_ms_max,
+                ..Images::default()
+            },
+        }
+    }
+
+    #[test]
+    fn the_latest_may_be_lost_back_to_twice_the_stores_window_and_whole() {
+        assert!(lost(Class::Lost, 2000).fired());
+        assert!(!lost(Class::Lost, 2001).fired());
+        assert!(!lost(Class::OutOfOrder, 10).fired());
+        let mut without = lost(Class::Lost, 2001);
+        without.window_ms = None;
+        assert!(without.fired(), "no time is known that it keeps");
+    }
+}
