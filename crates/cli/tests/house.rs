@@ -49,6 +49,7 @@ const UNSAFE: &[&str] = &[
     "crates/disk/src/real/uring.rs",
     "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
+    "crates/meters/src/collect/bpf/strange_frame.rs",
     "crates/meters/src/collect/ring.rs",
     "crates/meters/src/collect/tag/timer.rs",
     "crates/meters/src/perf_event.rs",

@@ -30,6 +30,8 @@ mod refill;
 mod refusal;
 mod shape;
 mod shown;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod strange_frame;
 #[cfg(test)]
 mod tests;
 mod timing;

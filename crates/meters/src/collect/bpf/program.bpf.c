@@ -1,10 +1,10 @@
 /* What runs in the kernel while a store is metered: it counts system calls, switches, time off the
  * processor and block requests of one tree of processes, by thread and *site*.
  *
- * A site is the user's instruction, stack pointer and frame pointer, mixed to one number: three loads,
- * where following a chain of frame pointers costs more than all the rest. Who calls from the same
- * instruction at the same depth has nearly always come the same way; where not, the copies of stacks
- * that are taken of some events of each site show in which parts.
+ * A site is the user's instruction, stack pointer and frame pointer (if it points to a frame), mixed to one
+ * number: three loads, where following a chain of frame pointers costs more than all the rest. Who calls
+ * from the same instruction at the same depth has nearly always come the same way; where not, the copies of
+ * stacks that are taken of some events of each site show in which parts.
  *
  * Compiled by scripts/build-bpf into program.o beside it, which is what the loader embeds. It includes
  * no header and carries no BTF, so that any clang 14 makes the same bytes and kernels without BTF load
@@ -17,8 +17,8 @@
  *    processors run a thread of the tree stands in `processors`. Nothing is kept of others.
  * 2. Nothing is counted outside of `window`; since when a thread is off its processor
  *    is kept nevertheless, so that what began before the window or ends after it is cut to it.
- * 3. What is counted is never lost for want of its site: it stands under NO_SITE then. What does not
- *    fit into a map is counted in `losses`.
+ * 3. What is counted is never lost for want of its site: it stands under NO_SITE then, for which `counts`
+ *    has room that no site may take. What does not fit into a map is counted in `losses`.
  * 4. Every system call is counted, by thread; where they were made is looked at for the first thousands at
  *    each processor, for every sync, and for one in SPARSE or so of the rest, which stands for those that
  *    were passed over.
@@ -30,7 +30,8 @@
  *    is not seen coming, but is seen calling and leaving: so who leaves is looked up whatever
  *    `processors` says, and so is who calls where another came last. How long it was off is not known:
  *    `losses` says how often.
- * 8. The first event at each key is copied; the others as far as each processor's ration of copies goes.
+ * 8. An event at a key that no copy was taken at yet is copied, and of the others some, as far as each
+ *    processor's two rations of copies go, which the ring holds; who is refused is tried again.
  *
  * Shapes of keys, values and records stand here and in shape.rs, in the same order.
  */
@@ -132,7 +133,8 @@ struct processor {
 	u32 passed; /* system calls to be passed over before the next one is looked at */
 	u64 weight; /* what the next one that is looked at stands for */
 	u64 looked; /* how many the ones that were looked at stand for */
-	u64 copies; /* up to when its ration of copies is used up */
+	u64 firsts; /* up to when its ration of first copies is used up */
+	u64 copies; /* the same of other copies */
 	u32 came;   /* who came last, of the tree or not, as far as the kernel told */
 	u32 unused;
 };
@@ -238,7 +240,12 @@ struct window {
 #define DEVICE_FLUSHES 6 /* flushes that devices were given, by whomsoever */
 #define CALLS_OF_ENDED 7 /* system calls in the window of threads that have ended */
 #define LOST_RETURNS 8   /* switches to a thread that the kernel did not tell */
-#define LOSSES 9
+#define SITES 9          /* keys with a site in `counts` */
+#define LOSSES 10
+
+/* Keys of `counts`, and how many of them may have a site: the rest is for what has none. */
+#define KEYS 65536
+#define KEYS_WITH_SITES 57344
 
 #define FOUND_WANTED 0
 #define FOUND_PLACE 1
@@ -250,7 +257,7 @@ struct map crowded SECTION("maps") = {MAP_ARRAY, 4, 8, SLOTS, 0};
 struct map threads SECTION("maps") = {MAP_HASH, 4, sizeof(struct thread), 32768, 0};
 struct map processors SECTION("maps") = {MAP_PER_CPU_ARRAY, 4, sizeof(struct processor), 1, 0};
 struct map ended SECTION("maps") = {MAP_LRU_HASH, 4, sizeof(struct ended), 8192, 0};
-struct map counts SECTION("maps") = {MAP_HASH, sizeof(struct key), sizeof(struct sum), 65536, 0};
+struct map counts SECTION("maps") = {MAP_HASH, sizeof(struct key), sizeof(struct sum), KEYS, 0};
 struct map submitted SECTION("maps") = {MAP_LRU_HASH, 8, sizeof(struct submitted), 8192, 0};
 struct map devices SECTION("maps") = {MAP_HASH, 4, 8, 256, 0};
 struct map window SECTION("maps") = {MAP_ARRAY, 4, sizeof(struct window), 1, 0};
@@ -308,6 +315,9 @@ struct where {
 	u64 frame_pointer;
 };
 
+/* A frame pointer is no farther from the stack pointer. */
+#define FRAME_MAX 65536
+
 INLINE u64 site_of(u64 registers, struct where *where)
 {
 	if (!registers)
@@ -315,10 +325,23 @@ INLINE u64 site_of(u64 registers, struct where *where)
 	where->instruction = field64((void *)registers, AT_INSTRUCTION);
 	where->stack_pointer = field64((void *)registers, AT_STACK);
 	where->frame_pointer = field64((void *)registers, AT_FRAME);
+	/* A function that keeps something else there, as libraries of C do, would be at another site each time. */
+	u64 frame = where->frame_pointer - where->stack_pointer < FRAME_MAX ? where->frame_pointer : 0;
 	u64 site = where->instruction * 0x9e3779b97f4a7c15ULL;
 	site = (site ^ where->stack_pointer) * 0xbf58476d1ce4e5b9ULL;
-	site = (site ^ site >> 29 ^ where->frame_pointer) * 0x94d049bb133111ebULL;
+	site = (site ^ site >> 29 ^ frame) * 0x94d049bb133111ebULL;
 	return site | 1;
+}
+
+/* Whether one more key with a site may be made. */
+INLINE u32 has_room_for_a_site(void)
+{
+	u32 at = SITES;
+	u64 *sites = lookup(&losses, &at);
+	if (!sites || *(volatile u64 *)sites >= KEYS_WITH_SITES)
+		return 0;
+	__sync_fetch_and_add(sites, 1);
+	return 1;
 }
 
 /* The sum under a key, made if there is none; under the key without its site if there is no room. */
@@ -327,13 +350,15 @@ INLINE struct sum *sum_of(struct key *key)
 	struct sum *sum = lookup(&counts, key);
 	if (sum)
 		return sum;
+	/* Of foreign requests the site is a device. */
+	if (key->site && key->thread < FOREIGN_BY_KERNEL && !has_room_for_a_site()) {
+		add(&losses, LOST_SITES);
+		key->site = NO_SITE;
+		sum = lookup(&counts, key);
+		if (sum)
+			return sum;
+	}
 	struct sum fresh = {};
-	update(&counts, key, &fresh, NO_EXIST);
-	sum = lookup(&counts, key);
-	if (sum)
-		return sum;
-	add(&losses, LOST_SITES);
-	key->site = NO_SITE;
 	update(&counts, key, &fresh, NO_EXIST);
 	sum = lookup(&counts, key);
 	if (!sum)
@@ -399,15 +424,15 @@ static __attribute__((noinline)) u32 put_back(u32 number, struct seat *seat)
 	if (!seat)
 		return 0;
 	struct key key = {.thread = number, .kind = KIND_VOLUNTARY, .site = seat->site};
-	if (!update(&counts, &key, &seat->sum, ANY))
-		return 0;
-	add(&losses, LOST_SITES);
-	key.site = NO_SITE;
 	struct sum *sum = sum_of(&key);
-	if (sum) {
-		sum->count += seat->sum.count;
-		sum->amount += seat->sum.amount;
+	if (!sum)
+		return 0;
+	if (key.site) {
+		*sum = seat->sum;
+		return 0;
 	}
+	sum->count += seat->sum.count;
+	sum->amount += seat->sum.amount;
 	return 0;
 }
 
@@ -496,29 +521,40 @@ INLINE struct processor *this_processor(void)
 	return lookup(&processors, &here);
 }
 
-/* A processor's ration of copies: one each so many nanoseconds, and in a burst as many as it has not taken
- * for so long. */
+/* A processor's rations of copies: one each so many nanoseconds, and in a burst as many as it has not taken
+ * for so long. First copies at keys have one of their own, or a store of many threads and many sites would
+ * fill the ring when the window begins: 300 at once and 3,300 a second. */
+#define FIRSTS 300000
+#define BURST_OF_FIRSTS 90000000
 #define RATION 4000000
 #define BURST 500000000
 
-INLINE u32 may_copy(void)
+INLINE u32 is_left_of(u64 *used_up, u64 ration, u64 burst)
+{
+	u64 at = now();
+	if (*used_up > at + burst)
+		return 0;
+	*used_up = (*used_up > at ? *used_up : at) + ration;
+	return 1;
+}
+
+INLINE u32 may_copy(u32 is_first)
 {
 	struct processor *here = this_processor();
 	if (!here)
 		return 0;
-	u64 at = now();
-	if (here->copies > at + BURST)
-		return 0;
-	here->copies = (here->copies > at ? here->copies : at) + RATION;
-	return 1;
+	return is_first ? is_left_of(&here->firsts, FIRSTS, BURST_OF_FIRSTS)
+			: is_left_of(&here->copies, RATION, BURST);
 }
 
 /* Takes a copy of the stack of the first event of a sum, and then of one in `gap` or so: 31 of those at a
- * site and 15 of those at none, and more where there are thousands, or where the ration is used up. */
+ * site and 15 of those at none, and more where there are thousands. Where the ration is used up, or the ring
+ * has no room, the next event takes its place. */
 INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 count, struct where *where,
 		       u64 registers)
 {
-	if (count < sum->next || !registers || (sum->copied && !may_copy()))
+	u64 due = sum->next, before = sum->copied;
+	if (count < due || !registers || !may_copy(!before))
 		return 0;
 	u64 gap = key->site ? count >> 4 : count >> 6;
 	u64 least = key->site ? 31 : 15;
@@ -528,9 +564,12 @@ INLINE u32 copy_if_due(void *context, struct key *key, struct sum *sum, u64 coun
 		gap = 0x7fffffff;
 	/* At random between half and one and a half of it, lest the copies keep step with the load. */
 	sum->next = count + (gap >> 1) + random() % (u32)gap + 1;
-	u64 weight = count - sum->copied;
 	sum->copied = count;
-	return copy(context, key, where, registers, weight);
+	if (copy(context, key, where, registers, count - before))
+		return 1;
+	sum->next = due;
+	sum->copied = before;
+	return 0;
 }
 
 /* Counts events under a key that any thread may count under. */
@@ -547,7 +586,7 @@ INLINE void count(void *context, struct key *key, struct where *where, u64 regis
  * window long. */
 INLINE u32 meet(void *context, struct key *key, struct where *where, u64 registers)
 {
-	if (!registers || lookup(&counts, key))
+	if (!registers || lookup(&counts, key) || !may_copy(1))
 		return 0;
 	return sum_of(key) ? copy(context, key, where, registers, 0) : 0;
 }

@@ -75,7 +75,7 @@ pub(super) type RawSlot = [u64; 8 + 4 + 5 * SEATS];
 /// `struct window`: its begin and end.
 pub(super) type RawWindow = [u64; 2];
 /// `struct processor`.
-pub(super) type RawProcessor = [u64; 5];
+pub(super) type RawProcessor = [u64; 6];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
@@ -187,7 +187,7 @@ impl Processor {
     const DENSE: u64 = 4096;
 
     pub(super) fn of(raw: &RawProcessor) -> Processor {
-        let [_thread_and_passed, _weight, looked, _copies, _came] = *raw;
+        let [_thread_and_passed, _weight, looked, _firsts, _copies, _came] = *raw;
         Processor {
             passed_over: looked >= Self::DENSE,
         }
@@ -291,10 +291,12 @@ pub(super) struct Losses {
     pub calls_of_ended: u64,
     /// Switches to a thread that the kernel did not tell: how long it had been off is not known.
     pub returns: u64,
+    /// No loss: keys that were made with a site.
+    pub sites_made: u64,
 }
 
 impl Losses {
-    pub(super) const PLACES: u32 = 9;
+    pub(super) const PLACES: u32 = 10;
 
     pub(super) fn of(places: [u64; Losses::PLACES as usize]) -> Losses {
         let [
@@ -307,6 +309,7 @@ impl Losses {
             device_flushes,
             calls_of_ended,
             returns,
+            sites_made,
         ] = places;
         Losses {
             calls,
@@ -318,6 +321,7 @@ impl Losses {
             device_flushes,
             calls_of_ended,
             returns,
+            sites_made,
         }
     }
 }

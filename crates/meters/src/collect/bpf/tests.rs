@@ -5,15 +5,16 @@
 use super::collector::{monotonic, open};
 use super::counts::Counts;
 use super::load::{OBJECT, Programs};
-use super::shape::{Doer, Kind};
+use super::shape::{Doer, Key, Kind};
 use super::tree;
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
 use crate::sync_calls::Watched;
+use rustix::fs::fdatasync;
 use rustix::process::{geteuid, getppid};
 use rustix::thread::{CapabilitySet, CapabilitySets, gettid, set_capabilities};
 use sha2::{Digest, Sha256};
-use std::io::{Read as _, Write as _};
+use std::io::{PipeWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -169,6 +170,69 @@ fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn what_is_no_frame_pointer_makes_no_site() {
+    if !may_load() {
+        return;
+    }
+    let mut number = 0;
+    let (counts, _) = counted(Watched::Ours, || {
+        let calling = thread::spawn(|| {
+            // Of any size, as sequence numbers and addresses of objects are.
+            (0..3000).for_each(|at| super::strange_frame::call_with_frame(at << (at % 32)));
+            gettid().as_raw_nonzero().get().unsigned_abs()
+        });
+        number = calling.join().unwrap();
+    });
+    let sums = counts.sums.iter();
+    let own = |key: &Key| key.doer == Doer::Thread(number) && key.kind == Kind::Call(calls().1);
+    let own: Vec<u64> = sums
+        .filter_map(|(key, sum)| own(key).then_some(sum.count))
+        .collect();
+    assert_eq!(own.iter().sum::<u64>(), 3000);
+    assert!(own.len() < 10, "one place, {} sites", own.len());
+}
+
+/// Calls the system once at so many depths of the stack, each of which is a site.
+#[inline(never)]
+fn calls_at_depths(depth: u32) {
+    assert!(getppid().is_some());
+    if depth > 0 {
+        calls_at_depths(depth - 1);
+    }
+    std::hint::black_box(depth);
+}
+
+/// More sites at once than the ring holds copies: none is lost, and whoever was refused comes later.
+#[test]
+fn first_copies_of_many_sites_wait_for_their_turn() {
+    if !may_load() {
+        return;
+    }
+    let profile = profiled(Watched::Ours, || {
+        let builder = thread::Builder::new().name("many sites".to_owned());
+        let calling = builder.spawn(|| {
+            calls_at_depths(4000);
+            for _ in 0..100 {
+                calls_at_depths(600);
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        calling.unwrap().join().unwrap();
+    });
+    let accounts = profile.accounts().iter();
+    let mut of_calls = accounts.filter(|account| account.metric == Metric::SystemCalls);
+    let collector = &of_calls.next().unwrap().collector;
+    assert!(collector.ends_with(", 0 lost)"), "{collector}");
+    let own = |sample: &Sample| profile.thread(sample.thread).name == "many sites";
+    let all = weight(&profile, Metric::SystemCalls, own);
+    assert!(all >= 4001 + 100 * 601, "{all}");
+    let shown = |sample: &Sample| own(sample) && profile.stack(sample.stack).count() > 0;
+    let shown = weight(&profile, Metric::SystemCalls, shown);
+    assert!(shown > all / 10 * 9, "{shown} of {all}");
+}
+
 #[test]
 fn many_calls_are_all_counted_though_one_in_16_is_looked_at() {
     if !may_load() {
@@ -190,6 +254,37 @@ fn many_calls_are_all_counted_though_one_in_16_is_looked_at() {
     let writes = count(&counts, |kind| kind == Kind::Call(calls().0));
     let apart = writes.abs_diff(times) as f64 / times as f64;
     assert!(apart < 0.06, "{writes} of {times}");
+}
+
+/// Syncs nothing at so many depths of the stack.
+#[inline(never)]
+fn syncs_at_depths(file: &PipeWriter, depth: u32) {
+    assert!(fdatasync(file).is_err(), "a pipe cannot be synced");
+    if depth > 0 {
+        syncs_at_depths(file, depth - 1);
+    }
+    std::hint::black_box(depth);
+}
+
+/// Every sync is looked at where it is made. More places than there is room for: what has none is counted
+/// without its place.
+#[test]
+fn nothing_is_lost_where_there_is_no_room_for_more_sites() {
+    if !may_load() {
+        return;
+    }
+    let profile = profiled(Watched::Ours, || {
+        let builder = thread::Builder::new().stack_size(256 << 20);
+        let named = builder.name("too many sites".to_owned());
+        let (_reader, writer) = std::io::pipe().unwrap();
+        let syncing = named.spawn(move || syncs_at_depths(&writer, 70_000));
+        syncing.unwrap().join().unwrap();
+    });
+    let own = |sample: &Sample| profile.thread(sample.thread).name == "too many sites";
+    assert_eq!(weight(&profile, Metric::SyncCalls, own), 70_001);
+    let mut accounts = profile.accounts().iter();
+    let of_syncs = accounts.find(|account| account.metric == Metric::SyncCalls);
+    assert_eq!(of_syncs.unwrap().lost, 0);
 }
 
 #[test]
