@@ -39,7 +39,7 @@ use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::parking::Mutex;
 pub(super) use crate::txn::version_table::Name;
-use crate::txn::version_table::{NONE, PENDING, Table};
+use crate::txn::version_table::{Table, Version};
 use syncline_metering::{Module, tag};
 
 /// How many lanes there are; threads beyond that share them.
@@ -139,19 +139,13 @@ impl Versions {
     pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
         let _entered = tag::enter(Module::TransactionControl);
         let mut table = self.tables[version.table as usize].0.lock();
-        let entry = &mut table.entries[version.at as usize];
-        debug_assert_eq!(entry.superseded_by, PENDING);
-        entry.superseded_by = csn.0;
+        table.supersede(version.at, csn);
     }
 
     /// The row does not change after all. The version goes, and its value stays the row's own.
     pub(super) fn cancel(&self, version: VersionRef) {
         let mut table = self.tables[version.table as usize].0.lock();
-        table.unchain(version.at);
-        // It leaves the order in which it was saved when its turn comes.
-        let entry = &mut table.entries[version.at as usize];
-        entry.superseded_by = 0;
-        entry.word = Word(0);
+        table.cancel(version.at);
     }
 
     /// The version of a row that is visible at `point`: its word, and its value into `value`. None: the
@@ -161,16 +155,21 @@ impl Versions {
         let mut first: Option<(u64, Word)> = None;
         for lane in (0..LANES).filter(|lane| self.is_used(*lane)) {
             let table = self.tables[table_of(lane, shard) as usize].0.lock();
-            let Some(entry) = table.find(name, point) else {
+            let Some(version) = table.find(name, point) else {
                 continue;
             };
-            if first.is_some_and(|(superseded_by, _)| superseded_by < entry.superseded_by) {
+            let Version {
+                superseded_by,
+                word,
+                ..
+            } = version;
+            if first.is_some_and(|(before, _)| before < superseded_by) {
                 continue;
             }
-            first = Some((entry.superseded_by, entry.word));
-            if entry.word.csn() <= point {
+            first = Some((superseded_by, word));
+            if word.csn() <= point {
                 value.clear();
-                value.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
+                value.extend_from_slice(version.value);
             }
         }
         let (_, word) = first.filter(|(_, word)| word.csn() <= point)?;
@@ -191,15 +190,7 @@ impl Versions {
     pub(super) fn stubs(&self) -> Vec<u8> {
         let mut stubs = Vec::new();
         for table in &self.tables {
-            let table = table.0.lock();
-            let mut at = table.oldest;
-            while at != NONE {
-                let entry = &table.entries[at as usize];
-                if entry.word.is_overflow() {
-                    stubs.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
-                }
-                at = entry.next_saved;
-            }
+            table.0.lock().stubs(&mut stubs);
         }
         stubs
     }
@@ -213,7 +204,7 @@ impl Versions {
     /// How many versions there are.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.tables.iter().map(|table| table.0.lock().chained).sum()
+        self.tables.iter().map(|table| table.0.lock().count()).sum()
     }
 
     #[inline]
@@ -353,7 +344,7 @@ mod tests {
         let left = |lane: u32| -> usize {
             let shards = (lane * super::SHARDS) as usize..((lane + 1) * super::SHARDS) as usize;
             let tables = versions.tables[shards].iter();
-            tables.map(|table| table.0.lock().chained).sum()
+            tables.map(|table| table.0.lock().count()).sum()
         };
         assert_eq!(left(1), 0);
         assert!(

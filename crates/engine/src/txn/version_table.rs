@@ -1,20 +1,38 @@
-//! Versions of rows, found by the row's name and dropped in the order in which they were saved: a hash
-//! table whose entries stay in place, so that a number names a version as long as it is there.
+//! Versions of rows, found by the row's name and dropped in the order in which they were saved.
 //!
-//! 1. A row's versions are chained newest first from its bucket, among those of other rows there.
-//! 2. Every version stands in one list of all, oldest first; a place without a version in one of the free.
+//! Heads and bytes of versions lie in memory in that order: a save writes behind the last ones, a drop takes
+//! the first away, and neither goes elsewhere but to one bucket. Bytes lie in chunks, so that nothing is
+//! moved when there are more.
+//!
+//! 1. Versions are numbered as they are saved, in 32 bits that go round; far fewer than half of all numbers
+//!    are in use at once. The first entry's number is `oldest`.
+//! 2. A bucket names the version saved last among the rows whose hash ends so, and a version the one before
+//!    it in its bucket: so a row's versions are chained newest first, among those of other rows.
+//! 3. What a bucket or a version names may have gone. Who follows the names stops at one that is not both
+//!    there and older than the last. Since numbers go round, a name that has outlived its version may be that
+//!    of another one: of another bucket, since a save of this one would have taken its place. What is
+//!    chained from there are other rows, and older ones: the way ends, and finds nothing.
 
 use crate::buffer::Word;
 use crate::ids::{Csn, TreeId};
+use std::collections::VecDeque;
 
-pub(super) const NONE: u32 = u32::MAX;
 pub(super) const PENDING: u64 = u64::MAX;
+
+/// What supersedes a version that was cancelled: no commit.
+const CANCELLED: u64 = 0;
 
 /// What an entry takes besides its bytes.
 const ENTRY_BYTES: i64 = size_of::<Entry>() as i64;
 
-/// Memory of an unusually long value that is not kept for the next one.
-const BUFFER_BYTES_KEPT: usize = 4 << 10;
+/// Bytes of a chunk; a version that is longer has one of its own.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// So many empty chunks are kept for what is saved next.
+const SPARE_CHUNKS: usize = 2;
+
+/// So many entries' memory is kept in any case.
+const ENTRIES_KEPT: usize = 1024;
 
 /// A row's name with its hash.
 #[derive(Clone, Copy, Debug)]
@@ -24,17 +42,15 @@ pub(super) struct Name<'a> {
     pub(super) key: &'a [u8],
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The newest version of the rows whose hash ends so.
+    /// The newest version of the rows whose hash ends so, by its number.
     buckets: Vec<u32>,
-    pub(super) entries: Vec<Entry>,
-    /// Entries without a version, by `next_saved`.
-    free: u32,
-    /// All versions in the order in which they were saved, by `next_saved`.
-    pub(super) oldest: u32,
-    newest: u32,
-    pub(super) chained: usize,
+    /// All versions in the order in which they were saved.
+    entries: VecDeque<Entry>,
+    /// The first entry's number.
+    oldest: u32,
+    chunks: Chunks,
     /// How often something was saved: says which lane is visited next.
     pub(super) saves: u32,
     pub(super) bytes: i64,
@@ -42,172 +58,161 @@ pub(super) struct Table {
 }
 
 #[derive(Debug)]
-pub(super) struct Entry {
+struct Entry {
     hash: u64,
-    pub(super) superseded_by: u64,
-    pub(super) word: Word,
+    superseded_by: u64,
+    word: Word,
     tree: TreeId,
-    pub(super) key_bytes: u32,
-    /// The key, then the value as it lay in the leaf.
-    pub(super) bytes: Vec<u8>,
-    newer: u32,
+    /// The version before it in its bucket.
     older: u32,
-    pub(super) next_saved: u32,
-    pub(super) chained: bool,
+    /// Where the key lies, and behind it the value as it lay in the leaf.
+    chunk: u32,
+    start: u32,
+    key_bytes: u32,
+    bytes: u32,
 }
 
-impl Default for Table {
-    fn default() -> Table {
-        Table {
-            buckets: Vec::new(),
-            entries: Vec::new(),
-            free: NONE,
-            oldest: NONE,
-            newest: NONE,
-            chained: 0,
-            saves: 0,
-            bytes: 0,
-            told: 0,
-        }
-    }
+/// A version that was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version<'t> {
+    pub(super) superseded_by: u64,
+    pub(super) word: Word,
+    pub(super) value: &'t [u8],
 }
 
 impl Table {
+    /// Saves a version; answers its number.
+    #[inline]
     pub(super) fn add(&mut self, name: Name<'_>, word: Word, value: &[u8]) -> u32 {
-        if self.chained >= self.buckets.len() {
+        if self.entries.len() >= self.buckets.len() {
             self.grow();
         }
-        let at = self.unused();
+        let number = self.oldest.wrapping_add(self.entries.len() as u32);
         let bucket = self.bucket(name.hash);
-        let older = std::mem::replace(&mut self.buckets[bucket], at);
-        if older != NONE {
-            self.entries[older as usize].newer = at;
-        }
-        let entry = &mut self.entries[at as usize];
-        entry.hash = name.hash;
-        entry.superseded_by = PENDING;
-        entry.word = word;
-        entry.tree = name.tree;
-        entry.key_bytes = name.key.len() as u32;
-        entry.bytes.clear();
-        entry.bytes.reserve(name.key.len() + value.len());
-        entry.bytes.extend_from_slice(name.key);
-        entry.bytes.extend_from_slice(value);
-        (entry.newer, entry.older) = (NONE, older);
-        entry.next_saved = NONE;
-        entry.chained = true;
-        self.bytes += ENTRY_BYTES + entry.bytes.len() as i64;
-        match self.newest {
-            NONE => self.oldest = at,
-            newest => self.entries[newest as usize].next_saved = at,
-        }
-        self.newest = at;
-        self.chained += 1;
-        at
+        let older = std::mem::replace(&mut self.buckets[bucket], number);
+        let (chunk, start) = self.chunks.add(name.key, value);
+        let bytes = name.key.len() + value.len();
+        self.entries.push_back(Entry {
+            hash: name.hash,
+            superseded_by: PENDING,
+            word,
+            tree: name.tree,
+            older,
+            chunk,
+            start,
+            key_bytes: name.key.len() as u32,
+            bytes: bytes as u32,
+        });
+        self.bytes += ENTRY_BYTES + bytes as i64;
+        number
+    }
+
+    /// Tells a pending version which commit supersedes it.
+    #[inline]
+    pub(super) fn supersede(&mut self, number: u32, csn: Csn) {
+        let place = self.place(number);
+        let entry = &mut self.entries[place];
+        debug_assert_eq!(entry.superseded_by, PENDING);
+        entry.superseded_by = csn.0;
+    }
+
+    /// Nobody finds that pending version any more. It goes when its turn comes.
+    pub(super) fn cancel(&mut self, number: u32) {
+        let place = self.place(number);
+        let entry = &mut self.entries[place];
+        entry.superseded_by = CANCELLED;
+        entry.word = Word(0);
     }
 
     /// The oldest version of a row that was superseded behind `point`.
-    #[inline]
-    pub(super) fn find(&self, name: Name<'_>, point: Csn) -> Option<&Entry> {
-        let mut at = self.buckets.get(self.bucket(name.hash)).copied()?;
+    pub(super) fn find(&self, name: Name<'_>, point: Csn) -> Option<Version<'_>> {
+        let mut number = self.buckets.get(self.bucket(name.hash)).copied()?;
+        let mut before = self.entries.len();
         let mut found = None;
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            at = entry.older;
-            if entry.is_of(name) {
-                if entry.superseded_by <= point.0 {
-                    break;
-                }
-                found = Some(entry);
+        loop {
+            let place = self.place(number);
+            if place >= before {
+                return found;
             }
+            before = place;
+            let entry = &self.entries[place];
+            number = entry.older;
+            if entry.hash != name.hash || entry.superseded_by == CANCELLED {
+                continue;
+            }
+            let (key, value) = self.chunks.get(entry).split_at(entry.key_bytes as usize);
+            if entry.tree != name.tree || key != name.key {
+                continue;
+            }
+            if entry.superseded_by <= point.0 {
+                return found;
+            }
+            found = Some(Version {
+                superseded_by: entry.superseded_by,
+                word: entry.word,
+                value,
+            });
         }
-        found
     }
 
     /// Drops up to `most` of the oldest, as far as nobody reads them any more.
     #[inline]
     pub(super) fn collect(&mut self, bound: Csn, most: usize, stubs: &mut Vec<u8>) {
         for _ in 0..most {
-            let at = self.oldest;
-            if at == NONE || self.entries[at as usize].superseded_by > bound.0 {
+            let is_over = |entry: &mut Entry| entry.superseded_by <= bound.0;
+            let Some(entry) = self.entries.pop_front_if(is_over) else {
                 return;
-            }
-            self.unchain(at);
-            let entry = &mut self.entries[at as usize];
+            };
+            self.oldest = self.oldest.wrapping_add(1);
             if entry.word.is_overflow() {
-                stubs.extend_from_slice(&entry.bytes[entry.key_bytes as usize..]);
+                let bytes = self.chunks.get(&entry);
+                stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
             }
-            self.bytes -= ENTRY_BYTES + entry.bytes.len() as i64;
-            if entry.bytes.capacity() > BUFFER_BYTES_KEPT {
-                entry.bytes = Vec::new();
+            self.bytes -= ENTRY_BYTES + i64::from(entry.bytes);
+            let next = self.entries.front().map(|next| next.chunk);
+            if next != Some(entry.chunk) {
+                self.leave_chunks(next);
             }
-            self.oldest = entry.next_saved;
-            if self.oldest == NONE {
-                self.newest = NONE;
-            }
-            entry.next_saved = std::mem::replace(&mut self.free, at);
         }
     }
 
-    pub(super) fn unchain(&mut self, at: u32) {
-        let entry = &mut self.entries[at as usize];
-        if !std::mem::replace(&mut entry.chained, false) {
-            return;
+    /// The stubs of versions whose values lie in overflow pages.
+    pub(super) fn stubs(&self, stubs: &mut Vec<u8>) {
+        for entry in self.entries.iter().filter(|entry| entry.word.is_overflow()) {
+            let bytes = self.chunks.get(entry);
+            stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
         }
-        let (hash, newer, older) = (entry.hash, entry.newer, entry.older);
-        if older != NONE {
-            self.entries[older as usize].newer = newer;
-        }
-        if newer == NONE {
-            let bucket = self.bucket(hash);
-            self.buckets[bucket] = older;
-        } else {
-            self.entries[newer as usize].older = older;
-        }
-        self.chained -= 1;
     }
 
-    fn unused(&mut self) -> u32 {
-        if self.free == NONE {
-            self.entries.push(Entry {
-                hash: 0,
-                superseded_by: 0,
-                word: Word(0),
-                tree: TreeId(0),
-                key_bytes: 0,
-                bytes: Vec::new(),
-                newer: NONE,
-                older: NONE,
-                next_saved: NONE,
-                chained: false,
-            });
-            return self.entries.len() as u32 - 1;
-        }
-        let at = self.free;
-        self.free = self.entries[at as usize].next_saved;
-        at
+    /// How many versions there are that somebody may find.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        let entries = self.entries.iter();
+        entries
+            .filter(|entry| entry.superseded_by != CANCELLED)
+            .count()
     }
 
-    /// Doubles the buckets. Walks from the oldest saved, so that chains stay newest first.
+    /// Gives memory back that lies before the oldest version, whose chunk that is.
+    fn leave_chunks(&mut self, next: Option<u32>) {
+        self.chunks.drop_before(next);
+        let (count, room) = (self.entries.len(), self.entries.capacity());
+        if room > ENTRIES_KEPT && count < room / 8 {
+            self.entries.shrink_to(ENTRIES_KEPT.max(2 * count));
+        }
+    }
+
+    /// Doubles the buckets.
     #[cold]
     fn grow(&mut self) {
         let buckets = (2 * self.buckets.len()).max(64);
         self.buckets.clear();
-        self.buckets.resize(buckets, NONE);
-        let mut at = self.oldest;
-        while at != NONE {
-            let entry = &self.entries[at as usize];
-            let next = entry.next_saved;
-            if entry.chained {
-                let bucket = self.bucket(entry.hash);
-                let older = std::mem::replace(&mut self.buckets[bucket], at);
-                if older != NONE {
-                    self.entries[older as usize].newer = at;
-                }
-                let entry = &mut self.entries[at as usize];
-                (entry.newer, entry.older) = (NONE, older);
-            }
-            at = next;
+        // A number that no version has now: the last one to come round.
+        self.buckets.resize(buckets, self.oldest.wrapping_sub(1));
+        for place in 0..self.entries.len() {
+            let number = self.oldest.wrapping_add(place as u32);
+            let bucket = self.bucket(self.entries[place].hash);
+            self.entries[place].older = std::mem::replace(&mut self.buckets[bucket], number);
         }
     }
 
@@ -215,13 +220,134 @@ impl Table {
     fn bucket(&self, hash: u64) -> usize {
         hash as usize & self.buckets.len().wrapping_sub(1)
     }
+
+    /// The place of a version among the entries; of one that has gone, a place beyond them.
+    #[inline]
+    fn place(&self, number: u32) -> usize {
+        number.wrapping_sub(self.oldest) as usize
+    }
 }
 
-impl Entry {
+/// Keys and values of versions, in the order in which they were saved.
+#[derive(Debug, Default)]
+struct Chunks {
+    in_use: VecDeque<Vec<u8>>,
+    /// The first chunk's number; they go round, too.
+    first: u32,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Chunks {
+    /// Adds a key and a value; answers the chunk's number and where in it they start.
     #[inline]
-    fn is_of(&self, name: Name<'_>) -> bool {
-        self.hash == name.hash
-            && self.tree == name.tree
-            && &self.bytes[..self.key_bytes as usize] == name.key
+    fn add(&mut self, key: &[u8], value: &[u8]) -> (u32, u32) {
+        let bytes = key.len() + value.len();
+        let has_room = |chunk: &Vec<u8>| chunk.capacity() - chunk.len() >= bytes;
+        if !self.in_use.back().is_some_and(has_room) {
+            self.begin(bytes);
+        }
+        let number = self.first.wrapping_add(self.in_use.len() as u32 - 1);
+        let chunk = self.in_use.back_mut().expect("a chunk was begun");
+        let start = chunk.len();
+        chunk.extend_from_slice(key);
+        chunk.extend_from_slice(value);
+        (number, start as u32)
+    }
+
+    fn begin(&mut self, bytes: usize) {
+        let spare = self.spare.pop_if(|spare| spare.capacity() >= bytes);
+        let chunk = spare.unwrap_or_else(|| Vec::with_capacity(bytes.max(CHUNK_BYTES)));
+        self.in_use.push_back(chunk);
+    }
+
+    /// Key and value of an entry.
+    #[inline]
+    fn get(&self, entry: &Entry) -> &[u8] {
+        let chunk = &self.in_use[entry.chunk.wrapping_sub(self.first) as usize];
+        &chunk[entry.start as usize..][..entry.bytes as usize]
+    }
+
+    /// Drops the chunks before that one; all, if there is none.
+    fn drop_before(&mut self, chunk: Option<u32>) {
+        while chunk != Some(self.first)
+            && let Some(mut left) = self.in_use.pop_front()
+        {
+            self.first = self.first.wrapping_add(1);
+            if left.capacity() <= CHUNK_BYTES && self.spare.len() < SPARE_CHUNKS {
+                left.clear();
+                self.spare.push(left);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CHUNK_BYTES, Name, SPARE_CHUNKS, Table};
+    use crate::buffer::Word;
+    use crate::ids::{Csn, TreeId};
+
+    /// Few hashes, so that rows share buckets.
+    fn name(key: &[u8]) -> Name<'_> {
+        Name {
+            hash: u64::from(key[0]) % 3,
+            tree: TreeId(1),
+            key,
+        }
+    }
+
+    #[test]
+    fn versions_are_found_when_numbers_go_round_and_names_outlive_them() {
+        let mut table = Table {
+            oldest: u32::MAX - 40,
+            ..Table::default()
+        };
+        let mut stubs = Vec::new();
+        // Each row's next version comes when the one before has long gone.
+        for csn in 1..200_u64 {
+            let key = [csn as u8 % 7];
+            let saved = table.add(name(&key), Word::of(Csn(csn)), &csn.to_le_bytes());
+            table.supersede(saved, Csn(csn + 1));
+            table.collect(Csn(csn.saturating_sub(10)), 3, &mut stubs);
+            for back in 0..10.min(csn) {
+                let (was, key) = (csn - back, [(csn - back) as u8 % 7]);
+                let found = table.find(name(&key), Csn(was)).map(|found| found.value);
+                assert_eq!(found, Some(&was.to_le_bytes()[..]), "{was} at {csn}");
+            }
+            assert!(table.find(name(&[9]), Csn(csn)).is_none());
+        }
+        assert!(table.count() <= 12);
+    }
+
+    #[test]
+    fn memory_goes_with_the_versions_in_it() {
+        let mut table = Table::default();
+        let mut save = |table: &mut Table, csn: u64, bytes: usize| {
+            let key = csn.to_be_bytes();
+            let saved = table.add(name(&key), Word::of(Csn(csn)), &vec![7; bytes]);
+            table.supersede(saved, Csn(csn + 1));
+        };
+        for csn in 1..=2_000 {
+            save(&mut table, csn, 100 + csn as usize % 900);
+        }
+        save(&mut table, 2_001, 3 * CHUNK_BYTES);
+        assert!(table.chunks.in_use.len() > 20);
+        assert_eq!(
+            table
+                .find(name(&2_001_u64.to_be_bytes()), Csn(5))
+                .unwrap()
+                .value
+                .len(),
+            3 * CHUNK_BYTES
+        );
+        table.collect(Csn(1_990), usize::MAX, &mut Vec::new());
+        assert_eq!(table.count(), 12);
+        let found = table.find(name(&1_995_u64.to_be_bytes()), Csn(1_995));
+        assert_eq!(found.unwrap().value.len(), 100 + 1_995 % 900);
+        table.collect(Csn(2_002), usize::MAX, &mut Vec::new());
+        assert_eq!((table.count(), table.bytes), (0, 0));
+        assert_eq!(table.chunks.in_use.len(), 0);
+        assert_eq!(table.chunks.spare.len(), SPARE_CHUNKS);
+        assert!(table.entries.capacity() <= 2 * super::ENTRIES_KEPT);
     }
 }
