@@ -304,18 +304,26 @@ impl WriteSet {
     /// The writes by tree and key.
     pub(super) fn sort(&mut self, arena: &Arena) -> &[u32] {
         let writes = &self.writes;
-        let compare = |one: &u32, other: &u32| {
-            let (one, other) = (&writes[*one as usize], &writes[*other as usize]);
-            let keys = || arena.get(one.key).cmp(arena.get(other.key));
-            one.id.cmp(&other.id).then_with(keys)
-        };
+        let tree_of = |at: u32| writes[at as usize].id;
+        let key_of = |at: u32| arena.get(writes[at as usize].key);
         let known = self.in_order as usize;
         if known < writes.len() {
             self.order.extend(self.in_order..writes.len() as u32);
             self.in_order = writes.len() as u32;
+            let ascend = |one: &u32, other: &u32| {
+                let keys = || key_of(*one).cmp(key_of(*other));
+                tree_of(*one).cmp(&tree_of(*other)).then_with(keys).is_lt()
+            };
             // Runs that are in order already cost one comparison a row.
-            if !self.order[known.saturating_sub(1)..].is_sorted_by(|a, b| compare(a, b).is_lt()) {
-                self.order.sort_by(compare);
+            if !self.order[known.saturating_sub(1)..].is_sorted_by(ascend) {
+                // Numbers are compared faster than keys, and what goes to one tree often is in order.
+                self.order.sort_by_key(|at| tree_of(*at));
+                let same_tree = |one: &u32, other: &u32| tree_of(*one) == tree_of(*other);
+                for run in self.order.chunk_by_mut(same_tree) {
+                    if !run.is_sorted_by(|one, other| key_of(*one) < key_of(*other)) {
+                        run.sort_unstable_by(|one, other| key_of(*one).cmp(key_of(*other)));
+                    }
+                }
             }
         }
         &self.order
