@@ -5,7 +5,8 @@
 //! waits for anything but a latch, and nothing can fail; that it does would be a bug, and the number,
 //! neither published nor given up, then closes the log.
 
-use crate::access::btree::overflow::{self, STUB_BYTES};
+use crate::access::btree::Tree;
+use crate::access::btree::overflow::{self, Stub};
 use crate::buffer::Leaf;
 use crate::buffer::Word;
 use crate::ids::Csn;
@@ -13,9 +14,10 @@ use crate::plant::{Plant, planted};
 use crate::txn::core::Core;
 use crate::txn::garbage::Ghost;
 use crate::txn::read::absent;
-use crate::txn::step::{Step, step};
+use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::watch::Part;
+use crossbeam_epoch::Guard;
 use std::sync::Arc;
 use syncline_disk::Disk;
 use syncline_metering::{Module, tag};
@@ -27,58 +29,111 @@ const GHOSTS_COLLECTED: usize = 2;
 pub(super) fn apply<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) {
     let _doing = core.watch.enter(Part::Apply, txn.is_measured);
     let guard = crate::buffer::pin();
-    let Transaction {
-        commit,
-        writes,
-        arena,
-        trees,
-        ..
-    } = txn;
-    for row in &mut commit.rows {
+    let mut rows = std::mem::take(&mut txn.commit.rows);
+    let mut left = &mut rows[..];
+    while !left.is_empty() {
         step(Step::Apply);
+        let count = run(left);
+        let (run, rest) = std::mem::take(&mut left).split_at_mut(count);
+        left = rest;
+        apply_run(core, txn, csn, (run, &guard));
+    }
+    txn.commit.rows = rows;
+}
+
+/// How many of the first rows lie in the same leaf, as far as is known, and can be applied under its latch.
+fn run(rows: &[Row]) -> usize {
+    let (first, rest) = (&rows[0], &rows[1..]);
+    if first.stub.is_some() || stepped() {
+        return 1;
+    }
+    let is_beside = |row: &&Row| {
+        row.follows && row.stub.is_none() && (row.page, row.counter) == (first.page, first.counter)
+    };
+    1 + rest.iter().take_while(is_beside).count()
+}
+
+/// Applies rows, as many as are in their slots still under one latch, the others by their keys.
+fn apply_run<D: Disk>(
+    core: &Core<D>,
+    txn: &Transaction,
+    csn: Csn,
+    (run, guard): (&mut [Row], &Guard),
+) {
+    let is_value = matches!(run[0].after, After::Value { .. });
+    let stub = run[0].stub.take().filter(|_| is_value);
+    if let Some(stub) = stub {
+        overflow::attach(&core.buffer, stub);
+    }
+    let stub_value = stub.map(Stub::to_value);
+    let outcome = |row: &Row| {
+        let mut value: &[u8] = &[];
+        let mut word = Word::of(csn);
+        match (row.after, &stub_value) {
+            (After::Value { .. }, Some(stub_value)) => {
+                value = stub_value;
+                word = word.overflow();
+            }
+            (After::Value { start, bytes }, None) => {
+                value = &txn.commit.record[start..start + bytes];
+            }
+            (After::Deleted, _) => word = word.ghost(),
+            (After::Same, _) => word = row.was,
+        }
+        (word, value)
+    };
+    for row in &mut *run {
         row.is_locked = false;
         if let Some(version) = row.version.take() {
             core.versions.supersede(version, csn);
         }
-        let stub_value: [u8; STUB_BYTES];
-        let mut value: &[u8] = &[];
-        let mut word = Word::of(csn);
-        match (row.after, row.stub.take()) {
-            (After::Value { .. }, Some(stub)) => {
-                overflow::attach(&core.buffer, stub);
-                stub_value = stub.to_value();
-                value = &stub_value;
-                word = word.overflow();
+    }
+    let mut is_empty = false;
+    let by_slots = |leaf: &mut Leaf| {
+        let mut done = 0;
+        for row in &*run {
+            if leaf.counter() != row.counter {
+                break;
             }
-            (After::Value { start, bytes }, None) => value = &commit.record[start..start + bytes],
-            (After::Deleted, _) => word = word.ghost(),
-            (After::Same, _) => word = row.was,
+            is_empty = set(leaf, row.slot as usize, row, outcome(row));
+            done += 1;
         }
-        let write = writes.get(row.write);
-        let tree = &trees[write.tree as usize];
-        let key = arena.get(write.key);
-        let by_slot = |leaf: &mut Leaf| {
-            let is_there = leaf.counter() == row.counter;
-            is_there.then(|| set(leaf, row.slot as usize, row, word, value))
+        done
+    };
+    let set_by_slots = {
+        let _entered = tag::enter(Module::Access);
+        let at_its_page = |page| core.buffer.change_leaf(page, guard, by_slots);
+        run[0].page.map_or(Ok(None), at_its_page)
+    };
+    let set_by_slots = set_by_slots.expect("a locked row's page was changed in this section");
+    let done = set_by_slots.unwrap_or(0);
+    if is_empty {
+        tidy(core, txn, &run[done - 1]);
+    }
+    for row in &run[done..] {
+        let (word, value) = outcome(row);
+        let (tree, key) = name(txn, row);
+        let by_key = |leaf: &mut Leaf, _| {
+            let slot = find(leaf, key, value);
+            set(leaf, slot, row, (word, value))
         };
-        let set_by_slot = {
-            let _entered = tag::enter(Module::Access);
-            let at_its_page = |page| core.buffer.change_leaf(page, &guard, by_slot);
-            row.page.map_or(Ok(None), at_its_page)
-        };
-        let set_by_slot = set_by_slot.expect("a locked row's page was changed in this section");
-        let is_empty = set_by_slot.flatten().unwrap_or_else(|| {
-            let by_key = |leaf: &mut Leaf, _| {
-                let slot = find(leaf, key, value);
-                set(leaf, slot, row, word, value)
-            };
-            let set_by_key = tree.change(&core.buffer, key, by_key);
-            set_by_key.expect("a locked row's page was changed in this section")
-        });
-        if is_empty {
-            tree.tidy(&core.buffer, key);
+        let set_by_key = tree.change_at(&core.buffer, row.page, key, by_key);
+        if set_by_key.expect("a locked row's page was changed in this section") {
+            tidy(core, txn, row);
         }
     }
+}
+
+fn name<'t>(txn: &'t Transaction, row: &Row) -> (&'t Tree, &'t [u8]) {
+    let write = txn.writes.get(row.write);
+    (&txn.trees[write.tree as usize], txn.arena.get(write.key))
+}
+
+/// Clears up around the leaf that a row has left empty.
+#[cold]
+fn tidy<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
+    let (tree, key) = name(txn, row);
+    tree.tidy(&core.buffer, key);
 }
 
 /// The slot of a locked row.
@@ -96,7 +151,7 @@ fn find(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
 
 /// Gives a row its value and word; true if the leaf is empty then.
 #[inline]
-fn set(leaf: &mut Leaf, slot: usize, row: &Row, word: Word, value: &[u8]) -> bool {
+fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (Word, &[u8])) -> bool {
     if word == absent() {
         // Inserted and deleted by the same transaction: the ghost was its lock.
         leaf.remove(slot);

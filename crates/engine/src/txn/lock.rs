@@ -6,6 +6,9 @@
 //! version of what it was, and its part of the log record. A row that is not there yet is put there as
 //! a locked ghost, which moves the leaf's counter: who reads the range from now on sees it coming.
 //!
+//! Rows that follow one another in a leaf are locked under one latch: finding the leaf, latching it and
+//! searching it cost as much as the rest.
+//!
 //! A row that another commit has locked is looked at again for a bounded time, then it is a conflict:
 //! nobody waits without end, and two commits never wait for each other.
 
@@ -23,7 +26,7 @@ use crate::txn::core::{Core, pause};
 use crate::txn::lane;
 use crate::txn::read::{absent, resolve};
 use crate::txn::record::{add_delete, add_put, put_bytes_max, row_bytes};
-use crate::txn::step::{Step, step};
+use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
 use crate::txn::write_set::{Folded, Folder, Write, WriteSet};
@@ -63,6 +66,9 @@ struct Locker<'t, D: Disk> {
     tree: &'t Tree,
     write: Write,
     key: &'t [u8],
+    /// The first row that is locked under the latch at hand, and the slot of the one before this.
+    from: u32,
+    before: Option<usize>,
     /// Why [`Looked::Stopped`].
     stopped: Option<Stopped>,
 }
@@ -85,7 +91,8 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
     commit.record.extend_from_slice(&commit.before_rows);
     let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
     let _pinned = crate::buffer::pin();
-    for at in 0..commit.rows.len() as u32 {
+    let mut at = 0;
+    while at < commit.rows.len() as u32 {
         let row = &commit.rows[at as usize];
         let write = *writes.get(row.write);
         if row.follows && row.page.is_none() {
@@ -103,16 +110,19 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             tree: &trees[write.tree as usize],
             write,
             key: arena.get(write.key),
+            from: at,
+            before: None,
             stopped: None,
         };
-        locker.lock()?;
+        at = locker.lock()?;
     }
     commit.record.extend_from_slice(&commit.behind_rows);
     Ok(())
 }
 
 impl<D: Disk> Locker<'_, D> {
-    fn lock(mut self) -> Result<(), Stopped> {
+    /// Locks the row, and those behind it that are found under the same latch; answers which is the next.
+    fn lock(mut self) -> Result<u32, Stopped> {
         if self.writes.is_patched(self.write_at())
             && let Some(stub) = self.row().stub.take()
         {
@@ -124,15 +134,21 @@ impl<D: Disk> Locker<'_, D> {
         while looks <= self.core.options.lock_looks_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
-            let look = |leaf: &mut Leaf, page| self.look(leaf, page);
+            let look = |leaf: &mut Leaf, page| self.look_on(leaf, page);
             match tree.change_at(&core.buffer, hint.take(), key, look) {
-                Ok(Looked::Locked) => return Ok(()),
-                Ok(Looked::Half) => return self.settle(),
+                Ok(Looked::Locked) => return Ok(self.at + 1),
+                Ok(Looked::Half) => {
+                    let next = self.at + 1;
+                    return self.settle().map(|()| next);
+                }
                 Ok(Looked::Stopped) => {
                     return Err(self.stopped.expect("who says that it stopped says why"));
                 }
                 Ok(Looked::NoRoom { bytes }) if self.make_room(bytes)? => {}
                 Ok(Looked::NoRoom { .. } | Looked::Taken) => {
+                    if self.at > self.from {
+                        looks = 0;
+                    }
                     pause(looks);
                     looks += 1;
                 }
@@ -155,11 +171,53 @@ impl<D: Disk> Locker<'_, D> {
         }
     }
 
+    /// Looks at the row under its leaf's latch, and at those behind it in the leaf as long as each is locked.
+    fn look_on(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
+        (self.from, self.before) = (self.at, None);
+        let mut looked = self.look(leaf, page);
+        while matches!(looked, Looked::Locked) && self.go_on(leaf) {
+            looked = self.look(leaf, page);
+        }
+        if self.at > self.from {
+            // Rows came behind the first ones, so that these are in their slots still.
+            let (rows, counter) = (self.from as usize..=self.at as usize, leaf.counter());
+            let locked = self.commit.rows[rows].iter_mut();
+            locked
+                .filter(|row| row.is_locked)
+                .for_each(|row| row.counter = counter);
+        }
+        looked
+    }
+
+    /// Turns to the next row, if it is in the same leaf; false if not. Where a test decides what comes next,
+    /// it decides for each row.
+    fn go_on(&mut self, leaf: &Leaf) -> bool {
+        let Some(next) = self.commit.rows.get(self.at as usize + 1) else {
+            return false;
+        };
+        let write = self.writes.get(next.write);
+        let key = self.arena.get(write.key);
+        if !next.follows || next.stub.is_some() || stepped() || !leaf.covers_behind(key) {
+            return false;
+        }
+        let row = self.row();
+        if !row.is_locked {
+            return false;
+        }
+        self.before = Some(row.slot as usize);
+        self.at += 1;
+        (self.write, self.key) = (*write, key);
+        true
+    }
+
     /// Looks at the row under its leaf's latch, and locks it if nothing speaks against it.
     fn look(&mut self, leaf: &mut Leaf, page: PageId) -> Looked {
         let found = {
             let _entered = tag::enter(Module::Access);
-            leaf.search(self.key)
+            match self.before {
+                Some(slot) => leaf.search_behind(slot, self.key),
+                None => leaf.search(self.key),
+            }
         };
         let was = found.map_or(absent(), |slot| leaf.word(slot));
         if was.is_locked() {

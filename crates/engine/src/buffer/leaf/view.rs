@@ -182,6 +182,12 @@ impl Leaf {
         self.lower_fence() <= key && self.upper_fence().is_none_or(|upper| key < upper)
     }
 
+    /// The same of a key above one that does.
+    #[inline]
+    pub(crate) fn covers_behind(&self, key: &[u8]) -> bool {
+        self.upper_fence().is_none_or(|upper| key < upper)
+    }
+
     /// True if the greatest keys below `key` (none: of all) lie between the fences.
     pub(crate) fn covers_before(&self, key: Option<&[u8]>) -> bool {
         match (key, self.upper_fence()) {
@@ -214,6 +220,21 @@ impl Leaf {
                 Ordering::Greater => Err(first),
             },
             _ => self.search_tails(first, head, suffix),
+        }
+    }
+
+    /// The same for a key above that of a slot: often it is, or belongs, in the next one.
+    #[inline]
+    pub(crate) fn search_behind(&self, slot: usize, key: &[u8]) -> Result<usize, usize> {
+        debug_assert!(self.compare_key(slot, key) == Ordering::Less);
+        let next = slot + 1;
+        if next == self.count() {
+            return Err(next);
+        }
+        match self.compare_key(next, key) {
+            Ordering::Less => self.search(key),
+            Ordering::Equal => Ok(next),
+            Ordering::Greater => Err(next),
         }
     }
 

@@ -74,6 +74,9 @@ fn step(random: &mut fastrand::Rng, shape: u32, leaf: &mut Leaf, model: &mut Mod
     let key = key(random, shape);
     let at = model.range(..key.clone()).count();
     let before = leaf.counter();
+    for lesser in 0..at {
+        assert_eq!(leaf.search_behind(lesser, &key), leaf.search(&key));
+    }
     match leaf.search(&key) {
         Err(slot) => {
             assert!(!model.contains_key(&key));

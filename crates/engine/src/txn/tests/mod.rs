@@ -1,6 +1,7 @@
 //! Transactions through their sessions: what they keep, what they refuse, in which order they stand.
 
 mod behaviour;
+mod beside;
 pub(super) mod fixture;
 mod history;
 mod limits;
