@@ -93,6 +93,8 @@ pub(crate) enum Plant {
     ReplayTooLate,
     /// Redo leaves rows that were deleted.
     RedoSkipsDeletes,
+    /// Redo leaves rows as they were of which only a part was changed.
+    RedoSkipsSplices,
     /// Ghosts that a checkpoint has caught stay after opening.
     KeepGhosts,
     /// Values in overflow pages that a checkpoint has caught for old readers stay after opening.

@@ -9,8 +9,9 @@
 //!    being dropped, is dropped.
 //!
 //! There is no analysis and no undo: pages never hold what was not committed. Redo names what holds
-//! afterwards, never a difference, so that redoing twice gives the same as once; a crash during
-//! recovery is recovered from in the same way, since nothing was written.
+//! afterwards, never a difference. Of a row it may name a part only (a splice): then the rest is as all
+//! commits before have left it, which redo in order gives, from the exact image of one commit on. A crash
+//! during recovery is recovered from in the same way, since nothing was written.
 //!
 //! It runs on one thread and in csn order: partitioned by key, unique indexes would be misordered
 //! (store-corrections 19).

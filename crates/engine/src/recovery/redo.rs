@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::ids::{Csn, TreeId};
 use crate::plant::{Plant, planted};
-use crate::txn::{Operation, operations};
+use crate::txn::{Operation, Pieces, operations, splice};
 use std::sync::Arc;
 
 /// What was redone.
@@ -84,6 +84,20 @@ impl<'d> Redo<'d> {
                     let tree = self.tree(csn, tree)?;
                     if !planted(Plant::RedoSkipsDeletes) {
                         delete(self.buffer, &tree, key);
+                    }
+                    self.redone.rows += 1;
+                }
+                Operation::Splice {
+                    tree,
+                    key,
+                    length,
+                    pieces,
+                } => {
+                    let tree = self.tree(csn, tree)?;
+                    if !planted(Plant::RedoSkipsSplices)
+                        && !splice_row(self.buffer, &tree, csn, (key, length, pieces))
+                    {
+                        return Err(no_such_row(csn, tree.id, length));
                     }
                     self.redone.rows += 1;
                 }
@@ -169,6 +183,27 @@ fn place_in(
     Ok(replaced)
 }
 
+/// Changes pieces of a row, in its leaf; false if there is no row of that length.
+fn splice_row(
+    buffer: &Buffer,
+    tree: &Tree,
+    csn: Csn,
+    (key, length, pieces): (&[u8], usize, Pieces<'_>),
+) -> bool {
+    change(buffer, tree, key, |leaf| {
+        let Ok(slot) = leaf.search(key) else {
+            return false;
+        };
+        let word = leaf.word(slot);
+        let is_it = !word.is_ghost() && !word.is_overflow() && leaf.value(slot).len() == length;
+        if is_it {
+            splice(leaf.value_mut(slot), pieces);
+            leaf.set_word(slot, Word::of(csn));
+        }
+        is_it
+    })
+}
+
 /// Takes a row away, if it is there: what is redone twice finds it gone.
 fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
     let (replaced, is_poor) = change(buffer, tree, key, |leaf| {
@@ -209,6 +244,16 @@ fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Re
                 unreachable!("nobody else works on the trees during recovery")
             }
         }
+    }
+}
+
+#[cold]
+fn no_such_row(csn: Csn, tree: TreeId, length: usize) -> Error {
+    Error::Record {
+        csn,
+        what: format!(
+            "it changes a part of a row of {length} bytes in {tree}, which does not exist"
+        ),
     }
 }
 

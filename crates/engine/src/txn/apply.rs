@@ -14,6 +14,7 @@ use crate::plant::{Plant, planted};
 use crate::txn::core::Core;
 use crate::txn::garbage::Ghost;
 use crate::txn::read::absent;
+use crate::txn::record::{pieces, splice};
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::watch::Part;
@@ -74,7 +75,7 @@ fn apply_run<D: Disk>(
                 value = stub_value;
                 word = word.overflow();
             }
-            (After::Value { start, bytes }, None) => {
+            (After::Value { start, bytes } | After::Spliced { start, bytes }, _) => {
                 value = &txn.commit.record[start..start + bytes];
             }
             (After::Deleted, _) => word = word.ghost(),
@@ -149,7 +150,7 @@ fn find(leaf: &mut Leaf, key: &[u8], value: &[u8]) -> usize {
     }
 }
 
-/// Gives a row its value and word; true if the leaf is empty then.
+/// Gives a row its value, or the pieces of it that change, and its word; true if the leaf is empty then.
 #[inline]
 fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (Word, &[u8])) -> bool {
     if word == absent() {
@@ -157,8 +158,10 @@ fn set(leaf: &mut Leaf, slot: usize, row: &Row, (word, value): (Word, &[u8])) ->
         leaf.remove(slot);
         return leaf.count() == 0;
     }
-    if row.after != After::Same {
-        leaf.set_value(slot, value);
+    match row.after {
+        After::Same => {}
+        After::Value { .. } | After::Deleted => leaf.set_value(slot, value),
+        After::Spliced { .. } => splice(leaf.value_mut(slot), pieces(value)),
     }
     leaf.set_word(slot, word);
     false

@@ -1,6 +1,6 @@
 //! A transaction's log record under any bytes.
 
-use super::record::{Operation, add, operations};
+use super::record::{Operation, add, add_splice, operations};
 use crate::ids::TreeId;
 
 /// A record: what is read comes back when it is added again, but for what may be skipped.
@@ -33,6 +33,9 @@ pub(crate) fn record_seeds() -> Vec<Vec<u8>> {
     let mut all = record.clone();
     add(&mut all, Operation::Delete { tree, key });
     add(&mut all, Operation::DropTree(TreeId(u32::MAX)));
+    let mut other = [7; 200];
+    other[20] = 8;
+    add_splice(&mut all, tree, key, (value, &other)).expect("values that are nearly the same");
     all.extend_from_slice(&[200, 2, 1, 1]);
     vec![record, all]
 }

@@ -25,7 +25,7 @@ use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::lane;
 use crate::txn::read::{absent, resolve};
-use crate::txn::record::{add_delete, add_put, put_bytes_max, row_bytes};
+use crate::txn::record::{add_delete, add_put, add_splice, put_bytes_max, row_bytes};
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
@@ -242,7 +242,7 @@ impl<D: Disk> Locker<'_, D> {
             return self.take(leaf, page, (found, was), 0, Looked::Half);
         }
         let end = self.commit.record.len();
-        match self.add_to_record(was, folded) {
+        match self.add_to_record((was, base), folded) {
             Ok(leaf_bytes) => {
                 let looked = self.take(leaf, page, (found, was), leaf_bytes, Looked::Locked);
                 if !matches!(looked, Looked::Locked) {
@@ -283,7 +283,7 @@ impl<D: Disk> Locker<'_, D> {
             let stub = overflow::write(&self.core.buffer, self.write.id, &self.folder.value);
             self.row().stub = Some(stub.map_err(Stopped::Failed)?);
         }
-        let leaf_bytes = self.add_to_record(was, folded)?;
+        let leaf_bytes = self.add_to_record((was, None), folded)?;
         for looks in 0..=self.core.options.lock_looks_max {
             let reserve = |leaf: &mut Leaf, _| {
                 let slot = leaf
@@ -314,8 +314,12 @@ impl<D: Disk> Locker<'_, D> {
         })
     }
 
-    /// Writes down what the row becomes; returns how many bytes it takes in its leaf.
-    fn add_to_record(&mut self, was: Word, folded: Folded) -> Result<usize, Stopped> {
+    /// Writes down what the row becomes, which was `base` in its leaf; returns how many bytes it takes there.
+    fn add_to_record(
+        &mut self,
+        (was, base): (Word, Option<&[u8]>),
+        folded: Folded,
+    ) -> Result<usize, Stopped> {
         let value = match folded {
             Folded::Arena(span) => self.arena.get(span),
             Folded::Made => &self.folder.value,
@@ -342,6 +346,16 @@ impl<D: Disk> Locker<'_, D> {
             Folded::Arena(span) => self.arena.get(span),
             _ => &self.folder.value,
         };
+        if let (Folded::Made, Some(base)) = (folded, base)
+            && let record = &mut self.commit.record
+            && let Some(pieces) = add_splice(record, self.write.id, self.key, (base, value))
+        {
+            self.row().after = After::Spliced {
+                start: pieces.start,
+                bytes: pieces.len(),
+            };
+            return Ok(base.len());
+        }
         let start = add_put(&mut self.commit.record, self.write.id, self.key, value);
         let bytes = value.len();
         self.row().after = After::Value { start, bytes };

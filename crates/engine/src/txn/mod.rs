@@ -84,7 +84,7 @@ pub use conflict::{Conflict, Counts};
 pub(crate) use garbage::strip_ghosts;
 pub(crate) use gate::Closed;
 pub use path::{CommitPath, CommitPaths, PathStep};
-pub(crate) use record::{Operation, operations};
+pub(crate) use record::{Operation, Pieces, operations, splice};
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;

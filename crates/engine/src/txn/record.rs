@@ -9,21 +9,32 @@
 //! | 2 | delete | tree, key length, key: there is no such row afterwards |
 //! | 3 | create tree | tree: it is there, and empty |
 //! | 4 | drop tree | tree: it and its rows are gone |
+//! | 5 | splice | tree, key length, key, value length, length of the pieces, pieces: the row has them afterwards |
 //! | 128 to 255 | for later versions | length, content: a reader that does not know it may skip it |
 //!
 //! Any other kind is refused: to skip it would lose a change.
 //!
-//! Every operation names what holds afterwards, never a difference: replaying a record twice, or over a
-//! state that already holds part of it, gives the same. Values are whole, also those that lie in
-//! overflow pages, since pages are no matter of the log.
+//! A splice stands for a put of a row that was there, in its leaf, with a value of the same length, and of
+//! which less than half changes. A piece is how many bytes of the value come before it (since the piece
+//! before), how many bytes it has, and those.
+//!
+//! Every operation names what holds afterwards, never a difference. A splice says nothing of the bytes
+//! between its pieces: it is redone over the row as all commits before have left it, which is what a
+//! checkpoint and the log behind it give, and refused where there is no row of that length. Put values are
+//! whole, also those that lie in overflow pages, since pages are no matter of the log.
 
 use crate::ids::TreeId;
+use std::ops::Range;
 
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const CREATE_TREE: u8 = 3;
 const DROP_TREE: u8 = 4;
+const SPLICE: u8 = 5;
 const SKIPPABLE: u8 = 128;
+
+/// Longer values are put: the length of a splice's pieces, half as long at most, takes two digits.
+const SPLICED_BYTES_MAX: usize = 2 * ((1 << 14) - 1);
 
 /// The longest a number may be: ten digits of seven bits.
 const NUMBER_BYTES_MAX: usize = 10;
@@ -43,7 +54,18 @@ pub(crate) enum Operation<'a> {
     CreateTree(TreeId),
     /// The tree and its rows are gone.
     DropTree(TreeId),
+    /// The row, whose value is so long, has these pieces afterwards, and between them what it had.
+    Splice {
+        tree: TreeId,
+        key: &'a [u8],
+        length: usize,
+        pieces: Pieces<'a>,
+    },
 }
+
+/// Pieces of a value: where in it each lies, and its bytes. They ascend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pieces<'a>(&'a [u8]);
 
 /// What is wrong with a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +76,8 @@ pub(crate) enum Malformed {
     Number,
     #[error("the log record holds an operation of kind {0}, which this program does not know")]
     Kind(u8),
+    #[error("the log record holds a piece of a row that lies outside of it")]
+    Piece,
 }
 
 /// The most bytes that a put of such a row takes in a record.
@@ -78,6 +102,115 @@ pub(crate) fn add_put(record: &mut Vec<u8>, tree: TreeId, key: &[u8], value: &[u
     start
 }
 
+/// Adds a splice that makes one value of another, if it is worth it; answers where its pieces lie in the
+/// record.
+pub(crate) fn add_splice(
+    record: &mut Vec<u8>,
+    tree: TreeId,
+    key: &[u8],
+    (old, new): (&[u8], &[u8]),
+) -> Option<Range<usize>> {
+    if old.len() != new.len() || new.len() > SPLICED_BYTES_MAX {
+        return None;
+    }
+    let before = record.len();
+    add_named(record, SPLICE, tree, key);
+    add_number(record, new.len() as u64);
+    // The length of the pieces is known behind them: so many bytes are kept for it.
+    let length_at = record.len();
+    record.extend_from_slice(&[0; 2]);
+    let start = record.len();
+    let mut end = 0;
+    while let Some(piece) = difference(old, new, end) {
+        add_number(record, (piece.start - end) as u64);
+        add_number(record, piece.len() as u64);
+        end = piece.end;
+        record.extend_from_slice(&new[piece]);
+        if record.len() - start > new.len() / 2 {
+            record.truncate(before);
+            return None;
+        }
+    }
+    let length = record.len() - start;
+    if length < 0x80 {
+        record[length_at] = length as u8;
+        record.remove(length_at + 1);
+        return Some(start - 1..record.len());
+    }
+    record[length_at..start].copy_from_slice(&[length as u8 | 0x80, (length >> 7) as u8]);
+    Some(start..record.len())
+}
+
+/// Where two values of one length differ next, from a place on; to bytes that are equal eight at once.
+fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
+    let word = |bytes: &[u8], at: usize| {
+        let rest = bytes.get(at..).unwrap_or_default();
+        match rest.first_chunk() {
+            Some(whole) => u64::from_le_bytes(*whole),
+            None => rest
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        }
+    };
+    let differs = |at: usize| word(old, at) ^ word(new, at);
+    let mut first = at;
+    while first < old.len() && differs(first) == 0 {
+        first += 8;
+    }
+    if first >= old.len() {
+        return None;
+    }
+    let start = first + differs(first).trailing_zeros() as usize / 8;
+    let (mut last, mut next) = (first, first + 8);
+    while next < old.len() && differs(next) != 0 {
+        (last, next) = (next, next + 8);
+    }
+    let end = last + 8 - differs(last).leading_zeros() as usize / 8;
+    Some(start..end.min(old.len()))
+}
+
+/// The pieces that [`add_splice`] has added.
+#[inline]
+pub(crate) fn pieces(added: &[u8]) -> Pieces<'_> {
+    Pieces(added)
+}
+
+/// Puts pieces into a value of the length that they were made for.
+#[inline]
+pub(crate) fn splice(value: &mut [u8], pieces: Pieces<'_>) {
+    for (at, piece) in pieces.each() {
+        value[at..at + piece.len()].copy_from_slice(piece);
+    }
+}
+
+impl<'a> Pieces<'a> {
+    /// Where each piece lies in the value, and its bytes. They are sound: who read or added them has looked.
+    #[inline]
+    fn each(self) -> impl Iterator<Item = (usize, &'a [u8])> {
+        let mut rest = Operations { rest: self.0 };
+        let mut end = 0;
+        std::iter::from_fn(move || {
+            let (at, piece) = rest.piece(end).ok()??;
+            end = at + piece.len();
+            Some((at, piece))
+        })
+    }
+
+    /// Fails if a piece is cut off or lies beyond a value of that length.
+    fn check(self, length: usize) -> Result<(), Malformed> {
+        let mut rest = Operations { rest: self.0 };
+        let mut end = 0;
+        while let Some((at, piece)) = rest.piece(end)? {
+            end = at + piece.len();
+            if end > length {
+                return Err(Malformed::Piece);
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Adds a delete.
 pub(crate) fn add_delete(record: &mut Vec<u8>, tree: TreeId, key: &[u8]) {
     add_named(record, DELETE, tree, key);
@@ -93,6 +226,18 @@ pub(crate) fn add(record: &mut Vec<u8>, operation: Operation<'_>) {
         Operation::Delete { tree, key } => return add_delete(record, tree, key),
         Operation::CreateTree(tree) => (CREATE_TREE, tree),
         Operation::DropTree(tree) => (DROP_TREE, tree),
+        Operation::Splice {
+            tree,
+            key,
+            length,
+            pieces: Pieces(pieces),
+        } => {
+            add_named(record, SPLICE, tree, key);
+            add_number(record, length as u64);
+            add_number(record, pieces.len() as u64);
+            record.extend_from_slice(pieces);
+            return;
+        }
     };
     record.push(kind);
     add_number(record, tree.0.into());
@@ -135,7 +280,7 @@ impl<'a> Operations<'a> {
             self.counted()?;
             return Ok(None);
         }
-        if !(PUT..=DROP_TREE).contains(&kind) {
+        if !(PUT..=SPLICE).contains(&kind) {
             return Err(Malformed::Kind(kind));
         }
         let tree = u32::try_from(self.number()?).map_err(|_too_large| Malformed::Number)?;
@@ -151,8 +296,39 @@ impl<'a> Operations<'a> {
                 key: self.counted()?,
             },
             CREATE_TREE => Operation::CreateTree(tree),
-            _ => Operation::DropTree(tree),
+            DROP_TREE => Operation::DropTree(tree),
+            _ => self.splice(tree)?,
         }))
+    }
+
+    fn splice(&mut self, tree: TreeId) -> Result<Operation<'a>, Malformed> {
+        let key = self.counted()?;
+        let length = self.number()?;
+        let length = usize::try_from(length).map_err(|_too_large| Malformed::Number)?;
+        let pieces = Pieces(self.counted()?);
+        pieces.check(length)?;
+        Ok(Operation::Splice {
+            tree,
+            key,
+            length,
+            pieces,
+        })
+    }
+
+    /// The next piece of a value, of which the one before ends there: where it lies, and its bytes.
+    #[inline]
+    fn piece(&mut self, end: usize) -> Result<Option<(usize, &'a [u8])>, Malformed> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let skipped = self.number()?;
+        let skipped = usize::try_from(skipped).map_err(|_too_large| Malformed::Number)?;
+        let piece = self.counted()?;
+        let at = end.checked_add(skipped).ok_or(Malformed::Piece)?;
+        if at.checked_add(piece.len()).is_none() {
+            return Err(Malformed::Piece);
+        }
+        Ok(Some((at, piece)))
     }
 
     /// Bytes behind their length.
@@ -205,8 +381,8 @@ fn add_number(record: &mut Vec<u8>, mut number: u64) {
 #[cfg(test)]
 mod tests {
     use super::{
-        Malformed, Operation, add, add_delete, add_number, add_put, operations, put_bytes_max,
-        row_bytes,
+        Malformed, Operation, add, add_delete, add_number, add_put, add_splice, operations, pieces,
+        put_bytes_max, row_bytes, splice,
     };
     use crate::ids::TreeId;
 
@@ -261,10 +437,81 @@ mod tests {
     }
 
     #[test]
+    fn a_splice_makes_the_one_value_of_the_other_and_is_shorter_than_a_put() {
+        let mut random = fastrand::Rng::with_seed(5);
+        let (mut spliced, mut put) = (0, 0);
+        for _ in 0..20_000 {
+            let old: Vec<u8> = (0..random.usize(..900)).map(|_| random.u8(..4)).collect();
+            let mut new = old.clone();
+            for _ in 0..random.usize(..5) {
+                let at = random.usize(..=new.len());
+                let bytes = random.usize(..=(new.len() - at).min(80));
+                new[at..at + bytes].fill_with(|| random.u8(..4));
+            }
+            let mut record = vec![9];
+            let (tree, key) = (TreeId(3), b"key".as_slice());
+            let Some(range) = add_splice(&mut record, tree, key, (&old, &new)) else {
+                assert_eq!(record, [9]);
+                put += 1;
+                continue;
+            };
+            spliced += 1;
+            assert!(record.len() - 1 <= put_bytes_max(key.len(), new.len()));
+            let read = decoded(&record[1..]).unwrap();
+            let [
+                Operation::Splice {
+                    length,
+                    pieces: read,
+                    ..
+                },
+            ] = read[..]
+            else {
+                panic!("a splice is read as one");
+            };
+            assert_eq!((length, read), (new.len(), pieces(&record[range])));
+            let mut made = old.clone();
+            splice(&mut made, read);
+            assert_eq!(made, new);
+            let mut again = Vec::new();
+            for operation in decoded(&record[1..]).unwrap() {
+                add(&mut again, operation);
+            }
+            assert_eq!(again, record[1..]);
+        }
+        assert!(spliced > 5_000 && put > 500, "{spliced} {put}");
+        let (long, mut record) = (vec![1; 40_000], Vec::new());
+        assert_eq!(
+            add_splice(&mut record, TreeId(1), b"", (&long, &long)),
+            None
+        );
+        assert_eq!(add_splice(&mut record, TreeId(1), b"", (b"a", b"ab")), None);
+    }
+
+    #[test]
+    fn pieces_outside_of_the_value_are_refused() {
+        let splice = |length: u8, pieces: &[u8]| {
+            let mut record = vec![5, 1, 1, b'k', length, pieces.len() as u8];
+            record.extend_from_slice(pieces);
+            decoded(&record).map(|found| found.len())
+        };
+        assert_eq!(splice(4, &[1, 2, 7, 7, 0, 1, 7]), Ok(1));
+        assert_eq!(splice(4, &[1, 2, 7, 7, 0, 2, 7, 7]), Err(Malformed::Piece));
+        assert_eq!(splice(4, &[5, 0]), Err(Malformed::Piece));
+        assert_eq!(splice(4, &[1, 2, 7]), Err(Malformed::Short));
+        assert_eq!(splice(0, &[]), Ok(1));
+    }
+
+    #[test]
     fn the_bytes_are_the_documented_ones() {
         let mut record = Vec::new();
         add_put(&mut record, TreeId(300), b"ab", b"c");
         assert_eq!(record, [1, 0xac, 2, 2, b'a', b'b', 1, b'c']);
+        record.clear();
+        let (old, new) = (b"0123456789abcdefghijklmn", b"0123x56789abcdefghijzlmn");
+        add_splice(&mut record, TreeId(2), b"ab", (old, new)).unwrap();
+        let pieces = [4, 1, b'x', 15, 1, b'z'];
+        assert_eq!(record[..7], [5, 2, 2, b'a', b'b', 24, 6]);
+        assert_eq!(record[7..], pieces);
     }
 
     #[test]

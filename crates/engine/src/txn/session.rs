@@ -291,8 +291,8 @@ impl<D: Disk> Session<D> {
             Operation::DropTree(_) => {
                 add(&mut txn.commit.behind_rows, operation);
             }
-            Operation::Put { .. } | Operation::Delete { .. } => {
-                panic!("rows are written by put and delete")
+            Operation::Put { .. } | Operation::Delete { .. } | Operation::Splice { .. } => {
+                panic!("rows are written by put, patch and delete")
             }
         }
         Ok(())

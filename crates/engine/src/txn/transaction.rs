@@ -127,6 +127,8 @@ pub(super) enum After {
     Same,
     /// The value of that many bytes at that place in the record.
     Value { start: usize, bytes: usize },
+    /// What it was, with pieces put in, which are those bytes at that place in the record.
+    Spliced { start: usize, bytes: usize },
     /// It goes.
     Deleted,
 }

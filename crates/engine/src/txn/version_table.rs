@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn memory_goes_with_the_versions_in_it() {
         let mut table = Table::default();
-        let mut save = |table: &mut Table, csn: u64, bytes: usize| {
+        let save = |table: &mut Table, csn: u64, bytes: usize| {
             let key = csn.to_be_bytes();
             let saved = table.add(name(&key), Word::of(Csn(csn)), &vec![7; bytes]);
             table.supersede(saved, Csn(csn + 1));

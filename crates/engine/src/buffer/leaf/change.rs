@@ -88,6 +88,15 @@ impl Leaf {
         put_u16(&mut self.bytes, row + LENGTH_AT, value.len() as u16);
     }
 
+    /// The row's value, to be changed in place.
+    #[inline]
+    pub(crate) fn value_mut(&mut self, slot: usize) -> &mut [u8] {
+        let row = self.row(slot);
+        let length = usize::from(u16_at(&self.bytes, row + LENGTH_AT));
+        let start = row + ROW_BYTES + self.tail_bytes(row);
+        &mut self.bytes[start..start + length]
+    }
+
     /// Writes the row's word.
     #[inline]
     pub(crate) fn set_word(&mut self, slot: usize, word: Word) {

@@ -21,6 +21,7 @@ finds! {
     freed_pages_that_stay_are_found: ForgetFreedPages within 600,
     replay_from_one_too_late_is_found: ReplayTooLate within 300,
     redo_that_skips_deletes_is_found: RedoSkipsDeletes within 300,
+    redo_that_skips_splices_is_found: RedoSkipsSplices within 300,
     ghosts_that_stay_are_found: KeepGhosts within 300,
     orphaned_long_values_are_found: KeepOrphans within 300,
     unfinished_objects_that_stay_are_found: KeepUnfinished within 300,

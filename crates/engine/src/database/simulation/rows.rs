@@ -85,13 +85,28 @@ pub(super) fn entry(schema: &Schema, index: usize, key: &[u8], row: &[u8]) -> (V
     (bytes, value.to_vec())
 }
 
-/// A patch: more bytes for the row's body, which is its end.
+/// Rows are longer than this only if they have bytes of a body, at their end.
+const WITHOUT_BODY_BYTES_MAX: usize = 64;
+
+/// A patch changes so much in place at most.
+const IN_PLACE_BYTES_MAX: usize = 16;
+
+/// A patch: more bytes for the row's body, which is its end; or, if the body is long enough, some patches
+/// change its end in place.
 pub(super) fn append(patch: &[u8], old: &[u8], new: &mut Vec<u8>) -> Result<(), PatchFailure> {
     if old.len() + patch.len() > PATCHED_BYTES_MAX {
         return Err(PatchFailure::Bound { column: 0 });
     }
     new.extend_from_slice(old);
-    new.extend_from_slice(patch);
+    let in_place = patch.len().min(IN_PLACE_BYTES_MAX);
+    if patch.first().is_some_and(|first| first % 2 == 0)
+        && old.len() >= WITHOUT_BODY_BYTES_MAX + in_place
+    {
+        let end = old.len() - in_place;
+        new[end..].copy_from_slice(&patch[..in_place]);
+    } else {
+        new.extend_from_slice(patch);
+    }
     Ok(())
 }
 
