@@ -153,6 +153,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
     txn.check()?;
     let Transaction {
         writes,
+        reads,
         arena,
         commit,
         ..
@@ -168,7 +169,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         commit.rows.push(Row {
             write: at,
             slot: 0,
-            page: write.page,
+            page: write.read.map(|read| reads.reads[read as usize].page),
             follows,
             counter: 0,
             was: Word(0),

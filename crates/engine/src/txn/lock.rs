@@ -3,8 +3,9 @@
 //! A row is locked by a bit in its word, under the latch of its leaf, one row at a time in the order of
 //! trees and keys. With the lock everything is settled that could fail later: the row's existence, a
 //! first committer's right, a patch and its bounds, room in the leaf for what the row becomes, the
-//! version of what it was, and its part of the log record. A row that is not there yet is put there as
-//! a locked ghost, which moves the leaf's counter: who reads the range from now on sees it coming.
+//! version of what it was, and its part of the log record; and that it is as it was read, if it was. A row
+//! that is not there yet is put there as a locked ghost, which moves the leaf's counter: who reads the
+//! range from now on sees it coming.
 //!
 //! Rows that follow one another in a leaf are locked under one latch: finding the leaf, latching it and
 //! searching it cost as much as the rest.
@@ -25,6 +26,7 @@ use crate::txn::conflict::Conflict;
 use crate::txn::core::{Core, pause};
 use crate::txn::lane;
 use crate::txn::read::{absent, resolve};
+use crate::txn::read_set::ReadSet;
 use crate::txn::record::{add_delete, add_put, add_splice, put_bytes_max, row_bytes};
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
@@ -59,6 +61,9 @@ struct Locker<'t, D: Disk> {
     commit: &'t mut Commit,
     /// Under snapshot isolation: what is newer than this was committed first by others.
     first_until: Option<Csn>,
+    /// What the transaction has read, and under serializability the point at which it must be as it is now.
+    reads: &'t mut ReadSet,
+    read_until: Option<Csn>,
     /// Where versions are saved.
     lane: u32,
     /// Which of the commit's rows it is.
@@ -83,6 +88,8 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
         trees,
         kind,
         read_point,
+        reads,
+        alone,
         seat,
         ..
     } = txn;
@@ -90,6 +97,8 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
     commit.record.clear();
     commit.record.extend_from_slice(&commit.before_rows);
     let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
+    let is_validated = *kind == Some(Begin::Serializable) && alone.is_none();
+    let read_until = is_validated.then_some(*read_point);
     let _pinned = crate::buffer::pin();
     let mut at = 0;
     while at < commit.rows.len() as u32 {
@@ -105,6 +114,8 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             folder,
             commit,
             first_until,
+            reads,
+            read_until,
             lane,
             at,
             tree: &trees[write.tree as usize],
@@ -225,6 +236,15 @@ impl<D: Disk> Locker<'_, D> {
         }
         if self.first_until.is_some_and(|point| was.csn() > point) {
             return self.stop(Stopped::Conflict(Conflict::WriteChanged));
+        }
+        if let (Some(point), Some(read)) = (self.read_until, self.write.read) {
+            // Once it is locked, nobody else changes it: then it need not be validated again.
+            let read = &mut self.reads.reads[read as usize];
+            if was.csn() > point {
+                let changed = read.changed();
+                return self.stop(Stopped::Conflict(changed));
+            }
+            read.is_held = true;
         }
         let base = match found {
             Ok(slot) if !was.is_ghost() => Some(leaf.value(slot)),

@@ -207,6 +207,7 @@ fn add_read(txn: &mut Transaction, tree: u32, key: &[u8], found: Found) -> Resul
         counter: found.counter,
         word: found.word,
         key,
+        is_held: false,
     });
     Ok(())
 }

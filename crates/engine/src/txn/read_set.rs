@@ -8,6 +8,7 @@
 use crate::buffer::Word;
 use crate::ids::PageId;
 use crate::txn::arena::{Arena, Span};
+use crate::txn::conflict::Conflict;
 use std::cell::RefCell;
 use std::ops::Bound;
 
@@ -31,6 +32,8 @@ pub(super) struct Read {
     /// Its word, without the lock of a commit that was under way.
     pub(super) word: Word,
     pub(super) key: Span,
+    /// The transaction's commit has locked the row, and found it unchanged then.
+    pub(super) is_held: bool,
 }
 
 /// A part of a range that was read, within one leaf.
@@ -64,22 +67,34 @@ pub(super) struct Scratch {
     pub(super) next: Vec<u8>,
 }
 
+impl Read {
+    /// What is told if it is not as it was.
+    pub(super) fn changed(&self) -> Conflict {
+        if self.word.is_ghost() {
+            Conflict::Phantom
+        } else {
+            Conflict::ReadChanged
+        }
+    }
+}
+
 impl ReadSet {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.reads.is_empty() && self.nodes.is_empty()
     }
 
-    /// The leaf in which a row was read, if it was, and is soon found among the reads: what is read is mostly
-    /// written in the same order, so a look begins behind what the last one has found.
+    /// The place of a row's read, if there is one, and it is soon found: what is read is mostly written in
+    /// the same order, so a look begins behind what the last one has found.
     #[inline]
-    pub(super) fn page_of(&mut self, arena: &Arena, tree: u32, key: &[u8]) -> Option<PageId> {
+    pub(super) fn find(&mut self, arena: &Arena, tree: u32, key: &[u8]) -> Option<u32> {
         let (passed, to_come) = self.reads.split_at_checked(self.next)?;
         let is_it = |read: &&Read| read.tree == tree && arena.get(read.key) == key;
         let mut looks = to_come.iter().chain(passed).take(LOOKS_MAX).enumerate();
-        let (at, read) = looks.find(|(_, read)| is_it(read))?;
-        self.next = (self.next + at + 1) % self.reads.len();
-        Some(read.page)
+        let (behind, _) = looks.find(|(_, read)| is_it(read))?;
+        let at = (self.next + behind) % self.reads.len();
+        self.next = (at + 1) % self.reads.len();
+        Some(at as u32)
     }
 
     #[inline]

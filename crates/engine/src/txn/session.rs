@@ -479,13 +479,13 @@ impl<D: Disk> Session<D> {
         core.check_row(txn, key, value)?;
         let place = place(core, txn, tree)?;
         let action = action(txn.arena.add(value));
-        let page = match action {
+        let read = match action {
             Action::Insert(_) => None,
-            _ => txn.reads.page_of(&txn.arena, place, key),
+            _ => txn.reads.find(&txn.arena, place, key),
         };
         let added = txn
             .writes
-            .add(&mut txn.arena, (tree.id, place), (key, page), action);
+            .add(&mut txn.arena, (tree.id, place), (key, read), action);
         added.map_err(|refusal| refuse(core, txn, (place, key), refusal))
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! Names and values lie in the transaction's arena. Nothing is allocated once the vectors have grown.
 
-use crate::ids::{PageId, TreeId};
+use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
 use std::cmp::Ordering;
@@ -115,8 +115,8 @@ pub(super) struct Write {
     pub(super) tree: u32,
     pub(super) key: Span,
     pub(super) hash: u64,
-    /// The leaf that it is likely in, if that is known.
-    pub(super) page: Option<PageId>,
+    /// The transaction's read of the row, if it is known: its place among them.
+    pub(super) read: Option<u32>,
     /// The newest operation.
     last: u32,
 }
@@ -179,7 +179,7 @@ impl WriteSet {
         &mut self,
         arena: &mut Arena,
         (id, tree): (TreeId, u32),
-        (key, page): (&[u8], Option<PageId>),
+        (key, read): (&[u8], Option<u32>),
         action: Action,
     ) -> Result<(), Refusal> {
         let hash = hash(id, key);
@@ -188,7 +188,7 @@ impl WriteSet {
                 self.refuse(at, action)?;
                 at
             }
-            None => self.add_write(arena, (id, tree), (key, page), hash),
+            None => self.add_write(arena, (id, tree), (key, read), hash),
         };
         let write = &mut self.writes[at as usize];
         let before = std::mem::replace(&mut write.last, self.steps.len() as u32);
@@ -398,7 +398,7 @@ impl WriteSet {
         &mut self,
         arena: &mut Arena,
         (id, tree): (TreeId, u32),
-        (key, page): (&[u8], Option<PageId>),
+        (key, read): (&[u8], Option<u32>),
         hash: u64,
     ) -> u32 {
         let at = self.writes.len() as u32;
@@ -407,7 +407,7 @@ impl WriteSet {
             tree,
             key: arena.add(key),
             hash,
-            page,
+            read,
             last: NONE,
         });
         self.bytes += key.len();
