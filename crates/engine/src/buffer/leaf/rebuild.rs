@@ -87,6 +87,9 @@ impl Leaf {
     /// The rows of this leaf and of the one behind it, under this leaf's number; none if that takes more
     /// of a page than so many bytes.
     pub(crate) fn merged(&self, behind: &Leaf, bytes_max: usize) -> Option<Leaf> {
+        if self.rows_bytes_min() + behind.rows_bytes_min() > bytes_max {
+            return None;
+        }
         let (lower, upper) = (self.lower_fence(), behind.upper_fence());
         let prefix = prefix_bytes(lower, upper);
         let rows = self.rows_bytes(prefix, 0..self.count());
@@ -100,6 +103,14 @@ impl Leaf {
             None,
         );
         Some(leaf)
+    }
+
+    /// The least that the rows take in a leaf with this prefix or a shorter one, without looking at them.
+    fn rows_bytes_min(&self) -> usize {
+        let dead = usize::from(u16_at(&self.bytes, DEAD_AT));
+        let heap = usize::from(u16_at(&self.bytes, HEAP_AT));
+        let rows = self.bytes.len() - heap - dead;
+        SLOT_BYTES * self.count() + rows.saturating_sub(usize::from(self.spare_max))
     }
 
     /// The same content under another number, for a root that becomes an inner node or a leaf.
