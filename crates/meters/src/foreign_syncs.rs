@@ -2,9 +2,9 @@
 //!
 //! An event that belongs to a task goes on and off a processor with it. Of a server whose workers wait for
 //! each request that was a twentieth of the processor time of a whole select, and more beside a client of
-//! one thread. So here each processor has one event of its own, which lets everybody's sync calls through
-//! a filter and writes into a ring who called. A thread takes the rings ten times a second and counts the
-//! calls of the family. What is left is the kernel's longer way into each system call while any is traced.
+//! one thread. So here each processor has events of its own, which write into a ring who called a sync. A
+//! thread takes the rings ten times a second and counts the calls of the family. What is left is the
+//! kernel's longer way into each system call while any is traced.
 //!
 //! 1. Who is forked by one of the family belongs to it: forks stand in the same rings. The family that is
 //!    there already is listed after the events were switched on, so that nobody is missed.
@@ -15,6 +15,7 @@ use crate::collect::Ring;
 use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
 use crate::processors::processors;
+use crate::sync_points::SyncPoint;
 use perf_event_open_sys::bindings::{
     PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_SAMPLE_TID, PERF_TYPE_TRACEPOINT,
     perf_event_attr,
@@ -50,7 +51,7 @@ struct Shared {
 #[derive(Debug)]
 struct Watch {
     rings: Vec<Ring>,
-    /// Each ring is of one of them.
+    /// All of a processor write into its ring.
     _events: Vec<PerfEvent>,
     /// What was taken of each ring; memory that is used again.
     drained: Vec<Vec<u8>>,
@@ -58,19 +59,18 @@ struct Watch {
 }
 
 impl ForeignSyncs {
-    /// Starts counting the passes of the family of `pid` through a tracepoint, of those that match.
-    pub(crate) fn open(tracepoint: u64, filter: &str, pid: u32) -> io::Result<ForeignSyncs> {
+    /// Starts counting the passes of the family of `pid` through any of those tracepoints.
+    pub(crate) fn open(points: &[SyncPoint], pid: u32) -> io::Result<ForeignSyncs> {
         let (mut rings, mut events) = (Vec::new(), Vec::new());
         for cpu in processors() {
-            let event = match PerfEvent::open_as(attributes(tracepoint), -1, cpu) {
-                Ok(event) => event,
-                Err(error) if is_gone(&error) => continue,
+            match events_of(cpu, points) {
+                Ok((ring, of_cpu)) => {
+                    rings.push(ring);
+                    events.extend(of_cpu);
+                }
+                Err(error) if is_gone(&error) => {}
                 Err(error) => return Err(error),
-            };
-            event.filter(filter)?;
-            rings.push(Ring::map_at_most(&event, PAGES)?);
-            event.enable()?;
-            events.push(event);
+            }
         }
         let family = ProcessUse::family(pid, Path::new("/"));
         if family.is_empty() || rings.is_empty() {
@@ -136,8 +136,28 @@ impl Shared {
     }
 }
 
-/// An event of a processor: everybody's passes and forks.
-fn attributes(tracepoint: u64) -> perf_event_attr {
+/// The events of a processor, switched on, and the ring that they share.
+fn events_of(cpu: i32, points: &[SyncPoint]) -> io::Result<(Ring, Vec<PerfEvent>)> {
+    let mut events: Vec<PerfEvent> = Vec::with_capacity(points.len());
+    let mut ring = None;
+    for point in points {
+        let tells_forks = events.is_empty();
+        let event = PerfEvent::open_as(attributes(point.number, tells_forks), -1, cpu)?;
+        if let Some(filter) = &point.filter {
+            event.filter(filter)?;
+        }
+        match events.first() {
+            None => ring = Some(Ring::map_at_most(&event, PAGES)?),
+            Some(first) => event.write_with(first)?,
+        }
+        event.enable()?;
+        events.push(event);
+    }
+    Ok((ring.expect("sync calls pass some tracepoint"), events))
+}
+
+/// An event of a processor: everybody's passes, and everybody's forks if it tells them.
+fn attributes(tracepoint: u64, tells_forks: bool) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_TRACEPOINT,
         config: tracepoint,
@@ -145,7 +165,7 @@ fn attributes(tracepoint: u64) -> perf_event_attr {
         ..perf_event_attr::default()
     };
     attributes.__bindgen_anon_1.sample_period = 1;
-    attributes.set_task(1);
+    attributes.set_task(tells_forks.into());
     attributes.set_disabled(1);
     attributes
 }

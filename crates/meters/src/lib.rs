@@ -13,6 +13,7 @@ mod perf_event;
 mod proc;
 mod processors;
 mod sync_calls;
+mod sync_points;
 mod tracepoint;
 
 pub use block::{BlockCounts, Place};

@@ -4,8 +4,8 @@
 //! children that the process starts later are counted too. Each thread of this process has events of its
 //! own, which cost it some 170 ns a system call (measured: 150 ns without, 321 ns with them). Another
 //! process is a server, whose workers such events would slow at each switch: its syncs are told by events
-//! of the processors (`foreign_syncs.rs`), and its other calls are not counted. Only who may not look at
-//! processors has events at its threads.
+//! of the processors (`foreign_syncs.rs`) at tracepoints of sync calls alone (`sync_points.rs`), and its
+//! other calls are not counted. Only who may not look at processors has events at its threads.
 //!
 //! What it does not see: syncs asked for through `io_uring`, and writes that are syncs themselves
 //! (`O_SYNC`, `O_DSYNC`, `RWF_DSYNC`): the tracepoint shows neither the flags of the file nor the ring.
@@ -14,6 +14,7 @@ use crate::files::read_line;
 use crate::foreign_syncs::ForeignSyncs;
 use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
+use crate::sync_points::{OF_ALL, sync_points};
 use crate::tracepoint;
 use std::fmt::Write;
 use std::fs;
@@ -66,17 +67,13 @@ pub const SYSTEM_CALLS_SOURCE: &str = "system calls of the store's process count
 pub const SYSTEM_CALLS_REFUSAL: &str = "of another process only syncs are counted, since events at its \
     threads would slow each of their switches; --meter counts all its calls";
 
-const TRACEPOINT: &str = "raw_syscalls/sys_enter";
-
 const GONE: &str = "system calls cannot be counted: the process has ended";
 
 impl SyncCounter {
     /// Starts counting; the error is a sentence that says what opens the way.
     pub fn open(watched: Watched) -> Result<SyncCounter, String> {
-        let syncs = sync_filter()?;
-        let tracepoint = tracepoint::number(TRACEPOINT)?;
         if let Watched::Other(pid) = watched {
-            match ForeignSyncs::open(tracepoint, &syncs, pid) {
+            match ForeignSyncs::open(&sync_points()?, pid) {
                 Ok(foreign) => {
                     let way = Way::Processors(foreign);
                     return Ok(SyncCounter { way });
@@ -86,6 +83,8 @@ impl SyncCounter {
                 Err(error) => return Err(refusal(&error)),
             }
         }
+        let syncs = sync_filter()?;
+        let tracepoint = tracepoint::number(OF_ALL)?;
         let tasks = tasks(watched)?;
         let count = |filter: Option<&str>| {
             count_of_each(&tasks, |task| PerfEvent::open(tracepoint, task, filter))

@@ -61,14 +61,15 @@ fn every_sync_of_every_thread_is_counted_once() {
 #[test]
 fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    // `sync FILE` calls fsync once; the shell waits for a line, so that counting can begin before.
+    // `sync FILE` calls fsync once, `sync -d FILE` fdatasync; the shell waits for a line, so that counting
+    // can begin before.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     File::create(&path).unwrap();
     let mut child = Command::new("sh")
         .args([
             "-c",
-            r#"read line; for i in 1 2 3 4; do sync "$0"; done; read line"#,
+            r#"read line; for i in 1 2 3; do sync "$0"; sync -d "$0"; done; read line"#,
         ])
         .arg(&path)
         .stdin(std::process::Stdio::piped())
@@ -80,11 +81,11 @@ fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
         fsync(File::open(&path).unwrap()).unwrap();
         input.write_all(b"go\n").unwrap();
         let mut syncs = 0;
-        while syncs < 4 && child.try_wait().unwrap().is_none() {
+        while syncs < 6 && child.try_wait().unwrap().is_none() {
             syncs = counter.read().unwrap().syncs;
             thread::yield_now();
         }
-        assert_eq!(syncs, 4);
+        assert_eq!(syncs, 6);
     }
     drop(input);
     child.wait().unwrap();
