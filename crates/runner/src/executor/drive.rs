@@ -62,7 +62,8 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
             waker.wake_by_ref();
         }
         let mut running = Vec::with_capacity(self.futures.len());
-        let mut passes: u32 = 0;
+        // Since the part was asked last what has happened.
+        let mut passes = 0;
         while self.unfinished > 0 {
             let phase = signal.phase();
             if phase == Phase::Cut {
@@ -72,13 +73,15 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
             Driving::take_ready(&self.shared, &mut running);
             if running.is_empty() {
                 self.wait(signal);
+                passes = 0;
             } else {
                 self.part.pass_started();
                 self.pass(&mut running);
                 self.part.pass_ended();
-                passes = passes.wrapping_add(1);
-                if passes.is_multiple_of(PASSES_A_LOOK) {
+                passes += 1;
+                if passes == PASSES_A_LOOK {
                     self.part.wait(Some(Duration::ZERO));
+                    passes = 0;
                 }
             }
         }
