@@ -1,12 +1,12 @@
 //! Our own database: made, marked, found again, dropped. Nothing else of the server is changed.
 //!
-//! The mark is a table of our name in it, whose comment is [`MARK`] and whose row holds the statements
-//! that made the other tables, so that a later run can tell whether they are those it would make. Only a
+//! The mark is a table of our name in it, whose comment is [`MARK`] and whose row holds the digest of what
+//! made the other tables, so that a later run can tell whether they are those it would make. Only a
 //! database that has a name of ours *and* the mark is ever emptied or dropped.
 
 use super::connection::Connection;
 use super::evidence::cell;
-use crate::server::{FAREWELL_LOOKS, MARK, SchemaName};
+use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Failure, FailureKind, Rows, TargetResult, Value};
 
@@ -24,7 +24,7 @@ pub(super) struct Own {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum There {
     Nothing,
-    /// A database of ours, and what made its tables.
+    /// A database of ours, and the digest of what made its tables.
     Ours(String),
     /// Somebody else's.
     Foreign,
@@ -87,7 +87,7 @@ impl Own {
         match self.look(connection).await? {
             There::Nothing => Ok(false),
             There::Foreign => Err(self.foreign(connection)),
-            There::Ours(made) if made == tables.join("\n") => {
+            There::Ours(made) if made == digest_of_tables(tables) => {
                 self.refuse_use(connection).await?;
                 self.claimed.store(true, Ordering::Release);
                 Ok(true)
@@ -183,10 +183,9 @@ impl Own {
 
 /// The statements that mark a database, in it.
 pub(super) fn mark_texts(tables: &[String]) -> [String; 2] {
-    // Names are plain and types are ours; a quote is doubled all the same.
-    let made = tables.join("\n").replace('\'', "''");
+    let made = digest_of_tables(tables);
     [
-        format!("CREATE TABLE `{TABLE}` (made LONGTEXT NOT NULL) ENGINE=InnoDB COMMENT='{MARK}'"),
+        format!("CREATE TABLE `{TABLE}` (made CHAR(64) NOT NULL) ENGINE=InnoDB COMMENT='{MARK}'"),
         format!("INSERT INTO `{TABLE}` VALUES ('{made}')"),
     ]
 }

@@ -1,11 +1,11 @@
 //! Our own schema: made and marked in one transaction, found again, removed, cleaned.
 //!
-//! The mark is a comment on the schema: the words of [`MARK`], then the statements that made its tables,
-//! by which a later run knows whether they are those that it needs.
+//! The mark is a comment on the schema: the words of [`MARK`], then the digest of what made its tables, by
+//! which a later run knows whether they are those that it needs.
 
 use super::control::Control;
 use super::settings::LISTING;
-use crate::server::{FAREWELL_LOOKS, MARK, SchemaName};
+use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
@@ -24,16 +24,17 @@ pub(super) fn tables(plan: &Plan, schema: &SchemaName) -> Vec<String> {
 /// Every statement that makes a schema.
 pub(super) fn makes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
     let tables = tables(plan, schema);
-    let mark = format!("{MARK}\n{}", tables.join(";\n"));
     let mut statements = vec![
         format!("CREATE SCHEMA \"{schema}\""),
-        format!(
-            "COMMENT ON SCHEMA \"{schema}\" IS '{}'",
-            mark.replace('\'', "''")
-        ),
+        format!("COMMENT ON SCHEMA \"{schema}\" IS '{}'", mark_of(&tables)),
     ];
     statements.extend(tables);
     statements
+}
+
+/// The mark of a schema whose tables those statements made.
+fn mark_of(tables: &[String]) -> String {
+    format!("{MARK}; tables {}", digest_of_tables(tables))
 }
 
 /// The statement that removes it.
@@ -71,8 +72,7 @@ pub(super) async fn reopen(
     let Some(mark) = mark(control, schema).await? else {
         return Ok(false);
     };
-    let wanted = format!("{MARK}\n{}", tables(plan, schema).join(";\n"));
-    if mark == wanted {
+    if mark == mark_of(&tables(plan, schema)) {
         return Ok(true);
     }
     let why = if mark.starts_with(MARK) {

@@ -22,5 +22,5 @@ pub use address::{
 };
 pub use encryption::{Encryption, TLS, TLS_ROOTS};
 pub use places::{LogWord, listener, log_place, process_of_peer};
-pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName};
+pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 pub use secret::{Password, expanded, shown, without_secrets};

@@ -5,12 +5,23 @@
 //! both a name of ours and the mark is reused or dropped.
 
 use crate::error::Error;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The words of the mark: the comment on a schema of ours, or what stands in its marking table.
 pub const MARK: &str = "made by Syncline, which may drop it";
+
+/// What stands behind the mark for the statements that made a schema's tables, so that a later run knows
+/// whether they are those that it needs: their SHA-256 in hexadecimal digits.
+pub fn digest_of_tables(statements: &[String]) -> String {
+    let mut digits = String::with_capacity(64);
+    for byte in Sha256::digest(statements.join("\n")) {
+        digits += &format!("{byte:02x}");
+    }
+    digits
+}
 
 /// How often we look, 50 ms apart, whether a schema is in use: a server ends the sessions of a process that
 /// was killed a moment after it is gone.
@@ -68,7 +79,16 @@ impl fmt::Display for SchemaName {
 
 #[cfg(test)]
 mod tests {
-    use super::SchemaName;
+    use super::{SchemaName, digest_of_tables};
+
+    #[test]
+    fn other_tables_have_another_digest() {
+        let tables = ["CREATE TABLE a".to_owned(), "CREATE TABLE b".to_owned()];
+        let digest = digest_of_tables(&tables);
+        assert_eq!(digest.len(), 64);
+        assert_eq!(digest, digest_of_tables(&tables));
+        assert_ne!(digest, digest_of_tables(&tables[..1]));
+    }
 
     #[test]
     fn only_our_own_names_are_ours() {
