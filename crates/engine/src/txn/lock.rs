@@ -145,8 +145,16 @@ impl<D: Disk> Locker<'_, D> {
         while looks <= self.core.options.lock_looks_max {
             step(Step::Lock);
             let (core, tree, key) = (self.core, self.tree, self.key);
-            let look = |leaf: &mut Leaf, page| self.look_on(leaf, page);
-            match tree.change_at(&core.buffer, hint.take(), key, look) {
+            let look = |leaf: &mut Leaf, page| {
+                let _entered = tag::enter(Module::LockManager);
+                self.look_on(leaf, page)
+            };
+            let looked = {
+                // The way to the leaf is the tree's, and what is settled there is ours.
+                let _entered = tag::enter(Module::Access);
+                tree.change_at(&core.buffer, hint.take(), key, look)
+            };
+            match looked {
                 Ok(Looked::Locked) => return Ok(self.at + 1),
                 Ok(Looked::Half) => {
                     let next = self.at + 1;
@@ -173,6 +181,7 @@ impl<D: Disk> Locker<'_, D> {
     /// locked stay so meanwhile: a split moves them with the room that they were given. Unlocked they
     /// would lose it, and a transaction that fills its leaf twice over would never get on.
     fn make_room(&self, bytes: usize) -> Result<bool, Stopped> {
+        let _entered = tag::enter(Module::Access);
         match self.tree.make_room(&self.core.buffer, self.key, bytes) {
             Ok(()) => Ok(true),
             Err(Blocked::Busy) => Ok(false),
@@ -432,11 +441,14 @@ impl<D: Disk> Locker<'_, D> {
         looked: Looked,
     ) -> Looked {
         let no_room = Looked::NoRoom { bytes: leaf_bytes };
-        let slot = match found {
-            Ok(slot) if leaf.reserve(slot, leaf_bytes).is_ok() => slot,
-            Err(_) if planted(Plant::GhostAtApply) => return looked,
-            Err(slot) if leaf.insert(slot, self.key, absent(), leaf_bytes).is_ok() => slot,
-            Ok(_) | Err(_) => return no_room,
+        let slot = {
+            let _entered = tag::enter(Module::Access);
+            match found {
+                Ok(slot) if leaf.reserve(slot, leaf_bytes).is_ok() => slot,
+                Err(_) if planted(Plant::GhostAtApply) => return looked,
+                Err(slot) if leaf.insert(slot, self.key, absent(), leaf_bytes).is_ok() => slot,
+                Ok(_) | Err(_) => return no_room,
+            }
         };
         let mut version = None;
         if !was.is_ghost() && !planted(Plant::SkipBeforeImage) {

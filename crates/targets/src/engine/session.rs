@@ -126,6 +126,7 @@ impl<D: Disk> EngineSession<D> {
         let completed = match &self.worker {
             Some(worker) => {
                 let completed = worker.log.completion(ticket).await;
+                let _entered = tag::enter(Module::ClientApi);
                 self.client.session.acknowledged(ticket);
                 completed
             }
@@ -279,6 +280,7 @@ impl<D: Disk> EngineSession<D> {
 impl<D: Disk> Session for EngineSession<D> {
     #[inline]
     fn begin(&mut self, shape: Shape) {
+        let _entered = tag::enter(Module::ClientApi);
         if self.client.session.is_open() {
             self.client.session.abort();
         }

@@ -9,4 +9,5 @@ mod model;
 mod schedule;
 mod scheduler;
 mod stress;
+mod tags;
 pub(super) mod wrong_order;
