@@ -8,6 +8,7 @@ use crate::txn::write_set::PatchFailure;
 use crate::txn::{Begin, Conflict};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
+use syncline_metering::clock;
 
 pub(super) fn store() -> Store {
     Store::new(Shape::default())
@@ -445,16 +446,14 @@ fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
     session.commit().unwrap_err();
     store.apply(|session| session.delete(&store.tree, b"a").unwrap());
     store.assert_clean();
-    // Frames go when no thread can be looking at them.
+    // Frames go when no thread can be looking at them, those of other tests included.
     let kept = || store.core.buffer.resident_bytes().saturating_sub(empty);
-    for _ in 0..1_000 {
-        if kept() < 4_096 {
-            return;
-        }
+    let patience = clock::now() + 60 * clock::SECOND;
+    while kept() >= 4_096 {
+        assert!(clock::now() < patience, "{} bytes are left behind", kept());
         crossbeam_epoch::pin().flush();
         std::thread::yield_now();
     }
-    panic!("{} bytes are left behind", kept());
 }
 
 #[test]
