@@ -43,6 +43,12 @@ pub(super) fn simulated() -> SimulatedDisk {
     SimulatedDisk::new(1, Metadata::Strict)
 }
 
+/// A new log of that disk, in the folder that [`reopen`]'s callers name too.
+pub(super) fn made(disk: &SimulatedDisk, options: &Options) -> Log<SimulatedDisk> {
+    let id = DatabaseId::random();
+    Log::create(disk, Path::new("log"), id, options.clone()).unwrap()
+}
+
 #[test]
 fn commits_of_every_durability_and_sync_method_are_found_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -115,13 +121,7 @@ fn a_record_longer_than_a_frame_is_whole_and_one_over_the_cap_is_refused() {
         record_bytes_max: 40_000,
         ..Options::tiny()
     };
-    let log = Log::create(
-        &disk,
-        Path::new("log"),
-        DatabaseId::random(),
-        options.clone(),
-    )
-    .unwrap();
+    let log = made(&disk, &options);
     let long: Vec<u8> = (0..40_000_u32).map(|i| (i % 251) as u8).collect();
     commit(&log, &long).unwrap();
     commit(&log, b"short").unwrap();
@@ -144,13 +144,7 @@ fn a_record_longer_than_a_frame_is_whole_and_one_over_the_cap_is_refused() {
 fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
     let disk = simulated();
     let options = Options::tiny();
-    let log = Log::create(
-        &disk,
-        Path::new("log"),
-        DatabaseId::random(),
-        options.clone(),
-    )
-    .unwrap();
+    let log = made(&disk, &options);
     for number in 0..400_u64 {
         commit(&log, &[number as u8; 200]).unwrap();
         log.release(log.horizon());
@@ -186,13 +180,7 @@ fn a_released_log_uses_its_files_again_and_opens_from_there_only() {
 #[test]
 fn a_full_disk_refuses_the_commit_that_lacks_room_and_can_be_tried_again() {
     let disk = simulated();
-    let log = Log::create(
-        &disk,
-        Path::new("log"),
-        DatabaseId::random(),
-        Options::tiny(),
-    )
-    .unwrap();
+    let log = made(&disk, &Options::tiny());
     disk.arm(FaultRule {
         repeat: true,
         ..FaultRule::next(Fault::PreallocateFull, "log")
@@ -221,7 +209,7 @@ fn a_failed_sync_ends_the_ticket_as_indeterminate_and_closes_the_log() {
             direct,
             ..Options::tiny()
         };
-        let log = Log::create(&disk, Path::new("log"), DatabaseId::random(), options).unwrap();
+        let log = made(&disk, &options);
         while log.shared().prepare_segment(false).unwrap() {}
         commit(&log, b"stable").unwrap();
         let dropped = Fault::SyncError(SyncFailure::PagesDropped);
@@ -246,13 +234,7 @@ fn a_failed_sync_ends_the_ticket_as_indeterminate_and_closes_the_log() {
 #[test]
 fn a_number_that_is_dropped_closes_the_log_and_wakes_those_behind_it() {
     let disk = simulated();
-    let log = Log::create(
-        &disk,
-        Path::new("log"),
-        DatabaseId::random(),
-        Options::tiny(),
-    )
-    .unwrap();
+    let log = made(&disk, &Options::tiny());
     let hole = log.reserve(1).unwrap().take();
     std::thread::scope(|scope| {
         let behind = scope.spawn(|| commit(&log, b"behind the hole"));
@@ -272,13 +254,7 @@ fn a_number_that_is_dropped_closes_the_log_and_wakes_those_behind_it() {
 fn a_voided_number_lets_those_behind_it_pass() {
     let disk = simulated();
     let options = Options::tiny();
-    let log = Log::create(
-        &disk,
-        Path::new("log"),
-        DatabaseId::random(),
-        options.clone(),
-    )
-    .unwrap();
+    let log = made(&disk, &options);
     let hole = log.reserve(100).unwrap().take();
     std::thread::scope(|scope| {
         let behind = scope.spawn(|| commit(&log, b"behind the hole"));

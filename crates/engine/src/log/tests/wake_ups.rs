@@ -1,6 +1,6 @@
 //! Nobody who waits for a commit sleeps for ever: threads, futures, and both together.
 
-use super::behaviour::{commit, reopen, simulated, small};
+use super::behaviour::{commit, made, reopen, simulated, small};
 use crate::log::{Log, Options, Worker, Writer};
 use crate::{Csn, DatabaseId};
 use std::collections::BTreeMap;
@@ -149,8 +149,7 @@ fn no_future_of_several_workers_beside_threads_sleeps_for_ever() {
                     ..Options::tiny()
                 };
                 let disk = simulated();
-                let log =
-                    Log::create(&disk, Path::new("log"), DatabaseId::random(), options).unwrap();
+                let log = made(&disk, &options);
                 std::thread::scope(|scope| {
                     for clients in [1, 7, 30] {
                         let log = &log;
@@ -179,13 +178,7 @@ fn no_future_of_several_workers_beside_threads_sleeps_for_ever() {
 fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
     within_a_minute(|| {
         let disk = simulated();
-        let log = Log::create(
-            &disk,
-            Path::new("log"),
-            DatabaseId::random(),
-            Options::tiny(),
-        )
-        .unwrap();
+        let log = made(&disk, &Options::tiny());
         for _ in 0..200 {
             let mut record = vec![2; 30];
             let ticket = log.reserve(30).unwrap().take().publish(&mut record);
@@ -218,13 +211,7 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
 fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
     within_a_minute(|| {
         let disk = simulated();
-        let log = Log::create(
-            &disk,
-            Path::new("log"),
-            DatabaseId::random(),
-            Options::tiny(),
-        )
-        .unwrap();
+        let log = made(&disk, &Options::tiny());
         let (one, other) = (log.worker(), log.worker());
         let publish = || log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
         let context = &mut Context::from_waker(Waker::noop());
