@@ -1,0 +1,278 @@
+//! What a checkpoint writes, in which steps, and what is found again.
+
+use super::fixture::{
+    DATABASE, check, checkpoint, cut, finish, image, made, path, simulated, small, step,
+};
+use crate::checkpoint::run::RUN_BYTES_MAX;
+use crate::checkpoint::{DataFile, FileOptions, Progress, Work};
+use crate::error::Error;
+use crate::ids::{Csn, PageId};
+use syncline_disk::simulated::{Crash, Fault, FaultRule};
+use syncline_disk::{CountingDisk, RealDisk};
+
+#[test]
+fn a_new_file_is_empty_and_opens_again() {
+    let (disk, file) = made();
+    check(&file, &[]);
+    drop(file);
+    let file = DataFile::open(&disk.crash(Crash::DropAll), path(), &small()).unwrap();
+    check(&file, &[]);
+    let root = file.root();
+    assert_eq!(
+        (root.number, root.csn, root.next_page),
+        (1, Csn::ZERO, PageId(1))
+    );
+    assert_eq!((root.database, root.page_bytes), (DATABASE, 512));
+}
+
+#[test]
+fn pages_meta_and_numbers_come_back_at_every_page_size() {
+    for page_bytes in [512, 1024, 2048, 4096, 8192, 16_384, 32_768] {
+        let disk = simulated();
+        let mut file = DataFile::create(&disk, path(), DATABASE, page_bytes, &small()).unwrap();
+        let work = cut(&file, [1, 2, 5], 10);
+        checkpoint(&mut file, work);
+        let mut work = cut(&file, [5, 6], 20);
+        work.freed = vec![PageId(1), PageId(3)];
+        checkpoint(&mut file, work);
+        drop(file);
+        let file = DataFile::open(&disk, path(), &small()).unwrap();
+        check(&file, &[(2, 10), (5, 20), (6, 20)]);
+        let root = file.root();
+        assert_eq!(
+            (root.number, root.csn, root.next_page),
+            (3, Csn(20), PageId(7))
+        );
+        assert_eq!(root.meta, b"meta at 20");
+    }
+}
+
+#[test]
+fn a_map_of_many_map_pages_comes_back_and_shrinks() {
+    let (disk, mut file) = made();
+    let work = cut(&file, 1..=1_000, 5);
+    checkpoint(&mut file, work);
+    assert_eq!(file.inspect().unwrap().map_pages, 17);
+    let mut work = cut(&file, [1, 1_000], 6);
+    work.freed = (2..1_000).map(PageId).collect();
+    checkpoint(&mut file, work);
+    assert_eq!(file.inspect().unwrap().map_pages, 2);
+    drop(file);
+    let file = DataFile::open(&disk, path(), &small()).unwrap();
+    check(&file, &[(1, 6), (1_000, 6)]);
+}
+
+#[test]
+fn steady_changes_do_not_let_the_file_grow() {
+    let (_, mut file) = made();
+    let work = cut(&file, 1..=100, 1);
+    checkpoint(&mut file, work);
+    let mut slots = 0;
+    for time in 2..100 {
+        let changed = (1..=100).filter(|page| (page + time) % 3 == 0);
+        let work = cut(&file, changed, time);
+        checkpoint(&mut file, work);
+        if time == 10 {
+            slots = file.inspect().unwrap().slots;
+        }
+    }
+    assert_eq!(file.inspect().unwrap().slots, slots);
+    assert_eq!(file.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn the_root_waits_for_the_horizon() {
+    let (disk, mut file) = made();
+    let mut checkpoint = file.begin(cut(&file, [1], 9));
+    let capture = &mut |page: PageId, out: &mut [u8]| image(page, 9, out);
+    let waits = loop {
+        match checkpoint.step(&mut file, capture, Csn(8)).unwrap() {
+            Progress::Worked { .. } => {}
+            other => break other,
+        }
+    };
+    assert_eq!(waits, Progress::AwaitHorizon(Csn(9)));
+    let early = DataFile::open(&disk.crash(Crash::KeepAll), path(), &small()).unwrap();
+    assert_eq!(early.root().number, 1);
+    while checkpoint.step(&mut file, capture, Csn(9)).unwrap() != Progress::Done {}
+    let late = DataFile::open(&disk.crash(Crash::DropAll), path(), &small()).unwrap();
+    check(&late, &[(1, 9)]);
+    let again = checkpoint.step(&mut file, capture, Csn(9)).unwrap();
+    assert_eq!(again, Progress::Done);
+}
+
+#[test]
+fn a_step_is_one_write_of_a_run_or_one_sync() {
+    let disk = CountingDisk::new(simulated());
+    let options = FileOptions::default();
+    let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &options).unwrap();
+    let mut checkpoint = file.begin(cut(&file, 1..=200, 1));
+    let (mut longest, mut promised) = (0, checkpoint.remaining_bytes(&file));
+    loop {
+        let before = disk.counts();
+        let progress = step(&mut checkpoint, &mut file).unwrap();
+        let did = disk.counts().since(&before);
+        let bytes = did.written_bytes + did.preallocated_bytes;
+        longest = longest.max(did.written_bytes);
+        if progress == Progress::Done {
+            break;
+        }
+        assert_eq!(progress, Progress::Worked { bytes });
+        let grown = u64::from(did.preallocated_bytes > 0);
+        assert_eq!(did.writes + did.syncs() + grown, 1);
+        assert!(checkpoint.remaining_bytes(&file) <= promised - did.written_bytes);
+        promised = checkpoint.remaining_bytes(&file);
+    }
+    assert_eq!(promised, 0);
+    assert_eq!(longest, RUN_BYTES_MAX as u64);
+}
+
+#[test]
+fn loading_takes_few_long_reads_in_the_order_of_slots() {
+    let disk = CountingDisk::new(simulated());
+    let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
+    let work = cut(&file, 1..=600, 1);
+    checkpoint(&mut file, work);
+    let work = cut(&file, (1..=600).step_by(5), 2);
+    checkpoint(&mut file, work);
+    let before = disk.counts();
+    let mut slots = Vec::new();
+    let sink = &mut |page: PageId, _: Box<[u8]>| {
+        slots.push(file.map.get(page).slot());
+        Ok(())
+    };
+    file.load(sink).unwrap();
+    assert!(slots.len() == 600 && slots.is_sorted());
+    let reads = disk.counts().since(&before).reads;
+    assert!(reads <= 4, "{reads} reads for 2.3 MiB");
+}
+
+#[test]
+fn a_full_disk_is_told_before_anything_is_written_and_may_be_tried_again() {
+    let (disk, mut file) = made();
+    let work = cut(&file, 1..=3, 1);
+    checkpoint(&mut file, work);
+    let full = FaultRule {
+        repeat: true,
+        ..FaultRule::next(Fault::PreallocateFull, "")
+    };
+    disk.arm(full);
+    let pending = disk.operations();
+    let mut big = file.begin(cut(&file, 1..=100, 2));
+    for _ in 0..3 {
+        let full = loop {
+            match step(&mut big, &mut file) {
+                Ok(progress) => assert_eq!(progress, Progress::Worked { bytes: 0 }),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, Error::Full { .. }), "{full}");
+        assert!(full.to_string().contains("free some space"), "{full}");
+    }
+    assert!(disk.operations() > pending);
+    for how in [Crash::KeepAll, Crash::DropAll] {
+        let found = DataFile::open(&disk.crash(how), path(), &small()).unwrap();
+        check(&found, &[(1, 1), (2, 1), (3, 1)]);
+    }
+    disk.disarm();
+    finish(&mut big, &mut file);
+    let all: Vec<_> = (1..=100).map(|page| (page, 2)).collect();
+    check(&file, &all);
+}
+
+#[test]
+fn the_reserve_lets_checkpoints_work_on_a_full_disk() {
+    let disk = simulated();
+    let options = FileOptions {
+        reserve_bytes: 16 << 10,
+        ..small()
+    };
+    let mut file = DataFile::create(&disk, path(), DATABASE, 512, &options).unwrap();
+    let work = cut(&file, 1..=60, 1);
+    checkpoint(&mut file, work);
+    disk.arm(FaultRule {
+        repeat: true,
+        ..FaultRule::next(Fault::PreallocateFull, "")
+    });
+    for time in 2..20 {
+        // As much as fits into the reserve with its map page and directory.
+        let work = cut(&file, 1..=30, time);
+        checkpoint(&mut file, work);
+    }
+    let freed = Work {
+        freed: (1..=60).map(PageId).collect(),
+        ..cut(&file, [], 20)
+    };
+    checkpoint(&mut file, freed);
+    check(&file, &[]);
+    assert!(disk.faults_struck() > 0);
+}
+
+#[test]
+fn a_failed_write_or_sync_closes_the_file() {
+    let failed_sync = Fault::SyncFull;
+    for (fault, skip) in [
+        (Fault::WriteError, 0),
+        (Fault::WriteFull, 1),
+        (failed_sync, 0),
+    ] {
+        let (disk, mut file) = made();
+        disk.arm(FaultRule {
+            skip,
+            ..FaultRule::next(fault, "")
+        });
+        let mut running = file.begin(cut(&file, [1], 1));
+        let failed = loop {
+            if let Err(error) = step(&mut running, &mut file) {
+                break error;
+            }
+        };
+        assert!(matches!(failed, Error::Disk(_)), "{failed}");
+        let after = step(&mut running, &mut file).unwrap_err();
+        assert!(matches!(after, Error::Poisoned { .. }), "{after}");
+    }
+}
+
+#[test]
+fn a_real_disk_keeps_checkpoints() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, page_bytes, direct) in [("a", 8192, true), ("b", 8192, false), ("c", 512, true)] {
+        let path = folder.path().join(name);
+        let options = FileOptions {
+            extent_bytes: 1 << 20,
+            reserve_bytes: 256 << 10,
+            direct,
+            read_only: false,
+        };
+        let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
+        assert!(direct || !file.is_direct());
+        let work = cut(&file, 1..=300, 1);
+        checkpoint(&mut file, work);
+        let work = cut(&file, (1..=300).step_by(7), 2);
+        checkpoint(&mut file, work);
+        let twice = DataFile::open(&RealDisk, &path, &options);
+        assert!(matches!(twice, Err(Error::Disk(_))));
+        drop(file);
+        let file = DataFile::open(&RealDisk, &path, &options).unwrap();
+        let time = |page| if page % 7 == 1 { 2 } else { 1 };
+        let all: Vec<_> = (1..=300).map(|page| (page, time(page))).collect();
+        check(&file, &all);
+    }
+}
+
+#[test]
+fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let (page_bytes, pages) = (8192, 8_000);
+    let options = FileOptions::default();
+    let path = folder.path().join("data");
+    let mut file = DataFile::create(&RealDisk, &path, DATABASE, page_bytes, &options).unwrap();
+    for time in 1..=4 {
+        let work = cut(&file, 1..=pages, time);
+        checkpoint(&mut file, work);
+    }
+    let image_bytes = pages * u64::from(page_bytes);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes >= 2 * image_bytes, "{bytes}");
+    assert!(10 * bytes <= 22 * image_bytes, "{bytes} for {image_bytes}");
+}

@@ -1,0 +1,6 @@
+//! The data file, behaviour by behaviour.
+
+mod checkpoints;
+mod damage;
+mod fixture;
+mod making;
