@@ -66,6 +66,13 @@ pub const LISTING: &Listing = &Listing {
             meaning: "a statement that waits longer for a lock gives up, and its transaction conflicts",
         },
         OptionListing {
+            name: "deadlock_timeout_ms",
+            takes: "a whole number from 1 to 3600000",
+            default: "the server's own",
+            meaning: "a statement that has waited so long for a lock looks for a deadlock; only a superuser \
+                      may set it",
+        },
+        OptionListing {
             name: "live",
             takes: "yes or no",
             default: "no",
@@ -84,6 +91,7 @@ pub(super) struct Settings {
     pub(super) roots: Option<PathBuf>,
     pub(super) cleartext: bool,
     pub(super) lock_timeout_ms: Option<u64>,
+    pub(super) deadlock_timeout_ms: Option<u64>,
     pub(super) live: bool,
     /// A name that stays; none makes a fresh one.
     pub(super) schema: Option<SchemaName>,
@@ -126,6 +134,7 @@ impl Settings {
             roots: given.parsed("root", |path| Some(PathBuf::from(path)))?,
             cleartext: yes("cleartext")?.unwrap_or(false),
             lock_timeout_ms: given.number("lock_timeout_ms", 0..=3_600_000)?,
+            deadlock_timeout_ms: given.number("deadlock_timeout_ms", 1..=3_600_000)?,
             live: yes("live")?.unwrap_or(false),
             schema: schema.map(|name| SchemaName::chosen(&name)).transpose()?,
             connect_timeout: connect_timeout(&given)?,
@@ -148,6 +157,9 @@ impl Settings {
         }
         if let Some(ms) = self.lock_timeout_ms {
             statements.push(format!("SET lock_timeout = {ms}"));
+        }
+        if let Some(ms) = self.deadlock_timeout_ms {
+            statements.push(format!("SET deadlock_timeout = {ms}"));
         }
         statements
     }
@@ -183,7 +195,9 @@ mod tests {
     fn a_session_sets_what_the_url_asks_for_and_nothing_else() {
         let schema = SchemaName::chosen("x").unwrap();
         let set = |options| parsed(options).unwrap().session(&schema);
-        let none = set("?durability=none&isolation=repeatable_read&lock_timeout_ms=50");
+        let none = set(
+            "?durability=none&isolation=repeatable_read&lock_timeout_ms=50&deadlock_timeout_ms=10",
+        );
         assert_eq!(
             none,
             [
@@ -191,6 +205,7 @@ mod tests {
                 "SET synchronous_commit = off",
                 "SET default_transaction_isolation = 'repeatable read'",
                 "SET lock_timeout = 50",
+                "SET deadlock_timeout = 10",
             ]
         );
         let data = set("");
