@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use syncline_contract::Isolation;
 use syncline_targets::AnyTarget;
@@ -24,7 +25,12 @@ fn seen(row: &Row) -> Vec<&str> {
 
 fn found(url: &str, transactions: usize) -> Finding {
     let target = open(url).unwrap();
-    let loaded = load(&target, of(transactions), &AtomicBool::new(false)).unwrap();
+    let (told, never) = (RefCell::new(Vec::new()), AtomicBool::new(false));
+    let begun = |count| told.borrow_mut().push(count);
+    let loaded = load(&target, of(transactions), &never, &begun).unwrap();
+    let told = told.into_inner();
+    assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
+    assert!(told.iter().all(|&count| count <= transactions), "{told:?}");
     Finding::of(url, loaded.claimed, &loaded.history)
 }
 
@@ -100,7 +106,7 @@ fn sqlite_is_serializable_under_load() {
 fn a_store_that_claims_more_than_it_does_is_found_out() {
     // Snapshots judged as if they were serializable.
     let target = open("engine?durability=none&isolation=snapshot").unwrap();
-    let loaded = load(&target, of(6000), &AtomicBool::new(false)).unwrap();
+    let loaded = load(&target, of(6000), &AtomicBool::new(false), &|_| {}).unwrap();
     let finding = Finding::of("engine", Isolation::Serializable, &loaded.history);
     assert!(finding.forbidden.iter().any(|one| one.kind == Kind::G2Item));
     assert!(!finding.holds());

@@ -38,7 +38,7 @@ pub(super) fn append(
         seed,
     };
     let never = AtomicBool::new(false);
-    let ended = isolation::append(&target, &lists, &Written::to(file), load, &never);
+    let ended = isolation::append(&target, &lists, &Written::to(file), load, &never, &|_| {});
     Ok(Answer::Stopped(ended.err().map(words).unwrap_or_default()))
 }
 

@@ -80,16 +80,26 @@ pub fn hermitage<T: Target>(
     Ok(row)
 }
 
-/// The table, as Hermitage prints it.
+/// The table, as Hermitage prints it. What all targets begin with is said by whoever prints it, so a row
+/// begins with the last option of its own.
 pub fn table(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.target.len()).max().unwrap_or(0);
+    let label = |row: &Row| {
+        let at = row.target.rfind(['?', '&']).map_or(0, |at| at + 1);
+        let alone = if rows.len() == 1 {
+            row.target.len()
+        } else {
+            at
+        };
+        row.target[alone..].to_owned()
+    };
+    let width = rows.iter().map(|row| label(row).len()).max().unwrap_or(0);
     let mut text = format!("{:width$}  {:<15}", "", "");
     for schedule in SCHEDULES {
         text.push_str(&format!(" {:<8}", schedule.name));
     }
     text.truncate(text.trim_end().len());
     for row in rows {
-        let mut line = format!("\n{:width$}  {:<15}", row.target, row.claimed);
+        let mut line = format!("\n{:width$}  {:<15}", label(row), row.claimed);
         for cell in &row.cells {
             let sign = match cell.seen {
                 Some(true) => "-",
@@ -104,25 +114,6 @@ pub fn table(rows: &[Row]) -> String {
         "\nok: not seen; -: the anomaly was seen; n/a: the store cannot play the schedule\n",
     );
     text
-}
-
-/// The levels of a target by its own option `isolation`, as URLs; the target alone if it has none, or
-/// if the URL names one.
-pub fn levels(url: &str) -> Vec<String> {
-    let name = url.split([':', '?']).next().unwrap_or(url);
-    let listing = syncline_targets::listings().find(|listing| listing.name == name);
-    let option = listing.and_then(|listing| {
-        let mut options = listing.options.iter();
-        options.find(|option| option.name == "isolation")
-    });
-    let Some(option) = option.filter(|_| !url.contains("isolation=")) else {
-        return vec![url.to_owned()];
-    };
-    let words = option.takes.split(", ").flat_map(|part| part.split(" or "));
-    let joint = if url.contains('?') { '&' } else { '?' };
-    words
-        .map(|word| format!("{url}{joint}isolation={}", word.trim()))
-        .collect()
 }
 
 fn claimed<T: Target>(target: &T, stage: &Stage) -> syncline_contract::TargetResult<Isolation> {
@@ -142,5 +133,42 @@ fn is_forbidden(level: Isolation, schedule: &str) -> bool {
         }
         Isolation::Snapshot => !matches!(schedule, "G2-item" | "G2"),
         Isolation::Serializable => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, Row, table};
+
+    fn row(target: &str, claimed: &str) -> Row {
+        let cell = |seen| Cell {
+            schedule: String::new(),
+            what: String::new(),
+            seen,
+            stops: Vec::new(),
+        };
+        Row {
+            target: target.to_owned(),
+            claimed: claimed.to_owned(),
+            cells: vec![cell(Some(false)), cell(Some(true)), cell(None)],
+            forbidden: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_row_begins_with_what_sets_it_apart() {
+        let rows = [
+            row("engine?cap=1g&isolation=serializable", "serializable"),
+            row("engine?cap=1g&isolation=snapshot", "snapshot"),
+        ];
+        let said = table(&rows);
+        let lines: Vec<&str> = said.lines().skip(1).take(2).collect();
+        let expected = [
+            "isolation=serializable  serializable    ok       -        n/a",
+            "isolation=snapshot      snapshot        ok       -        n/a",
+        ];
+        assert_eq!(lines, expected);
+        let alone = table(&rows[..1]);
+        assert!(alone.contains("\n  serializable    ok"), "{alone}");
     }
 }

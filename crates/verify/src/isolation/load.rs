@@ -9,12 +9,16 @@ use super::history::{Ending, History, Operation};
 use super::lists::{Lists, VALUES_MAX};
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::Duration;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Isolation, Session, Stop, Target, TargetResult};
 
 /// Keys that are in use at a time.
 const KEYS: i64 = 6;
+
+/// How often it is looked whether the clients have ended, and told how far they are.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// How a target is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +40,14 @@ pub struct Loaded {
     pub history: History,
 }
 
-/// Loads a target, which must not stand yet; it is removed at the end.
-pub fn load<T: Target>(target: &T, load: Load, stop: &AtomicBool) -> Result<Loaded> {
+/// Loads a target, which must not stand yet; it is removed at the end. `begun` is told now and then how
+/// many transactions were begun.
+pub fn load<T: Target>(
+    target: &T,
+    load: Load,
+    stop: &AtomicBool,
+    begun: &dyn Fn(usize),
+) -> Result<Loaded> {
     let lists = Lists::new();
     if let Some(why) = lists.plan.refusal(&target.capabilities()) {
         return Err(Error::cannot(format!("{}: {why}", target.name())));
@@ -48,7 +58,7 @@ pub fn load<T: Target>(target: &T, load: Load, stop: &AtomicBool) -> Result<Load
         .clients
         .min(target.capabilities().workers_max.unwrap_or(usize::MAX));
     let (events, load) = (InMemory::default(), Load { clients, ..load });
-    let ended = append(target, &lists, &events, load, stop);
+    let ended = append(target, &lists, &events, load, stop, begun);
     outside(block_on(&(), target.remove()))?;
     outside(ended)?;
     let history = events.history();
@@ -62,6 +72,7 @@ pub(crate) fn append<T: Target, E: Events>(
     events: &E,
     load: Load,
     stop: &AtomicBool,
+    begun: &dyn Fn(usize),
 ) -> TargetResult<()> {
     let shared = Shared {
         events,
@@ -77,7 +88,11 @@ pub(crate) fn append<T: Target, E: Events>(
             scope.spawn(move || one_client(target, lists, shared, number))
         };
         let clients: Vec<_> = (0..load.clients as i64).map(client).collect();
-        let ends = clients.into_iter().map(thread::ScopedJoinHandle::join);
+        while !clients.iter().all(ScopedJoinHandle::is_finished) {
+            begun(shared.next.load(Ordering::Relaxed).min(load.transactions));
+            thread::sleep(LOOK);
+        }
+        let ends = clients.into_iter().map(ScopedJoinHandle::join);
         ends.map(|end| end.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect::<Vec<_>>()
     });

@@ -15,6 +15,7 @@
 //! | `check.rs`, `anomaly.rs`, `words.rs` | the anomalies, found, named and explained |
 //! | `lists.rs`, `load.rs`, `events.rs` | lists in rows, clients that use them, and where they tell it |
 //! | `schedules.rs`, `stage.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
+//! | `urls.rs` | a target's levels, and what a private server is asked for |
 //! | `finding.rs` | the record, against what was claimed |
 
 mod anomaly;
@@ -30,6 +31,7 @@ mod lists;
 mod load;
 mod schedules;
 mod stage;
+mod urls;
 mod versions;
 mod words;
 
@@ -40,8 +42,9 @@ pub use anomaly::{Anomaly, Kind, Order};
 pub use check::check;
 pub(crate) use events::Written;
 pub use finding::{FORMAT, Finding};
-pub use hermitage::{Cell, Row, hermitage, levels, table};
+pub use hermitage::{Cell, Row, hermitage, table};
 pub use history::{Ending, History, Operation, Transaction};
 pub(crate) use lists::{Lists, VALUES_MAX};
 pub(crate) use load::append;
 pub use load::{Load, Loaded, load};
+pub use urls::{hastened, levels};

@@ -25,11 +25,12 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     if let Some(crashes) = args.crashes {
         return across(args, crashes);
     }
-    let schedules = match &args.target {
+    let target = args.target.as_deref().map(isolation::hastened);
+    let schedules = match &target {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
         _ => Vec::new(),
     };
-    let (subject, claimed, history) = match (&args.check, &args.target) {
+    let (subject, claimed, history) = match (&args.check, &target) {
         (Some(file), _) => {
             let opened = File::open(file).map_err(|error| unusable("read", file, &error))?;
             let history = elle::read(BufReader::new(opened))?;
@@ -165,8 +166,12 @@ fn loaded<S: Shelf>(
         clients: args.clients,
         seed: args.seed,
     };
-    terminal::note(&format!("loading {}", target.name()));
-    let loaded = isolation::load(&target, load, interrupt::stop_flag())?;
+    let loading = format!("loading {}", target.name());
+    terminal::note(&loading);
+    let bar = terminal::Progress::new(args.transactions as u64);
+    let begun = |count: usize| bar.at(count as u64, &loading);
+    let loaded = isolation::load(&target, load, interrupt::stop_flag(), &begun)?;
+    drop(bar);
     if interrupt::stopped() {
         terminal::warn("stopped; what was done so far is checked");
     }
