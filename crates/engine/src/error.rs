@@ -322,6 +322,16 @@ pub enum Error {
         /// What is wrong there.
         what: &'static str,
     },
+    /// A column beside the primary key, of a row of which only the key was read.
+    #[error(
+        "column {column} of table {table} was not read, only the primary key was; use scan in place of scan_keys"
+    )]
+    OnlyKey {
+        /// The table.
+        table: String,
+        /// The column.
+        column: String,
+    },
     /// A handle of a table that has been dropped or changed since it was opened.
     #[error("table {table} has been dropped or changed; open it again")]
     TableChanged {

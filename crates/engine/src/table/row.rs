@@ -17,11 +17,18 @@ impl<'a> Row<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::DamagedRow`](crate::Error::DamagedRow).
+    /// [`Error::DamagedRow`](crate::Error::DamagedRow); of a row that `scan_keys` handed out
+    /// [`Error::OnlyKey`](crate::Error::OnlyKey), if the column is none of the primary key.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Value<'a>> {
         let value = self.view.value(column);
-        value.map_err(|what| self.view.schema().damaged(what))
+        value.map_err(|what| {
+            if self.view.is_of_key(column) {
+                self.schema().only_key(column)
+            } else {
+                self.schema().damaged(what)
+            }
+        })
     }
 
     /// The texts of a run of columns, decoded at once; none if the row is older than one of them, whose

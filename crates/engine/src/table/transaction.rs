@@ -141,7 +141,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// As `scan`; for another column [`Error::DamagedRow`](crate::Error::DamagedRow).
+        /// As `scan`; for another column [`Error::OnlyKey`](crate::Error::OnlyKey).
         pub fn scan_keys<'a>(
             &mut self,
             path: impl Into<Path<'a>>,

@@ -181,6 +181,14 @@ impl Schema {
         }
     }
 
+    /// The error of a column that was not read with the key.
+    pub(crate) fn only_key(&self, column: usize) -> Error {
+        Error::OnlyKey {
+            table: self.name().to_owned(),
+            column: self.columns()[column].name().to_owned(),
+        }
+    }
+
     /// The error of bytes that this engine did not write.
     pub(crate) fn damaged(&self, what: super::Malformed) -> Error {
         Error::DamagedRow {

@@ -66,6 +66,11 @@ impl<'a> RowView<'a> {
         self.key.bytes
     }
 
+    /// True if the column cannot be read, since only the key is known.
+    pub(crate) fn is_of_key(&self, column: usize) -> bool {
+        self.raw.is_none() && !matches!(self.schema.place(column), Place::Key { .. })
+    }
+
     /// The value of a column; panics beyond the last one.
     #[inline]
     pub(crate) fn value(&self, column: usize) -> Result<Value<'a>, Malformed> {
