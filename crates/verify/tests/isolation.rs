@@ -7,7 +7,10 @@ use std::cell::RefCell;
 use std::sync::atomic::AtomicBool;
 use syncline_contract::Isolation;
 use syncline_targets::AnyTarget;
-use syncline_verify::isolation::{Finding, Kind, Load, Row, hermitage, levels, load, table};
+use syncline_targets::private::{Private, Wanted};
+use syncline_verify::isolation::{
+    Finding, Kind, Load, Row, hastened, hermitage, levels, load, table,
+};
 
 fn open(url: &str) -> syncline_verify::Result<AnyTarget> {
     AnyTarget::open(url).map_err(|error| syncline_verify::Error::cannot(error.to_string()))
@@ -39,6 +42,40 @@ fn of(transactions: usize) -> Load {
         transactions,
         clients: 4,
         seed: 3,
+    }
+}
+
+/// The row of a private server at a level of its own, as the table has it.
+fn row_of_server(url: &str) -> String {
+    let private = Private::start(&Wanted::of_url(url).unwrap().unwrap()).unwrap();
+    let row = played(private.url());
+    let text = table(&[row]);
+    let line = text.lines().nth(1).unwrap();
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn postgresql_and_mariadb_show_the_rows_that_hermitage_published() {
+    let rows = [
+        (
+            "postgres:private?isolation=read_committed",
+            "read committed ok ok ok ok ok - - - - -",
+        ),
+        (
+            "postgres:private?isolation=repeatable_read",
+            "snapshot ok ok ok ok ok ok ok ok - -",
+        ),
+        (
+            "postgres:private?isolation=serializable",
+            "serializable ok ok ok ok ok ok ok ok ok ok",
+        ),
+        (
+            "mariadb:private?isolation=repeatable-read",
+            "repeatable read ok ok ok ok ok R/O - R/O - -",
+        ),
+    ];
+    for (url, row) in rows {
+        assert_eq!(row_of_server(&hastened(url)), row, "{url}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hermitage's table: for each level of a target, which of the schedules show their anomaly.
 
-use super::schedules::SCHEDULES;
-use super::stage::{Act, Stage};
+use super::schedules::{SCHEDULES, Schedule, SeenBy};
+use super::stage::Stage;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use syncline_contract::{Isolation, Target};
@@ -15,6 +15,9 @@ pub struct Cell {
     pub what: String,
     /// True if it was seen; none if the store cannot play the schedule.
     pub seen: Option<bool>,
+    /// True if none saw it but a session that also wrote to what it had read: Hermitage's `R/O`.
+    #[serde(default)]
+    pub seen_by_writer: bool,
     /// What stopped sessions, in words; empty if nothing did.
     pub stops: Vec<String>,
 }
@@ -42,7 +45,6 @@ pub fn hermitage<T: Target>(
     let can = target.capabilities();
     let has_indexes = can.indexes && can.scans;
     let stage = Stage::new(has_indexes);
-    let outside = |failure: syncline_contract::Failure| Error::cannot(failure.what);
     if let Some(why) = stage.plan.refusal(&can) {
         return Err(Error::cannot(format!("{url}: {why}")));
     }
@@ -59,25 +61,53 @@ pub fn hermitage<T: Target>(
     };
     for schedule in SCHEDULES {
         progress(&format!("{url}: {}", schedule.name));
-        let scans = |(_, act): &(usize, Act)| matches!(act, Act::Scan(..));
         let mut cell = Cell {
             schedule: schedule.name.to_owned(),
             what: schedule.what.to_owned(),
             seen: None,
+            seen_by_writer: false,
             stops: Vec::new(),
         };
-        if has_indexes || !schedule.steps.iter().any(scans) {
-            let played = stage.play(&open()?, schedule).map_err(outside)?;
-            let seen = (schedule.shows)(&played);
+        if has_indexes || !schedule.scans() {
+            cell.play(&stage, schedule, &open)?;
+            let seen = cell.seen == Some(true) || cell.seen_by_writer;
             if seen && is_forbidden(claimed, schedule.name) {
                 row.forbidden
                     .push(format!("{} ({})", schedule.what, schedule.name));
             }
-            (cell.seen, cell.stops) = (Some(seen), played.stops);
         }
         row.cells.push(cell);
     }
     Ok(row)
+}
+
+impl Cell {
+    /// Plays the schedule in one way after the other, until the anomaly is seen.
+    fn play<T: Target>(
+        &mut self,
+        stage: &Stage,
+        schedule: &Schedule,
+        open: impl Fn() -> Result<T>,
+    ) -> Result<()> {
+        self.seen = Some(false);
+        for play in schedule.plays {
+            let played = stage.play(&open()?, play).map_err(outside)?;
+            let shows = (play.shows)(&played);
+            self.stops.extend(played.stops);
+            match play.seen_by {
+                SeenBy::Anybody => self.seen = Some(shows),
+                SeenBy::Writer => self.seen_by_writer = shows,
+            }
+            if shows {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn outside(failure: syncline_contract::Failure) -> Error {
+    Error::cannot(failure.what)
 }
 
 /// The table, as Hermitage prints it. What all targets begin with is said by whoever prints it, so a row
@@ -103,6 +133,7 @@ pub fn table(rows: &[Row]) -> String {
         for cell in &row.cells {
             let sign = match cell.seen {
                 Some(true) => "-",
+                Some(false) if cell.seen_by_writer => "R/O",
                 Some(false) => "ok",
                 None => "n/a",
             };
@@ -111,7 +142,8 @@ pub fn table(rows: &[Row]) -> String {
         text.push_str(line.trim_end());
     }
     text.push_str(
-        "\nok: not seen; -: the anomaly was seen; n/a: the store cannot play the schedule\n",
+        "\nok: not seen; -: the anomaly was seen; R/O: seen only by a session that also writes; \
+         n/a: the store cannot play the schedule\n",
     );
     text
 }
@@ -145,12 +177,21 @@ mod tests {
             schedule: String::new(),
             what: String::new(),
             seen,
+            seen_by_writer: false,
             stops: Vec::new(),
         };
         Row {
             target: target.to_owned(),
             claimed: claimed.to_owned(),
-            cells: vec![cell(Some(false)), cell(Some(true)), cell(None)],
+            cells: vec![
+                cell(Some(false)),
+                cell(Some(true)),
+                cell(None),
+                Cell {
+                    seen_by_writer: true,
+                    ..cell(Some(false))
+                },
+            ],
             forbidden: Vec::new(),
         }
     }
@@ -164,8 +205,8 @@ mod tests {
         let said = table(&rows);
         let lines: Vec<&str> = said.lines().skip(1).take(2).collect();
         let expected = [
-            "isolation=serializable  serializable    ok       -        n/a",
-            "isolation=snapshot      snapshot        ok       -        n/a",
+            "isolation=serializable  serializable    ok       -        n/a      R/O",
+            "isolation=snapshot      snapshot        ok       -        n/a      R/O",
         ];
         assert_eq!(lines, expected);
         let alone = table(&rows[..1]);

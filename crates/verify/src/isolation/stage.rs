@@ -4,8 +4,11 @@
 //! store is letting it wait for another session, and the schedule goes on without it. What a session
 //! still has to do waits in its own order. So the order of steps is fixed but for what the store delays.
 //! What takes long by itself is given more time: connecting is no step, and a commit may sync a busy disk.
+//!
+//! A session may keep what it is to write until it is asked something. So behind each write a row is read
+//! that nobody writes: when the step is over, the store has the write.
 
-use super::schedules::Schedule;
+use super::schedules::Play;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -27,10 +30,14 @@ const END: Duration = Duration::from_secs(30);
 /// What a session does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
+    /// Makes the row that is read behind each write.
+    Mark,
     /// Reads a row's value.
     Get(i64),
     /// Sets a row to a value.
     Set(i64, i64),
+    /// Adds to a row's value.
+    Add(i64, i64),
     /// A new row.
     Insert(i64, i64),
     /// Reads the values of rows from one value to another, by an index.
@@ -77,7 +84,10 @@ pub(super) struct Stage {
     pub(super) plan: Plan,
     get: Read<(Int,), (Int,)>,
     set: Write<(Int, Int)>,
+    add: Write<(Int, Int)>,
     insert: Write<(Int, Int)>,
+    mark: Write<(Int,)>,
+    see_mark: Read<(Int,), (Int,)>,
     scan: Option<Read<(Int, Int), (Int,)>>,
 }
 
@@ -91,6 +101,8 @@ impl Stage {
             table = table.index("syncline_hermitage_amount", &["amount"], false);
         }
         let table = plan.table(table);
+        let mark = Table::new("syncline_hermitage_mark").column("id", Kind::Int);
+        let mark = plan.table(mark.key(&["id"]));
         let path = Path {
             table,
             by: By::Index(IndexId(0)),
@@ -107,26 +119,34 @@ impl Stage {
         Stage {
             get: plan.get("get row", table, &["amount"], Lock::None),
             set: plan.update("set row", table, &[("amount", SetOf::To)]),
+            add: plan.update("add to row", table, &[("amount", SetOf::Add)]),
             insert: plan.insert("new row", table),
+            mark: plan.insert("set mark", mark),
+            see_mark: plan.get("see mark", mark, &["id"], Lock::None),
             scan: has_indexes.then(|| plan.scan("scan rows", scan)),
             plan,
         }
     }
 
-    /// Plays a schedule on a target that does not stand yet; it is removed at the end.
-    pub(super) fn play<T: Target>(&self, target: &T, schedule: &Schedule) -> TargetResult<Played> {
+    /// Plays on a target that does not stand yet; it is removed at the end.
+    pub(super) fn play<T: Target>(&self, target: &T, play: &Play) -> TargetResult<Played> {
         block_on(&(), target.create(&self.plan))?;
-        let played = self.play_on(target, schedule);
+        let played = self.play_on(target, play);
         block_on(&(), target.remove())?;
         played
     }
 
-    fn play_on<T: Target>(&self, target: &T, schedule: &Schedule) -> TargetResult<Played> {
+    fn play_on<T: Target>(&self, target: &T, play: &Play) -> TargetResult<Played> {
         let mut setter = Played::default();
-        let fill = [(1, Insert(1, 10)), (1, Insert(2, 20)), (1, Commit)];
+        let fill = [
+            (1, Mark),
+            (1, Insert(1, 10)),
+            (1, Insert(2, 20)),
+            (1, Commit),
+        ];
         self.lead(target, &fill, &mut setter)?;
         let mut played = Played::default();
-        self.lead(target, schedule.steps, &mut played)?;
+        self.lead(target, play.steps, &mut played)?;
         let mut reader = Played::default();
         self.lead(
             target,
@@ -153,7 +173,7 @@ impl Stage {
                 let acts = steps.iter().filter(|(of, _)| *of == session);
                 let writes = acts
                     .clone()
-                    .any(|(_, act)| matches!(act, Set(..) | Insert(..)));
+                    .any(|(_, act)| matches!(act, Mark | Set(..) | Add(..) | Insert(..)));
                 let (door, orders) = channel();
                 let answer = answer.clone();
                 doors.push((session, door));
@@ -182,7 +202,7 @@ impl Stage {
     }
 }
 
-use Act::{Abort, Commit, Get, Insert, Scan, Set};
+use Act::{Abort, Add, Commit, Get, Insert, Mark, Scan, Set};
 
 /// What a session has to say of one step.
 enum Said {
@@ -299,7 +319,7 @@ impl Part<'_> {
                 session.abort().await;
                 return Ok(Said::Done);
             }
-            Get(_) | Set(..) | Insert(..) | Scan(..) => {}
+            Mark | Get(_) | Set(..) | Add(..) | Insert(..) | Scan(..) => {}
         }
         let (stage, mut asked) = (self.stage, Asked::new(false));
         let mut transaction = Transaction::new(session, &mut asked);
@@ -320,10 +340,13 @@ impl Part<'_> {
                 }
                 return Ok(Said::Got(values));
             }
+            Mark => transaction.write(&stage.mark, (0,))?,
             Set(id, value) => transaction.write(&stage.set, (id, value))?,
+            Add(id, value) => transaction.write(&stage.add, (id, value))?,
             Insert(id, value) => transaction.write(&stage.insert, (id, value))?,
             Commit | Abort => {}
         }
+        transaction.read(&stage.see_mark, (0,)).await?;
         Ok(Said::Done)
     }
 
