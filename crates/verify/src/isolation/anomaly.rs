@@ -10,6 +10,10 @@ use syncline_contract::Isolation;
 pub enum Kind {
     /// Writes of two transactions interleave.
     G0,
+    /// A value was read that nobody had appended.
+    Unasked,
+    /// A value stands in a list more often than it was appended.
+    Repeated,
     /// A value of a transaction that failed was read.
     G1a,
     /// A value that its transaction had itself superseded was read.
@@ -49,6 +53,8 @@ impl Kind {
     pub fn words(self) -> &'static str {
         match self {
             Kind::G0 => "dirty write (G0)",
+            Kind::Unasked => "a value that nobody appended",
+            Kind::Repeated => "a value that was appended once and stands twice",
             Kind::G1a => "aborted read (G1a)",
             Kind::G1b => "intermediate read (G1b)",
             Kind::G1c => "circular information flow (G1c)",
@@ -61,19 +67,22 @@ impl Kind {
         }
     }
 
+    /// True if read committed forbids it, and with it every level above.
+    fn is_of_read_committed(self) -> bool {
+        matches!(
+            self,
+            Kind::G0 | Kind::Unasked | Kind::Repeated | Kind::G1a | Kind::G1b | Kind::G1c
+        )
+    }
+
     /// True if a store of that isolation must not show it.
     pub fn is_forbidden(self, isolation: Isolation, order: Order) -> bool {
         match isolation {
             Isolation::NoneClaimed => false,
             // Neither level promises an order beyond what transactions see of each other.
             _ if order != Order::Plain => false,
-            Isolation::ReadCommitted => {
-                matches!(self, Kind::G0 | Kind::G1a | Kind::G1b | Kind::G1c)
-            }
-            Isolation::RepeatableRead => matches!(
-                self,
-                Kind::G0 | Kind::G1a | Kind::G1b | Kind::G1c | Kind::Internal
-            ),
+            Isolation::ReadCommitted => self.is_of_read_committed(),
+            Isolation::RepeatableRead => self.is_of_read_committed() || self == Kind::Internal,
             Isolation::Snapshot => self != Kind::G2Item,
             Isolation::Serializable => true,
         }

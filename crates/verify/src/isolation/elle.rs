@@ -1,66 +1,163 @@
-//! Histories in Elle's JSON form: one event a line, read and written.
+//! Histories in Elle's JSON form: one event a line, read and written; an array of them is read too.
 //!
 //! `{"type":"invoke","process":0,"index":0,"time":17,"f":"txn","value":[["append",1,5],["r",2,null]]}`,
 //! then the same with `"type"` `ok`, `fail` or `info`, and answers in place of nulls. A client has one
 //! transaction under way at a time. An invocation without an end ended unknown.
+//!
+//! What cannot be understood is refused and not passed over: of a history with gaps nothing can be said.
+//! Only events beside the transactions are left out: those of the process `nemesis`, and those whose `f` is
+//! another than `txn`.
 
 use super::history::{Ending, History, Operation, Transaction};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{BufRead, Write};
 
+/// Something of an event, or what is wrong with it.
+type Understood<T> = std::result::Result<T, String>;
+
 /// Reads a history.
-pub fn read(input: impl BufRead) -> Result<History> {
-    let (mut history, mut open) = (History::default(), BTreeMap::new());
-    let lines = input.lines().enumerate();
-    for (event, line) in lines {
-        let number = event + 1;
-        let wrong = |why: &str| Error::cannot(format!("line {number} of the history: {why}"));
+pub fn read(mut input: impl BufRead) -> Result<History> {
+    let mut reading = Reading::default();
+    if begins_an_array(&mut input)? {
+        let events: Vec<Value> = serde_json::from_reader(input)
+            .map_err(|error| Error::cannot(format!("the history: {error}")))?;
+        for (number, event) in events.iter().enumerate() {
+            reading
+                .event(number, event)
+                .map_err(|why| at("event", number, &why))?;
+        }
+        return Ok(reading.history);
+    }
+    for (number, line) in input.lines().enumerate() {
+        let wrong = |why: &str| at("line", number, why);
         let line = line.map_err(|error| wrong(&error.to_string()))?;
         if line.trim().is_empty() {
             continue;
         }
-        let line: Value = serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
-        // Clients are numbers; others, as Elle's "nemesis", are events beside the transactions.
-        let Some(process) = line["process"].as_i64() else {
-            continue;
+        let event: Value =
+            serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
+        reading.event(number, &event).map_err(|why| wrong(&why))?;
+    }
+    Ok(reading.history)
+}
+
+/// What is wrong, and where; people count from one.
+fn at(what: &str, number: usize, why: &str) -> Error {
+    Error::cannot(format!("{what} {} of the history: {why}", number + 1))
+}
+
+/// True if the first sign that is no space opens an array; spaces before it are taken.
+fn begins_an_array(input: &mut impl BufRead) -> Result<bool> {
+    let wrong = |error: std::io::Error| Error::cannot(format!("the history: {error}"));
+    loop {
+        let bytes = input.fill_buf().map_err(wrong)?;
+        let spaces = bytes
+            .iter()
+            .take_while(|byte| byte.is_ascii_whitespace() && **byte != b'\n');
+        let (spaces, end) = (spaces.count(), bytes.len());
+        if spaces < end || end == 0 {
+            return Ok(bytes.get(spaces) == Some(&b'['));
+        }
+        input.consume(end);
+    }
+}
+
+/// A history as far as it is read.
+#[derive(Default)]
+struct Reading {
+    history: History,
+    /// The transaction that each client has under way.
+    open: BTreeMap<i64, usize>,
+    /// Keys and values that were appended.
+    appended: HashSet<(i64, i64)>,
+}
+
+impl Reading {
+    fn event(&mut self, position: usize, event: &Value) -> Understood<()> {
+        let Some(process) = client(event)? else {
+            return Ok(());
         };
-        let operations = operations(&line["value"])
-            .ok_or_else(|| wrong("its value is no list of appends and reads"))?;
-        let ending = match line["type"].as_str() {
-            Some("invoke") => {
-                if open.insert(process, history.transactions.len()).is_some() {
-                    return Err(wrong(
-                        "a client asks for a second transaction before its first has ended",
-                    ));
-                }
-                history.transactions.push(Transaction {
-                    process,
-                    invoked: event,
-                    completed: None,
-                    ending: Ending::Unknown,
-                    operations,
-                });
-                continue;
-            }
+        let operations = operations(&event["value"])?;
+        let ending = match event["type"].as_str() {
+            Some("invoke") => return self.invoked(position, process, operations),
             Some("ok") => Ending::Committed,
             Some("fail") => Ending::Failed,
             Some("info") => Ending::Unknown,
-            _ => return Err(wrong("its type is none of invoke, ok, fail, info")),
+            _ => return Err("its type is none of invoke, ok, fail, info".to_owned()),
         };
-        let asked = open.remove(&process);
-        let asked = asked.ok_or_else(|| wrong("a transaction ends that was never asked for"))?;
-        let transaction = &mut history.transactions[asked];
+        let asked = self.open.remove(&process);
+        let asked = asked.ok_or("a transaction ends that was never asked for")?;
+        let transaction = &mut self.history.transactions[asked];
         transaction.ending = ending;
         if ending == Ending::Committed {
+            if !is_answer(&transaction.operations, &operations) {
+                return Err("it ends with other operations than it was asked for with".to_owned());
+            }
             transaction.operations = operations;
         }
         if ending != Ending::Unknown {
-            transaction.completed = Some(event);
+            transaction.completed = Some(position);
         }
+        Ok(())
     }
-    Ok(history)
+
+    fn invoked(
+        &mut self,
+        position: usize,
+        process: i64,
+        operations: Vec<Operation>,
+    ) -> Understood<()> {
+        for operation in &operations {
+            if let Operation::Append { key, value } = operation
+                && !self.appended.insert((*key, *value))
+            {
+                return Err(format!(
+                    "it appends {value} to key {key} a second time, so who read it cannot be told"
+                ));
+            }
+        }
+        let number = self.history.transactions.len();
+        if self.open.insert(process, number).is_some() {
+            let why = "a client asks for a second transaction before its first has ended";
+            return Err(why.to_owned());
+        }
+        self.history.transactions.push(Transaction {
+            process,
+            invoked: position,
+            completed: None,
+            ending: Ending::Unknown,
+            operations,
+        });
+        Ok(())
+    }
+}
+
+/// The client of an event; none of one beside the transactions.
+fn client(event: &Value) -> Understood<Option<i64>> {
+    if !event.is_object() {
+        return Err("it is no event".to_owned());
+    }
+    let process = &event["process"];
+    let nemesis = matches!(process.as_str(), Some("nemesis" | ":nemesis"));
+    let is_other = !event["f"].is_null() && !matches!(event["f"].as_str(), Some("txn" | ":txn"));
+    if nemesis || is_other {
+        return Ok(None);
+    }
+    let number = process.as_i64();
+    number
+        .map(Some)
+        .ok_or_else(|| format!("its process {process} is no whole number"))
+}
+
+/// True if a transaction ended with what it was asked for, but for what its reads were answered.
+fn is_answer(asked: &[Operation], answered: &[Operation]) -> bool {
+    let same = |(asked, answered): (&Operation, &Operation)| match (asked, answered) {
+        (Operation::Read { key, .. }, Operation::Read { key: of, .. }) => key == of,
+        (asked, answered) => asked == answered,
+    };
+    asked.len() == answered.len() && asked.iter().zip(answered).all(same)
 }
 
 /// Writes a history; times are the positions of events, in nanoseconds.
@@ -116,28 +213,35 @@ fn json_of(operation: &Operation, answered: bool) -> Value {
     }
 }
 
-fn operations(value: &Value) -> Option<Vec<Operation>> {
-    let one = |operation: &Value| {
-        let key = operation[1].as_i64()?;
-        match operation[0].as_str()? {
-            "append" => {
-                let value = operation[2].as_i64()?;
-                Some(Operation::Append { key, value })
-            }
-            "r" => {
-                let values = match &operation[2] {
-                    Value::Null => None,
-                    list => Some(
-                        list.as_array()?
-                            .iter()
-                            .map(Value::as_i64)
-                            .collect::<Option<_>>()?,
-                    ),
-                };
-                Some(Operation::Read { key, values })
-            }
-            _ => None,
-        }
+fn operations(value: &Value) -> Understood<Vec<Operation>> {
+    let all = value.as_array();
+    let all = all.ok_or("its value is no list of appends and reads")?;
+    all.iter().map(operation).collect()
+}
+
+fn operation(one: &Value) -> Understood<Operation> {
+    let whole = |value: &Value| {
+        let number = value.as_i64();
+        number.ok_or_else(|| {
+            format!("{value} is no whole number of 64 bits, as keys and values are here")
+        })
     };
-    value.as_array()?.iter().map(one).collect()
+    match one[0].as_str() {
+        Some("append" | ":append") => Ok(Operation::Append {
+            key: whole(&one[1])?,
+            value: whole(&one[2])?,
+        }),
+        Some("r" | ":r") => {
+            let values = match &one[2] {
+                Value::Null => None,
+                Value::Array(list) => Some(list.iter().map(whole).collect::<Understood<_>>()?),
+                other => return Err(format!("a read is answered {other}, which is no list")),
+            };
+            Ok(Operation::Read {
+                key: whole(&one[1])?,
+                values,
+            })
+        }
+        _ => Err(format!("{one} is neither an append nor a read")),
+    }
 }

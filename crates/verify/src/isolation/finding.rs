@@ -71,7 +71,9 @@ impl Finding {
     /// The finding, a line each; the first says whether the claim holds, one what is not known.
     pub fn sentences(&self) -> Vec<String> {
         let (subject, claimed) = (&self.subject, &self.claimed);
-        let mut lines = vec![if self.forbidden.is_empty() {
+        let mut lines = vec![if *claimed == *Isolation::NoneClaimed.words() {
+            format!("{subject}: claims no level of isolation, so no anomaly is forbidden.")
+        } else if self.forbidden.is_empty() {
             format!("{subject}: no anomaly that {claimed} forbids was found in this history.")
         } else {
             let words = self.forbidden.iter().map(name).collect::<Vec<_>>();
@@ -121,14 +123,11 @@ impl Finding {
     fn checked(&self) -> String {
         let seconds = self.check_cpu_ns as f64 / 1e9;
         let memory = match self.memory_bytes_max {
-            Some(bytes) => format!(
-                "{:.0} MB, with the history and the load before it",
-                bytes as f64 / 1e6
-            ),
-            None => "unknown, since it was not asked for".to_owned(),
+            Some(bytes) => format!("at most {:.0} MB", bytes as f64 / 1e6),
+            None => "an unknown amount".to_owned(),
         };
         format!(
-            "The check took {seconds:.2} s of one processor; the most memory that the program held: {memory}."
+            "The check took {seconds:.2} s of one processor; the program held {memory} of memory."
         )
     }
 }

@@ -70,7 +70,12 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
         ("0 fail a1.1 ; 1 ok r1.[1]", Kind::G1a),
         ("0 ok a1.1, r2.[2] | 1 ok a2.2, r1.[1]", Kind::G1c),
         ("0 ok a1.1 ; 1 ok a1.2, r1.[1]", Kind::Internal),
-        ("0 ok r1.[1 2] | 1 ok r1.[1 3]", Kind::IncompatibleOrder),
+        (
+            "0 ok a1.1 | 1 ok a1.2 | 2 ok a1.3 | 3 ok r1.[1 2] | 4 ok r1.[1 3]",
+            Kind::IncompatibleOrder,
+        ),
+        ("0 ok a1.1 ; 1 ok r1.[7 1]", Kind::Unasked),
+        ("0 ok a1.1 ; 1 ok r1.[1 1]", Kind::Repeated),
         (
             "0 ok a1.1, a2.2 | 1 ok r1.[1], r2.[] ; 2 ok r2.[2]",
             Kind::GSingle,
@@ -214,17 +219,71 @@ fn a_history_is_the_same_after_it_was_written_and_read() {
             }
         }
     }
+}
+
+/// An event of client 1 with that type and value.
+fn event_of(kind: &str, value: &str) -> String {
+    format!(r#"{{"type":"{kind}","process":1,"f":"txn","value":{value}}}"#)
+}
+
+#[test]
+fn a_history_that_cannot_be_understood_is_refused_with_its_place() {
+    let asked = event_of("invoke", r#"[["append",1,2],["r",3,null]]"#);
+    let of_text = asked.replace("\"process\":1", "\"process\":\"1\"");
+    let other_end = event_of("ok", r#"[["append",1,9],["r",3,[]]]"#);
+    let again = asked.replace("\"process\":1", "\"process\":2");
     for (text, why) in [
         ("{", "line 1"),
-        (r#"{"type":"ok","process":1,"value":[]}"#, "never asked for"),
+        (&event_of("ok", "[]"), "never asked for"),
         (
-            r#"{"type":"invoke","process":1,"value":[["x",1,2]]}"#,
-            "no list of appends",
+            &event_of("invoke", r#"[["x",1,2]]"#),
+            "neither an append nor a read",
         ),
+        (&event_of("invoke", "7"), "no list of appends"),
+        (
+            &event_of("invoke", r#"[["append","a",2]]"#),
+            "\"a\" is no whole number",
+        ),
+        (
+            &event_of("invoke", r#"[["append",1,1.5]]"#),
+            "1.5 is no whole number",
+        ),
+        (&event_of("invoke", r#"[["r",1,7]]"#), "is no list"),
+        (&event_of("begin", "[]"), "none of invoke"),
+        (&of_text, "its process \"1\" is no whole number"),
+        (
+            &format!("{asked}\n{asked}"),
+            "line 2 of the history: it appends 2 to key 1",
+        ),
+        (&format!("{asked}\n{again}"), "a second time"),
+        (
+            &format!("{asked}\n{other_end}"),
+            "other operations than it was asked for",
+        ),
+        (
+            &format!("[{asked}, 7]"),
+            "event 2 of the history: it is no event",
+        ),
+        (&format!("[{asked}"), "the history:"),
     ] {
         let error = elle::read(text.as_bytes()).unwrap_err().to_string();
-        assert!(error.contains(why), "{error}");
+        assert!(error.contains(why), "{text}: {error}");
     }
+}
+
+#[test]
+fn an_array_of_events_is_a_history_and_events_beside_the_transactions_are_left_out() {
+    let events = [
+        event_of("invoke", r#"[["append",1,2]]"#),
+        r#"{"type":"info","process":"nemesis","f":"kill","value":null}"#.to_owned(),
+        r#"{"type":"info","process":0,"f":"start","value":"all"}"#.to_owned(),
+        event_of("ok", r#"[["append",1,2]]"#),
+    ];
+    let lines = elle::read(events.join("\n").as_bytes()).unwrap();
+    let array = elle::read(format!("  [{}]", events.join(",\n")).as_bytes()).unwrap();
+    assert_eq!(lines, array);
+    assert_eq!(lines.count(Ending::Committed), 1);
+    assert_eq!(lines.transactions.len(), 1);
 }
 
 /// What the other checker says of a history under a model.

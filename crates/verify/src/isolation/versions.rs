@@ -147,22 +147,7 @@ impl Versions {
                     ),
                 });
             }
-            for value in values {
-                let writer = self.writers.get(&(key, *value));
-                let failed = writer.filter(|writer| {
-                    history.transactions[writer.transaction].ending == Ending::Failed
-                });
-                if let Some(writer) = failed {
-                    let what = format!(
-                        "T{number} read {value} in key {key}, which T{} had appended and undone",
-                        writer.transaction
-                    );
-                    wrong.push(Wrong {
-                        kind: Kind::G1a,
-                        what,
-                    });
-                }
-            }
+            wrong.extend(self.values_of(history, number, key, values));
             let newest = values
                 .last()
                 .and_then(|value| self.writers.get(&(key, *value)));
@@ -181,6 +166,32 @@ impl Versions {
             }
         }
         self.wrong.extend(wrong);
+    }
+
+    /// What is wrong with single values of a list that was read.
+    fn values_of(&self, history: &History, number: usize, key: i64, values: &[i64]) -> Vec<Wrong> {
+        let (mut wrong, mut met) = (Vec::new(), HashSet::new());
+        let mut say = |kind, what| wrong.push(Wrong { kind, what });
+        for value in values {
+            if !met.insert(value) {
+                let what = format!("T{number} read {values:?} of key {key}, with {value} twice");
+                say(Kind::Repeated, what);
+            }
+            let Some(writer) = self.writers.get(&(key, *value)) else {
+                let what =
+                    format!("T{number} read {value} in key {key}, which nobody had appended");
+                say(Kind::Unasked, what);
+                continue;
+            };
+            if history.transactions[writer.transaction].ending == Ending::Failed {
+                let what = format!(
+                    "T{number} read {value} in key {key}, which T{} had appended and undone",
+                    writer.transaction
+                );
+                say(Kind::G1a, what);
+            }
+        }
+        wrong
     }
 
     /// Holds each read against what the transaction itself knows: its last read, and its appends since.

@@ -15,7 +15,7 @@ use syncline_contract::{Isolation, Target};
 use syncline_report::record::prepare_folder;
 use syncline_targets::server::shown;
 use syncline_verify::durability::{self, Program, Request};
-use syncline_verify::isolation::{self, History, elle};
+use syncline_verify::isolation::{self, Ending, History, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
 pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
@@ -49,9 +49,10 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
         output.flush()?;
         terminal::note(&format!("history: {}", file.display()));
     }
-    if history.transactions.is_empty() {
+    if history.count(Ending::Committed) == 0 {
+        let begun = history.transactions.len();
         return Err(CannotRun(format!(
-            "{subject}: its history holds no transaction, so nothing can be said"
+            "{subject}: none of the {begun} transactions of its history committed, so nothing can be said"
         )));
     }
     let claimed = args.claimed.map(level).or(claimed);
