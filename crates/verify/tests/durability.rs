@@ -13,6 +13,7 @@
 #[path = "durability/support.rs"]
 mod support;
 
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         without_a_file_system_of_ours_nothing_is_claimed();
         return ExitCode::SUCCESS;
     }
+    without_the_right_to_mount_processes_are_killed_and_nothing_is_claimed();
     if cfg!(feature = "plants") {
         planted_bugs_are_caught_from_outside();
     }
@@ -67,6 +69,25 @@ fn without_a_file_system_of_ours_nothing_is_claimed() {
     assert!(finding.images.is_none() && finding.kills.bad() == 0);
     let text = finding.sentences().join("\n");
     assert!(text.contains("rests on process kills alone"), "{text}");
+}
+
+/// Root of a container may open /dev/fuse and still not mount: the kills count, and the reason is told.
+fn without_the_right_to_mount_processes_are_killed_and_nothing_is_claimed() {
+    let without = || {
+        let mut rights = capabilities(None).unwrap();
+        rights.effective.remove(CapabilitySet::SYS_ADMIN);
+        // Of this thread alone.
+        set_capabilities(None, rights).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let finding = verified(&request("sqlite", &scratch));
+        let Verdict::Unknown(why) = &finding.verdict else {
+            panic!("{:?}", finding.verdict);
+        };
+        assert!(why.contains("no right to mount"), "{why}");
+        assert_eq!((finding.kills.kills, finding.kills.bad()), (2, 0));
+        assert!(finding.images.is_none() && finding.controls.is_empty());
+    };
+    std::thread::scope(|scope| scope.spawn(without).join().unwrap());
 }
 
 fn sqlite_holds_in_full_and_loses_as_documented() {

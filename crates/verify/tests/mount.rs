@@ -102,6 +102,25 @@ fn image(recording: &Recording, steps: usize, loss: Loss) -> TempDir {
 }
 
 #[test]
+fn a_mount_is_tried_and_what_forbids_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    if Mount::refusal().is_some() {
+        assert_eq!(Mount::tried(folder.path()), Mount::refusal());
+        return;
+    }
+    assert_eq!(Mount::tried(folder.path()), None);
+    assert_eq!(
+        fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing stays"
+    );
+    let absent = folder.path().join("file");
+    fs::write(&absent, "").unwrap();
+    let why = Mount::tried(&absent).unwrap();
+    assert!(why.contains("cannot make"), "{why}");
+}
+
+#[test]
 fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
     let Some(mut scene) = Scene::new() else {
         return;

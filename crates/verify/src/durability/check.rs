@@ -13,7 +13,6 @@ use super::meddling::Meddling;
 use super::outcome::Class;
 use super::program::Program;
 use crate::error::{Error, Result};
-use crate::power::Mount;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -137,7 +136,7 @@ impl Check<'_> {
                 &progress,
             )?,
             images: None,
-            no_images: Mount::refusal(),
+            no_images: self.ground.no_power()?,
             controls: Vec::new(),
             faults: None,
             fault_verdict: None,

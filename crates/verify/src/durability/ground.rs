@@ -91,6 +91,12 @@ impl Ground<'_> {
         Ok(())
     }
 
+    /// Why the power cannot go here; none if it can.
+    pub(super) fn no_power(&self) -> Result<Option<String>> {
+        fs::create_dir_all(&self.scratch).map_err(doing("make", &self.scratch))?;
+        Ok(Mount::tried(&self.scratch))
+    }
+
     /// A new empty folder.
     pub(super) fn folder(&self, name: &str) -> Result<PathBuf> {
         let path = self.scratch.join(name);

@@ -10,6 +10,7 @@ use super::tree::Tree;
 use crate::error::{Error, Result, doing};
 use fuser::{BackgroundSession, Config, INodeNo, MountOption, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
+use rustix::thread::{CapabilitySet, capabilities};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Why a file system of ours cannot be mounted here; none if it can.
+    /// Why no file system of ours can be mounted by this thread; none if nothing is known against it. Only a
+    /// mount itself tells all: see [`Mount::tried`].
     pub fn refusal() -> Option<String> {
         let device = Path::new("/dev/fuse");
         let opened = fs::File::options().read(true).write(true).open(device);
@@ -39,7 +41,38 @@ impl Mount {
         if !rustix::process::geteuid().is_root() {
             return Some("a file system can be mounted by root only".to_owned());
         }
+        // Root of a container has not, as a rule.
+        let rights = capabilities(None).map(|sets| sets.effective);
+        if rights.is_ok_and(|rights| !rights.contains(CapabilitySet::SYS_ADMIN)) {
+            return Some(
+                "this root has no right to mount file systems (the capability CAP_SYS_ADMIN); grant it, or run \
+                 outside of the container"
+                    .to_owned(),
+            );
+        }
         None
+    }
+
+    /// Why none can be mounted below a directory; none if one was, for a moment. The directory is one of
+    /// our own; nothing stays in it.
+    pub fn tried(directory: &Path) -> Option<String> {
+        if let Some(why) = Mount::refusal() {
+            return Some(why);
+        }
+        let folder = directory.join("mounted");
+        let [backing, point, copy] = ["backing", "point", "copy"].map(|name| folder.join(name));
+        let mounted = || {
+            for path in [&backing, &point, &copy] {
+                fs::create_dir_all(path).map_err(doing("make", path))?;
+            }
+            Mount::new(&backing, &point, &copy, |_| Class::Other, 0)?.end()?;
+            fs::remove_dir_all(&folder).map_err(doing("remove", &folder))
+        };
+        mounted().err().map(|error| {
+            format!(
+                "{error}, though this is root and /dev/fuse can be opened; a sandbox may forbid it"
+            )
+        })
     }
 
     /// Shows `backing` at `point`, an empty directory. What stands in it now is copied to `copy`, an
