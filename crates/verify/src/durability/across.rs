@@ -18,7 +18,7 @@ use super::sentences::name;
 use super::task::{Answer, Settings, Task};
 use crate::error::{Result, doing};
 use crate::isolation::{Ending, elle};
-use crate::power::{Machine, Metadata, Mount};
+use crate::power::{Machine, Metadata};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -50,6 +50,26 @@ pub struct Across {
     pub cuts: Option<Behind>,
     /// Why they could not.
     pub no_cuts: Option<String>,
+    /// What may be said.
+    #[serde(default)]
+    pub verdict: AcrossVerdict,
+}
+
+/// What may be said of histories that go on behind crashes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AcrossVerdict {
+    /// An anomaly that the level forbids, or an acknowledged append gone that had to stay.
+    Broken,
+    /// Neither was seen.
+    Held,
+    /// No anomaly was seen; what is acknowledged may go with the power.
+    PromisesNothing,
+    /// Nothing may be said; why.
+    Unknown(String),
+    /// A record that is older than verdicts.
+    #[default]
+    None,
 }
 
 /// Lets a private store crash in the middle of a load over lists, and checks the histories that go on
@@ -72,8 +92,8 @@ pub fn across(
         claimed: claimed(&settings.isolation),
         progress,
     };
-    let no_cuts = Mount::refusal();
-    Ok(Across {
+    let no_cuts = crash.ground.no_power()?;
+    let mut found = Across {
         format: FORMAT,
         store: request.store.clone(),
         options: request.options.clone(),
@@ -86,7 +106,10 @@ pub fn across(
             Some(_) => None,
         },
         no_cuts,
-    })
+        verdict: AcrossVerdict::None,
+    };
+    found.verdict = found.judge();
+    Ok(found)
 }
 
 struct Crash<'c> {
@@ -195,8 +218,21 @@ impl Crash<'_> {
 }
 
 impl Across {
-    /// True if what was promised was kept: no anomaly that the level forbids, and where commits are to
-    /// hold, none lost.
+    fn judge(&self) -> AcrossVerdict {
+        if !self.holds() {
+            return AcrossVerdict::Broken;
+        }
+        if let Some(why) = &self.no_cuts {
+            return AcrossVerdict::Unknown(format!("power loss was not simulated: {why}"));
+        }
+        match self.expected {
+            Expected::Hold => AcrossVerdict::Held,
+            Expected::LoseLatest | Expected::Lose => AcrossVerdict::PromisesNothing,
+        }
+    }
+
+    /// True if nothing was seen that was not to be: no anomaly that the level forbids, and where commits
+    /// are to hold, none lost. Whether enough was seen to say so is [`Across::verdict`].
     pub fn holds(&self) -> bool {
         let may_lose = self.expected != Expected::Hold;
         let fine = |behind: &Behind| !behind.is_broken() && (may_lose || behind.lost == 0);
@@ -212,27 +248,32 @@ impl Across {
     pub fn sentences(&self) -> Vec<String> {
         let name = name(&self.settings);
         let (level, durability) = (&self.settings.isolation, &self.settings.durability);
-        let mut lines = vec![match (self.holds(), self.expected) {
-            (false, _) => format!("{name}: not {level} across crashes, or not durable; see below."),
-            (true, Expected::Hold) => format!(
+        let mut lines = vec![match &self.verdict {
+            AcrossVerdict::Broken => {
+                format!("{name}: not {level} across crashes, or not durable; see below.")
+            }
+            AcrossVerdict::Held => format!(
                 "{name}: no anomaly that {level} forbids across crashes, and nothing acknowledged was gone."
             ),
-            (true, _) => format!(
+            AcrossVerdict::PromisesNothing => format!(
                 "{name}: this setting (durability {durability}) promises nothing behind a loss of power; what \
                  it left is told below."
             ),
+            AcrossVerdict::Unknown(why) => format!("{name}: unknown: {why}."),
+            AcrossVerdict::None => format!("{name}: this record is older than verdicts."),
         }];
         lines.push(self.kills.words("killed processes"));
         let known = [Some(&self.kills), self.cuts.as_ref()];
         let known: BTreeSet<_> = known.iter().flatten().flat_map(|one| &one.known).collect();
-        match (&self.cuts, &self.no_cuts) {
-            (Some(cuts), _) => {
+        match &self.cuts {
+            Some(cuts) => {
                 lines.push(cuts.words("simulated losses of power (names as on ext4)"));
             }
-            (None, why) => lines.push(format!(
-                "Power loss was not simulated: {}.",
-                why.as_deref().unwrap_or("not asked for")
-            )),
+            None => lines.push(
+                "This rests on process kills alone, which take nothing that the kernel holds; a store that \
+                 never syncs would pass them."
+                    .to_owned(),
+            ),
         }
         lines.extend(known.iter().map(|known| format!("Known: {known}.")));
         lines.push(
@@ -258,8 +299,50 @@ fn claimed(words: &str) -> Isolation {
 
 #[cfg(test)]
 mod tests {
-    use super::claimed;
+    use super::{Across, AcrossVerdict, FORMAT, claimed};
+    use crate::durability::adapter::Expected;
+    use crate::durability::behind::Behind;
+    use crate::durability::task::Settings;
     use syncline_contract::Isolation;
+
+    /// What killed processes left, and losses of power where they could be simulated.
+    fn found(expected: Expected, kills: Behind, no_cuts: Option<&str>) -> Across {
+        let mut found = Across {
+            format: FORMAT,
+            store: "store".to_owned(),
+            options: String::new(),
+            settings: Settings::default(),
+            expected,
+            seed: 1,
+            kills,
+            cuts: no_cuts.is_none().then(Behind::default),
+            no_cuts: no_cuts.map(str::to_owned),
+            verdict: AcrossVerdict::None,
+        };
+        found.verdict = found.judge();
+        found
+    }
+
+    #[test]
+    fn where_no_power_was_lost_nothing_is_claimed_and_the_first_line_says_why() {
+        for expected in [Expected::Hold, Expected::LoseLatest, Expected::Lose] {
+            let without = found(expected, Behind::default(), Some("no FUSE here"));
+            let why = "power loss was not simulated: no FUSE here";
+            assert_eq!(without.verdict, AcrossVerdict::Unknown(why.to_owned()));
+            let lines = without.sentences();
+            assert!(lines[0].ends_with(&format!(": unknown: {why}.")), "{lines:?}");
+            assert!(lines[2].contains("process kills alone"), "{lines:?}");
+        }
+        let lost = Behind {
+            lost: 1,
+            ..Behind::default()
+        };
+        let broken = found(Expected::Hold, lost, Some("no FUSE here"));
+        assert_eq!(broken.verdict, AcrossVerdict::Broken);
+        let all = |expected| found(expected, Behind::default(), None).verdict;
+        assert_eq!(all(Expected::Hold), AcrossVerdict::Held);
+        assert_eq!(all(Expected::Lose), AcrossVerdict::PromisesNothing);
+    }
 
     #[test]
     fn levels_are_known_by_their_words() {

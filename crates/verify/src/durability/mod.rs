@@ -49,7 +49,7 @@ mod sentences;
 mod task;
 mod work;
 
-pub use across::{Across, across};
+pub use across::{Across, AcrossVerdict, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
 pub use behind::Behind;
 pub use check::{Request, parse, place, stores, verify};
