@@ -330,7 +330,10 @@ mod tests {
             let why = "power loss was not simulated: no FUSE here";
             assert_eq!(without.verdict, AcrossVerdict::Unknown(why.to_owned()));
             let lines = without.sentences();
-            assert!(lines[0].ends_with(&format!(": unknown: {why}.")), "{lines:?}");
+            assert!(
+                lines[0].ends_with(&format!(": unknown: {why}.")),
+                "{lines:?}"
+            );
             assert!(lines[2].contains("process kills alone"), "{lines:?}");
         }
         let lost = Behind {

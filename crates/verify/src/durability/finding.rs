@@ -10,7 +10,7 @@ use super::task::Settings;
 use serde::{Deserialize, Serialize};
 
 /// The format of this record.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// A setting whose behaviour is known, tested beside the one that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +67,10 @@ pub enum Verdict {
     NotDurable(String),
     /// No loss was seen, and the controls did what they should.
     Survived {
-        /// Losses of power, simulated; those under ext4-like names alone, if it failed under strict ones.
+        /// Losses of power, simulated: the places of a recording at which it went.
         cuts: u64,
+        /// Crash images of them; those under ext4-like names alone, if it failed under strict ones.
+        images: u64,
         /// Processes killed.
         kills: u64,
     },
@@ -135,7 +137,8 @@ impl Finding {
     fn judge_promise(&self) -> Verdict {
         if let Some(example) = &self.kills.example {
             let (bad, kills) = (self.kills.bad(), self.kills.kills);
-            return Verdict::NotDurable(format!("after {bad} of {kills} kills: {example}"));
+            let of = if kills == 1 { "kill" } else { "kills" };
+            return Verdict::NotDurable(format!("after {bad} of {kills} {of}: {example}"));
         }
         let Some(images) = &self.images else {
             let why = self.no_images.clone().unwrap_or_default();
@@ -158,12 +161,13 @@ impl Finding {
             let why = "no control that may lose has lost, so a loss might not have been seen";
             return Verdict::Unknown(why.to_owned());
         }
-        let cuts = match bad_on_strict(images) {
+        let looked = match bad_on_strict(images) {
             0 => images.images,
             _ => images.journal.values().sum(),
         };
         Verdict::Survived {
-            cuts,
+            cuts: images.places,
+            images: looked,
             kills: self.kills.kills,
         }
     }

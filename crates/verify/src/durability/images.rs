@@ -2,6 +2,7 @@
 
 use super::cuts::Cut;
 use super::ground::{Ground, Loaded, look, lookers, remove};
+use super::independent::{Independent, Trials};
 use super::kept::Case;
 use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
@@ -39,6 +40,9 @@ pub struct Images {
     /// At how many steps the power went.
     #[serde(default)]
     pub places: u64,
+    /// How many of these are trials of their own, by what was taken there.
+    #[serde(default)]
+    pub independent: Independent,
     /// Steps that were recorded, and transactions acknowledged in them.
     pub steps: u64,
     /// See `steps`.
@@ -219,20 +223,31 @@ impl Trial<'_> {
             acknowledged: heard.total(),
             ..Images::default()
         };
+        let mut trials = Trials::default();
         for part in parts {
-            all.merge(part?);
+            let (found, more) = part?;
+            all.merge(found);
+            trials.merge(more);
         }
+        all.independent = trials.count();
         Ok(all)
     }
 
-    fn part(&self, number: usize, cuts: &[Cut], done: &AtomicU64, kept: &Kept) -> Result<Images> {
+    fn part(
+        &self,
+        number: usize,
+        cuts: &[Cut],
+        done: &AtomicU64,
+        kept: &Kept,
+    ) -> Result<(Images, Trials)> {
         let recording = &self.loaded.recording;
         let classify = self.ground.adapter.classify();
         let mut machines = [
             Machine::new(&recording.base, Metadata::OrderedJournal),
             Machine::new(&recording.base, Metadata::Strict),
         ];
-        let (mut found, mut heard) = (Images::default(), Acknowledged::default());
+        let (mut found, mut trials) = (Images::default(), Trials::default());
+        let mut heard = Acknowledged::default();
         let (mut at, mut helper) = (0, self.ground.program.start()?);
         for cut in cuts {
             for step in &recording.steps[at..cut.step] {
@@ -256,6 +271,7 @@ impl Trial<'_> {
             let outcome = heard.judge(looked);
             let known = self.ground.adapter.known(&outcome.what);
             found.add(*cut, head_torn, &outcome, known);
+            trials.add(*cut, head_torn);
             if let Some((place, fails)) = self.keep
                 && fails(outcome.class)
                 && is_wanted(kept, outcome.class)
@@ -273,6 +289,6 @@ impl Trial<'_> {
             remove(&directory)?;
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1);
         }
-        Ok(found)
+        Ok((found, trials))
     }
 }

@@ -18,6 +18,7 @@
 //! | `outcome.rs` | one image or kill, judged |
 //! | `kill.rs`, `images.rs`, `live.rs` | the rungs: kills, losses of power, faults |
 //! | `cuts.rs`, `places.rs`, `heads.rs` | where a recording is cut, and what each cut takes |
+//! | `independent.rs` | what of it is independent of the rest |
 //! | `meddling.rs` | a fault armed and waited for |
 //! | `across.rs`, `behind.rs`, `lists.rs` | histories of lists that go on behind a crash |
 //! | `kept.rs` | failing images, kept and looked at again |
@@ -36,6 +37,7 @@ mod finding;
 mod ground;
 mod heads;
 mod images;
+mod independent;
 mod kept;
 mod kill;
 mod like;
@@ -58,6 +60,7 @@ pub use cuts::Cut;
 pub use finding::{Control, FORMAT, Finding, Verdict};
 pub use ground::RECORDED_BYTES_MAX;
 pub use images::{Exercised, Images};
+pub use independent::Independent;
 pub use kept::{Case, kept, look_again};
 pub use kill::Kills;
 pub use like::{Like, Twin, like};

@@ -41,12 +41,19 @@ impl Finding {
         let name = name(&self.settings);
         match &self.verdict {
             Verdict::NotDurable(evidence) => format!("{name}: not durable: {evidence}."),
-            Verdict::Survived { cuts, kills } => {
+            Verdict::Survived {
+                cuts,
+                images,
+                kills,
+            } => {
                 let strict = self.images.as_ref().map_or(0, bad_on_strict);
                 let names = if strict > 0 { ", names as on ext4" } else { "" };
                 format!(
-                    "{name}: survived {cuts} cuts (of kind simulated power loss{names}) and {kills} process \
-                     kills: nothing that was acknowledged was gone."
+                    "{name}: survived {} (of kind simulated power loss{names}; {}) and {}: nothing that was \
+                     acknowledged was gone.",
+                    many(*cuts, "cut"),
+                    many(*images, "crash image"),
+                    many(*kills, "process kill")
                 )
             }
             Verdict::PromisesNothing(seen) => {
@@ -71,14 +78,22 @@ impl Finding {
         let kills = &self.kills;
         let end = match &kills.example {
             None => "all were there, whole, after each".to_owned(),
-            Some(example) => format!(
-                "{} kills left other than they should: {example}",
-                kills.bad()
-            ),
+            Some(example) => {
+                let bad = kills.bad();
+                let promise = match self.expected {
+                    Expected::Hold => "",
+                    Expected::LoseLatest | Expected::Lose => {
+                        ", of which this setting promises nothing"
+                    }
+                };
+                let after = many(bad, "kill");
+                format!("not all were there, whole, after {after}{promise}; one: {example}")
+            }
         };
         format!(
-            "Killed {} times in mid-load, {} transactions acknowledged: {end}.",
-            kills.kills, kills.acknowledged
+            "Killed {} in mid-load, {} acknowledged: {end}.",
+            many(kills.kills, "time"),
+            many(kills.acknowledged, "transaction")
         )
     }
 
@@ -109,7 +124,7 @@ impl Finding {
         lines.extend(by_torn(images));
         let known = images.known.iter();
         lines.extend(known.map(|(known, count)| format!("Known of {count} of them: {known}.")));
-        lines.push(exercised(images));
+        lines.push(exercised(images, self.tears));
         if !images.kept.is_empty() {
             let folders: Vec<_> = images
                 .kept
@@ -153,25 +168,39 @@ pub(super) fn name(settings: &Settings) -> String {
     format!("{product} {short}")
 }
 
-/// With no failure in n images, the chance of one is at most 3/n at 95 % confidence, if they are drawn
-/// as these were.
+/// So many of something: "1 kill", "2 kills".
+fn many(count: u64, word: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {word}{ending}")
+}
+
+/// Fewer independent trials bound nothing: 3/n is no less than 1.
+const BOUNDING: u64 = 4;
+
+/// With no failure at n places that are drawn independently, the chance of one at a place drawn like them is
+/// at most 3/n at 95 % confidence. Images of one place are one trial.
 fn bound(images: &Images) -> Option<String> {
     let bad = images.images - images.count(Class::Ok, None);
-    let (drawn, which) = if bad_on_ext4(images) == 0 {
-        (images.journal.values().sum(), "under the ext4-like model")
+    let independent = &images.independent;
+    let (places, which) = if bad_on_ext4(images) == 0 {
+        (independent.journal, "under the ext4-like model")
     } else if bad == images.heads.1 {
-        let which = "in which the first page of no data file was torn";
-        (images.images - images.heads.0, which)
+        let which = "in images in which the first page of no data file was torn";
+        (independent.whole_heads, which)
     } else if bad == images.torn.1 {
-        (images.images - images.torn.0, "in which no page was torn")
+        (independent.whole, "in images in which no page was torn")
     } else {
         return None;
     };
-    (drawn > 0).then(|| {
+    let no_failure = format!("No failure at {} {which}", many(places, "place"));
+    let once = "images of one place are not independent and count once, those that lose nothing not at all";
+    Some(if places < BOUNDING {
+        format!("{no_failure} ({once}): so few bound nothing; ask for more --images.")
+    } else {
         format!(
-            "No failure in {drawn} images {which}: the chance that one drawn like these fails is at most \
-             {:.2} % (95 % confidence, rule of three).",
-            300.0 / drawn as f64
+            "{no_failure}: the chance that a cut at another place of this recording, drawn like these, fails is \
+             at most {:.1} % (95 % confidence, rule of three; {once}).",
+            300.0 / places as f64
         )
     })
 }
@@ -217,16 +246,19 @@ fn counts(images: &Images) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn exercised(images: &Images) -> String {
+fn exercised(images: &Images, tears: bool) -> String {
     let of = |class: PathClass| {
         let found = images.exercised.get(class.word());
         match found {
-            Some(found) if found.lost > 0 => format!(
-                "{}: lost in {} images, torn in {}",
-                class.word(),
-                found.lost,
-                found.torn
-            ),
+            Some(found) if found.lost > 0 => {
+                let torn = match found.torn {
+                    0 if !tears => "torn: not asked for".to_owned(),
+                    0 => "torn: not exercised".to_owned(),
+                    torn => format!("torn in {torn}"),
+                };
+                let lost = many(found.lost, "image");
+                format!("{}: lost in {lost}, {torn}", class.word())
+            }
             _ => format!("{}: not exercised", class.word()),
         }
     };
@@ -243,9 +275,17 @@ fn exercised(images: &Images) -> String {
     let parts: Vec<_> = known.map(of).collect();
     let names = match images.names_lost {
         0 => "names: not exercised".to_owned(),
-        lost => format!("names: lost in {lost} images"),
+        lost => format!("names: lost in {}", many(lost, "image")),
     };
-    format!("What the cuts took: {}; {names}.", parts.join("; "))
+    let heads = match images.heads.0 {
+        0 if !tears => "not asked for".to_owned(),
+        0 => "not exercised".to_owned(),
+        torn => many(torn, "image"),
+    };
+    format!(
+        "What the cuts took: {}; first page of a data file torn: {heads}; {names}.",
+        parts.join("; ")
+    )
 }
 
 fn of_control(control: &Control) -> String {
@@ -381,4 +421,130 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
         ));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bound, exercised};
+    use crate::durability::adapter::Expected;
+    use crate::durability::finding::{FORMAT, Finding, Verdict};
+    use crate::durability::images::{Exercised, Images};
+    use crate::durability::independent::Independent;
+    use crate::durability::kill::Kills;
+    use crate::durability::task::Settings;
+    use std::collections::BTreeMap;
+
+    /// So many images of so many places, all of them as acknowledged.
+    fn images(images: u64, places: u64) -> Images {
+        Images {
+            images,
+            places,
+            independent: Independent {
+                journal: places,
+                ..Independent::default()
+            },
+            journal: BTreeMap::from([("ok".to_owned(), images)]),
+            exercised: BTreeMap::from([(
+                "data".to_owned(),
+                Exercised {
+                    lost: 1,
+                    torn: 0,
+                    units: 1,
+                },
+            )]),
+            ..Images::default()
+        }
+    }
+
+    fn finding(expected: Expected, kills: Kills) -> Finding {
+        let mut finding = Finding {
+            format: FORMAT,
+            store: "store".to_owned(),
+            options: String::new(),
+            like: None,
+            settings: Settings::default(),
+            expected,
+            window_ms: None,
+            seed: 1,
+            tears: true,
+            clients: 4,
+            kills,
+            images: Some(images(200, 36)),
+            no_images: None,
+            controls: Vec::new(),
+            faults: None,
+            fault_verdict: None,
+            verdict: Verdict::Unknown(String::new()),
+        };
+        finding.verdict = finding.judge();
+        finding
+    }
+
+    #[test]
+    fn places_are_what_was_survived_and_bounds_and_images_are_told_beside_them() {
+        let mut finding = finding(Expected::Hold, Kills::default());
+        finding.verdict = Verdict::Survived {
+            cuts: 36,
+            images: 200,
+            kills: 1,
+        };
+        let lines = finding.sentences();
+        let survived =
+            "survived 36 cuts (of kind simulated power loss; 200 crash images) and 1 process kill:";
+        assert!(lines[0].contains(survived), "{lines:?}");
+        let bounded = bound(&images(200, 36)).unwrap();
+        assert!(
+            bounded.contains("at 36 places") && bounded.contains("at most 8.3 %"),
+            "{bounded}"
+        );
+        assert!(bounded.contains("are not independent"), "{bounded}");
+        let few = bound(&images(30, 3)).unwrap();
+        assert!(few.contains("bound nothing") && !few.contains('%'), "{few}");
+    }
+
+    #[test]
+    fn what_was_not_torn_is_not_exercised_and_is_never_passed_over() {
+        let mut images = images(20, 2);
+        let said = exercised(&images, true);
+        assert!(
+            said.contains("data: lost in 1 image, torn: not exercised"),
+            "{said}"
+        );
+        assert!(
+            said.contains("first page of a data file torn: not exercised"),
+            "{said}"
+        );
+        let said = exercised(&images, false);
+        assert!(
+            said.contains("first page of a data file torn: not asked for"),
+            "{said}"
+        );
+        images.heads = (1, 0);
+        let said = exercised(&images, true);
+        assert!(
+            said.contains("first page of a data file torn: 1 image;"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn kills_of_a_setting_that_promises_nothing_are_told_without_blame() {
+        let kills = Kills {
+            kills: 1,
+            acknowledged: 23_042,
+            example: Some("304 of 23042 acknowledged are gone".to_owned()),
+            ..Kills::default()
+        };
+        let said = |expected| finding(expected, kills.clone()).kills();
+        let nothing = said(Expected::Lose);
+        let words = "Killed 1 time in mid-load, 23042 transactions acknowledged: not all were there, whole, \
+                     after 1 kill, of which this setting promises nothing; one: 304 of 23042";
+        assert!(nothing.starts_with(words), "{nothing}");
+        let hold = said(Expected::Hold);
+        assert!(!hold.contains("promises nothing"), "{hold}");
+        assert!(
+            !nothing.contains("should") && !hold.contains("should"),
+            "{hold}"
+        );
+    }
 }
