@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Program, Verdict, across, child, look_again, parse, stores, verify,
+    Class, Program, Verdict, across, child, kept, look_again, parse, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -113,6 +113,13 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert_eq!(faults.len(), 12);
     for struck in faults {
         assert_eq!(struck.times == 0, struck.found.is_none(), "{struck:?}");
+        assert_eq!(struck.is_bad(), !struck.kept.is_empty(), "{struck:?}");
+        for image in &struck.kept {
+            let case = kept(image).unwrap();
+            let fault = case.fault.unwrap_or_default();
+            assert!(fault.starts_with(&struck.fault), "{fault}: {struck:?}");
+            fails_again(image, &Program::this(CHILD).unwrap(), &scratch);
+        }
     }
     let in_log = |words| {
         let mut of = faults.iter().filter(|one| one.class.word() == "log");
@@ -121,6 +128,8 @@ fn sqlite_holds_in_full_and_loses_as_documented() {
     assert_eq!(in_log("disk full (ENOSPC)"), Some(Class::Ok));
     let text = finding.sentences().join("\n");
     assert!(text.contains("Not known from here"), "{text}");
+    let gone = scratch.path().join("scratch");
+    assert!(!text.contains(gone.to_str().unwrap()), "{text}");
     let advice = "never use WAL, synchronous=OFF; use WAL, synchronous=NORMAL only where";
     assert!(text.contains(advice), "{text}");
     let speed = ["per second", "transactions/s", "commits/s"];

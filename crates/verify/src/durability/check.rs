@@ -95,6 +95,9 @@ pub fn verify(
     check.run()
 }
 
+/// Failing images of a class that are kept.
+const KEPT_MAX: u64 = 2;
+
 struct Check<'c> {
     request: &'c Request,
     ground: Ground<'c>,
@@ -157,8 +160,14 @@ impl Check<'_> {
             Expected::LoseLatest => |class| !matches!(class, Class::Ok | Class::Lost),
             Expected::Lose => |_| false,
         };
-        let keep = Some((&*request.keep, fails));
-        let images = self.images("this setting", prepared, options, request.images, keep)?;
+        let keep = Keep {
+            place: &request.keep,
+            fails,
+            of_class_max: KEPT_MAX,
+            fault: None,
+        };
+        let count = request.images;
+        let images = self.images("this setting", prepared, options, count, Some(keep))?;
         finding.images = Some(images);
         for setting in self.ground.adapter.settings() {
             let is_exercised = request.tears || !self.ground.adapter.needs_tears(setting.options);
@@ -168,7 +177,7 @@ impl Check<'_> {
         }
         if request.faults {
             let progress = |what: &str| (self.progress)(what);
-            finding.faults = Some(faults(&self.ground, prepared, options, &progress)?);
+            finding.faults = Some(faults(&self.ground, prepared, options, keep, &progress)?);
         }
         Ok(())
     }

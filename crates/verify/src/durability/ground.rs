@@ -178,8 +178,9 @@ impl Ground<'_> {
         let stopped = stopped.or_else(|| until(&|| clock::now() >= end));
         let after = mount.acknowledgements() - before;
         // What it logs from now on is about the power.
-        let gravest = running.gravest();
-        let stopped = stopped.filter(|_| !mount.is_off());
+        let below = |words: String| without(&words, mount.point());
+        let gravest = running.gravest().map(below);
+        let stopped = stopped.filter(|_| !mount.is_off()).map(below);
         mount.cut();
         // Nothing can reach the files any more, so it may give back what it holds of the machine.
         running.end(Ending::AtOnce)?;
@@ -282,7 +283,10 @@ pub(super) fn ask(
     }
     let mut running = match adapter.start(directory, options) {
         Ok(running) => running,
-        Err(Error::Ended(why)) => return Ok(Found::of(Ok(Answer::NotOpened(why)))),
+        Err(Error::Ended(why)) => {
+            let why = without(&why, directory);
+            return Ok(Found::of(Ok(Answer::NotOpened(why))));
+        }
         Err(Error::Hangs(_)) => return Ok(Found::of(Err(Silence::Hangs))),
         Err(error) => return Err(error),
     };
@@ -290,7 +294,17 @@ pub(super) fn ask(
     let answer = helper.answer(LOOK_LIMIT);
     let gravest = running.gravest();
     running.end(Ending::AtOnce)?;
-    Ok(Found { answer, gravest })
+    Ok(Found {
+        answer: answer.map(|answer| answer.in_words(|words| without(&words, directory))),
+        gravest: gravest.map(|line| without(&line, directory)),
+    })
+}
+
+/// What a store said, its files named by their paths below its directory, which is gone when that is read.
+fn without(words: &str, directory: &Path) -> String {
+    let directory = directory.to_string_lossy();
+    let below = words.replace(&format!("{directory}/"), "");
+    below.replace(&*directory, "its directory")
 }
 
 /// Removes a folder with what is in it, if it is there.
@@ -352,4 +366,23 @@ fn stopped(helper: &mut Helper) -> Option<String> {
 /// How many images are looked at side by side.
 pub(super) fn lookers() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_said_names_no_directory_that_is_gone() {
+        let said = |words| without(words, Path::new("/scratch/image-0"));
+        assert_eq!(
+            said("/scratch/image-0/store.db is no store"),
+            "store.db is no store"
+        );
+        assert_eq!(
+            said("cannot open /scratch/image-0"),
+            "cannot open its directory"
+        );
+    }
 }

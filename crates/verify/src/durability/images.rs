@@ -15,9 +15,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Failing images of a class that are kept.
-const KEPT_MAX: u64 = 2;
-
 /// How many of each class were kept by now.
 type Kept = Mutex<BTreeMap<Class, u64>>;
 
@@ -172,15 +169,24 @@ impl Images {
     }
 }
 
-/// Where failing images go, and which classes fail.
-pub(super) type Keep<'t> = (&'t Path, fn(Class) -> bool);
+/// Where failing images go, and which they are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keep<'t> {
+    pub(super) place: &'t Path,
+    /// Which classes fail.
+    pub(super) fails: fn(Class) -> bool,
+    /// The most that are kept of a class.
+    pub(super) of_class_max: u64,
+    /// The fault that had struck before the power went, in words.
+    pub(super) fault: Option<&'t str>,
+}
 
 /// True if one more image of that class is to be kept.
-fn is_wanted(kept: &Kept, class: Class) -> bool {
+fn is_wanted(keep: Keep<'_>, kept: &Kept, class: Class) -> bool {
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     let of_class = kept.entry(class).or_default();
     *of_class += 1;
-    *of_class <= KEPT_MAX
+    *of_class <= keep.of_class_max
 }
 
 /// Every image of a loaded store.
@@ -272,19 +278,20 @@ impl Trial<'_> {
             let known = self.ground.adapter.known(&outcome.what);
             found.add(*cut, head_torn, &outcome, known);
             trials.add(*cut, head_torn);
-            if let Some((place, fails)) = self.keep
-                && fails(outcome.class)
-                && is_wanted(kept, outcome.class)
+            if let Some(keep) = self.keep
+                && (keep.fails)(outcome.class)
+                && is_wanted(keep, kept, outcome.class)
             {
                 let case = Case {
                     store: self.ground.adapter.name().to_owned(),
                     options: self.options.to_owned(),
                     cut: *cut,
+                    fault: keep.fault.map(str::to_owned),
                     acknowledged: heard.clone(),
                     outcome,
                 };
                 let image = |directory: &Path| image.write_to(directory);
-                found.kept.push(case.keep(place, image)?);
+                found.kept.push(case.keep(keep.place, image)?);
             }
             remove(&directory)?;
             (self.progress)(done.fetch_add(1, Ordering::Relaxed) + 1);

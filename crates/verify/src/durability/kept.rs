@@ -22,6 +22,9 @@ pub struct Case {
     pub options: String,
     /// When the power went, and what it took.
     pub cut: Cut,
+    /// The fault that had struck before, in words; none if none had.
+    #[serde(default)]
+    pub fault: Option<String>,
     /// What had been acknowledged.
     pub acknowledged: Acknowledged,
     /// What was found.

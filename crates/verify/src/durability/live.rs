@@ -5,13 +5,13 @@
 
 use super::cuts::Cut;
 use super::ground::{Ground, Loaded};
-use super::images::Trial;
+use super::images::{Keep, Trial};
 use super::meddling::Meddling;
 use super::outcome::Class;
 use crate::error::Result;
 use crate::power::{Class as PathClass, Fault, Loss};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long the load goes on behind the fault.
@@ -47,6 +47,9 @@ pub struct Struck {
     pub found: Option<Class>,
     /// The same in words.
     pub what: Option<String>,
+    /// Where failing images are kept.
+    #[serde(default)]
+    pub kept: Vec<PathBuf>,
 }
 
 /// What may be said of a store on a disk that fails.
@@ -110,13 +113,14 @@ pub(super) fn faults(
     ground: &Ground<'_>,
     prepared: &Path,
     options: &str,
+    keep: Keep<'_>,
     progress: &dyn Fn(&str),
 ) -> Result<Vec<Struck>> {
     let mut all = Vec::new();
     for fault in FAULTS {
         for class in [PathClass::Log, PathClass::Data] {
             progress(&format!("{} in the {}", fault.words(), class.word()));
-            all.push(one(ground, prepared, options, fault, class)?);
+            all.push(one(ground, prepared, options, keep, (fault, class))?);
         }
     }
     Ok(all)
@@ -126,8 +130,8 @@ fn one(
     ground: &Ground<'_>,
     prepared: &Path,
     options: &str,
-    fault: Fault,
-    class: PathClass,
+    keep: Keep<'_>,
+    (fault, class): (Fault, PathClass),
 ) -> Result<Struck> {
     let meddling = Meddling::Fault(fault, class);
     let loaded = ground.load(prepared, options, "fault", AFTERWARDS, meddling)?;
@@ -141,19 +145,32 @@ fn one(
         gravest: loaded.gravest.clone(),
         found: None,
         what: None,
+        kept: Vec::new(),
     };
     if times > 0 {
-        judge(ground, options, &loaded, &mut struck)?;
+        judge(ground, options, keep, &loaded, &mut struck)?;
     }
     Ok(struck)
 }
 
-fn judge(ground: &Ground<'_>, options: &str, loaded: &Loaded, struck: &mut Struck) -> Result<()> {
+fn judge(
+    ground: &Ground<'_>,
+    options: &str,
+    keep: Keep<'_>,
+    loaded: &Loaded,
+    struck: &mut Struck,
+) -> Result<()> {
+    let fault = format!("{} in the {}", struck.fault, struck.class.word());
     let trial = Trial {
         ground,
         options,
         loaded,
-        keep: None,
+        // One of each class shows what a fault did.
+        keep: Some(Keep {
+            of_class_max: 1,
+            fault: Some(&fault),
+            ..keep
+        }),
         progress: &|_| {},
     };
     let step = loaded.recording.steps.len();
@@ -163,6 +180,7 @@ fn judge(ground: &Ground<'_>, options: &str, loaded: &Loaded, struck: &mut Struc
         loss,
     });
     let images = trial.run(&cuts)?;
+    struck.kept.clone_from(&images.kept);
     let found = Class::ALL.into_iter().rev();
     let mut found = found.filter(|class| images.count(*class, None) > 0);
     struck.found = found.next();
@@ -186,6 +204,7 @@ mod tests {
             gravest: None,
             found,
             what: Some("9 of 12 acknowledged are gone".to_owned()),
+            kept: Vec::new(),
         }
     }
 

@@ -9,6 +9,7 @@ use super::outcome::Class;
 use super::task::Settings;
 use crate::power::Class as PathClass;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 impl Finding {
     /// The finding, a line each; the first is the verdict, and one says what is not known.
@@ -125,19 +126,7 @@ impl Finding {
         let known = images.known.iter();
         lines.extend(known.map(|(known, count)| format!("Known of {count} of them: {known}.")));
         lines.push(exercised(images, self.tears));
-        if !images.kept.is_empty() {
-            let folders: Vec<_> = images
-                .kept
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect();
-            lines.push(format!(
-                "Kept as they were before recovery: {}. Look again with: syncline verify durability \
-                 --again {}",
-                folders.join(", "),
-                folders[0]
-            ));
-        }
+        lines.extend(kept(&images.kept));
         lines
     }
 
@@ -382,6 +371,16 @@ fn of_disk(verdict: &FaultVerdict) -> String {
     }
 }
 
+/// Where failing images are kept, if some are.
+fn kept(kept: &[PathBuf]) -> Option<String> {
+    let first = kept.first()?.display();
+    let folders: Vec<_> = kept.iter().map(|path| path.display().to_string()).collect();
+    Some(format!(
+        "Kept as they were before recovery: {}. Look again with: syncline verify durability --again {first}",
+        folders.join(", ")
+    ))
+}
+
 fn named(struck: &Struck) -> String {
     format!("{} in the {}", struck.fault, struck.class.word())
 }
@@ -411,7 +410,9 @@ fn of_faults(faults: &[Struck]) -> Vec<String> {
                 what.as_deref().unwrap_or("no words for it")
             ),
         };
-        lines.push(format!("Fault, {}: {went}; {then}.", named(struck)));
+        let kept = kept(&struck.kept).map(|words| format!(" {words}"));
+        let kept = kept.unwrap_or_default();
+        lines.push(format!("Fault, {}: {went}; {then}.{kept}", named(struck)));
     }
     for (class, faults) in not_exercised {
         lines.push(format!(

@@ -78,6 +78,25 @@ pub(super) enum Answer {
     Lists(Vec<Vec<i64>>),
 }
 
+impl Answer {
+    /// The same, with what it says in words put otherwise.
+    pub(super) fn in_words(self, put: impl Fn(String) -> String) -> Answer {
+        match self {
+            Answer::Stopped(why) => Answer::Stopped(put(why)),
+            Answer::NotOpened(why) => Answer::NotOpened(put(why)),
+            Answer::Unreadable(why) => Answer::Unreadable(put(why)),
+            Answer::Seen(mut seen) => {
+                let damage = seen
+                    .damage
+                    .map(|found| found.into_iter().map(put).collect());
+                seen.damage = damage;
+                Answer::Seen(seen)
+            }
+            other @ (Answer::Prepared(_) | Answer::Lists(_)) => other,
+        }
+    }
+}
+
 /// What a store says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
