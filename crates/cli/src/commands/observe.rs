@@ -24,7 +24,13 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
         Lines::before(&args.line, &[])?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
-    let identity = facts::identity("observation", 0);
+    // The head of the record is written before the watching, so the command that names the product goes
+    // before that.
+    let fresh = facts::identity("observation", 0);
+    let identity = record::Identity {
+        command: fresh.command.clone().filter(|_| args.alias.is_none()),
+        ..fresh
+    };
     let writer = Writer::create_observation(&args.runs, &identity, &name)?;
     let seen = match watch(args, &target) {
         Ok(seen) => seen,
@@ -34,10 +40,7 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
         }
     };
     let given = ObservationGiven {
-        identity: record::Identity {
-            command: identity.command.clone().filter(|_| args.alias.is_none()),
-            ..identity
-        },
+        identity,
         name: target.name(),
         url: Some(shown(&args.url)),
         alias: args.alias.clone(),

@@ -102,3 +102,23 @@ fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
     assert_eq!(none.code, 2);
     assert!(none.err.contains("cannot be observed"), "{none:?}");
 }
+
+#[test]
+fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
+    let (world, folder) = (World::new(), folder());
+    let mut observe = program(
+        folder.path(),
+        &format!("observe {} --for 200ms --every 100ms", world.url()),
+    );
+    let said = Said::of(observe.args(["--alias", "Store A"]).output().unwrap());
+    assert_eq!(said.code, 0, "{said:?}");
+    let text = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
+    assert!(
+        text.lines().count() == 2 && text.contains("Store A"),
+        "{text}"
+    );
+    for name in ["postgres", "PostgreSQL", "127.0.0.1", "pg_", "xact"] {
+        assert!(!text.contains(name), "{name}: {text}");
+        assert!(!said.out.contains(name), "{name}: {said:?}");
+    }
+}

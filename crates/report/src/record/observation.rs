@@ -146,7 +146,7 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
                 host: given.host.clone(),
                 ..machine_from(&seen.machine)
             },
-            device: device(&seen.device),
+            device: device(&seen.device, given),
             span_ns: seen.span_ns,
             commits_per_s: finite(seen.commits().and_then(a_second)),
             commits_per_sync: by_counters(seen.commits_per_sync(), "counters of commits and syncs"),
@@ -172,10 +172,19 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
                     None => given.sync_line.directory.clone(),
                     Some(_) => None,
                 },
+                reason: withheld(given.sync_line.reason.clone(), given),
                 ..given.sync_line.clone()
             },
         },
     }
+}
+
+/// A reason in the store's own words, which may name it.
+fn withheld(reason: Option<String>, given: &ObservationGiven) -> Option<String> {
+    reason.map(|reason| match &given.alias {
+        None => reason,
+        Some(_) => "withheld with the product's name".to_owned(),
+    })
 }
 
 fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
@@ -212,18 +221,19 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
             settings: Vec::new(),
             replication: None,
             log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
-            replication_reason: Some("withheld with the product's name".to_owned()),
+            log_reason: withheld(told.log_reason.clone(), given),
+            replication_reason: withheld(Some(String::new()), given),
             ..told
         },
     }
 }
 
-fn device(place: &Result<runner::Place, String>) -> Device {
+fn device(place: &Result<runner::Place, String>, given: &ObservationGiven) -> Device {
     Device {
         name: place.as_ref().ok().map(|place| place.device.clone()),
         model: place.as_ref().ok().and_then(|place| place.model.clone()),
         queue_length: None,
-        reason: place.as_ref().err().cloned(),
+        reason: withheld(place.as_ref().err().cloned(), given),
     }
 }
 

@@ -4,7 +4,8 @@ use crate::fixture;
 use crate::schema;
 use std::path::PathBuf;
 use syncline_report::record::{
-    Identity, ObservationGiven, ObservationRecord, Record, Writer, from_observation, read, share,
+    Identity, ObservationGiven, ObservationRecord, Record, SyncLine, Writer, from_observation,
+    read, share,
 };
 use syncline_report::table;
 use syncline_runner::{
@@ -75,15 +76,18 @@ fn seen() -> Observation {
 }
 
 fn record(alias: Option<&str>) -> ObservationRecord {
-    let given = ObservationGiven {
+    from_observation(&seen(), &given(alias))
+}
+
+fn given(alias: Option<&str>) -> ObservationGiven {
+    ObservationGiven {
         identity: Identity::new("observation", fixture::STARTED_NS, 9),
         name: "postgres".to_owned(),
         url: Some("postgres://ann@db.example/app".to_owned()),
         alias: alias.map(str::to_owned),
         host: Some("buildhost7".to_owned()),
         sync_line: fixture::line(),
-    };
-    from_observation(&seen(), &given)
+    }
 }
 
 #[test]
@@ -133,4 +137,15 @@ fn a_shared_or_withheld_observation_names_nobody() {
     }
     assert!(withheld.contains("Store A"));
     schema::check(&[Record::from(record(Some("Store A")))]);
+    // Nor by a reason that is in the store's own words.
+    let why = "PostgreSQL: permission denied to examine \"data_directory\"";
+    let mut seen = seen();
+    seen.last.log_place = LogPlace::Nowhere(why.to_owned());
+    seen.device = Err(why.to_owned());
+    let mut given = given(Some("Store A"));
+    given.sync_line = SyncLine::unknown(None, why);
+    let withheld = Record::from(from_observation(&seen, &given))
+        .to_value()
+        .to_string();
+    assert!(!withheld.contains("PostgreSQL"), "{withheld}");
 }
