@@ -7,7 +7,8 @@
 /// What a counter tells, in the laboratory's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Meaning {
-    /// Transactions that were committed, by whomever.
+    /// Transactions that were committed, by whomever; also those that only read, where there is a counter
+    /// of [`Meaning::TransactionIds`].
     Commits,
     /// Transactions that were undone.
     Aborts,
@@ -23,12 +24,15 @@ pub enum Meaning {
     WriteTime,
     /// Time that transactions waited for one another's locks.
     LockWaitTime,
+    /// Transaction ids that were given out. Where [`Meaning::Commits`] counts transactions that only read
+    /// too, this tells those that may have written; a store whose commits all write has no such counter.
+    TransactionIds,
     /// Something else that the store counts.
     Other,
 }
 
 impl Meaning {
-    /// Every meaning that the laboratory computes with, in the order of tables.
+    /// Every meaning that each store answers for, available or not, in the order of tables.
     pub const ALL: [Meaning; 8] = [
         Meaning::Commits,
         Meaning::Aborts,
@@ -51,6 +55,7 @@ impl Meaning {
             Meaning::SyncTime => "sync_time",
             Meaning::WriteTime => "write_time",
             Meaning::LockWaitTime => "lock_wait_time",
+            Meaning::TransactionIds => "transaction_ids",
             Meaning::Other => "other",
         }
     }
@@ -66,6 +71,7 @@ impl Meaning {
             | Meaning::Aborts
             | Meaning::LogSyncs
             | Meaning::LogWrites
+            | Meaning::TransactionIds
             | Meaning::Other => CounterUnit::Count,
         }
     }

@@ -92,12 +92,36 @@ pub(crate) fn grown_of(counters: &[StoreCounter], meaning: Meaning) -> Option<u6
     found?.grown.as_ref().ok().copied()
 }
 
-/// Commits that shared a sync of the log, by the store's own counters; none without both, or without a
-/// sync.
-pub fn commits_per_sync(counters: &[StoreCounter]) -> Option<f64> {
-    let commits = grown_of(counters, Meaning::Commits)?;
+/// Of so many commits those that may have written: where the store's commits hold transactions that only
+/// read, at most as many as it gave out transaction ids. None if it does not tell them apart.
+pub(crate) fn writing_commits(counters: &[StoreCounter], commits: Option<u64>) -> Option<u64> {
+    if !commits_hold_reads(counters) {
+        return commits;
+    }
+    Some(grown_of(counters, Meaning::TransactionIds)?.min(commits?))
+}
+
+/// True if the store's commits are also those of transactions that only read.
+pub(crate) fn commits_hold_reads(counters: &[StoreCounter]) -> bool {
+    counters
+        .iter()
+        .any(|counter| counter.meaning == Meaning::TransactionIds)
+}
+
+/// Of that many writing commits those that shared a sync of the log; none without a commit, without a
+/// sync, or if the log is known not to have grown.
+pub(crate) fn shared_syncs(counters: &[StoreCounter], writing: Option<u64>) -> Option<f64> {
+    let commits = writing.filter(|commits| *commits > 0)?;
     let syncs = grown_of(counters, Meaning::LogSyncs).filter(|syncs| *syncs > 0)?;
-    Some(commits as f64 / syncs as f64)
+    let logged = grown_of(counters, Meaning::LogBytes) != Some(0);
+    logged.then_some(commits as f64 / syncs as f64)
+}
+
+/// Commits that may have written and shared a sync of the log, by the store's own counters; none where
+/// those do not tell.
+pub fn commits_per_sync(counters: &[StoreCounter]) -> Option<f64> {
+    let commits = grown_of(counters, Meaning::Commits);
+    shared_syncs(counters, writing_commits(counters, commits))
 }
 
 /// The share of the clients' time that they waited for one another's locks, by the store's own account.
@@ -132,6 +156,38 @@ mod tests {
             (counters[0].before, counters[0].after),
             (Some(100), Some(900))
         );
+    }
+
+    /// A store whose commits hold those that only read: 1,000 commits, 10 syncs.
+    fn reading(ids: Option<u64>, bytes: u64) -> Option<f64> {
+        let at = |commits, syncs, ids: Option<u64>, bytes| {
+            let mut all = readings(commits, syncs);
+            all.push(Counter::read(
+                Meaning::LogBytes,
+                "wal_bytes",
+                bytes,
+                "SELECT",
+            ));
+            all.push(match ids {
+                Some(ids) => Counter::read(Meaning::TransactionIds, "xmax", ids, "SELECT"),
+                None => {
+                    Counter::unavailable(Meaning::TransactionIds, "xmax", "a follower", "SELECT")
+                }
+            });
+            all
+        };
+        let before = at(0, 0, ids.map(|_| 0), 0);
+        commits_per_sync(&grown(&before, &at(1_000, 10, ids, bytes)))
+    }
+
+    #[test]
+    fn transactions_that_only_read_share_no_sync() {
+        assert_eq!(reading(Some(40), 9_000), Some(4.0));
+        // Subtransactions take ids too.
+        assert_eq!(reading(Some(7_000), 9_000), Some(100.0));
+        assert_eq!(reading(Some(0), 9_000), None, "nobody wrote");
+        assert_eq!(reading(Some(40), 0), None, "the log did not grow");
+        assert_eq!(reading(None, 9_000), None, "it does not tell who wrote");
     }
 
     #[test]

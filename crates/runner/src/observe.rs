@@ -3,7 +3,7 @@
 //! No load and no change. Looks are taken at even times; the first and the last bound the span, and
 //! every figure is of that span. What a look itself commits the store says, and it is taken off.
 
-use crate::counters::{StoreCounter, grown};
+use crate::counters::{StoreCounter, commits_hold_reads, grown, shared_syncs, writing_commits};
 use crate::executor::ask;
 use crate::sampler::Sampler;
 use std::path::Path;
@@ -69,28 +69,40 @@ impl Observation {
         crate::counters::grown_of(&self.counters, meaning)
     }
 
-    /// Commits of others in the span.
+    /// Commits of others in the span, those that only read among them if [`Self::commits_hold_reads`].
     pub fn commits(&self) -> Option<u64> {
         self.grown(Meaning::Commits)
             .map(|commits| commits.saturating_sub(self.own_commits))
     }
 
-    /// Commits that shared a sync of the log, by the store's own counters.
+    /// True if the store's commits are also those of transactions that only read.
+    pub fn commits_hold_reads(&self) -> bool {
+        commits_hold_reads(&self.counters)
+    }
+
+    /// Commits of others that may have written; none if the store does not tell.
+    pub fn writing_commits(&self) -> Option<u64> {
+        writing_commits(&self.counters, self.commits())
+    }
+
+    /// Of those the ones that shared a sync of the log, by the store's own counters.
     pub fn commits_per_sync(&self) -> Option<f64> {
-        let syncs = self.grown(Meaning::LogSyncs).filter(|syncs| *syncs > 0)?;
-        Some(self.commits()? as f64 / syncs as f64)
+        shared_syncs(&self.counters, self.writing_commits())
     }
 
     /// The same by the sync calls of its process, which may be for other files than the log too.
     pub fn commits_per_sync_call(&self) -> Option<f64> {
         let calls = *self.sync_calls.as_ref().ok().filter(|calls| **calls > 0)?;
-        Some(self.commits()? as f64 / calls as f64)
+        let logged = self.grown(Meaning::LogBytes) != Some(0);
+        let commits = self.writing_commits().filter(|commits| *commits > 0)?;
+        logged.then_some(commits as f64 / calls as f64)
     }
 
-    /// Bytes that a commit added to the log.
+    /// Bytes that a commit which may have written added to the log.
     pub fn log_bytes_per_commit(&self) -> Option<f64> {
-        let commits = self.commits().filter(|commits| *commits > 0)?;
-        Some(self.grown(Meaning::LogBytes)? as f64 / commits as f64)
+        let commits = self.writing_commits().filter(|commits| *commits > 0)?;
+        let bytes = self.grown(Meaning::LogBytes).filter(|bytes| *bytes > 0)?;
+        Some(bytes as f64 / commits as f64)
     }
 
     /// How long a sync of the log took on average, by the store's own clock.

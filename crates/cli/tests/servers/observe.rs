@@ -104,6 +104,33 @@ fn an_observation_changes_nothing_and_is_shown_again_from_its_record() {
 }
 
 #[test]
+fn a_load_that_only_reads_is_not_taken_for_commits_of_the_log() {
+    let (world, folder) = (World::new(), folder());
+    world.pgbench(&["-i", "-q", "-n", "postgres"]);
+    let line = format!("observe {} --for 60s --every 500ms --json", world.url());
+    let child = program(folder.path(), &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    world.wait_while("count(query_start) = 0");
+    look_after(&world, now(&world) + 0.4);
+    world.pgbench(&["-n", "-S", "-t", "2000", "postgres"]);
+    world.wait_while("count(*) > 1");
+    look_after(&world, now(&world) + 0.6);
+    let child_id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(child_id, rustix::process::Signal::INT).unwrap();
+    let record = Said::of(child.wait_with_output().unwrap()).json();
+    let seconds = figure(&record, "span_ns") / 1e9;
+    assert!(figure(&record, "commits_per_s") * seconds > 1_900.0);
+    let wrote = figure(&record, "writing_commits_per_s.value") * seconds;
+    assert!(wrote < 50.0, "{wrote} transactions that wrote");
+    if let Some(shared) = record["commits_per_sync"]["value"].as_f64() {
+        assert!(shared < 10.0, "{shared} commits a sync where all read");
+    }
+}
+
+#[test]
 fn an_alias_keeps_product_user_and_place_out_of_every_line_of_the_record() {
     let (world, folder) = (World::new(), folder());
     let mut observe = program(

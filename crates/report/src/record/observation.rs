@@ -60,7 +60,14 @@ described! {
         pub span_ns: u64,
         /// Commits a second, those of the looks taken off; null if not known.
         pub commits_per_s: Option<f64>,
-        /// Commits that shared a sync of the log, by the store's own counters.
+        /// True if these commits are also those of transactions that only read.
+        #[serde(default)]
+        pub commits_hold_reads: Option<bool>,
+        /// Commits a second of transactions that may have written, those of the looks taken off.
+        #[serde(default)]
+        pub writing_commits_per_s: Option<Counted>,
+        /// Of the commits that may have written those that shared a sync of the log, by the store's own
+        /// counters.
         pub commits_per_sync: Counted,
         /// The same by the sync system calls of its process, which may be for other files too.
         pub commits_per_sync_call: Counted,
@@ -68,7 +75,7 @@ described! {
         pub sync_calls_per_s: Counted,
         /// Flushes of the whole disk under the log, whoever asked for them, a second.
         pub flushes_per_s: Counted,
-        /// Bytes that a commit added to the log.
+        /// Bytes that a commit which may have written added to the log.
         pub log_bytes_per_commit: Counted,
         /// How long a sync of the log took on average, by the store's own clock.
         pub sync_ns: Counted,
@@ -130,11 +137,13 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
     let by_counters = |value: Option<f64>, of: &str| match value {
         Some(value) => Counted::by(Some(value), format!("the store's own {of}")),
         None => Counted::unknown(format!(
-            "the store's {of} do not tell: see the counters, or nothing happened"
+            "the store's {of} do not tell: see the counters, or nothing was written"
         )),
     };
     let by_calls = |value: Option<f64>| match &seen.sync_calls {
-        Ok(_) if value.is_none() => Counted::unknown("no commit was counted, or no sync call"),
+        Ok(_) if value.is_none() => {
+            Counted::unknown("no commit that wrote was counted, or no sync call")
+        }
         Ok(_) => Counted::by(value, "sync system calls of its process, by perf event"),
         Err(why) => Counted::unknown(why.clone()),
     };
@@ -149,6 +158,8 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
             device: device(&seen.device, given),
             span_ns: seen.span_ns,
             commits_per_s: finite(seen.commits().and_then(a_second)),
+            commits_hold_reads: Some(seen.commits_hold_reads()),
+            writing_commits_per_s: Some(writing(seen)),
             commits_per_sync: by_counters(seen.commits_per_sync(), "counters of commits and syncs"),
             commits_per_sync_call: by_calls(seen.commits_per_sync_call()),
             sync_calls_per_s: by_calls(seen.sync_calls.as_ref().ok().copied().and_then(a_second)),
@@ -177,6 +188,22 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
             },
         },
     }
+}
+
+/// Those of its commits that may have written, a second.
+fn writing(seen: &runner::Observation) -> Counted {
+    let seconds = seen.span_ns as f64 / 1e9;
+    let source = match (seen.writing_commits(), seen.commits_hold_reads()) {
+        (Some(_), true) => {
+            "the smaller of its commits and of the transaction ids it gave out: what only reads takes none, a \
+             subtransaction and what is rolled back take one too"
+        }
+        (Some(_), false) => "its commits, all of which write",
+        (None, true) => "the store does not tell which of its commits wrote: see the counters",
+        (None, false) => "the store counts no commits: see the counters",
+    };
+    let commits = seen.writing_commits();
+    Counted::by(commits.map(|commits| commits as f64 / seconds), source)
 }
 
 /// A reason in the store's own words, which may name it.

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
-use crate::record::{Counted, CounterFigures, ObservationRecord, Setting};
+use crate::record::{Counted, CounterFigures, ObservationBody, ObservationRecord, Setting};
 use crate::units;
 
 type Show = fn(f64) -> String;
@@ -16,8 +16,8 @@ pub fn observation(record: &ObservationRecord) -> String {
         store.name, record.identity.started, record.identity.id
     );
     text += &format!(
-        "  {} commits, over {}, without any load of ours\n",
-        units::or_unknown(body.commits_per_s, units::rate),
+        "  {}, over {}, without any load of ours\n",
+        committed(body),
         units::span_ns(body.span_ns)
     );
     text += &prose::wrapped("  ", &place(record));
@@ -27,7 +27,7 @@ pub fn observation(record: &ObservationRecord) -> String {
     text += &fact("machine", &body.machine.in_words());
     text += &fact("log directory", &log(record));
     text += &figures(record);
-    text += &counters(&body.counters, body.span_ns);
+    text += &counters(body);
     text += &settings("Settings", &store.settings);
     match (&store.replication, &store.replication_reason) {
         (Some(followers), _) if followers.is_empty() => {
@@ -42,6 +42,24 @@ pub fn observation(record: &ObservationRecord) -> String {
         }
     }
     text
+}
+
+/// What was committed; where that holds what only read, in the words that say so.
+fn committed(body: &ObservationBody) -> String {
+    let all = units::or_unknown(body.commits_per_s, units::rate);
+    if body.commits_hold_reads != Some(true) {
+        return format!("{all} commits");
+    }
+    let wrote = units::or_unknown(writing(body), units::rate);
+    format!("{all} transactions committed, those that only read among them, {wrote} that wrote")
+}
+
+/// Commits a second of what may have written; of a record that does not say, all commits.
+fn writing(body: &ObservationBody) -> Option<f64> {
+    match &body.writing_commits_per_s {
+        Some(counted) => counted.value,
+        None => body.commits_per_s,
+    }
 }
 
 fn log(record: &ObservationRecord) -> String {
@@ -63,12 +81,16 @@ fn place(record: &ObservationRecord) -> String {
         let why = line.reason.as_deref().unwrap_or("it was not probed");
         return format!("place on the sync line unknown: {why}");
     };
+    let wrote = match body.commits_hold_reads {
+        Some(true) => "commits that wrote",
+        _ => "commits",
+    };
     let named = |name: &str, line: f64| {
         let share = |rate: f64| units::times(rate / line);
-        let commits = units::or_unknown(body.commits_per_s, share);
+        let commits = units::or_unknown(writing(body), share);
         let calls = units::or_unknown(body.sync_calls_per_s.value, share);
         format!(
-            "commits {commits} {name} ({}), sync calls {calls}",
+            "{wrote} {commits} {name} ({}), sync calls {calls}",
             units::rate(line)
         )
     };
@@ -88,7 +110,10 @@ fn figures(record: &ObservationRecord) -> String {
         ("", Side::Right),
         ("counted by, or why not", Side::Left),
     ]);
-    let rows: [(&str, &Counted, Show); 6] = [
+    let mut rows: Vec<(&str, &Counted, Show)> = Vec::new();
+    let wrote = body.writing_commits_per_s.as_ref();
+    rows.extend(wrote.map(|wrote| ("commits that wrote", wrote, units::rate as Show)));
+    rows.extend::<[(&str, &Counted, Show); 6]>([
         ("commits per sync", &body.commits_per_sync, units::figure),
         (
             "commits per sync call",
@@ -103,7 +128,7 @@ fn figures(record: &ObservationRecord) -> String {
             units::size,
         ),
         ("time of a sync", &body.sync_ns, units::span),
-    ];
+    ]);
     for (name, counted, show) in rows {
         let value = units::or_unknown(counted.value, show);
         grid.row(vec![format!("  {name}"), value, counted.source.clone()]);
@@ -111,8 +136,9 @@ fn figures(record: &ObservationRecord) -> String {
     format!("\n{}", grid.render_wrapped())
 }
 
-/// Counters over a span, each with its rate, or why there is none.
-fn counters(counters: &[CounterFigures], span_ns: u64) -> String {
+/// Counters over the span, each with its rate, or why there is none.
+fn counters(body: &ObservationBody) -> String {
+    let (counters, span_ns) = (&body.counters, body.span_ns);
     if counters.is_empty() {
         return String::new();
     }
@@ -132,7 +158,12 @@ fn counters(counters: &[CounterFigures], span_ns: u64) -> String {
             format!("  {meaning} ({})", counter.name),
             units::or_unknown(grown, show),
             units::or_unknown(grown.map(|grown| grown / seconds), show),
-            unavailable(counter),
+            match counter.meaning.as_str() {
+                "commits" if counter.grown.is_some() && body.own_commits > 0 => {
+                    format!("{} of them by these looks", body.own_commits)
+                }
+                _ => unavailable(counter),
+            },
         ]);
     }
     format!("\n{}", grid.render_wrapped())

@@ -104,6 +104,43 @@ fn what_was_seen_becomes_figures_with_their_sources() {
 }
 
 #[test]
+fn what_only_reads_is_no_commit_of_the_log() {
+    let mut seen = seen();
+    // A hundred of the thousand wrote.
+    let ids = counter(Meaning::TransactionIds, CounterUnit::Count, Ok(100));
+    seen.counters.push(ids);
+    let record = from_observation(&seen, &given(None));
+    let body = &record.body;
+    assert_eq!(body.commits_per_s, Some(100.0), "all commits");
+    assert_eq!(
+        body.writing_commits_per_s.as_ref().unwrap().value,
+        Some(10.0)
+    );
+    assert_eq!(body.commits_per_sync.value, Some(0.4));
+    assert_eq!(body.commits_per_sync_call.value, Some(0.5));
+    assert_eq!(body.log_bytes_per_commit.value, Some(5_120.0));
+    let text = table::observation(&record);
+    for words in [
+        "100/s transactions committed, those that only read among them, 10/s that wrote",
+        "20 of them by these looks",
+        "commits that wrote",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    schema::check(&[Record::from(record)]);
+    // Nobody wrote, or it is not known who did: no ratio, and no place on the line.
+    for grown in [Ok(0), Err("a follower".to_owned())] {
+        *seen.counters.last_mut().unwrap() =
+            counter(Meaning::TransactionIds, CounterUnit::Count, grown);
+        let body = from_observation(&seen, &given(None)).body;
+        assert_eq!(body.commits_per_s, Some(100.0));
+        assert_eq!(body.commits_per_sync.value, None);
+        assert_eq!(body.commits_per_sync_call.value, None);
+        assert_eq!(body.log_bytes_per_commit.value, None);
+    }
+}
+
+#[test]
 fn what_was_written_is_read_back_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     let record = record(None);

@@ -1,5 +1,8 @@
 //! The server's own running counters, by version: `pg_stat_wal` from 14 to 17, `pg_stat_io` from 18,
 //! `pg_stat_database` in all.
+//!
+//! `xact_commit` counts transactions that only read too. Those that write take a transaction id, so how many
+//! ids were given out tells them; subtransactions and transactions that are rolled back take one too.
 
 use super::control::Control;
 use super::product::Product;
@@ -8,6 +11,9 @@ use syncline_contract::{Counter, Meaning, TargetResult};
 const DATABASE: &str = "pg_stat_database";
 const WAL: &str = "pg_stat_wal";
 const IO: &str = "pg_stat_io";
+/// Whether the server follows another, and the first id that was not given out, with its epoch: 64 bits.
+const IDS: &str = "SELECT pg_is_in_recovery(), txid_snapshot_xmax(txid_current_snapshot())";
+const IDS_NAME: &str = "txid_snapshot_xmax";
 const LSN: &str = "pg_current_wal_insert_lsn()";
 
 /// Milliseconds with fractions, as the server counts times, to nanoseconds.
@@ -31,7 +37,8 @@ pub(super) async fn counters(
         let none = |meaning: &Meaning| {
             Counter::unavailable(*meaning, meaning.name(), why.as_str(), "version()")
         };
-        return Ok(Meaning::ALL.iter().map(none).collect());
+        let all = Meaning::ALL.iter().chain(&[Meaning::TransactionIds]);
+        return Ok(all.map(none).collect());
     }
     let mut counters = read(
         control,
@@ -45,6 +52,7 @@ pub(super) async fn counters(
         ],
     )
     .await?;
+    counters.insert(1, transaction_ids(control).await?);
     counters.extend(match version_number {
         180_000.. => from_18(control).await?,
         140_000.. => from_14(control).await?,
@@ -54,6 +62,24 @@ pub(super) async fn counters(
     let meaning = Meaning::LockWaitTime;
     counters.push(Counter::unavailable(meaning, meaning.name(), why, DATABASE));
     Ok(counters)
+}
+
+/// The ids that were given out; those of a follower are its leader's.
+async fn transaction_ids(control: &mut Control) -> TargetResult<Counter> {
+    let meaning = Meaning::TransactionIds;
+    let row = control.rows(IDS).await?.into_iter().next();
+    let mut cells = row.unwrap_or_default().into_iter().flatten();
+    let follows = cells.next().is_none_or(|cell| cell != "f");
+    let ids = cells.next().and_then(|cell| cell.parse().ok());
+    Ok(match ids {
+        _ if follows => {
+            let why =
+                "this server follows another: it gives out none, and all that it commits reads";
+            Counter::unavailable(meaning, IDS_NAME, why, IDS)
+        }
+        Some(ids) => Counter::read(meaning, IDS_NAME, ids, IDS),
+        None => Counter::unavailable(meaning, IDS_NAME, "it is no number", IDS),
+    })
 }
 
 async fn from_18(control: &mut Control) -> TargetResult<Vec<Counter>> {

@@ -105,6 +105,12 @@ fn its_counters_and_a_look_at_it_count_what_was_done() {
     let commits = grown(&after, Meaning::Commits);
     assert!((500..700).contains(&commits), "{commits}");
     assert!(grown(&after, Meaning::LogBytes) > 500 * 50);
+    // What only reads, as every look does, takes no transaction id.
+    let ids = grown(&after, Meaning::TransactionIds);
+    assert!(
+        (500..520).contains(&ids),
+        "{ids} transaction ids of 500 writers"
+    );
     let syncs = grown(&after, Meaning::LogSyncs);
     assert!(
         (500..600).contains(&syncs),
