@@ -165,7 +165,7 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
             sync_calls_per_s: by_calls(seen.sync_calls.as_ref().ok().copied().and_then(a_second)),
             flushes_per_s: match seen.flushes {
                 Some(flushes) => Counted::by(a_second(flushes), "the kernel, of the whole disk"),
-                None => Counted::unknown("the kernel counts no flushes of that disk"),
+                None => Counted::unknown(no_flushes(seen)),
             },
             log_bytes_per_commit: by_counters(
                 seen.log_bytes_per_commit(),
@@ -187,6 +187,17 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
                 ..given.sync_line.clone()
             },
         },
+    }
+}
+
+/// Why no flushes were counted: without a directory of the log no disk was looked at.
+fn no_flushes(seen: &runner::Observation) -> &'static str {
+    match (&seen.last.log_place, &seen.device) {
+        (LogPlace::Nowhere(_), _) => {
+            "the directory of the log is not known, so no disk was looked at"
+        }
+        (_, Err(_)) => "the disk under the log is not known, so none was looked at",
+        (_, Ok(_)) => "the kernel counts no flushes of that disk",
     }
 }
 

@@ -179,6 +179,11 @@ fn a_shared_or_withheld_observation_names_nobody() {
     let mut seen = seen();
     seen.last.log_place = LogPlace::Nowhere(why.to_owned());
     seen.device = Err(why.to_owned());
+    let flushes = from_observation(&seen, &given(None)).body.flushes_per_s;
+    assert!(
+        flushes.source.contains("directory of the log is not known"),
+        "{flushes:?}"
+    );
     let mut given = given(Some("Store A"));
     given.sync_line = SyncLine::unknown(None, why);
     let withheld = Record::from(from_observation(&seen, &given))
