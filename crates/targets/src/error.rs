@@ -60,12 +60,12 @@ pub enum Error {
         why: String,
     },
     /// A password was to come from an environment variable that is not there.
-    #[error("the environment has no {name}, from which {url} takes its password")]
+    #[error(
+        "the environment has no {name}, from which the URL takes a password by ${{{name}}}; set it"
+    )]
     NoVariable {
         /// The variable.
         name: String,
-        /// The URL, without its password.
-        url: String,
     },
     /// The file of a password cannot be read.
     #[error("the password's file {path} cannot be read: {why}")]
