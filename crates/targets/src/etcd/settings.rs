@@ -52,6 +52,8 @@ pub(crate) const LISTING: &Listing = &Listing {
         PASSWORD_FILE,
         OptionListing {
             takes: "disable, require or verify-full",
+            meaning: "encrypts the connection; verify-full holds the server's certificate against the roots \
+                      and to its name",
             ..TLS
         },
         TLS_ROOTS,
