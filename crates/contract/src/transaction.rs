@@ -153,7 +153,10 @@ impl<'t, S: Session> Transaction<'t, S> {
         let rows = self.rows(id).await?;
         match rows.len() {
             0 => Ok(None),
-            1 => take::<R>(id, rows.row(0)).map(Some),
+            1 => match R::take(rows.row(0)) {
+                None => Err(of_other_kinds(id)),
+                some => Ok(some),
+            },
             _ => Err(misanswered(id, "several rows where one was asked for")),
         }
     }
@@ -209,8 +212,12 @@ impl<'t, S: Session> Transaction<'t, S> {
 
 #[inline]
 fn take<R: Fields>(operation: OperationId, row: Row<'_>) -> Result<R::Of<'_>, Stop> {
-    R::take(row)
-        .ok_or_else(|| misanswered(operation, "a row of other kinds than the plan declares"))
+    R::take(row).ok_or_else(|| of_other_kinds(operation))
+}
+
+#[cold]
+fn of_other_kinds(operation: OperationId) -> Stop {
+    misanswered(operation, "a row of other kinds than the plan declares")
 }
 
 #[cold]

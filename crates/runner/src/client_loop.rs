@@ -63,6 +63,14 @@ impl<T: Target> Desk<'_, T> {
         limit.is_none_or(|most| clock::now() <= due.saturating_add(most))
     }
 
+    /// Keeps the times of the operations of one try, if operations are timed.
+    #[inline]
+    fn keep_operations(&self, asked: &Asked) {
+        if self.operations {
+            self.meter.borrow_mut().operations(asked.times());
+        }
+    }
+
     /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
     /// has left the session usable.
     fn goes_on_after(&self, kind: FailureKind) -> bool {
@@ -111,6 +119,13 @@ impl<C: Client> Slot<C> {
     }
 }
 
+/// A connection, and what its transaction has asked for. Side by side, so that both are reached from one
+/// place: two references that were just handed on and are read back at once as a pair stall the processor.
+struct Line<S> {
+    session: S,
+    asked: Asked,
+}
+
 /// What became of a drawn transaction, and how many tries it took.
 struct Attempt {
     end: End,
@@ -121,11 +136,12 @@ struct Attempt {
 /// Runs a client until the run ends, or its store fails for good.
 pub(crate) async fn client_loop<T: Target, C: Client>(
     slot: &mut Slot<C>,
-    mut session: T::Session,
+    session: T::Session,
     desk: &Desk<'_, T>,
 ) {
     let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&desk.timers);
-    let mut asked = Asked::new(desk.operations).with_timer(timer);
+    let asked = Asked::new(desk.operations).with_timer(timer);
+    let mut line = Line { session, asked };
     let mut turn = 0;
     let mut now = clock::now();
     while !desk.control.ending() {
@@ -170,7 +186,7 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             measured,
             due,
         };
-        let attempt = attempt(&mut slot.client, drawn, &mut session, &mut asked, desk).await;
+        let attempt = attempt(&mut slot.client, drawn, &mut line, desk).await;
         now = clock::now();
         span.ended = now;
         finish(slot, kind, measured, &attempt, span, desk);
@@ -180,15 +196,15 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
                 desk.control.fail(*failure);
                 break;
             }
-            drop(session);
-            session = match reconnect(desk).await {
+            drop(line.session);
+            line.session = match reconnect(desk).await {
                 Some(session) => session,
                 None => break,
             };
             now = clock::now();
         } else if desk.connects_each {
-            drop(session);
-            session = match connected_anew(desk).await {
+            drop(line.session);
+            line.session = match connected_anew(desk).await {
                 Some(session) => session,
                 None => break,
             };
@@ -288,20 +304,19 @@ struct Draw {
 async fn attempt<T: Target, C: Client>(
     client: &mut C,
     drawn: Draw,
-    session: &mut T::Session,
-    asked: &mut Asked,
+    line: &mut Line<T::Session>,
     desk: &Desk<'_, T>,
 ) -> Attempt {
     let mut tries = 1;
     loop {
-        let Err(stop) = once(client, drawn.kind, session, asked, desk).await else {
+        let Err(stop) = once(client, drawn.kind, line, desk).await else {
             return Attempt {
                 end: End::Committed,
                 tries,
                 failure: None,
             };
         };
-        session.abort().await;
+        line.session.abort().await;
         let (end, failure) = match stop {
             Stop::Abort => (End::Aborted, None),
             Stop::Failed(failure) => (End::Failed(failure.kind), Some(failure)),
@@ -333,21 +348,19 @@ async fn attempt<T: Target, C: Client>(
 async fn once<T: Target, C: Client>(
     client: &mut C,
     kind: usize,
-    session: &mut T::Session,
-    asked: &mut Asked,
+    line: &mut Line<T::Session>,
     desk: &Desk<'_, T>,
 ) -> Result<(), Stop> {
-    asked.clear();
-    session.begin(client.shape(kind));
-    let mut transaction = Transaction::new(session, asked);
-    let performed = client.perform(kind, &mut transaction).await;
-    let ended = match performed {
-        Ok(()) => session.commit().await,
-        Err(stop) => Err(stop),
-    };
-    if desk.operations {
-        desk.meter.borrow_mut().operations(asked.times());
+    line.asked.clear();
+    line.session.begin(client.shape(kind));
+    let mut transaction = Transaction::new(&mut line.session, &mut line.asked);
+    // What was performed is looked at here and not kept during the commit, for the same reason as a line.
+    if let Err(stop) = client.perform(kind, &mut transaction).await {
+        desk.keep_operations(&line.asked);
+        return Err(stop);
     }
+    let ended = line.session.commit().await;
+    desk.keep_operations(&line.asked);
     ended
 }
 
