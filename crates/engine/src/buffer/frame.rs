@@ -3,6 +3,7 @@
 use super::inner::Inner;
 use super::leaf::Leaf;
 use super::page::{self, Kind};
+use super::prefetch::Lines;
 use crate::ids::{PageId, TreeId};
 use crate::sync::IS_MODEL;
 use crate::sync::parking::RwLock;
@@ -79,10 +80,10 @@ impl Frame {
         }
     }
 
-    /// Where a leaf's bytes lie, as a number; zero for other pages. Before the frame is shared.
-    pub(super) fn image_address(&self) -> usize {
+    /// The lines of a leaf that a search looks at; none for other pages. Before the frame is shared.
+    pub(super) fn lines(&self) -> Lines {
         self.leaf()
-            .map_or(0, |latch| latch.read().image().as_ptr().addr())
+            .map_or(Lines::NONE, |latch| latch.read().search_lines())
     }
 
     /// Page and tree that the page's header names. Not of a leaf that is gone.

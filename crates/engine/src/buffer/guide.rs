@@ -12,10 +12,15 @@
 //! | words | what |
 //! |---|---|
 //! | 2 | the telling positions, ascending, two bytes each; 0xFFFF = no more |
-//! | 1 | how many words of a key are looked at, w |
+//! | 1 | how many words of a key are looked at, w; in the upper half how many separators there are, n |
 //! | w | what all separators hold at the other positions, most significant byte first; zero at telling ones |
 //! | w | ones at the other positions |
-//! | the rest | the digest of each separator, in their order |
+//! | n/16 | *marks*: of each sixteen digests the last |
+//! | n | the digest of each separator, in their order |
+//!
+//! A search among digests alone would wait for one line of memory after the other, each named by the one
+//! before. The marks lie with what is looked at first, so that a search waits twice: for those, and for the
+//! sixteen digests that they lead to.
 //!
 //! Invariants:
 //! 1. Digests ascend, since separators do and differ at telling positions first. Equal ones are told apart
@@ -24,6 +29,8 @@
 //! 2. A key that holds another byte than all separators do, first at position p, is above or below all of
 //!    those that hold what it holds at the telling positions before p.
 
+use super::prefetch::prefetch;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// So many positions make a digest.
@@ -38,8 +45,15 @@ const WORDS_MAX: usize = 8;
 /// Bytes of those.
 const BYTES_MAX: usize = 8 * WORDS_MAX;
 
-const WIDTH_AT: usize = 2;
+const COUNTS_AT: usize = 2;
+const COUNT_SHIFT: u32 = 32;
 const COMMON_AT: usize = 3;
+
+/// So many digests have a mark.
+const MARKED: usize = 16;
+
+/// What a search looks at first, in bytes, in most nodes.
+const FIRST_BYTES: usize = 4 * 64;
 
 /// See the module.
 #[derive(Clone)]
@@ -102,15 +116,30 @@ impl Guide {
         let common = std::array::from_fn(|at| if is_common(at) { first[at] } else { 0 });
         let ones = std::array::from_fn(|at| if is_common(at) { u8::MAX } else { 0 });
         let (common, ones): ([u8; BYTES_MAX], [u8; BYTES_MAX]) = (common, ones);
-        let mut words = Vec::with_capacity(COMMON_AT + 2 * width + count);
+        let mut words = Vec::with_capacity(COMMON_AT + 2 * width);
         words.extend(packed(positions));
         words.push(width as u64);
         words.extend((0..width).map(|word| word_at(&common, word)));
         words.extend((0..width).map(|word| word_at(&ones, word)));
-        for index in 0..count {
+        Guide::of(&words, count, |index| {
             bytes.fill(0);
             separator(index, &mut bytes);
-            words.push(gathered(positions, &bytes));
+            gathered(positions, &bytes)
+        })
+    }
+
+    /// With the words before the marks as they are, but for the count, and so many digests.
+    fn of(head: &[u64], count: usize, digest: impl FnMut(usize) -> u64) -> Guide {
+        let marks = count / MARKED;
+        let mut words = Vec::with_capacity(head.len() + marks + count);
+        words.extend_from_slice(head);
+        words[COUNTS_AT] = u64::from(head[COUNTS_AT] as u32) | (count as u64) << COUNT_SHIFT;
+        words.resize(head.len() + marks, 0);
+        words.extend((0..count).map(digest));
+        let (before, digests) = words.split_at_mut(head.len() + marks);
+        let last_ones = digests.chunks_exact(MARKED).map(|some| some[MARKED - 1]);
+        for (mark, last) in before[head.len()..].iter_mut().zip(last_ones) {
+            *mark = last;
         }
         Guide(words.into())
     }
@@ -126,25 +155,30 @@ impl Guide {
             // It would be right, but could not tell this one from others.
             return None;
         }
-        let at = self.digests_at() + index;
-        let mut words = Vec::with_capacity(self.0.len() + 1);
-        words.extend_from_slice(&self.0[..at]);
-        words.push(digest);
-        words.extend_from_slice(&self.0[at..]);
-        Some(Guide(words.into()))
+        let (digests, head) = (self.digests(), &self.0[..self.marks_at()]);
+        let with = |at: usize| match at.cmp(&index) {
+            Ordering::Less => digests[at],
+            Ordering::Equal => digest,
+            Ordering::Greater => digests[at - 1],
+        };
+        Some(Guide::of(head, digests.len() + 1, with))
+    }
+
+    /// Asks the processor for what a search looks at first.
+    #[inline]
+    pub(super) fn ask(&self) {
+        prefetch(self.0.as_ptr().addr(), FIRST_BYTES);
     }
 
     /// Where the key is among the separators.
     #[inline]
     pub(super) fn rank(&self, key: &[u8]) -> Rank {
-        let digests = &self.0[self.digests_at()..];
         match self.digest(key) {
-            Digest::Above(digest) => {
-                Rank::Behind(digests.partition_point(|other| *other <= digest))
-            }
-            Digest::Below(digest) => Rank::Behind(digests.partition_point(|other| *other < digest)),
+            Digest::Above(digest) => Rank::Behind(self.search(|other| other <= digest)),
+            Digest::Below(digest) => Rank::Behind(self.search(|other| other < digest)),
             Digest::Alike(digest) => {
-                let first = digests.partition_point(|other| *other < digest);
+                let first = self.search(|other| other < digest);
+                let digests = self.digests();
                 if digests.get(first) != Some(&digest) {
                     return Rank::Behind(first);
                 }
@@ -152,6 +186,16 @@ impl Guide {
                 Rank::Among(first, first + equal)
             }
         }
+    }
+
+    /// How many digests are `less`, which the first ones are and the others are not.
+    #[inline]
+    fn search(&self, less: impl Fn(u64) -> bool) -> usize {
+        let marks = &self.0[self.marks_at()..self.digests_at()];
+        let start = MARKED * marks.partition_point(|mark| less(*mark));
+        let digests = &self.digests()[start..];
+        let some = &digests[..digests.len().min(MARKED)];
+        start + some.partition_point(|digest| less(*digest))
     }
 
     #[inline]
@@ -198,12 +242,22 @@ impl Guide {
 
     #[inline]
     fn width(&self) -> usize {
-        self.0[WIDTH_AT] as usize
+        self.0[COUNTS_AT] as u32 as usize
+    }
+
+    #[inline]
+    fn marks_at(&self) -> usize {
+        COMMON_AT + 2 * self.width()
     }
 
     #[inline]
     fn digests_at(&self) -> usize {
-        COMMON_AT + 2 * self.width()
+        self.marks_at() + (self.0[COUNTS_AT] >> COUNT_SHIFT) as usize / MARKED
+    }
+
+    #[inline]
+    fn digests(&self) -> &[u64] {
+        &self.0[self.digests_at()..]
     }
 }
 
@@ -223,6 +277,13 @@ fn word_at(bytes: &[u8], word: usize) -> u64 {
     if let Some(whole) = rest.first_chunk() {
         return u64::from_be_bytes(*whole);
     }
+    if rest.is_empty() {
+        return 0;
+    }
+    // The last bytes come with those before them, which are shifted out: a copy of so few would cost more.
+    if let Some(last) = bytes.last_chunk() {
+        return u64::from_be_bytes(*last) << (8 * (8 - rest.len()));
+    }
     let mut padded = [0; 8];
     padded[..rest.len()].copy_from_slice(rest);
     u64::from_be_bytes(padded)
@@ -238,7 +299,7 @@ fn packed(positions: [u16; TELLING_MAX]) -> [u64; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, Guide, Rank};
+    use super::{BYTES_MAX, Guide, MARKED, Rank, word_at};
 
     fn guide(separators: &[Vec<u8>]) -> Guide {
         Guide::new(separators.len(), |index, out| {
@@ -286,6 +347,16 @@ mod tests {
             }
             let made = guide(&separators);
             for guide in [&made, &grown] {
+                let marks = &guide.0[guide.marks_at()..guide.digests_at()];
+                let last_ones: Vec<u64> = guide
+                    .digests()
+                    .chunks_exact(MARKED)
+                    .map(|some| some[15])
+                    .collect();
+                assert_eq!(
+                    (marks, guide.digests().len()),
+                    (&last_ones[..], separators.len())
+                );
                 for _ in 0..200 {
                     let mut key = key(&mut random);
                     if random.u8(..4) == 0 && !key.is_empty() {
@@ -306,6 +377,20 @@ mod tests {
             }
         }
         assert!(among > 1000, "{among} keys were like a separator");
+    }
+
+    #[test]
+    fn a_word_of_a_string_goes_on_with_zeros() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        for end in 0..=bytes.len() {
+            let mut padded = bytes[..end].to_vec();
+            padded.resize(32, 0);
+            for word in 0..4 {
+                let expected = padded[8 * word..].first_chunk().unwrap();
+                let found = word_at(&bytes[..end], word);
+                assert_eq!(found, u64::from_be_bytes(*expected), "word {word} of {end}");
+            }
+        }
     }
 
     #[test]

@@ -105,6 +105,12 @@ impl Inner {
         PageId(u64_at(&self.bytes, children + CHILD_BYTES * index))
     }
 
+    /// Asks the processor for what a search looks at first.
+    #[inline]
+    pub(crate) fn ask_for_guide(&self) {
+        self.guide.ask();
+    }
+
     /// Asks the processor for what says the child at that place.
     #[inline]
     pub(crate) fn ask_for_child(&self, index: usize) {

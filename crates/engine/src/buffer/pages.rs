@@ -268,6 +268,12 @@ impl Buffer {
         Some(frame)
     }
 
+    /// Keeps where a search of the leaf looks, for the next one. It is latched.
+    #[inline]
+    pub(crate) fn learn(&self, page: PageId, leaf: &Leaf) {
+        self.translation.learn(page, leaf.search_lines());
+    }
+
     /// The page's frame, without forced misses.
     #[inline]
     pub(crate) fn frame<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {

@@ -2,8 +2,10 @@
 //!
 //! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk
 //! c the numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and
-//! where its page's bytes lie. That address is a hint for the processor only: frame and page come from
-//! memory at once, not one after the other. It may be out of date, and nothing is ever read by it.
+//! which lines of memory a search of its page looks at. Those are a hint for the processor only: frame and
+//! page come from memory at once, not one after the other. They may be out of date, and nothing is ever read
+//! by them. Who searches a leaf puts them right: of a leaf with few long rows they are two or three, of one
+//! with many short rows ten.
 //!
 //! Invariants:
 //! 1. A frame enters an empty entry or replaces the frame before it; it is reachable through one
@@ -18,6 +20,7 @@
 
 use super::frame::{Account, Frame};
 use super::numbers::PAGE_ID_END;
+use super::prefetch::Lines;
 use super::prefetch::prefetch;
 use crate::ids::PageId;
 use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
@@ -29,15 +32,12 @@ const CHUNKS: usize = (40 - FIRST_CHUNK_BITS + 1) as usize;
 
 type Chunk = Box<[Entry]>;
 
-/// A page's frame, and the address of its bytes, zero if unknown.
+/// A page's frame, and which lines of its bytes are looked at first, see [`Lines`].
 #[derive(Default)]
 struct Entry {
     frame: Atomic<Frame>,
-    image: AtomicUsize,
+    lines: AtomicUsize,
 }
-
-/// How much of a page is asked for: header, fences and heads of most leaves.
-const HINTED_BYTES: usize = 6 * 64;
 
 /// See the module.
 pub(super) struct Translation {
@@ -73,8 +73,18 @@ impl Translation {
     /// The same for a page whose bytes will be read at once.
     #[inline]
     pub(super) fn get_with_image<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        prefetch(self.find(page)?.image.load(Ordering::Relaxed), HINTED_BYTES);
+        Lines(self.find(page)?.lines.load(Ordering::Relaxed)).ask();
         self.get(page, guard)
+    }
+
+    /// Puts right which lines of a page are asked for. Whoever does is looking at the page.
+    #[inline]
+    pub(super) fn learn(&self, page: PageId, lines: Lines) {
+        if let Some(entry) = self.find(page)
+            && entry.lines.load(Ordering::Relaxed) != lines.0
+        {
+            entry.lines.store(lines.0, Ordering::Relaxed);
+        }
     }
 
     /// Asks for the page's entry.
@@ -95,7 +105,7 @@ impl Translation {
     pub(super) fn put(&self, page: PageId, frame: Frame, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
-        entry.image.store(frame.image_address(), Ordering::Relaxed);
+        entry.lines.store(frame.lines().0, Ordering::Relaxed);
         let before = entry.frame.swap(Owned::new(frame), Ordering::AcqRel, guard);
         self.retire(before, guard);
     }
@@ -103,7 +113,7 @@ impl Translation {
     /// Takes the page's frame away; false if there was none.
     pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
         let entry = self.entry(page);
-        entry.image.store(0, Ordering::Relaxed);
+        entry.lines.store(Lines::NONE.0, Ordering::Relaxed);
         let before = entry.frame.swap(Shared::null(), Ordering::AcqRel, guard);
         let was_there = !before.is_null();
         self.retire(before, guard);

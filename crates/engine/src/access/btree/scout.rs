@@ -76,7 +76,9 @@ pub(crate) fn scout(buffer: &Buffer, keys: &[u8], targets: &mut [Target]) {
             at.frame = buffer.ask_for_leaf(at.page, &guard);
         }
         for (at, target) in places.iter().zip(targets) {
-            target.leaf = at.ask_for_row(&keys[target.key.clone()]).then_some(at.page);
+            target.leaf = at
+                .ask_for_row(buffer, &keys[target.key.clone()])
+                .then_some(at.page);
         }
     }
 }
@@ -92,6 +94,9 @@ fn step_down<'g>(
     let inner = |at: &&mut At<'_>| !at.is_below;
     for at in places.iter_mut().filter(inner) {
         at.frame = buffer.ask_for_frame(at.page, guard);
+    }
+    for at in places.iter().filter(|at| !at.is_below) {
+        at.ask_for_guide();
     }
     for (at, target) in places.iter_mut().zip(targets) {
         if !at.is_below {
@@ -122,6 +127,13 @@ impl At<'_> {
         }
     }
 
+    /// Asks for what the search of an inner node looks at first.
+    fn ask_for_guide(&self) {
+        if let Some(inner) = self.frame.and_then(Frame::inner) {
+            inner.ask_for_guide();
+        }
+    }
+
     /// Which child the key is in. What is no inner node of the tree ends the way.
     fn choose(&mut self, target: &Target, key: &[u8]) {
         let inner = self.frame.and_then(Frame::inner);
@@ -146,7 +158,7 @@ impl At<'_> {
     }
 
     /// Asks for the row in the leaf; false if there is no leaf.
-    fn ask_for_row(&self, key: &[u8]) -> bool {
+    fn ask_for_row(&self, buffer: &Buffer, key: &[u8]) -> bool {
         let Some(latch) = self.frame.and_then(Frame::leaf) else {
             return false;
         };
@@ -155,6 +167,7 @@ impl At<'_> {
             && !leaf.is_gone()
         {
             leaf.ask_for_row(key);
+            buffer.learn(self.page, &leaf);
         }
         true
     }

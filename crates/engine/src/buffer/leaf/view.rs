@@ -3,7 +3,7 @@
 use super::counter;
 use crate::buffer::Word;
 use crate::buffer::page::{self, HEADER_BYTES, u16_at, u32_at, u64_at};
-use crate::buffer::prefetch::prefetch;
+use crate::buffer::prefetch::{Lines, prefetch};
 use crate::ids::{PageId, TreeId};
 use crate::plant::{Plant, planted};
 use std::cmp::Ordering;
@@ -30,7 +30,7 @@ pub(super) const SUFFIX_AT: usize = 8;
 pub(super) const LENGTH_AT: usize = 10;
 pub(super) const CAPACITY_AT: usize = 12;
 
-/// A cache line, and how far into the page [`Leaf::warm`] goes.
+/// A cache line, and how far behind the page's header [`Leaf::warm`] goes.
 const LINE_BYTES: usize = 64;
 const WARM_BYTES: usize = 10 * LINE_BYTES;
 
@@ -150,10 +150,21 @@ impl Leaf {
     /// other, as each step of it depends on the one before.
     #[inline]
     pub(crate) fn warm(&self) {
-        let end = self.places_at() + PLACE_BYTES * self.count();
-        let end = end.min(HEADER_BYTES + WARM_BYTES);
-        let lines = self.bytes[..end].iter().step_by(LINE_BYTES);
+        let lines = self.bytes[..self.search_end()].iter().step_by(LINE_BYTES);
         std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
+    }
+
+    /// Those lines, for who looks for the leaf the next time.
+    #[inline]
+    pub(in crate::buffer) fn search_lines(&self) -> Lines {
+        Lines::of(self.bytes.as_ptr().addr(), self.search_end())
+    }
+
+    /// Where what a search looks at ends, but for a row; of very many rows not all.
+    #[inline]
+    fn search_end(&self) -> usize {
+        let end = self.places_at() + PLACE_BYTES * self.count();
+        end.min(HEADER_BYTES + WARM_BYTES)
     }
 
     /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
