@@ -84,7 +84,7 @@ fn push_fixed(part: &Part, bits: u64, out: &mut Vec<u8>) {
 
 fn push_variable(part: &Part, bytes: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
-    if bytes.iter().all(|byte| *byte > ESCAPE) {
+    if first_low(bytes).is_none() {
         out.extend_from_slice(bytes);
     } else {
         for byte in bytes {
@@ -99,6 +99,45 @@ fn push_variable(part: &Part, bytes: &[u8], out: &mut Vec<u8>) {
     if part.descending {
         for byte in &mut out[start..] {
             *byte = !*byte;
+        }
+    }
+}
+
+/// Where the first byte stands that is an end or an escape; bytes are looked at eight at a time.
+#[inline]
+pub(super) fn first_low(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const TWOS: u64 = 2 * ONES;
+    const HIGHS: u64 = 128 * ONES;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (place, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The lowest bit that is left stands in the first byte below two; those above may be wrong.
+        let low = word.wrapping_sub(TWOS) & !word & HIGHS;
+        if low != 0 {
+            return Some(8 * place + low.trailing_zeros() as usize / 8);
+        }
+    }
+    let first = rest.iter().position(|byte| *byte <= ESCAPE);
+    first.map(|at| 8 * words.len() + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ESCAPE, first_low};
+
+    #[test]
+    fn the_first_low_byte_is_found_wherever_it_stands() {
+        let mut random = fastrand::Rng::with_seed(3);
+        for _ in 0..20_000 {
+            let mut bytes: Vec<u8> = (0..random.usize(..40)).map(|_| random.u8(2..)).collect();
+            assert_eq!(first_low(&bytes), None, "{bytes:?}");
+            for _ in 0..random.usize(..3).min(bytes.len()) {
+                let at = random.usize(..bytes.len());
+                bytes[at] = random.u8(..4);
+            }
+            let expected = bytes.iter().position(|byte| *byte <= ESCAPE);
+            assert_eq!(first_low(&bytes), expected, "{bytes:?}");
         }
     }
 }

@@ -131,10 +131,46 @@ impl<'a> Raw<'a> {
         }
     }
 
+    /// The stored ends of so many neighbouring variable columns of which the last is not stored or not asked
+    /// for.
+    #[inline]
+    pub(crate) fn ends(&self, first: u16, count: u16) -> Ends<'a> {
+        let width = if self.wide { 4 } else { 2 };
+        let start = self.layout.ends_start() + width * usize::from(first);
+        let bytes = &self.bytes[start..start + width * usize::from(count)];
+        if self.wide {
+            Ends::Wide(bytes.as_chunks().0)
+        } else {
+            Ends::Narrow(bytes.as_chunks().0)
+        }
+    }
+
     /// The stored end of a variable column that is not the last.
     #[inline]
     pub(crate) fn end(&self, ordinal: u16) -> usize {
         end_at(&self.bytes[self.layout.ends_start()..], ordinal, self.wide)
+    }
+}
+
+/// Stored ends of neighbouring variable columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ends<'a> {
+    /// Of two bytes each.
+    Narrow(&'a [[u8; 2]]),
+    /// Of four.
+    Wide(&'a [[u8; 4]]),
+}
+
+impl Ends<'_> {
+    /// One of them; none behind the last.
+    #[inline]
+    pub(crate) fn get(self, at: usize) -> Option<usize> {
+        match self {
+            Ends::Narrow(ends) => ends
+                .get(at)
+                .map(|end| usize::from(u16::from_le_bytes(*end))),
+            Ends::Wide(ends) => ends.get(at).map(|end| u32::from_le_bytes(*end) as usize),
+        }
     }
 }
 

@@ -89,15 +89,11 @@ impl<'a> Texts<'a> {
     #[inline]
     pub fn ends(&self) -> impl ExactSizeIterator<Item = usize> {
         let base = self.raw.layout.bytes_start(self.raw.wide);
-        let (raw, run, start, whole) = (self.raw, self.run, self.start, self.text.len());
-        (1..=run.count).map(move |place| {
-            if place == run.count {
-                whole
-            } else {
-                // Below the start if the row is damaged: that wraps, and `check` refuses it.
-                (base + raw.end(run.first + place - 1)).wrapping_sub(start)
-            }
-        })
+        let (start, whole, count) = (self.start, self.text.len(), usize::from(self.run.count));
+        let ends = self.raw.ends(self.run.first, self.run.count - 1);
+        // Below the start if the row is damaged: that wraps, and `check` refuses it.
+        let end_of = move |end: usize| (base + end).wrapping_sub(start);
+        (0..count).map(move |place| ends.get(place).map_or(whole, end_of))
     }
 
     #[inline]
