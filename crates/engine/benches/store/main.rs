@@ -1,5 +1,5 @@
 //! Benchmarks of the store through its public face: what a transaction costs the client that runs it
-//! and does not wait, what a row costs in memory, and how fast a log is redone.
+//! and does not wait, what a point read waits for, what a row costs in memory, and how fast a log is redone.
 //!
 //! `cargo bench -p syncline-engine --bench store` runs it in the current directory with a million rows;
 //! `-- --rows 100000 --rounds 5` sets how many and how often, `-- --only NAME` chooses parts. Under
@@ -9,6 +9,8 @@
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
 
 mod memory;
+mod peers;
+mod reads;
 mod recovery;
 mod transactions;
 
@@ -24,8 +26,9 @@ struct Scale {
 
 type Part = fn(&Path, Scale) -> u64;
 
-const PARTS: [(&str, Part); 3] = [
+const PARTS: [(&str, Part); 4] = [
     ("transactions", transactions::run),
+    ("reads", reads::run),
     ("memory", memory::run),
     ("recovery", recovery::run),
 ];

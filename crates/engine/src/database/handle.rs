@@ -282,6 +282,11 @@ impl<D: Disk> Database<D> {
         self.engine.inspect()
     }
 
+    /// How many pages the tree of a table's rows has at each level, leaves first. Looks at all pages.
+    pub fn pages_of(&self, table: &Table) -> Vec<u64> {
+        table.tree().pages_by_level(&self.engine.core.buffer)
+    }
+
     /// Writes what is committed, makes a checkpoint so that the next opening is quick, and ends. A
     /// drop does without both: the next opening then reads the log.
     ///

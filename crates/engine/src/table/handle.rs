@@ -68,7 +68,7 @@ impl Table {
         })
     }
 
-    pub(super) fn tree(&self) -> &Arc<Tree> {
+    pub(crate) fn tree(&self) -> &Arc<Tree> {
         &self.inner.tree
     }
 

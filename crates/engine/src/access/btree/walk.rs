@@ -11,6 +11,27 @@ use crate::error::Result;
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'v;
 
 impl Tree {
+    /// How many pages there are at each level, leaves first; overflow pages are of no level.
+    pub(crate) fn pages_by_level(&self, buffer: &Buffer) -> Vec<u64> {
+        let guard = crossbeam_epoch::pin();
+        let mut counts = Vec::new();
+        for page in buffer.pages_of(self.id) {
+            let level = match buffer.frame(page, &guard) {
+                Some(frame) if frame.leaf().is_some() => 0,
+                Some(frame) => match frame.inner() {
+                    Some(inner) => usize::from(inner.level()),
+                    None => continue,
+                },
+                None => continue,
+            };
+            if counts.len() <= level {
+                counts.resize(level + 1, 0);
+            }
+            counts[level] += 1;
+        }
+        counts
+    }
+
     /// Calls `visit` with key and value of every row, in the order of keys.
     pub(crate) fn walk(&self, buffer: &Buffer, visit: &mut Visit<'_>) -> Result<()> {
         let mut from = Vec::new();

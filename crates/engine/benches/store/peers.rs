@@ -1,0 +1,86 @@
+//! The same rows in LMDB and in redb: keys of eight bytes, most significant byte first, and payloads.
+
+#![allow(
+    unsafe_code,
+    reason = "opening a memory map is unsafe in Rust, whoever does it: the file must not change under it"
+)]
+
+use crate::reads::PAYLOAD;
+use heed::types::Bytes;
+use redb::{ReadableDatabase, TableDefinition};
+use std::path::Path;
+
+const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
+
+/// Room for so many bytes a row, and at least as many in all.
+const MAP_BYTES_ROW: usize = 1024;
+const MAP_BYTES_MIN: usize = 1 << 24;
+
+/// Rows in LMDB.
+pub(crate) struct LmdbRows {
+    environment: heed::Env,
+    rows: heed::Database<'static, Bytes, Bytes>,
+}
+
+impl LmdbRows {
+    /// So many of them, in a new folder.
+    pub(crate) fn load(folder: &Path, rows: u64) -> LmdbRows {
+        std::fs::create_dir_all(folder).expect("a folder can be made");
+        let mut options = heed::EnvOpenOptions::new();
+        options.map_size(MAP_BYTES_MIN.max(rows as usize * MAP_BYTES_ROW));
+        // SAFETY: the folder was made by this process for this one use, so that nobody else changes a file
+        // in it, and no second environment is opened there.
+        let environment = unsafe { options.open(folder) }.expect("LMDB opens");
+        let write = environment.write_txn().expect("LMDB writes");
+        let made = environment.create_databases_and_commit(write, |opener, write| {
+            let table = opener.create_database::<Bytes, Bytes>(write, None)?;
+            for id in 0..rows as i64 {
+                table.put(write, &id.to_be_bytes(), &PAYLOAD)?;
+            }
+            Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(table))
+        });
+        let rows = made.expect("LMDB commits").unwrap_commit();
+        LmdbRows { environment, rows }
+    }
+
+    /// Reads in a transaction: a byte of the payload of each key that is asked for.
+    pub(crate) fn read<R>(&self, reads: impl FnOnce(&dyn Fn(i64) -> u64) -> R) -> R {
+        let transaction = self.environment.read_txn().expect("LMDB reads");
+        reads(&|id| {
+            let found = self.rows.get(&transaction, &id.to_be_bytes());
+            let payload = found.expect("LMDB reads").expect("the row was loaded");
+            u64::from(payload[3])
+        })
+    }
+}
+
+/// Rows in redb.
+pub(crate) struct RedbRows(redb::Database);
+
+impl RedbRows {
+    /// So many of them, in a new folder.
+    pub(crate) fn load(folder: &Path, rows: u64) -> RedbRows {
+        std::fs::create_dir_all(folder).expect("a folder can be made");
+        let database = redb::Database::create(folder.join("rows.redb")).expect("redb opens");
+        let write = database.begin_write().expect("redb writes");
+        let mut table = write.open_table(ROWS).expect("redb writes");
+        for id in 0..rows as i64 {
+            let key = id.to_be_bytes();
+            table.insert(&key[..], &PAYLOAD[..]).expect("redb writes");
+        }
+        drop(table);
+        write.commit().expect("redb commits");
+        RedbRows(database)
+    }
+
+    /// Reads in a transaction: a byte of the payload of each key that is asked for.
+    pub(crate) fn read<R>(&self, reads: impl FnOnce(&dyn Fn(i64) -> u64) -> R) -> R {
+        let transaction = self.0.begin_read().expect("redb reads");
+        let table = transaction.open_table(ROWS).expect("redb reads");
+        reads(&|id| {
+            let found = table.get(&id.to_be_bytes()[..]);
+            let payload = found.expect("redb reads").expect("the row was loaded");
+            u64::from(payload.value()[3])
+        })
+    }
+}

@@ -1,0 +1,232 @@
+//! What a point read waits for: one thread reads rows by key, each read named by the one before, beside the
+//! least that as many dependent loads of memory can take, beside LMDB and beside redb. All take turns.
+//!
+//! A read goes from page to page, and from line to line within a page: where the next line lies stands in
+//! the one before. So it cannot be quicker than its loads one after another. How long a load takes depends on
+//! how many bytes the loads of that kind are spread over, so each kind is measured by following a random
+//! chain through as many bytes of plain memory, in pages as the store's memory has them. Loads that are made
+//! at once count as one.
+//!
+//! | loads of a level | of an inner node | of a leaf |
+//! |---|---|---|
+//! | the page's entry in the translation table | 1 | 1 |
+//! | the frame; of a leaf also its first lines, at once | 1 | 1 |
+//! | the guide's marks, the sixteen digests they lead to, the child's number | 3 | |
+//! | the row | | 1 |
+
+use crate::peers::{LmdbRows, RedbRows};
+use crate::transactions::scramble;
+use crate::{Scale, show};
+use std::hint::black_box;
+use std::path::Path;
+use syncline_disk::RealDisk;
+use syncline_engine::log::{self, Durability};
+use syncline_engine::{Begin, Database, Kind, Options, Result, Schema, Table, TypedSession, Value};
+use syncline_metering::clock;
+
+pub(crate) const PAYLOAD: [u8; 100] = [7; 100];
+
+/// Bytes of an entry of the translation table, of a frame, and of a leaf.
+const ENTRY_BYTES: u64 = 16;
+const FRAME_BYTES: u64 = 64;
+const LEAF_BYTES: u64 = 8192;
+/// Bytes that a search looks at in an inner node, and more of them for each child: a digest, a number.
+const INNER_BYTES: u64 = 256;
+const CHILD_BYTES: u64 = 16;
+
+const LINE_BYTES: u64 = 64;
+
+/// Loads of one kind: how many a read makes one after another, and over how many bytes they are spread.
+struct Loads {
+    name: String,
+    count: u64,
+    chain: Chain,
+}
+
+pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
+    std::fs::create_dir_all(folder).expect("a folder can be made");
+    let (database, table) = load(&folder.join("engine"), scale.rows).expect("the store works");
+    let lmdb = LmdbRows::load(&folder.join("lmdb"), scale.rows);
+    let redb = RedbRows::load(&folder.join("redb"), scale.rows);
+    let loads = loads_of(&database.pages_of(&table));
+    let mut session = database.session().expect("there is room for a session");
+    let mut hash = 0;
+    let mut of_loads: Vec<Vec<f64>> = loads.iter().map(|_| Vec::new()).collect();
+    let mut limits = Vec::new();
+    let mut costs: [Vec<f64>; 6] = Default::default();
+    for round in 0..u64::from(scale.rounds) {
+        let mut limit = 0.0;
+        for (loads, all) in loads.iter().zip(&mut of_loads) {
+            let each = timed(
+                scale.operations,
+                |_, seen| loads.chain.next(seen),
+                &mut hash,
+            );
+            all.push(each);
+            limit += each * loads.count as f64;
+        }
+        limits.push(limit);
+        let key = |operation, seen| (scramble(operation ^ round << 40 ^ seen) % scale.rows) as i64;
+        let operations = scale.operations;
+        session.begin(Begin::ReadOnly).expect("the store works");
+        costs[0].push(timed(
+            operations,
+            |at, seen| get(&mut session, &table, key(at, seen)),
+            &mut hash,
+        ));
+        session.abort();
+        let mut alone = |at, seen| {
+            session.begin(Begin::ReadOnly).expect("the store works");
+            let found = get(&mut session, &table, key(at, seen));
+            session.commit().expect("who only reads meets no conflict");
+            found
+        };
+        costs[1].push(timed(operations, &mut alone, &mut hash));
+        costs[2].push(lmdb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
+        costs[3].push(timed(
+            operations,
+            |at, seen| lmdb.read(|get| get(key(at, seen))),
+            &mut hash,
+        ));
+        costs[4].push(redb.read(|get| timed(operations, |at, seen| get(key(at, seen)), &mut hash)));
+        costs[5].push(timed(
+            operations,
+            |at, seen| redb.read(|get| get(key(at, seen))),
+            &mut hash,
+        ));
+    }
+    print(&loads, &mut of_loads, &limits, &costs);
+    hash
+}
+
+fn print(loads: &[Loads], of_loads: &mut [Vec<f64>], limits: &[f64], costs: &[Vec<f64>; 6]) {
+    for (loads, each) in loads.iter().zip(of_loads) {
+        let mib = loads.chain.bytes() as f64 / f64::from(1 << 20);
+        let name = format!(
+            "a load, {}, {mib:.2} MiB; a read makes {}",
+            loads.name, loads.count
+        );
+        show(&name, "ns", each);
+    }
+    let count: u64 = loads.iter().map(|loads| loads.count).sum();
+    show(
+        &format!("limit: {count} loads one after another"),
+        "ns",
+        &mut limits.to_vec(),
+    );
+    let names = [
+        "get, in one read-only transaction",
+        "get, a transaction each",
+        "LMDB, in one transaction",
+        "LMDB, a transaction each",
+        "redb, in one transaction",
+        "redb, a transaction each",
+    ];
+    for (name, costs) in names.iter().zip(costs) {
+        show(name, "ns", &mut costs.clone());
+    }
+    let ratio = |name: &str, one: &[f64], other: &[f64]| {
+        let mut ratios: Vec<f64> = one
+            .iter()
+            .zip(other)
+            .map(|(one, other)| one / other)
+            .collect();
+        show(name, "x ", &mut ratios);
+    };
+    ratio("get in one transaction / limit", &costs[0], limits);
+    ratio("LMDB / get, in one transaction", &costs[2], &costs[0]);
+    ratio("LMDB / get, a transaction each", &costs[3], &costs[1]);
+    ratio("redb / get, in one transaction", &costs[4], &costs[0]);
+    ratio("redb / get, a transaction each", &costs[5], &costs[1]);
+}
+
+/// Nanoseconds of one operation. Each is given its number and what the one before has found.
+fn timed(operations: u64, mut each: impl FnMut(u64, u64) -> u64, hash: &mut u64) -> f64 {
+    let mut seen = 0;
+    let started = clock::now();
+    for operation in 0..operations {
+        seen = each(operation, seen);
+    }
+    let took = clock::now() - started;
+    *hash ^= seen;
+    took as f64 / operations as f64
+}
+
+fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
+    let row = session
+        .get(table, &[Value::Int(id)])
+        .expect("the store works");
+    match row.expect("the row was loaded").value(1) {
+        Ok(Value::Bytes(bytes)) => u64::from(bytes[3]),
+        other => panic!("a payload is bytes, not {other:?}"),
+    }
+}
+
+fn load(folder: &Path, rows: u64) -> Result<(Database, Table)> {
+    let options = Options {
+        log: log::Options {
+            durability: Durability::None,
+            ..log::Options::default()
+        },
+        ..Options::default()
+    };
+    let database = Database::create(folder, options)?;
+    let schema = Schema::table("rows")
+        .column("id", Kind::Int)
+        .column("payload", Kind::Bytes);
+    let loaded = (0..rows as i64).map(|id| [Value::Int(id), Value::Bytes(&PAYLOAD)]);
+    let table = database.load_table(schema.key(["id"]).build()?, loaded)?;
+    Ok((database, table))
+}
+
+/// The loads of a read in a tree of so many pages at each level, leaves first.
+fn loads_of(levels: &[u64]) -> Vec<Loads> {
+    let mut all = Vec::new();
+    let mut add = |name: String, count, bytes| {
+        let chain = Chain::new(bytes);
+        all.push(Loads { name, count, chain });
+    };
+    for (level, pages) in levels.iter().enumerate().skip(1).rev() {
+        let name = format!("level {level} of {pages} pages");
+        let bytes =
+            pages * (ENTRY_BYTES + FRAME_BYTES + INNER_BYTES) + levels[level - 1] * CHILD_BYTES;
+        add(name, 5, bytes);
+    }
+    let leaves = levels[0];
+    add(
+        format!("entries of {leaves} leaves"),
+        1,
+        leaves * ENTRY_BYTES,
+    );
+    add(
+        "leaves: frame and first lines, then row".to_owned(),
+        2,
+        leaves * (FRAME_BYTES + LEAF_BYTES),
+    );
+    all
+}
+
+/// A random way through all lines of a piece of memory: each names the next one.
+struct Chain(Vec<[u64; (LINE_BYTES / 8) as usize]>);
+
+impl Chain {
+    fn new(bytes: u64) -> Chain {
+        let lines = bytes.div_ceil(LINE_BYTES).max(2);
+        let mut random = fastrand::Rng::with_seed(lines);
+        // Sattolo's shuffle: one cycle through all of them.
+        let mut next: Vec<u64> = (0..lines).collect();
+        for at in (1..next.len()).rev() {
+            next.swap(at, random.usize(..at));
+        }
+        Chain(next.into_iter().map(|next| [next; 8]).collect())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.len() as u64 * LINE_BYTES
+    }
+
+    #[inline]
+    fn next(&self, at: u64) -> u64 {
+        black_box(self.0[at as usize][0])
+    }
+}
