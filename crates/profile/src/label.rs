@@ -60,6 +60,7 @@ mod tests {
                 object,
                 name,
                 offset,
+                inlined: false,
             };
             frame.label()
         };

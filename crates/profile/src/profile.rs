@@ -224,6 +224,7 @@ mod tests {
             object: "store".to_owned(),
             name: Name::Function(function.to_owned()),
             offset: 16,
+            inlined: false,
         }
     }
 

@@ -55,6 +55,9 @@ pub struct Frame {
     /// Where the function begins in the file, or where the frame is if that is not known; 0 outside
     /// of files. So that a frame without a name can be named later.
     pub offset: u64,
+    /// True if the compiler put its code into that of the next frame outwards, whose `offset` it has then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inlined: bool,
 }
 
 /// What is known of a thread. Threads that are alike are one: there is no number in it.

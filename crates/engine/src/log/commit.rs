@@ -12,6 +12,7 @@ use crate::log::outlet::claim_bytes;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{Ordering, fence};
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// Room for one record.
 #[derive(Debug)]
@@ -81,6 +82,7 @@ impl<D: Disk> Reserved<'_, D> {
     /// memory of an earlier record. It may be shorter than the permit was for, not longer.
     #[inline]
     pub fn publish(mut self, record: &mut Vec<u8>) -> Ticket {
+        let _entered = tag::enter(Module::Logging);
         let length = record.len();
         assert!(
             length <= self.content_bytes,
@@ -103,6 +105,7 @@ impl<D: Disk> Reserved<'_, D> {
 
     /// Gives the number up: the transaction was refused after it had taken it.
     pub fn void(mut self) {
+        let _entered = tag::enter(Module::Logging);
         self.fill(Kind::Void, &mut Vec::new(), 0);
         // Commits behind this one may have found a gap and gone to sleep; fenced as above.
         fence(Ordering::SeqCst);

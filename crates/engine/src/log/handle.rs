@@ -16,7 +16,7 @@ use crate::sync::thread::yield_now;
 use std::path::Path;
 use std::sync::Arc;
 use syncline_disk::{Disk, File};
-use syncline_metering::clock;
+use syncline_metering::{Module, clock, tag};
 
 /// An open log; see the module `log` for what it keeps and promises.
 #[derive(Debug)]
@@ -137,6 +137,7 @@ impl<D: Disk> Log<D> {
     /// may be tried again.
     #[inline]
     pub fn reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
+        let _entered = tag::enter(Module::Logging);
         match self.claim(content_bytes)? {
             Ok(permit) => Ok(permit),
             Err(_) => self.reserve_slowly(content_bytes),
@@ -241,6 +242,7 @@ impl<D: Disk> Log<D> {
     /// order in which a commit works. Never behind the horizon.
     #[inline]
     pub(crate) fn published(&self) -> Csn {
+        let _entered = tag::enter(Module::Logging);
         self.shared.ring.published_prefix(self.shared.horizon.get())
     }
 

@@ -26,7 +26,6 @@ use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
-use syncline_metering::{Module, tag};
 
 /// Buffers that grew beyond this are given back to the allocator once written.
 const BUFFER_BYTES_KEPT: usize = 64 << 10;
@@ -152,7 +151,6 @@ impl Ring {
     /// Hands a finished record over and leaves in its place an empty buffer that was used before.
     #[inline]
     pub(super) fn publish(&self, csn: Csn, kind: Kind, record: &mut Vec<u8>) {
-        let _entered = tag::enter(Module::Logging);
         let slot = self.slot(csn);
         let before = {
             let mut content = lock(&slot.content);
@@ -221,7 +219,6 @@ impl Ring {
         waker: &Waker,
         name: Option<u64>,
     ) -> Option<u64> {
-        let _entered = tag::enter(Module::Logging);
         let slot = self.slot(csn);
         let mut content = lock(&slot.content);
         // If the slot has gone to a later commit, this one is complete, and the caller will see it.

@@ -23,6 +23,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// A ticket as a future: ready when the commit is complete, or when the log has failed.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ impl<D: Disk> Future for Completion<'_, D> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let _entered = tag::enter(Module::Logging);
         let (shared, csn) = (self.shared, self.ticket.csn);
         if let Some(outcome) = shared.outcome(csn) {
             self.registered = false;

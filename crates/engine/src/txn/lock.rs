@@ -349,6 +349,8 @@ impl<D: Disk> Locker<'_, D> {
         (was, base): (Word, Option<&[u8]>),
         folded: Folded,
     ) -> Result<usize, Stopped> {
+        // The record is the transaction's, whoever locks its rows.
+        let _entered = tag::enter(Module::TransactionControl);
         let value = match folded {
             Folded::Arena(span) => self.arena.get(span),
             Folded::Made => &self.folder.value,

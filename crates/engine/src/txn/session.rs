@@ -75,6 +75,7 @@ impl<D: Disk> Session<D> {
     /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
+        let _entered = tag::enter(Module::TransactionControl);
         let core = &*self.core;
         assert!(
             self.txn.is_none(),
@@ -344,6 +345,7 @@ impl<D: Disk> Session<D> {
     /// way of its commit is known to its end. [`Session::wait`] does it itself.
     #[inline]
     pub(crate) fn acknowledged(&self, ticket: Ticket) {
+        let _entered = tag::enter(Module::TransactionControl);
         if let Some(staged) = self.staged.take() {
             self.end_path(staged, ticket);
         }
@@ -450,6 +452,7 @@ impl<D: Disk> Session<D> {
 
     #[inline]
     fn end(&mut self) {
+        let _entered = tag::enter(Module::TransactionControl);
         self.core.registry.leave(self.seat);
         let Some(mut txn) = self.txn.take() else {
             return;

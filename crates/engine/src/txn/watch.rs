@@ -59,9 +59,9 @@ impl Part {
         match self {
             Part::Read | Part::Scan => Module::Access,
             Part::Lock => Module::LockManager,
-            Part::Write | Part::Timestamp | Part::Validate | Part::Apply => {
-                Module::TransactionControl
-            }
+            // The log numbers commits.
+            Part::Timestamp => Module::Logging,
+            Part::Write | Part::Validate | Part::Apply => Module::TransactionControl,
         }
     }
 }

@@ -3,6 +3,9 @@
 //! Every metric that has samples is a type of value, the first of them the one that is shown unless
 //! another is asked for. Labels say the thread, its class and the module, so that
 //! `go tool pprof -tagfocus module=logging` shows one module.
+//!
+//! A place in machine code is one location. Functions that the compiler put into the one that stands there
+//! are lines of that location, the innermost first, as the format wants them.
 
 use super::protobuf::Message;
 use crate::cost::{ThreadClass, View};
@@ -13,7 +16,7 @@ use crate::profile::Profile;
 use crate::stack::{StackId, ThreadId};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 use syncline_metering::Module;
 
@@ -26,9 +29,17 @@ pub fn pprof(profile: &Profile, map: &Map, to: &mut impl Write) -> io::Result<()
         let (name, unit) = (texts.number(metric.name()), texts.number(unit(*metric)));
         file.message(1, |it| value_type(it, name, unit));
     }
-    samples(&mut file, &mut texts, profile, map, &metrics);
+    let mut locations = Locations::default();
+    samples(
+        &mut file,
+        &mut texts,
+        &mut locations,
+        profile,
+        map,
+        &metrics,
+    );
     let objects = mappings(&mut file, &mut texts, profile);
-    locations(&mut file, profile, &objects);
+    locations.write(&mut file, profile, &objects);
     functions(&mut file, &mut texts, profile);
     for text in &texts.values {
         file.bytes(6, text.as_bytes());
@@ -62,10 +73,11 @@ fn value_type(message: &mut Message, name: u64, unit: u64) {
 
 type Place = (ThreadId, StackId, ThreadClass, Option<Module>);
 
-fn samples(
+fn samples<'p>(
     file: &mut Message,
     texts: &mut Texts,
-    profile: &Profile,
+    locations: &mut Locations<'p>,
+    profile: &'p Profile,
     map: &Map,
     metrics: &[Metric],
 ) {
@@ -91,8 +103,7 @@ fn samples(
         ];
         let labels = labels.map(|(key, value)| (texts.number(key), texts.number(value)));
         file.message(2, |it| {
-            let frames = profile.stacks[stack.0 as usize].iter();
-            it.numbers(1, frames.map(|frame| u64::from(*frame) + 1));
+            it.numbers(1, locations.of(profile, stack));
             it.numbers(2, values);
             for (key, value) in labels {
                 it.message(3, |it| value_type(it, key, value));
@@ -108,6 +119,8 @@ fn mappings<'a>(
     profile: &'a Profile,
 ) -> HashMap<&'a str, u64> {
     let mut objects = HashMap::new();
+    let inlined = profile.frames.iter().filter(|frame| frame.inlined);
+    let inlined: BTreeSet<&str> = inlined.map(|frame| frame.object.as_str()).collect();
     for frame in &profile.frames {
         let next = objects.len() as u64 + 1;
         if frame.object.is_empty() || objects.contains_key(frame.object.as_str()) {
@@ -120,24 +133,55 @@ fn mappings<'a>(
             it.number(5, name);
             // Names are final: readers need not look for the file's own.
             it.number(7, 1);
+            it.number(10, u64::from(inlined.contains(frame.object.as_str())));
         });
     }
     objects
 }
 
-/// A location and a function for each frame, by its position and one.
-fn locations(file: &mut Message, profile: &Profile, objects: &HashMap<&str, u64>) {
-    for (number, frame) in (1..).zip(&profile.frames) {
-        file.message(4, |it| {
-            it.number(1, number);
-            let object = objects.get(frame.object.as_str());
-            it.number(2, object.copied().unwrap_or_default());
-            it.number(3, frame.offset);
-            it.message(4, |it| it.number(1, number));
-        });
+/// Places in code, numbered from one: each a frame with those that were put into it, from the innermost.
+#[derive(Default)]
+struct Locations<'p> {
+    values: Vec<&'p [u32]>,
+    numbers: HashMap<&'p [u32], u64>,
+}
+
+impl<'p> Locations<'p> {
+    /// The places of a stack.
+    fn of(&mut self, profile: &'p Profile, stack: StackId) -> Vec<u64> {
+        let frames = &profile.stacks[stack.0 as usize];
+        let inlined = |frame: &u32| profile.frames[*frame as usize].inlined;
+        let places = frames.split_inclusive(|frame| !inlined(frame));
+        places.map(|place| self.number(place)).collect()
+    }
+
+    fn number(&mut self, place: &'p [u32]) -> u64 {
+        let next = self.values.len() as u64 + 1;
+        let number = *self.numbers.entry(place).or_insert(next);
+        if number == next {
+            self.values.push(place);
+        }
+        number
+    }
+
+    fn write(&self, file: &mut Message, profile: &Profile, objects: &HashMap<&str, u64>) {
+        for (number, place) in (1..).zip(&self.values) {
+            let outer = place.last().expect("a place has a frame");
+            let outer = &profile.frames[*outer as usize];
+            file.message(4, |it| {
+                it.number(1, number);
+                let object = objects.get(outer.object.as_str());
+                it.number(2, object.copied().unwrap_or_default());
+                it.number(3, outer.offset);
+                for frame in *place {
+                    it.message(4, |it| it.number(1, u64::from(*frame) + 1));
+                }
+            });
+        }
     }
 }
 
+/// A function for each frame, by its position and one.
 fn functions(file: &mut Message, texts: &mut Texts, profile: &Profile) {
     for (number, frame) in (1..).zip(&profile.frames) {
         let name = texts.number(&frame.label());

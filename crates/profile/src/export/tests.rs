@@ -27,13 +27,26 @@ fn profile() -> Profile {
         object: "store".to_owned(),
         name: Name::Function(function.to_owned()),
         offset,
+        inlined: false,
     };
     let logs = builder.stack([frame("log_write", 0x400), frame("main", 0x100)]);
     let other = builder.stack([frame("a;b\n", 0x800), frame("main", 0x100)]);
+    let inlined = |function: &str, offset| Frame {
+        inlined: true,
+        ..frame(function, offset)
+    };
+    let within = builder.stack([
+        inlined("mix", 0x100),
+        inlined("log_twice", 0x100),
+        frame("main", 0x100),
+        inlined("mix", 0x900),
+        frame("start", 0x900),
+    ]);
     let empty = builder.stack([]);
     builder.add(Metric::CpuUser, thread, logs, 300, 3);
     builder.add(Metric::CpuUser, thread, other, 1 << 40, 1);
     builder.add(Metric::SystemCalls, thread, logs, 2, 2);
+    builder.add(Metric::CpuUser, thread, within, 7, 1);
     builder.add(Metric::CpuUser, thread, empty, 5, 1);
     builder.finish(77)
 }
@@ -44,7 +57,8 @@ fn collapsed_stacks_stand_one_a_line_from_the_outermost_inwards() {
     collapsed(&profile(), Metric::CpuUser, &mut bytes).unwrap();
     assert_eq!(
         String::from_utf8(bytes).unwrap(),
-        "server 5\nserver;main;a:b  1099511627776\nserver;main;log_write 300\n"
+        "server 5\nserver;main;a:b  1099511627776\nserver;main;log_write 300\n\
+         server;start;mix;main;log_twice;mix 7\n"
     );
 }
 
@@ -150,8 +164,11 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
     let locations: BTreeMap<u64, String> = messages(&file, 4)
         .iter()
         .map(|it| {
-            let line = numbers(&messages(it, 4)[0]);
-            (numbers(it)[&1], functions[&line[&1]].clone())
+            let lines = messages(it, 4);
+            let lines = lines.iter().map(|line| &*functions[&numbers(line)[&1]]);
+            // The last line is the function at whose address the place is, the others were put into it.
+            let lines: Vec<&str> = lines.collect();
+            (numbers(it)[&1], lines.join(" in "))
         })
         .collect();
     let samples: Vec<_> = messages(&file, 2)
@@ -169,10 +186,18 @@ fn pprof_files_hold_every_sample_with_its_frames_values_and_labels() {
     let expected = [
         ("log_write<main", vec![300, 2], "server connection logging"),
         ("a;b\n<main", vec![1 << 40, 0], "server connection unknown"),
+        (
+            "mix in log_twice in main<mix in start",
+            vec![7, 0],
+            "server connection logging",
+        ),
         ("", vec![5, 0], "server connection unknown"),
     ];
     let expected =
         expected.map(|(frames, values, labels)| (frames.to_owned(), values, labels.to_owned()));
     assert_eq!(samples, expected);
     assert_eq!(numbers(&file)[&10], 77);
+    let mappings: Vec<_> = messages(&file, 3).iter().map(|it| numbers(it)).collect();
+    assert_eq!(mappings.len(), 1);
+    assert_eq!(mappings[0][&10], 1, "it has inlined functions");
 }

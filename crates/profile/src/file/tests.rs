@@ -27,6 +27,7 @@ fn random(generator: &mut fastrand::Rng) -> Profile {
                     _ => Name::Function(text(generator)),
                 },
                 offset: generator.u64(0..3),
+                inlined: generator.bool(),
             })
             .collect();
         let title = generator.bool().then(|| text(generator));
@@ -150,4 +151,20 @@ fn what_is_wrong_is_said_with_its_line() {
         let said = refused(text.replace("HEAD", head).as_bytes());
         assert!(said.contains(expected), "{text}: {said}");
     }
+}
+
+#[test]
+fn a_file_from_before_inlined_functions_were_told_is_read() {
+    let earlier = concat!(
+        r#"{"head":{"format":"syncline-stacks","version":1,"window_ns":5}}"#,
+        "\n",
+        r#"{"frame":{"space":"native","object":"store","name":{"function":"main"},"offset":16}}"#,
+        "\n",
+        r#"{"end":2}"#,
+        "\n",
+    );
+    let profile = Profile::read(&mut earlier.as_bytes()).unwrap();
+    assert!(!profile.frames[0].inlined);
+    // What is not inlined is written as it was then.
+    assert_eq!(written(&profile), earlier.as_bytes());
 }

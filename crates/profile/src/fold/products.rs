@@ -32,6 +32,7 @@ fn frame(text: &str) -> Frame {
         object,
         name,
         offset: 0,
+        inlined: false,
     }
 }
 

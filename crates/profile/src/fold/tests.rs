@@ -38,6 +38,7 @@ fn frame(space: Space, function: &str) -> Frame {
         object: "store".to_owned(),
         name: Name::Function(function.to_owned()),
         offset: 0,
+        inlined: false,
     }
 }
 

@@ -22,7 +22,7 @@ const LETTER: f64 = 6.6;
 /// Narrower rectangles are not drawn.
 const NARROWEST: f64 = 0.7;
 /// Stacks are not drawn higher.
-const HIGHEST: usize = 60;
+const HIGHEST: usize = 120;
 
 /// A function in one place of the tree.
 #[derive(Default)]

@@ -45,6 +45,7 @@ fn frame(space: Space, function: &str) -> Frame {
         .to_owned(),
         name: Name::Function(function.to_owned()),
         offset: 0,
+        inlined: false,
     }
 }
 

@@ -126,7 +126,6 @@ impl<D: Disk> EngineSession<D> {
         let completed = match &self.worker {
             Some(worker) => {
                 let completed = worker.log.completion(ticket).await;
-                let _entered = tag::enter(Module::ClientApi);
                 self.client.session.acknowledged(ticket);
                 completed
             }

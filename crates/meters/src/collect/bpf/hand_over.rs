@@ -126,7 +126,7 @@ struct Naming<'a> {
     syncs: Vec<u32>,
     threads: HashMap<u32, ThreadId>,
     stacks: HashMap<Stack, StackId>,
-    frames: HashMap<Place, Frame>,
+    frames: HashMap<Place, Vec<Frame>>,
     /// What was shown at each site by events of any kind.
     at_sites: BTreeMap<(Doer, u64), Copies>,
     certainty: BTreeMap<Metric, Certainty>,
@@ -248,10 +248,12 @@ impl<'a> Naming<'a> {
             return *number;
         }
         let (frames, symbols) = (&mut self.frames, &mut self.seen.climbed.followed.symbols);
-        let named = stack.iter().map(|place| {
-            let frame = frames.entry(place.clone());
-            frame.or_insert_with(|| symbols.frame(place)).clone()
-        });
+        let mut named = Vec::new();
+        for place in stack.iter() {
+            let found = frames.entry(place.clone());
+            let found = found.or_insert_with(|| symbols.frames(place));
+            named.extend(found.iter().cloned());
+        }
         let number = self.profile.stack(named);
         self.stacks.insert(stack, number);
         number

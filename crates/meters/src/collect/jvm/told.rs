@@ -76,6 +76,7 @@ fn frame(told: &Told<'_>, writer: Writer) -> Frame {
         object,
         name,
         offset: 0,
+        inlined: false,
     }
 }
 

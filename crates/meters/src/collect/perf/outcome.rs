@@ -41,7 +41,7 @@ impl Outcome {
         profile: &mut ProfileBuilder,
         worth: impl Fn(&Seen) -> Option<(Metric, f64)>,
     ) {
-        let mut named: HashMap<Place, Frame> = HashMap::new();
+        let mut named: HashMap<Place, Vec<Frame>> = HashMap::new();
         let mut numbers = HashMap::new();
         let mut threads = HashMap::new();
         for (seen, count) in self.stacks.counts() {
@@ -52,11 +52,12 @@ impl Outcome {
                 .entry((seen.pid, seen.tid))
                 .or_insert_with(|| profile.thread(self.threads.of(seen.pid, seen.tid)));
             let stack = *numbers.entry(seen.stack).or_insert_with(|| {
-                let places = self.stacks.places(seen.stack).iter();
-                let frames = places.map(|place| {
-                    let name = || self.symbols.frame(place);
-                    named.entry(place.clone()).or_insert_with(name).clone()
-                });
+                let mut frames = Vec::new();
+                for place in self.stacks.places(seen.stack) {
+                    let name = || self.symbols.frames(place);
+                    let found = named.entry(place.clone()).or_insert_with(name);
+                    frames.extend(found.iter().cloned());
+                }
                 profile.stack(frames)
             });
             let weight = (weight * count as f64).round() as u64;

@@ -8,8 +8,8 @@ use super::anchors::{Bytes, anchors};
 use super::demangle::demangle;
 use gimli::{BaseAddresses, EhFrameHdr, EndianSlice, NativeEndian};
 use object::elf::{
-    FileHeader64, PF_X, PT_LOAD, ProgramHeader64, SHT_DYNSYM, SHT_SYMTAB, STB_WEAK, STT_FUNC,
-    STT_GNU_IFUNC, SectionHeader64, Sym64,
+    ELF_NOTE_GNU, FileHeader64, NT_GNU_BUILD_ID, PF_X, PT_LOAD, ProgramHeader64, SHT_DYNSYM,
+    SHT_PROGBITS, SHT_SYMTAB, STB_WEAK, STT_FUNC, STT_GNU_IFUNC, SectionHeader64, Sym64,
 };
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{Endianness, ReadRef};
@@ -39,6 +39,10 @@ pub(in crate::collect) struct Image {
     pub eh_frame: Option<Section>,
     /// `.eh_frame_hdr`.
     pub eh_frame_hdr: Option<Section>,
+    /// It says itself which functions were inlined where.
+    pub(super) has_debug_info: bool,
+    /// What the linker called it by its content.
+    pub(super) build_id: Option<Box<[u8]>>,
 }
 
 /// A section's bytes.
@@ -168,6 +172,9 @@ impl Image {
             b".got" => self.got = Some(range),
             b".eh_frame" => self.eh_frame = read(),
             b".eh_frame_hdr" => self.eh_frame_hdr = read(),
+            // A file of which the debug information stands elsewhere may have the section without bytes.
+            b".debug_info" => self.has_debug_info = section.sh_type(endian) == SHT_PROGBITS,
+            b".note.gnu.build-id" => self.build_id = build_id(endian, file, section),
             _ => {}
         }
     }
@@ -300,6 +307,20 @@ impl Image {
         begins.sort_unstable();
         Some(begins)
     }
+}
+
+fn build_id<'a>(
+    endian: Endianness,
+    file: impl ReadRef<'a>,
+    section: &SectionHeader64<Endianness>,
+) -> Option<Box<[u8]>> {
+    let mut notes = section.notes(endian, file).ok()??;
+    while let Ok(Some(note)) = notes.next() {
+        if note.name() == ELF_NOTE_GNU && note.n_type(endian) == NT_GNU_BUILD_ID {
+            return Some(note.desc().into());
+        }
+    }
+    None
 }
 
 fn functions(

@@ -58,6 +58,7 @@ impl JavaCode {
             object: piece.class.clone(),
             name: Name::Function(piece.function.clone()),
             offset: 0,
+            inlined: false,
         })
     }
 }

@@ -49,6 +49,7 @@ impl Kernel {
             object: module.unwrap_or(KERNEL).to_owned(),
             name,
             offset: 0,
+            inlined: false,
         }
     }
 }

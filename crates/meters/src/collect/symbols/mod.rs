@@ -3,7 +3,8 @@
 //! [`AddressSpace`] knows which file a process has mapped where, [`Symbols`] reads the symbol tables of
 //! those files (each once) and the kernel's, and [`Threads`] remembers what threads called themselves.
 //! A frame is named in two steps, so that the second can wait until the load is over, or the process
-//! has ended: an address of a process becomes a [`Place`], a place becomes a frame.
+//! has ended: an address of a process becomes a [`Place`], a place becomes frames: the function that
+//! stands there, and those that the compiler put into it, where a file's debug information says so.
 //!
 //! 1. A function with a symbol that covers the address is that function; its name is demangled, without
 //!    parameters, hashes and the compiler's suffixes for parts and clones.
@@ -13,13 +14,19 @@
 //! 3. Offsets are addresses as the file states them, as `nm` and `objdump` show them.
 //! 4. A return address may stand one past the end of the function that called: whoever asks for the
 //!    name of a caller asks for the address before the return address.
-//! 5. Only regular files are opened, and the vDSO is read from this process, which has the same.
+//! 5. An inlined function is named by debug information alone, and has the offset of the one that it was
+//!    put into. That one has its symbol's name; only where it has none does debug information name it.
+//! 6. Only regular files are opened, and the vDSO is read from this process, which has the same.
 
 mod anchors;
+mod debug_files;
 mod demangle;
 mod image;
+mod inlined;
 mod java;
 mod kernel;
+#[cfg(test)]
+mod made;
 mod maps;
 mod space;
 #[allow(

@@ -1,6 +1,8 @@
 //! Files that were read, and the frames that addresses in them are.
 
+use super::debug_files::DebugFile;
 use super::image::Image;
+use super::inlined::Functions;
 use super::java::JavaCode;
 use super::kernel::Kernel;
 use super::maps::MappedFile;
@@ -24,6 +26,7 @@ const VDSO_BYTES: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(in crate::collect) struct Symbols {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
+    debug: HashMap<Arc<MappedFile>, DebugFile>,
     vdso: OnceCell<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
     java: HashMap<u32, JavaCode>,
@@ -40,32 +43,51 @@ impl Symbols {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
     }
 
-    /// The frame at a place. A file that was not read while a process had it is looked for by its path.
-    pub(in crate::collect) fn frame(&mut self, place: &Place) -> Frame {
+    /// The frames at a place, from the innermost outwards: those of functions that were inlined there, then
+    /// that of the one they are in. A file that was not read while a process had it is looked for by its
+    /// path.
+    pub(in crate::collect) fn frames(&mut self, place: &Place) -> Vec<Frame> {
         let (object, offset) = match place {
-            Place::Kernel(address) => return self.kernel(*address),
+            Place::Kernel(address) => return vec![self.kernel(*address)],
             Place::File(file, offset) => (file_name(&file.path), *offset),
             Place::Vdso(offset) => (VDSO, *offset),
             Place::Memory(pid, address) => {
                 // Asked of each process once, when the window is over; what is no JVM has none.
                 let ask = || JavaCode::of(*pid).unwrap_or_default();
                 let java = self.java.entry(*pid).or_insert_with(ask);
-                return java.frame(*address).unwrap_or_else(|| unknown("", 0));
+                return vec![java.frame(*address).unwrap_or_else(|| unknown("", 0))];
             }
         };
-        let Some(image) = self.image(place, std::process::id()) else {
-            return unknown(object, offset);
+        let image = self.image(place, std::process::id());
+        let stated = image.as_ref().and_then(|image| image.stated(offset));
+        let (Some(image), Some(stated)) = (image, stated) else {
+            return vec![unknown(object, offset)];
         };
-        let Some(stated) = image.stated(offset) else {
-            return unknown(object, offset);
-        };
-        let (name, begin) = image.name(stated);
-        Frame {
+        let (mut name, begin) = image.name(stated);
+        let functions = self.functions(place, stated);
+        if let (false, Some(outer)) = (matches!(name, Name::Function(_)), functions.outer) {
+            name = Name::Function(outer);
+        }
+        let frame = |name, inlined| Frame {
             space: Space::Native,
             object: object.to_owned(),
             name,
             offset: begin,
-        }
+            inlined,
+        };
+        let inlined = functions.inlined.into_iter();
+        let inlined = inlined.map(|name| frame(Name::Function(name), true));
+        let mut frames: Vec<Frame> = inlined.collect();
+        frames.push(frame(name, false));
+        frames
+    }
+
+    fn functions(&mut self, place: &Place, stated: u64) -> Functions {
+        let Place::File(file, _) = place else {
+            return Functions::default();
+        };
+        let debug = self.debug.get_mut(file).and_then(DebugFile::inlined);
+        debug.map_or_else(Functions::default, |debug| debug.functions(stated))
     }
 
     /// The file of a place, as the process `pid` sees it.
@@ -75,8 +97,7 @@ impl Symbols {
                 if let Some(image) = self.files.get(file) {
                     return image.clone();
                 }
-                let image = open(file, pid).and_then(|file| Image::read(&ReadCache::new(file)));
-                let image = image.map(Arc::new);
+                let image = self.read(file, pid).map(Arc::new);
                 self.files.insert(Arc::clone(file), image.clone());
                 image
             }
@@ -87,6 +108,17 @@ impl Symbols {
             Place::Kernel(_) | Place::Memory(..) => None,
         }
     }
+
+    /// Reads a file and opens its debug information.
+    fn read(&mut self, file: &Arc<MappedFile>, pid: u32) -> Option<Image> {
+        let opened = open(file, pid)?;
+        let image = Image::read(&ReadCache::new(&opened))?;
+        let apart = |path: &str| open_regular(path, pid);
+        if let Some(debug) = DebugFile::of(opened, &image, apart) {
+            self.debug.insert(Arc::clone(file), debug);
+        }
+        Some(image)
+    }
 }
 
 fn unknown(object: &str, offset: u64) -> Frame {
@@ -95,6 +127,7 @@ fn unknown(object: &str, offset: u64) -> Frame {
         object: object.to_owned(),
         name: Name::Unknown,
         offset,
+        inlined: false,
     }
 }
 
@@ -102,17 +135,23 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Opens a regular file: any other may never end, as `/dev/zero` does not, or wait for somebody.
 fn open(file: &MappedFile, pid: u32) -> Option<File> {
     if file.deleted {
         return None;
     }
-    let path = Path::new(&file.path);
-    let seen = PathBuf::from(format!("/proc/{pid}/root{}", file.path));
-    [seen.as_path(), path].into_iter().find_map(|path| {
-        let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-        is_file.then(|| File::open(path).ok()).flatten()
-    })
+    open_regular(&file.path, pid)
+}
+
+/// Opens a regular file, as the process sees it or as we do: any other may never end, as `/dev/zero` does
+/// not, or wait for somebody.
+fn open_regular(path: &str, pid: u32) -> Option<File> {
+    let seen = PathBuf::from(format!("/proc/{pid}/root{path}"));
+    [seen.as_path(), Path::new(path)]
+        .into_iter()
+        .find_map(|path| {
+            let is_file = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+            is_file.then(|| File::open(path).ok()).flatten()
+        })
 }
 
 fn read_vdso() -> Option<Vec<u8>> {
@@ -133,14 +172,23 @@ fn read_vdso() -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Symbols, VDSO};
+    use super::{Symbols, VDSO, file_name};
+    use crate::collect::symbols::made::{copied, library};
+    use crate::collect::symbols::maps::MappedFile;
     use crate::collect::symbols::{AddressSpace, Place};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
     use syncline_profile::{Frame, Name, Space};
 
     fn frame_at(symbols: &mut Symbols, space: &AddressSpace, address: u64) -> Frame {
         let place = space.place(address);
         symbols.image(&place, space.pid());
-        symbols.frame(&place)
+        outer(symbols.frames(&place))
+    }
+
+    /// The frame that no other was put into.
+    fn outer(mut frames: Vec<Frame>) -> Frame {
+        frames.pop().unwrap()
     }
 
     #[test]
@@ -165,23 +213,105 @@ mod tests {
     fn the_libraries_functions_and_the_vdso_are_named() {
         let space = AddressSpace::of(std::process::id()).unwrap();
         let mut symbols = Symbols::new();
-        let (mut named, mut between, mut vdso) = (0, 0, 0);
-        let code: Vec<_> = space.code().map(|code| code.range).collect();
+        let (mut named, mut between, mut vdso, mut others) = (0, 0, 0, 0);
+        let is_libc = |object: &str| object.starts_with("libc.so");
+        let code = space.code().filter(|code| match &code.place {
+            Place::File(file, _) => is_libc(file_name(&file.path)),
+            _ => true,
+        });
+        let code: Vec<_> = code.map(|code| code.range).collect();
         for range in code {
             for address in range.step_by(64) {
                 let frame = frame_at(&mut symbols, &space, address);
                 match frame.name {
                     Name::Function(_) if frame.object == VDSO => vdso += 1,
-                    Name::Function(_) if frame.object.starts_with("libc.so") => named += 1,
-                    Name::Between { .. } if frame.object.starts_with("libc.so") => between += 1,
-                    _ => {}
+                    Name::Function(_) if is_libc(&frame.object) => named += 1,
+                    Name::Between { .. } if is_libc(&frame.object) => between += 1,
+                    _ => others += 1,
                 }
             }
         }
         assert!(vdso > 0, "no function of the vDSO has a name");
+        // Where its debug information is installed, nearly all are named.
+        let nearly_all = !symbols.debug.is_empty();
         assert!(
-            named > 1000 && between > 1000,
-            "libc: {named} named, {between} between"
+            named > 1000 && (between > 1000 || nearly_all && between * 9 < named),
+            "libc: {named} named, {between} between, {others} of others"
+        );
+    }
+
+    /// The names at every place in the code of a library, from the innermost outwards.
+    fn names(path: &std::path::Path, code: std::ops::Range<u64>) -> BTreeSet<Vec<String>> {
+        let file = MappedFile {
+            path: path.to_str().unwrap().to_owned(),
+            identity: ("fe:00".to_owned(), 1),
+            deleted: false,
+        };
+        let (file, mut symbols) = (Arc::new(file), Symbols::new());
+        let named = code.map(|offset| {
+            let frames = symbols.frames(&Place::File(Arc::clone(&file), offset));
+            let (outer, inlined) = frames.split_last().unwrap();
+            assert!(!outer.inlined);
+            assert!(
+                inlined
+                    .iter()
+                    .all(|it| it.inlined && it.offset == outer.offset)
+            );
+            frames.iter().map(Frame::label).collect()
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn inlined_functions_have_frames_of_their_own_where_debug_information_tells_them() {
+        let made = library(&[]);
+        let chain = ["mine::mix", "mine::twice", "mine_outer"].map(str::to_owned);
+        let found = names(&made.path, made.code.clone());
+        assert!(found.contains(&chain[..]), "{found:?}");
+        assert!(found.contains(&chain[2..]));
+        let stripped = names(&copied(&made, "--strip-debug"), made.code.clone());
+        assert!(stripped.contains(&chain[2..]));
+        assert!(
+            stripped.iter().all(|names| names.len() == 1),
+            "{stripped:?}"
+        );
+    }
+
+    #[allow(
+        clippy::inline_always,
+        reason = "it is to be inlined, whatever the profile"
+    )]
+    #[inline(always)]
+    fn put_into_its_caller(number: u64) -> u64 {
+        std::hint::black_box(number).wrapping_mul(77_777)
+    }
+
+    #[inline(never)]
+    fn its_caller(number: u64) -> u64 {
+        put_into_its_caller(number) ^ 9
+    }
+
+    #[test]
+    fn our_own_inlined_function_is_called_by_its_name() {
+        let space = AddressSpace::of(std::process::id()).unwrap();
+        let mut symbols = Symbols::new();
+        let begin = its_caller as fn(u64) -> u64 as usize as u64;
+        let mut names = (begin..begin + 32).map(|address| {
+            let place = space.place(address);
+            symbols.image(&place, space.pid());
+            let frames = symbols.frames(&place);
+            frames.iter().map(Frame::label).collect::<Vec<_>>()
+        });
+        let found = names.any(|names| {
+            let inlined = names
+                .iter()
+                .any(|name| name.ends_with("put_into_its_caller"));
+            inlined && names.last().unwrap().ends_with("tests::its_caller")
+        });
+        assert!(
+            found,
+            "no code of an inlined function in {:#x}",
+            its_caller(begin)
         );
     }
 
@@ -194,7 +324,7 @@ mod tests {
         let mut device = (*file).clone();
         device.path = "/dev/zero".to_owned();
         let mut symbols = Symbols::new();
-        let frame = symbols.frame(&Place::File(device.into(), 64));
+        let frame = outer(symbols.frames(&Place::File(device.into(), 64)));
         assert_eq!((frame.object.as_str(), frame.name), ("zero", Name::Unknown));
         assert_eq!(frame.offset, 64);
     }
@@ -205,7 +335,7 @@ mod tests {
         let line = listed.lines().find(|line| line.ends_with(" T schedule"));
         let line = line.expect("every kernel has it");
         let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
-        let frame = Symbols::new().frame(&Place::Kernel(address + 1));
+        let frame = outer(Symbols::new().frames(&Place::Kernel(address + 1)));
         let hidden = address == 0;
         let expected = if hidden {
             Name::Unknown

@@ -227,6 +227,7 @@ impl Struck {
                 object: String::new(),
                 name: Name::Function(module.unwrap_or(Module::Laboratory).name().to_owned()),
                 offset: 0,
+                inlined: false,
             }]);
             let weight = (u128::from(cpu_ns) * u128::from(strikes) / u128::from(all)) as u64;
             profile.add(Metric::CpuByTag, thread, stack, weight, strikes);
