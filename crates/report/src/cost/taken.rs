@@ -100,6 +100,12 @@ fn of(metric: &MetricCost) -> Taken {
 /// A count that saw less than this share of what was sampled misses most of it: threads that ended.
 const MISSES: f64 = 0.8;
 
+/// Ticks that say more than this much of what was looked at disagree with it.
+const TICKS_AGREE: f64 = 1.1;
+
+/// What is known of such ticks: measured, see "Totals" in `docs/metering.md`.
+const TICKS_ERR: &str = "; where threads switch often, ticks put part of the kernel's time there";
+
 /// What another count says beside what was split: " (98.2 % of utime in /proc/PID/stat)".
 fn beside(metric: &MetricCost) -> String {
     let sum: u64 = metric.innermost.iter().map(|row| row.amount).sum();
@@ -117,8 +123,21 @@ fn beside(metric: &MetricCost) -> String {
             units::percent(seen)
         )
     } else {
-        format!(" ({} of {})", units::percent(1.0 / seen), total.source)
+        let source = &total.source;
+        let doubt = if total_is_doubtful(metric, seen) {
+            TICKS_ERR
+        } else {
+            ""
+        };
+        format!(" ({} of {source}{doubt})", units::percent(1.0 / seen))
     }
+}
+
+/// True where ticks say so much more of a program's time than the looks that they likely are wrong.
+fn total_is_doubtful(metric: &MetricCost, seen: f64) -> bool {
+    let by_ticks = metric.total.as_ref();
+    let by_ticks = by_ticks.is_some_and(|total| total.source.starts_with("utime "));
+    metric.metric == Metric::CpuUser.name() && by_ticks && seen > TICKS_AGREE
 }
 
 /// Metrics that no collector was asked for, in words.
@@ -126,4 +145,53 @@ fn not_asked(cost: &Cost) -> Vec<&'static str> {
     let known = |name: &str| cost.metrics.iter().any(|one| one.metric == name);
     let missing = Metric::ALL.into_iter().map(Metric::name);
     missing.filter(|name| !known(name)).map(words).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TICKS_ERR, beside};
+    use crate::record::{CostRow, CostTotal, MetricCost};
+
+    fn metric(name: &str, looked: u64, counted: u64, source: &str) -> MetricCost {
+        MetricCost {
+            metric: name.to_owned(),
+            unit: "ns".to_owned(),
+            collector: "cpu by perf events".to_owned(),
+            how: "sampled".to_owned(),
+            detail: None,
+            lost: 0,
+            total: Some(CostTotal {
+                amount: counted,
+                per_transaction: None,
+                source: source.to_owned(),
+            }),
+            guessed: 0,
+            innermost: vec![CostRow {
+                threads: "client".to_owned(),
+                module: None,
+                amount: looked,
+                count: 1,
+                per_transaction: None,
+                share: None,
+                share_range: None,
+            }],
+            on_behalf_of: Vec::new(),
+            lengths: None,
+        }
+    }
+
+    #[test]
+    fn ticks_that_say_much_more_than_the_looks_are_doubted() {
+        let utime = "utime in /proc/PID/stat, in ticks";
+        let said = |name, looked, source| beside(&metric(name, looked, 1_000, source));
+        assert_eq!(
+            said("cpu_user", 950, utime),
+            format!(" (95.0 % of {utime})")
+        );
+        let doubted = said("cpu_user", 820, utime);
+        assert_eq!(doubted, format!(" (82.0 % of {utime}{TICKS_ERR})"));
+        assert!(!said("cpu_kernel", 820, utime).contains(TICKS_ERR));
+        assert!(!said("cpu_user", 820, "the JVM's own count").contains(TICKS_ERR));
+        assert!(said("cpu_user", 1_500, utime).contains("misses most"));
+    }
 }
