@@ -123,6 +123,8 @@ pub(crate) enum Plant {
     LeaveVoidSleepers,
     /// Who waits for a commit sleeps without another look after it has registered.
     LookOnce,
+    /// The log's thread leaves what is staged to an uncork when no worker is away, too.
+    LeaveToNobody,
     /// A failure of the log wakes nobody.
     FailQuietly,
     /// Who enters the gate looks whether it is closed before it is counted.

@@ -3,7 +3,8 @@
 //! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment
 //! a completion has woken one of its clients until its next pass starts. While any worker is one of
 //! the two, nobody launches what is staged but a blocking caller, or a worker that has staged
-//! `corked_bytes_max` in one pass. So what all workers stage in one round goes out in one write.
+//! `corked_bytes_max` in one pass. So what all workers stage in one round goes out in one write, unless
+//! their passes are so long that it is better written beside them (`ripe`).
 
 use crate::log::ring::NO_WORKER;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -15,6 +16,20 @@ const FREE: u8 = 0;
 const AT_REST: u8 = 1;
 const CORKED: u8 = 2;
 const EXPECTED: u8 = 3;
+
+/// Corked, and a completion has woken one of its clients since the pass began.
+const CORKED_WITH_WORK: u8 = 4;
+
+/// What the end of a pass finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Uncorked {
+    /// No other worker is corked or expected.
+    Last,
+    /// The same, and clients of this one were woken during the pass.
+    LastWithWork,
+    /// Some other one is.
+    Others,
+}
 
 /// The workers of a log.
 #[derive(Debug)]
@@ -52,9 +67,19 @@ impl Workers {
         self.move_to(worker, CORKED);
     }
 
-    /// Its pass has ended; true if no other worker is corked or expected.
-    pub(super) fn uncork(&self, worker: u32) -> bool {
-        self.move_to(worker, AT_REST)
+    /// Its pass has ended.
+    pub(super) fn uncork(&self, worker: u32) -> Uncorked {
+        let before = self.states[worker as usize].swap(AT_REST, Ordering::SeqCst);
+        let is_last = if is_away(before) {
+            self.away.fetch_sub(1, Ordering::SeqCst) == 1
+        } else {
+            self.away.load(Ordering::SeqCst) == 0
+        };
+        match (is_last, before) {
+            (true, CORKED_WITH_WORK) => Uncorked::LastWithWork,
+            (true, _) => Uncorked::Last,
+            (false, _) => Uncorked::Others,
+        }
     }
 
     /// One of its clients was woken by a completion.
@@ -64,8 +89,20 @@ impl Workers {
         }
         let state = &self.states[worker as usize];
         let moved = state.compare_exchange(AT_REST, EXPECTED, Ordering::SeqCst, Ordering::SeqCst);
-        if moved.is_ok() {
-            self.away.fetch_add(1, Ordering::SeqCst);
+        match moved {
+            Ok(_) => {
+                self.away.fetch_add(1, Ordering::SeqCst);
+            }
+            Err(CORKED) => {
+                // It may uncork meanwhile, and then hears nothing of the client: it writes itself.
+                let _moved = state.compare_exchange(
+                    CORKED,
+                    CORKED_WITH_WORK,
+                    Ordering::SeqCst,
+                    Ordering::SeqCst,
+                );
+            }
+            Err(_) => {}
         }
     }
 
@@ -81,13 +118,20 @@ impl Workers {
         self.away.load(Ordering::SeqCst) > 0
     }
 
-    fn move_to(&self, worker: u32, to: u8) -> bool {
+    fn move_to(&self, worker: u32, to: u8) {
         let before = self.states[worker as usize].swap(to, Ordering::SeqCst);
-        let is_away = |state| state == CORKED || state == EXPECTED;
         match (is_away(before), is_away(to)) {
-            (false, true) => self.away.fetch_add(1, Ordering::SeqCst) == 0,
-            (true, false) => self.away.fetch_sub(1, Ordering::SeqCst) == 1,
-            _ => self.away.load(Ordering::SeqCst) == 0,
+            (false, true) => {
+                self.away.fetch_add(1, Ordering::SeqCst);
+            }
+            (true, false) => {
+                self.away.fetch_sub(1, Ordering::SeqCst);
+            }
+            _ => {}
         }
     }
+}
+
+fn is_away(state: u8) -> bool {
+    matches!(state, CORKED | EXPECTED | CORKED_WITH_WORK)
 }

@@ -119,6 +119,7 @@ impl<D: Disk> Log<D> {
             opened.mode,
             opened.start.csn,
             opened.outlet,
+            threads,
         ));
         let threads = match threads {
             Threads::Own => Some(Running::start(&shared)?),
@@ -173,7 +174,7 @@ impl<D: Disk> Log<D> {
     /// Lets the log's own thread write what is published, for commits that nobody waits for.
     pub fn nudge(&self) {
         if !self.shared.is_busy() {
-            self.shared.writer_signal.raise();
+            self.shared.press();
         }
     }
 

@@ -6,7 +6,8 @@
 //!
 //! A commit's way: a permit (the last thing that may wait or fail), a commit sequence number, the
 //! record published in the ring (`ring`), a frame (`outlet`), a write and a sync (`pipeline`),
-//! the horizon, its ticket complete. Whoever waits drives this way: see `shared`.
+//! the horizon, its ticket complete. Whoever waits drives this way: see `shared`; when a group goes out
+//! while workers are still at their passes, see `ripe`.
 //!
 //! ```text
 //!  reserve -> take -> publish      ring       outlet      pipeline      horizon -> tickets
@@ -67,6 +68,7 @@ mod pipeline;
 mod recovery;
 mod replay;
 mod ring;
+mod ripe;
 mod scan;
 mod segment;
 mod segments;

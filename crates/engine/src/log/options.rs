@@ -32,7 +32,7 @@ impl Durability {
 pub enum Writer {
     /// The worker that uncorks last: no hand-over, but it runs no client while it writes. Measured
     /// 1.2 to 1.6 times the commits of the other at 1 to 64 clients, and no fewer at 1,000; hence the
-    /// default.
+    /// default. What is better written while workers run is left to a thread of the log all the same.
     Worker,
     /// A thread of the log: a hand-over a group, while the worker may run other clients. For workers
     /// that must not block, such as those which also serve sockets.

@@ -10,7 +10,8 @@
 //! 2. whoever publishes and finds nothing flying drives, and whoever finds something flying has
 //!    registered its waker before it looked, or has a driver behind it that looks after publishing;
 //! 3. a worker leaves staged commits of others behind only when some of its own clients were woken:
-//!    their pass ends with an uncork.
+//!    their pass ends with an uncork. The writer thread leaves them only while a worker is corked or
+//!    expected; the last one to uncork sees that nothing is flying, or the writer sees that it was the last.
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
@@ -21,10 +22,12 @@ use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options, Writer};
 use crate::log::outlet::{Finished, Outlet};
 use crate::log::ring::{NO_WORKER, Ring};
+use crate::log::ripe::Ripeness;
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Preparation;
 use crate::log::signal::Signal;
 use crate::log::stats::SharedStats;
+use crate::log::threads::Threads;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::thread::yield_now;
@@ -32,7 +35,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_metering::{Module, clock, tag};
 
 /// So many buffers for records are kept: more than commits are usually on their way at once.
 const BUFFERS_KEPT_MAX: usize = 2048;
@@ -59,6 +62,10 @@ pub(super) struct Shared<D: Disk> {
     live_segments: AtomicU64,
     /// Threads that are blocked until a commit is complete.
     pub(super) blocked: AtomicU32,
+    /// Whether what is staged is to be written beside the passes of workers.
+    pub(super) ripeness: Ripeness,
+    /// True if a thread writes beside the passes of workers what is ripe.
+    pub(super) hands_over: bool,
     /// A worker has staged so much that the writer thread shall not wait for its uncork.
     pressed: AtomicBool,
 }
@@ -88,6 +95,7 @@ impl<D: Disk> Shared<D> {
         mode: Mode,
         last: Csn,
         mut outlet: Outlet<D::File>,
+        threads: Threads,
     ) -> Shared<D> {
         let ring = Ring::new(options.ring_records, last.next());
         ring.set_space(outlet.space_bytes());
@@ -108,6 +116,9 @@ impl<D: Disk> Shared<D> {
             flying: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
+            ripeness: Ripeness::new(last.next(), clock::now()),
+            // A write that nobody waits for takes less than a hand-over.
+            hands_over: threads == Threads::Own && options.durability != Durability::None,
             options,
         }
     }
@@ -142,11 +153,34 @@ impl<D: Disk> Shared<D> {
         self.writer_signal.raise();
     }
 
+    /// The same by who has published a commit that no uncork writes. If a job is on its way, its driver
+    /// sees the press when it has brought that back.
+    pub(super) fn press_if_idle(&self) {
+        self.pressed.store(true, Ordering::SeqCst);
+        if !self.is_busy() {
+            self.writer_signal.raise();
+        }
+    }
+
     /// True if the writer thread leaves what is staged to an uncork that is about to come.
     pub(super) fn is_held_back(&self) -> bool {
-        self.options.writer == Writer::Thread
-            && self.workers.any_away()
+        (self.hands_over || self.options.writer == Writer::Thread)
+            && (self.workers.any_away() || planted(Plant::LeaveToNobody))
+            // Who is blocked waits for no uncork.
+            && self.blocked.load(Ordering::SeqCst) == 0
             && !self.pressed.swap(false, Ordering::SeqCst)
+            && !self.is_ripe()
+    }
+
+    /// True if a group is staged that is to be written beside the passes of workers.
+    #[inline]
+    pub(super) fn is_ripe(&self) -> bool {
+        self.hands_over && !self.is_busy() && self.ripeness.is_ripe(self.ring.next(), clock::now)
+    }
+
+    /// True if something is staged that may wait no longer for all workers to uncork at once.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.hands_over && !self.is_busy() && self.ripeness.is_overdue(self.ring.next(), clock::now)
     }
 
     /// Takes a job, if there is one.
@@ -169,6 +203,9 @@ impl<D: Disk> Shared<D> {
         }
         self.flying.fetch_add(1, Ordering::SeqCst);
         let launched = outlet.horizon();
+        if commits > 0 {
+            self.ripeness.launched(outlet.next(), clock::now());
+        }
         drop(outlet);
         if planted(Plant::AcknowledgeBeforeSync) {
             let before = self.horizon.advance(launched);
@@ -196,6 +233,7 @@ impl<D: Disk> Shared<D> {
         let range = match &finished {
             Finished::Horizon(to) => {
                 if let Some(is_sync) = write {
+                    self.ripeness.written(span, self.ring.next());
                     self.groups().written(span, is_sync);
                 }
                 // Before the horizon moves: whoever sees it moved finds the group.

@@ -69,8 +69,8 @@ impl<D: Disk> Future for Completion<'_, D> {
             self.registered = false;
             return Poll::Ready(outcome);
         }
-        if self.worker == NO_WORKER && !shared.is_busy() {
-            shared.writer_signal.raise();
+        if self.worker == NO_WORKER {
+            shared.press_if_idle();
         }
         Poll::Pending
     }
@@ -95,8 +95,8 @@ pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
     if let Some(outcome) = shared.outcome(ticket.csn) {
         return outcome;
     }
-    // Only who gives way looks at the count, and a turn too many or too few does no harm.
-    shared.blocked.fetch_add(1, Ordering::Relaxed);
+    // Counted before the look whether something flies: the writer, when that has landed, sees the count.
+    shared.blocked.fetch_add(1, Ordering::SeqCst);
     let outcome = drive_or_park(shared, ticket.csn);
     shared.blocked.fetch_sub(1, Ordering::Relaxed);
     outcome

@@ -1,6 +1,7 @@
 //! A worker's part of the log: corks it while an executor makes a pass over its clients.
 
 use crate::log::commit::Ticket;
+use crate::log::cork::Uncorked;
 use crate::log::options::Writer;
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, Until};
@@ -17,6 +18,8 @@ pub struct Worker<D: Disk> {
     place: u32,
     /// Bytes staged in this pass.
     staged_bytes: Cell<u64>,
+    /// Its clients, as last said.
+    clients: Cell<usize>,
 }
 
 impl<D: Disk> Worker<D> {
@@ -26,6 +29,7 @@ impl<D: Disk> Worker<D> {
             shared,
             place,
             staged_bytes: Cell::new(0),
+            clients: Cell::new(0),
         }
     }
 
@@ -39,17 +43,41 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A pass has ended: what is staged is launched, unless another worker is about to add to it.
+    /// A pass has ended: what is staged is launched, unless another worker is about to add to it. If it is
+    /// ripe it is launched all the same, but not by this worker.
     #[inline]
     pub fn uncork(&self) {
         let _entered = tag::enter(Module::Logging);
-        let alone = self.place == NO_WORKER || self.shared.workers.uncork(self.place);
-        if alone {
-            self.launch();
+        if self.place == NO_WORKER {
+            return self.launch();
+        }
+        match self.shared.workers.uncork(self.place) {
+            Uncorked::LastWithWork if self.shared.hands_over => {
+                // Who has clients to run shall not be the one that waits for the write.
+                if !self.shared.is_busy() {
+                    self.shared.press();
+                }
+            }
+            Uncorked::Last | Uncorked::LastWithWork => self.launch(),
+            Uncorked::Others if self.shared.is_ripe() || self.shared.is_overdue() => {
+                self.shared.press();
+            }
+            Uncorked::Others => {}
         }
     }
 
-    /// A client of this worker has published so many bytes. Past the cap they are launched at once.
+    /// The worker has so many clients now, who commit through it.
+    #[inline]
+    pub fn has_clients(&self, clients: usize) {
+        let before = self.clients.replace(clients);
+        if clients != before {
+            let ripeness = &self.shared.ripeness;
+            ripeness.change_clients(clients as i64 - before as i64);
+        }
+    }
+
+    /// A client of this worker has published so many bytes. Past the cap they are launched at once, and if
+    /// with them a group is ripe, that.
     #[inline]
     pub fn staged(&self, bytes: usize) {
         let staged = self.staged_bytes.get() + bytes as u64;
@@ -60,6 +88,8 @@ impl<D: Disk> Worker<D> {
                 Writer::Thread => self.shared.press(),
                 Writer::Worker => self.launch(),
             }
+        } else if self.shared.is_ripe() {
+            self.shared.press();
         }
     }
 
@@ -86,6 +116,7 @@ impl<D: Disk> Worker<D> {
 
 impl<D: Disk> Drop for Worker<D> {
     fn drop(&mut self) {
+        self.has_clients(0);
         if self.place != NO_WORKER {
             self.shared.workers.leave(self.place);
         }

@@ -62,6 +62,8 @@ impl<D: Disk> syncline_contract::Worker for EngineWorker<D> {
     #[inline]
     fn pass_started(&self) {
         if let Some(part) = self.part.get() {
+            // The part itself holds one.
+            part.log.has_clients(Rc::strong_count(part) - 1);
             part.log.cork();
         }
     }

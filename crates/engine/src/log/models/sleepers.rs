@@ -106,6 +106,7 @@ impl Wake for Recall {
 /// An executor with two clients, each of which commits twice: a pass over them whenever one was woken.
 fn run_worker(log: &TestLog) {
     let worker = log.worker();
+    worker.has_clients(2);
     let client = async || {
         for _ in 0..2 {
             let ticket = publish(log);
@@ -243,6 +244,12 @@ fn futures_are_woken() {
         }
     }
     hold("sleepers: unsynced", Bound(8_000), unsynced);
+    find(
+        "sleepers: futures",
+        Fault::Planted(Plant::LeaveToNobody),
+        Bound(8_000),
+        || futures(Writer::Worker, 1),
+    );
 }
 
 #[test]

@@ -155,6 +155,7 @@ fn no_future_of_several_workers_beside_threads_sleeps_for_ever() {
                         let log = &log;
                         scope.spawn(move || {
                             let worker = log.worker();
+                            worker.has_clients(clients);
                             let acknowledged = run_worker(log, &worker, clients, 40);
                             assert_eq!(acknowledged, clients as u64 * 40);
                         });
@@ -237,6 +238,48 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
         assert!(of_last.as_mut().poll(context).is_pending());
         other.uncork();
         assert_eq!(log.horizon(), last.csn);
+    });
+}
+
+/// What is ripe, or overdue, does not wait for an uncork: while one worker makes a pass that does not end, a
+/// group of the others is written beside it.
+#[test]
+fn a_group_is_written_beside_a_pass_that_does_not_end() {
+    within_a_minute(|| {
+        let log = made(&simulated(), &Options::tiny());
+        let (busy, other) = (log.worker(), log.worker());
+        // All clients but one are in the group each time; until a write was seen, and where the other one is
+        // out for longer, it is written when it is overdue.
+        for clients in [0, 3] {
+            busy.has_clients(1);
+            other.has_clients(clients);
+            for round in 1..=50 {
+                busy.cork();
+                other.cork();
+                let mut last = None;
+                for _ in 0..3 {
+                    let permit = log.reserve(3).unwrap();
+                    last = Some(permit.take().publish(&mut b"one".to_vec()));
+                    other.staged(3);
+                }
+                let last = last.expect("three were published");
+                while log.horizon() < last.csn {
+                    other.uncork();
+                    std::thread::yield_now();
+                    other.cork();
+                }
+                other.uncork();
+                if round % 10 == 0 {
+                    // Now and then all passes end, and the last worker writes.
+                    let last = log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
+                    busy.uncork();
+                    while log.horizon() < last.csn {
+                        std::thread::yield_now();
+                    }
+                }
+            }
+        }
+        log.close().unwrap();
     });
 }
 

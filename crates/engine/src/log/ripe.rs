@@ -1,0 +1,169 @@
+//! When a group is ripe: when its write begins although workers are still at their passes.
+//!
+//! A group that waits for the end of all passes takes all clients with it, and while it is written the
+//! processors have nothing to do. So it is written beside the passes, by the log's own thread, once the
+//! clients that are not in it have work left for about as long as the write takes. Not earlier: a write
+//! costs processor time as such, whoever waits for it, and what is not in this group makes one more.
+//!
+//! Clients are *out* that the workers have and that wait for no commit. How much work is left for them is
+//! told by the group itself: so many commits came in so long a time, and the rest will come as fast. If that
+//! is not so, since they wait for something else or only read, the group waits for the end of the passes as
+//! ever, but not for ever: where passes always overlap, one that has waited for many writes is *overdue*.
+//!
+//! All of this is advice: what is seen late or twice makes a group larger or smaller, and nothing else.
+//! So these are plain atomics, and no part of the models of the log. In a model there is no time: there
+//! whatever is staged is overdue, so that the hand-over is explored.
+
+use crate::ids::Csn;
+use crate::sync::IS_MODEL;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use syncline_metering::Nanos;
+
+/// What the last writes took counts by so much: one part in so many.
+const SMOOTHING: u64 = 8;
+
+/// A group is ripe when what is left takes three halves of a write: some of it is done by one processor
+/// alone, while the others have nothing left.
+const LEFT_HALVES: u64 = 3;
+
+/// A group is overdue that has been forming for so many writes, and at least for so long.
+const WRITES_OVERDUE: u64 = 16;
+const OVERDUE_NS_MIN: Nanos = 1_000_000;
+
+/// What a write is thought to take at most, before the first.
+const FIRST_WRITE_NS: Nanos = 10_000_000;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Ripeness {
+    /// The first commit that was in no frame at the last launch, and when that was; or when its write
+    /// had ended, if nothing was staged until then.
+    next: AtomicU64,
+    since: AtomicU64,
+    /// What a write takes, smoothed; zero before the first.
+    write_ns: AtomicU64,
+    /// Clients of all workers.
+    clients: AtomicI64,
+}
+
+impl Ripeness {
+    /// Of a log whose next commit is `next`.
+    pub(super) fn new(next: Csn, now: Nanos) -> Ripeness {
+        Ripeness {
+            next: AtomicU64::new(next.0),
+            since: AtomicU64::new(now),
+            write_ns: AtomicU64::new(0),
+            clients: AtomicI64::new(0),
+        }
+    }
+
+    /// A worker has so many clients more, or fewer.
+    pub(super) fn change_clients(&self, by: i64) {
+        self.clients.fetch_add(by, Relaxed);
+    }
+
+    /// Everything before `next` is in frames now.
+    pub(super) fn launched(&self, next: Csn, now: Nanos) {
+        self.next.store(next.0, Relaxed);
+        self.since.store(now, Relaxed);
+    }
+
+    /// A write began and ended then, and `taken` is the next number.
+    pub(super) fn written(&self, (began, ended): (Nanos, Nanos), taken: Csn) {
+        let (span, known) = (ended.saturating_sub(began), self.write_ns.load(Relaxed));
+        let smoothed = match known {
+            0 => span,
+            known => known - known / SMOOTHING + span / SMOOTHING,
+        };
+        self.write_ns.store(smoothed, Relaxed);
+        if self.staged(taken) == 0 {
+            self.since.store(ended, Relaxed);
+        }
+    }
+
+    /// True if the group that is staged, up to the number `taken`, is ripe. To be asked while nothing is
+    /// being written.
+    #[inline]
+    pub(super) fn is_ripe(&self, taken: Csn, now: impl FnOnce() -> Nanos) -> bool {
+        let staged = self.staged(taken);
+        let clients = self.clients.load(Relaxed).max(0) as u64;
+        let out = clients.saturating_sub(staged);
+        // Without a look at the clock: a group that has formed for less than a write is not worth one.
+        if staged == 0 || clients == 0 || 2 * out > LEFT_HALVES * staged {
+            return false;
+        }
+        let write_ns = self.write_ns.load(Relaxed);
+        let elapsed = now().saturating_sub(self.since.load(Relaxed));
+        elapsed >= write_ns && 2 * out * elapsed <= LEFT_HALVES * write_ns * staged
+    }
+
+    /// True if something has been staged for too long.
+    pub(super) fn is_overdue(&self, taken: Csn, now: impl FnOnce() -> Nanos) -> bool {
+        if self.staged(taken) == 0 || IS_MODEL {
+            return self.staged(taken) > 0;
+        }
+        let write_ns = match self.write_ns.load(Relaxed) {
+            0 => FIRST_WRITE_NS,
+            write_ns => write_ns,
+        };
+        let elapsed = now().saturating_sub(self.since.load(Relaxed));
+        elapsed >= OVERDUE_NS_MIN.max(WRITES_OVERDUE * write_ns)
+    }
+
+    fn staged(&self, taken: Csn) -> u64 {
+        taken.0.saturating_sub(self.next.load(Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIRST_WRITE_NS, OVERDUE_NS_MIN, Ripeness, WRITES_OVERDUE};
+    use crate::ids::Csn;
+
+    /// Ten clients, and a write that takes a hundred.
+    fn ripeness() -> Ripeness {
+        let ripeness = Ripeness::new(Csn(1), 0);
+        ripeness.change_clients(14);
+        ripeness.change_clients(-4);
+        ripeness.written((0, 100), Csn(1));
+        ripeness
+    }
+
+    #[test]
+    fn a_group_is_ripe_when_the_rest_lasts_as_long_as_its_write_and_not_before() {
+        let ripeness = ripeness();
+        let is_ripe = |staged: u64, now| ripeness.is_ripe(Csn(1 + staged), || now);
+        assert!(!is_ripe(0, 10_000), "there is nothing");
+        // It forms from 100 on, where nothing was staged any more. Thirty a commit: the last five take 150.
+        assert!(!is_ripe(4, 220), "six take 180");
+        assert!(is_ripe(5, 250));
+        assert!(!is_ripe(5, 260), "five take 160");
+        assert!(is_ripe(6, 280));
+        assert!(!is_ripe(9, 190), "the pass is shorter than the write");
+        assert!(is_ripe(10, 200), "nobody is out");
+    }
+
+    #[test]
+    fn what_is_staged_while_a_write_is_on_its_way_counts_from_its_launch() {
+        let ripeness = ripeness();
+        ripeness.launched(Csn(6), 1000);
+        ripeness.written((1000, 1100), Csn(9));
+        let is_ripe = |staged: u64, now| ripeness.is_ripe(Csn(6 + staged), || now);
+        assert!(!is_ripe(5, 1151), "five in 151, and five are left");
+        assert!(is_ripe(5, 1150));
+    }
+
+    #[test]
+    fn without_clients_nothing_is_ripe_and_everything_is_overdue_at_last() {
+        let ripeness = Ripeness::new(Csn(1), 0);
+        let is_overdue = |now| ripeness.is_overdue(Csn(9), || now);
+        let first = WRITES_OVERDUE * FIRST_WRITE_NS;
+        assert!(!is_overdue(first - 1) && is_overdue(first));
+        assert!(!ripeness.is_ripe(Csn(9), || first));
+        assert!(!ripeness.is_overdue(Csn(1), || first), "nothing is staged");
+        ripeness.written((0, 7), Csn(1));
+        assert!(!is_overdue(OVERDUE_NS_MIN + 6) && is_overdue(OVERDUE_NS_MIN + 7));
+        ripeness.launched(Csn(9), first);
+        assert!(!ripeness.is_overdue(Csn(10), || first));
+    }
+}
