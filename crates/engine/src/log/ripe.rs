@@ -5,6 +5,11 @@
 //! clients that are not in it have work left for about as long as the write takes. Not earlier: a write
 //! costs processor time as such, whoever waits for it, and what is not in this group makes one more.
 //!
+//! That pays only where all clients together have more work than a write takes: else the processors wait in
+//! any case, and two groups in turn take two writes where one would do. How long their work is, is told by
+//! the passes: so long they were, and so many commits came of them. Without that look at the work itself a
+//! group that had waited for a write would be taken for one that takes long.
+//!
 //! Clients are *out* that the workers have and that wait for no commit. How much work is left for them is
 //! told by the group itself: so many commits came in so long a time, and the rest will come as fast. If that
 //! is not so, since they wait for something else or only read, the group waits for the end of the passes as
@@ -26,6 +31,9 @@ const SMOOTHING: u64 = 8;
 /// alone, while the others have nothing left.
 const LEFT_HALVES: u64 = 3;
 
+/// Groups are written beside passes where all clients' work takes at least three halves of a write.
+const WORK_HALVES: u64 = 3;
+
 /// A group is overdue that has been forming for so many writes, and at least for so long.
 const WRITES_OVERDUE: u64 = 16;
 const OVERDUE_NS_MIN: Nanos = 1_000_000;
@@ -42,8 +50,11 @@ pub(super) struct Ripeness {
     since: AtomicU64,
     /// What a write takes, smoothed; zero before the first.
     write_ns: AtomicU64,
-    /// Clients of all workers.
+    /// Clients of all workers, and workers that have some.
     clients: AtomicI64,
+    workers: AtomicI64,
+    /// What a worker takes for a commit, smoothed; zero before the first.
+    commit_ns: AtomicU64,
 }
 
 impl Ripeness {
@@ -54,12 +65,21 @@ impl Ripeness {
             since: AtomicU64::new(now),
             write_ns: AtomicU64::new(0),
             clients: AtomicI64::new(0),
+            workers: AtomicI64::new(0),
+            commit_ns: AtomicU64::new(0),
         }
     }
 
-    /// A worker has so many clients more, or fewer.
-    pub(super) fn change_clients(&self, by: i64) {
-        self.clients.fetch_add(by, Relaxed);
+    /// A worker that had so many clients has so many now.
+    pub(super) fn change_clients(&self, before: usize, now: usize) {
+        self.clients.fetch_add(now as i64 - before as i64, Relaxed);
+        self.workers
+            .fetch_add(i64::from(now > 0) - i64::from(before > 0), Relaxed);
+    }
+
+    /// A worker's pass took so long and so many commits came of it, at least one.
+    pub(super) fn passed(&self, span: Nanos, commits: u64) {
+        smooth(&self.commit_ns, span / commits);
     }
 
     /// Everything before `next` is in frames now.
@@ -70,12 +90,7 @@ impl Ripeness {
 
     /// A write began and ended then, and `taken` is the next number.
     pub(super) fn written(&self, (began, ended): (Nanos, Nanos), taken: Csn) {
-        let (span, known) = (ended.saturating_sub(began), self.write_ns.load(Relaxed));
-        let smoothed = match known {
-            0 => span,
-            known => known - known / SMOOTHING + span / SMOOTHING,
-        };
-        self.write_ns.store(smoothed, Relaxed);
+        smooth(&self.write_ns, ended.saturating_sub(began));
         if self.staged(taken) == 0 {
             self.since.store(ended, Relaxed);
         }
@@ -93,6 +108,11 @@ impl Ripeness {
             return false;
         }
         let write_ns = self.write_ns.load(Relaxed);
+        let workers = self.workers.load(Relaxed).max(1) as u64;
+        let work_ns = clients * self.commit_ns.load(Relaxed) / workers;
+        if 2 * work_ns < WORK_HALVES * write_ns {
+            return false;
+        }
         let elapsed = now().saturating_sub(self.since.load(Relaxed));
         elapsed >= write_ns && 2 * out * elapsed <= LEFT_HALVES * write_ns * staged
     }
@@ -115,16 +135,27 @@ impl Ripeness {
     }
 }
 
+/// What counts for one more figure.
+fn smooth(known: &AtomicU64, figure: Nanos) {
+    let smoothed = match known.load(Relaxed) {
+        0 => figure,
+        before => before - before / SMOOTHING + figure / SMOOTHING,
+    };
+    known.store(smoothed, Relaxed);
+}
+
 #[cfg(test)]
 mod tests {
     use super::{FIRST_WRITE_NS, OVERDUE_NS_MIN, Ripeness, WRITES_OVERDUE};
     use crate::ids::Csn;
 
-    /// Ten clients, and a write that takes a hundred.
+    /// Ten clients of two workers, a commit takes forty, and a write a hundred.
     fn ripeness() -> Ripeness {
         let ripeness = Ripeness::new(Csn(1), 0);
-        ripeness.change_clients(14);
-        ripeness.change_clients(-4);
+        ripeness.change_clients(0, 5);
+        ripeness.change_clients(0, 9);
+        ripeness.change_clients(9, 5);
+        ripeness.passed(200, 5);
         ripeness.written((0, 100), Csn(1));
         ripeness
     }
@@ -151,6 +182,20 @@ mod tests {
         let is_ripe = |staged: u64, now| ripeness.is_ripe(Csn(6 + staged), || now);
         assert!(!is_ripe(5, 1151), "five in 151, and five are left");
         assert!(is_ripe(5, 1150));
+    }
+
+    #[test]
+    fn where_all_work_takes_less_than_its_write_nothing_is_ripe() {
+        let ripeness = ripeness();
+        let is_ripe = || ripeness.is_ripe(Csn(7), || 280);
+        assert!(is_ripe());
+        // Half of what it was by and by: ten clients take 100 on two processors.
+        (0..40).for_each(|_| ripeness.passed(100, 5));
+        assert!(!is_ripe());
+        // On one processor they take twice as long.
+        ripeness.change_clients(5, 0);
+        ripeness.change_clients(5, 10);
+        assert!(is_ripe());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::log::wait::Completion;
 use std::cell::Cell;
 use std::sync::Arc;
 use syncline_disk::Disk;
-use syncline_metering::{Module, tag};
+use syncline_metering::{Module, Nanos, clock, tag};
 
 /// See the module. It stays on its executor's thread.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub struct Worker<D: Disk> {
     staged_bytes: Cell<u64>,
     /// Its clients, as last said.
     clients: Cell<usize>,
+    /// When the pass began, and the commits in it.
+    pass: Cell<(Nanos, u64)>,
 }
 
 impl<D: Disk> Worker<D> {
@@ -30,6 +32,7 @@ impl<D: Disk> Worker<D> {
             place,
             staged_bytes: Cell::new(0),
             clients: Cell::new(0),
+            pass: Cell::new((0, 0)),
         }
     }
 
@@ -40,6 +43,9 @@ impl<D: Disk> Worker<D> {
         self.staged_bytes.set(0);
         if self.place != NO_WORKER {
             self.shared.workers.cork(self.place);
+            if self.shared.hands_over {
+                self.pass.set((clock::now(), 0));
+            }
         }
     }
 
@@ -50,6 +56,11 @@ impl<D: Disk> Worker<D> {
         let _entered = tag::enter(Module::Logging);
         if self.place == NO_WORKER {
             return self.launch();
+        }
+        let (began, commits) = self.pass.take();
+        if commits > 0 && self.shared.hands_over {
+            let span = clock::now().saturating_sub(began);
+            self.shared.ripeness.passed(span, commits);
         }
         match self.shared.workers.uncork(self.place) {
             Uncorked::LastWithWork if self.shared.hands_over => {
@@ -71,8 +82,7 @@ impl<D: Disk> Worker<D> {
     pub fn has_clients(&self, clients: usize) {
         let before = self.clients.replace(clients);
         if clients != before {
-            let ripeness = &self.shared.ripeness;
-            ripeness.change_clients(clients as i64 - before as i64);
+            self.shared.ripeness.change_clients(before, clients);
         }
     }
 
@@ -82,6 +92,8 @@ impl<D: Disk> Worker<D> {
     pub fn staged(&self, bytes: usize) {
         let staged = self.staged_bytes.get() + bytes as u64;
         self.staged_bytes.set(staged);
+        let (began, commits) = self.pass.get();
+        self.pass.set((began, commits + 1));
         if staged >= u64::from(self.shared.options.corked_bytes_max) {
             self.staged_bytes.set(0);
             match self.shared.options.writer {

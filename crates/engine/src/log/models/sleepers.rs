@@ -103,10 +103,11 @@ impl Wake for Recall {
     }
 }
 
-/// An executor with two clients, each of which commits twice: a pass over them whenever one was woken.
-fn run_worker(log: &TestLog) {
+/// An executor with two clients, each of which commits twice: a pass over them whenever one was woken. If it
+/// has more clients, who do nothing, their groups are never ripe.
+fn run_worker(log: &TestLog, clients: usize) {
     let worker = log.worker();
-    worker.has_clients(2);
+    worker.has_clients(clients);
     let client = async || {
         for _ in 0..2 {
             let ticket = publish(log);
@@ -141,14 +142,14 @@ fn run_worker(log: &TestLog) {
 }
 
 /// Clients of a worker, and a future without one, beside a blocked thread; the log has its threads.
-fn futures(writer: Writer, writes_in_flight_max: u32) {
+fn futures(writer: Writer, writes_in_flight_max: u32, clients: usize) {
     let log = log(Threads::Own, |options| {
         options.writer = writer;
         options.writes_in_flight_max = writes_in_flight_max;
     });
     let of_a_worker = {
         let log = Arc::clone(&log);
-        thread::spawn(move || run_worker(&log))
+        thread::spawn(move || run_worker(&log, clients))
     };
     let alone = {
         let log = Arc::clone(&log);
@@ -238,9 +239,11 @@ fn blocked_threads_are_woken() {
 #[test]
 fn futures_are_woken() {
     for writer in [Writer::Worker, Writer::Thread] {
-        for flights in [1, 2] {
-            let name = format!("sleepers: futures, {writer:?}, {flights} in flight");
-            hold(&name, Bound(8_000), move || futures(writer, flights));
+        for (flights, clients) in [(1, 2), (2, 2), (1, 9)] {
+            let name = format!("sleepers: futures, {writer:?}, {flights} in flight, {clients}");
+            hold(&name, Bound(8_000), move || {
+                futures(writer, flights, clients)
+            });
         }
     }
     hold("sleepers: unsynced", Bound(8_000), unsynced);
@@ -248,7 +251,7 @@ fn futures_are_woken() {
         "sleepers: futures",
         Fault::Planted(Plant::LeaveToNobody),
         Bound(8_000),
-        || futures(Writer::Worker, 1),
+        || futures(Writer::Worker, 1, 9),
     );
 }
 
