@@ -67,6 +67,14 @@ fn a_setting_that_loses_ends_with_1_if_it_must_hold_and_keeps_images_that_fail_a
         again.out.contains("Then: ") && again.out.contains("Now: "),
         "{again:?}"
     );
+    let again = say(
+        folder.path(),
+        "verify durability --again syncline-kept/image-1 --json",
+    );
+    assert_eq!(again.code, 1, "{again:?}");
+    let found = again.json();
+    assert_eq!(found["store"], "sqlite");
+    assert_eq!(found["then"]["class"], found["now"]["class"], "{found}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
     let program = Program::this(CHILD)?;
     if let Some(image) = &args.again {
         let scratch = scratch(args, &durability::kept(image)?.store)?;
-        return again(image, &program, &scratch);
+        return again(image, args.json, &program, &scratch);
     }
     let (store, options, like) = if let Some(url) = &args.like {
         let like = twin(url, shelf)?;
@@ -106,20 +106,44 @@ fn verdict(finding: &Finding) -> Verdict {
     }
 }
 
-fn again(image: &Path, program: &Program, scratch: &Scratch) -> Outcome {
+/// The format of what `--again --json` prints.
+const AGAIN_FORMAT: u32 = 1;
+
+fn again(image: &Path, json: bool, program: &Program, scratch: &Scratch) -> Outcome {
     let (case, now) = durability::look_again(image, program, scratch.path())?;
-    terminal::print(&format!(
-        "{}?{}, {} acknowledged, power cut behind step {} with loss \"{}\".\nThen: {}: {}\nNow: {}: {}\n",
-        case.store,
-        case.options,
-        case.outcome.acknowledged,
-        case.cut.step,
-        case.cut.loss.word(),
-        case.outcome.class.words(),
-        case.outcome.what,
-        now.class.words(),
-        now.what,
-    ))?;
+    let options = match &*case.options {
+        "" => String::new(),
+        options => format!("?{options}"),
+    };
+    if json {
+        let found = serde_json::json!({
+            "format": AGAIN_FORMAT,
+            "image": image,
+            "store": case.store,
+            "options": case.options,
+            "cut": case.cut,
+            "fault": case.fault,
+            "then": case.outcome,
+            "now": now,
+        });
+        terminal::print(&format!("{}\n", serde_json::to_string_pretty(&found)?))?;
+    } else {
+        let fault = case.fault.as_ref();
+        let fault = fault.map(|fault| format!("after a {fault}, "));
+        terminal::print(&format!(
+            "{}{options}, {} acknowledged, {}power cut behind step {} with loss \"{}\".\nThen: {}: {}\nNow: \
+             {}: {}\n",
+            case.store,
+            case.outcome.acknowledged,
+            fault.unwrap_or_default(),
+            case.cut.step,
+            case.cut.loss.word(),
+            case.outcome.class.words(),
+            case.outcome.what,
+            now.class.words(),
+            now.what,
+        ))?;
+    }
     if now.class == Class::Ok {
         return Ok(Verdict::Holds);
     }
