@@ -36,6 +36,11 @@ pub(super) async fn observe(connection: &mut Connection, server: Server) -> Targ
     let mut all = counters(connection, &server).await?;
     let status = connection.ask(STATUS).await?;
     let may_see_all = status.is_ok();
+    let mut settings = settings_said(&server.variables);
+    settings.extend(log_state(match &status {
+        Ok(rows) => Ok(cell(rows, 0, 2)),
+        Err(error) => Err(&error.message),
+    }));
     match &status {
         Ok(rows) => all.extend(log_lines(cell(rows, 0, 2))),
         Err(error) => all.extend(LINES[..3].iter().map(|(_, name, unit)| {
@@ -50,7 +55,7 @@ pub(super) async fn observe(connection: &mut Connection, server: Server) -> Targ
     Ok(Observed {
         product: server.product().to_owned(),
         replication: replication(connection, &server, may_see_all).await?,
-        settings: settings_said(&server.variables),
+        settings,
         version: server.version,
         log_place: server.log_place,
         process: server.process,
@@ -73,6 +78,35 @@ fn log_lines(status: &str) -> Vec<Counter> {
         })
     });
     found.collect()
+}
+
+/// Where the log stands at this look, in bytes since the server was made, and how far the checkpoint is
+/// behind it; or why that is not known.
+fn log_state(status: Result<&str, &str>) -> Vec<Setting> {
+    let lines = status.map(log_lines);
+    let of = |name: &str| -> Result<u64, String> {
+        let lines = lines.as_ref().map_err(|why| (*why).to_owned())?;
+        let line = lines.iter().find(|line| line.name == name);
+        line.map_or_else(
+            || Err("the status does not hold it".to_owned()),
+            |line| line.value.clone(),
+        )
+    };
+    let mut all: Vec<_> = LINES[..3]
+        .iter()
+        .map(|(_, name, _)| (*name, of(name)))
+        .collect();
+    let age = of(LINES[0].1).and_then(|now| Ok(now.saturating_sub(of(LINES[2].1)?)));
+    all.push(("checkpoint age", age));
+    let said = all.into_iter().map(|(name, bytes)| Setting {
+        name: name.to_owned(),
+        value: match bytes {
+            Ok(bytes) => format!("{bytes} bytes"),
+            Err(why) => format!("not available: {why}"),
+        },
+        said_by: STATUS.to_owned(),
+    });
+    said.collect()
 }
 
 /// Who reads the binary log, and the size of a cluster.
@@ -122,7 +156,34 @@ fn followers(rows: &Rows) -> Vec<Setting> {
 
 #[cfg(test)]
 mod tests {
-    use super::log_lines;
+    use super::{log_lines, log_state};
+
+    #[test]
+    fn a_look_says_where_the_log_stands_and_how_far_its_checkpoint_is_behind() {
+        let said = |status| -> Vec<_> {
+            let state = log_state(status);
+            let words = |one: syncline_contract::Setting| format!("{}={}", one.name, one.value);
+            state.into_iter().map(words).collect()
+        };
+        let status =
+            "Log sequence number 48153\nLog flushed up to   48150\nLast checkpoint at  44420";
+        assert_eq!(
+            said(Ok(status)),
+            [
+                "log sequence number=48153 bytes",
+                "log flushed up to=48150 bytes",
+                "last checkpoint at=44420 bytes",
+                "checkpoint age=3733 bytes"
+            ]
+        );
+        for none in [said(Err("no right")), said(Ok("nothing of the kind"))] {
+            assert!(
+                none.iter().all(|one| one.contains("=not available: ")),
+                "{none:?}"
+            );
+            assert_eq!(none.len(), 4);
+        }
+    }
 
     #[test]
     fn the_log_s_place_is_read_from_either_status() {
