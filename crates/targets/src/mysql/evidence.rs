@@ -21,12 +21,7 @@ pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Ve
         set.push_str(&format!(", innodb_lock_wait_timeout={seconds}"));
     }
     if variables.get("innodb_snapshot_isolation").is_some() {
-        let on = if settings.apart == Apart::Snapshot {
-            "ON"
-        } else {
-            "OFF"
-        };
-        set.push_str(&format!(", innodb_snapshot_isolation={on}"));
+        set.push_str(&format!(", {}", snapshot(settings)));
     }
     vec![
         "SET NAMES utf8mb4".to_owned(),
@@ -36,6 +31,21 @@ pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Ve
             settings.apart.level()
         ),
     ]
+}
+
+fn snapshot(settings: &Settings) -> &'static str {
+    match settings.apart {
+        Apart::Snapshot => "innodb_snapshot_isolation=ON",
+        _ => "innodb_snapshot_isolation=OFF",
+    }
+}
+
+/// What is said of the setting that only some versions know, as long as the version is not known.
+pub(super) fn snapshot_by_version(settings: &Settings) -> String {
+    format!(
+        "-- by version: where the server knows it (MariaDB), also {} in the first SET SESSION",
+        snapshot(settings)
+    )
 }
 
 /// Sets a session, and fails if it does not say that it is set.

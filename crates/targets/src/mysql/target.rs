@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, Door};
 use super::counters;
-use super::evidence::{self, session_settings};
+use super::evidence::{self, session_settings, snapshot_by_version};
 use super::load::Loads;
 use super::observed;
 use super::own::{self, Own};
@@ -25,6 +25,10 @@ use syncline_metering::{Nanos, clock};
 
 /// Requests of which the fastest is the round trip.
 const PINGS: usize = 300;
+
+/// What is said of the collation as long as the version is not known.
+const BY_VERSION: &str = "-- by version: COLLATE utf8mb4_nopad_bin where the server has it (MariaDB), else \
+     utf8mb4_0900_bin (MySQL from 8.0.17), else as above";
 
 /// The generator of every statement; names stand in the session's own database.
 const SQL: Sql<'static> = Sql {
@@ -186,11 +190,18 @@ impl Target for Mysql {
         let collation = met
             .as_ref()
             .map_or("utf8mb4_bin", |server| server.collation);
+        let is_met = met.is_some();
         let variables = met.map(|server| server.variables).unwrap_or_default();
+        let mut settings = session_settings(&self.settings, &variables);
         let mut makes = vec![
             self.own.create_text(collation),
             format!("USE `{}`", self.own.name),
         ];
+        if !is_met {
+            // Nobody was asked, so the version is not known, nor what follows from it.
+            makes.insert(1, BY_VERSION.to_owned());
+            settings.push(snapshot_by_version(&self.settings));
+        }
         makes.extend(own::mark_texts(&tables));
         makes.extend(tables);
         let operations = plan.operations().iter();
@@ -205,7 +216,7 @@ impl Target for Mysql {
             transactions: ["SET autocommit=0", "COMMIT", "ROLLBACK"]
                 .map(str::to_owned)
                 .to_vec(),
-            settings: session_settings(&self.settings, &variables),
+            settings,
             connections: Some(clients + 1),
             removes: vec![self.own.drop_text()],
         })

@@ -150,6 +150,20 @@ fn what_it_would_do_is_said_before_and_touches_nothing() {
             .iter()
             .any(|text| text.contains("innodb_lock_wait_timeout=3"))
     );
+    // The version is not known yet, and what depends on it says so; afterwards it is known.
+    assert!(
+        makes.contains("utf8mb4_nopad_bin") && makes.contains("utf8mb4_0900_bin"),
+        "{makes}"
+    );
+    let depends = |settings: &[String]| {
+        settings
+            .iter()
+            .any(|text| text.starts_with("-- by version"))
+    };
+    assert!(depends(&intent.settings), "{:?}", intent.settings);
+    now(target.meet()).unwrap();
+    let met = target.intent(&plan(true), 8).unwrap();
+    assert!(!depends(&met.settings) && !depends(&met.makes), "{met:?}");
     assert_eq!(intent.connections, Some(9));
     assert_eq!(intent.removes, ["DROP DATABASE `syncline_dry`"]);
 }
