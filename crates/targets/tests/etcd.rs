@@ -226,6 +226,8 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     assert!(grown(Meaning::SyncTime).unwrap() > 0);
     assert!(grown(Meaning::LogBytes).is_err());
     let seen = block_on(&(), target.observe()).unwrap();
+    let names: Vec<_> = seen.settings.iter().map(|one| &one.name).collect();
+    assert_eq!(names, ["dbSize", "raftTerm"], "each is said once");
     for meaning in Meaning::ALL {
         assert!(
             seen.counter(meaning).is_some(),

@@ -2,10 +2,10 @@
 //! count of syncs.
 
 use super::gateway::Gateway;
-use super::metrics::{Metrics, SYNCS};
+use super::metrics::{Metrics, SYNCS, settings as settings_said};
 use super::settings::Settings;
 use crate::open_files::open_files;
-use crate::server::{LogWord, listener, log_place};
+use crate::server::{LIVE, LogWord, counted, listener, log_place};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::thread;
@@ -35,16 +35,11 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
     } else {
         StoreProcess::Unknown
     };
-    let said = ["dbSize", "raftTerm"].map(|name| Setting {
-        name: name.to_owned(),
-        value: status[name].as_str().unwrap_or("0").to_owned(),
-        said_by: "maintenance/status".to_owned(),
-    });
     Ok(Met {
         version,
         log_place: place(process),
         process,
-        settings: said.to_vec(),
+        settings: settings_said(&status),
     })
 }
 
@@ -60,8 +55,8 @@ pub(super) fn refuse_others(gateway: &Gateway, settings: &Settings) -> io::Resul
         return Ok(());
     }
     let what = format!(
-        "others sent it {others} requests within {LOOKS_FOR:?}: a run would disturb them, and they it; \
-         say live=yes in the URL to run all the same"
+        "others sent it {} within {LOOKS_FOR:?}: a run would disturb them, and they it; {LIVE}",
+        counted(others as u64, "request")
     );
     Err(io::Error::new(ErrorKind::InvalidInput, what))
 }

@@ -104,13 +104,8 @@ pub(super) fn observed(gateway: &Gateway, met: &Met) -> io::Result<Observed> {
     let metrics = Metrics::ask(gateway)?;
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let members = gateway.ask("/v3/cluster/member/list", &json!({}));
-    let mut settings = met.settings.clone();
-    for (name, said_by) in [
-        ("dbSize", "maintenance/status"),
-        ("raftTerm", "maintenance/status"),
-    ] {
-        settings.push(setting(name, number(&status[name]).to_string(), said_by));
-    }
+    // As they are now, not as they were when the server was met.
+    let settings = settings(&status);
     Ok(Observed {
         product: "etcd".to_owned(),
         version: met.version.clone(),
@@ -123,6 +118,19 @@ pub(super) fn observed(gateway: &Gateway, met: &Met) -> io::Result<Observed> {
             .map(|list| followers(&list, &status, &metrics))
             .map_err(|error| error.to_string()),
     })
+}
+
+/// What the status says of the size of the data and of the term of the leader.
+pub(super) fn settings(status: &Value) -> Vec<Setting> {
+    ["dbSize", "raftTerm"]
+        .map(|name| {
+            setting(
+                name,
+                number(&status[name]).to_string(),
+                "maintenance/status",
+            )
+        })
+        .to_vec()
 }
 
 /// The other members, each with how far this one has sent to it.

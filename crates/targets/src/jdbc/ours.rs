@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::jvm::Thrown;
 use super::product::Product;
 use super::target::Jdbc;
-use crate::server::{MARK, SchemaName};
+use crate::server::{LIVE, MARK, SchemaName, counted};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// The table that marks a schema as ours.
@@ -107,8 +107,8 @@ pub(super) fn refuse_others(target: &Jdbc, connection: &mut Connection) -> Targe
         return Ok(());
     }
     let what = format!(
-        "{count} sessions of others work on {}: a run would disturb them, and they it; say live=yes in \
-         the URL to run all the same",
+        "{} of others on {}: a run would disturb them, and they it; {LIVE}",
+        counted(count.unsigned_abs(), "session"),
         target.product.name
     );
     Err(Failure::new(FailureKind::Limit, what))

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::durability::{Variables, Verdict, judge};
 use super::evidence::{cell, pairs};
 use super::settings::Settings;
-use crate::server::{Address, Host, LogWord, listener, log_place, process_of_peer};
+use crate::server::{Address, Host, LIVE, LogWord, listener, log_place, process_of_peer};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -138,7 +138,7 @@ impl Server {
             Some(who) => {
                 let what = format!(
                     "{}: others work on this server ({who}); measuring would slow them and they would \
-                     blur the figures; live=yes runs all the same",
+                     blur the figures; {LIVE}",
                     connection.whom()
                 );
                 Err(Failure::new(FailureKind::Limit, what))

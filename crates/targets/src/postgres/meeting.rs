@@ -5,7 +5,7 @@ use super::control::Control;
 use super::product::Product;
 use super::protocol::Place;
 use super::settings::LISTING;
-use crate::server::{Host, LogWord, listener, log_place, process_of_peer};
+use crate::server::{Host, LIVE, LogWord, counted, listener, log_place, process_of_peer};
 use syncline_contract::{Durability, Failure, FailureKind, LogPlace, StoreProcess, TargetResult};
 
 /// What is known of a server once it was asked.
@@ -110,8 +110,8 @@ async fn refuse_workers(place: &Place, control: &mut Control) -> TargetResult<()
         return Ok(());
     }
     let what = format!(
-        "{working} other sessions work on {}, which a run would disturb; wait for them, or say live=yes in \
-         the URL",
+        "{} at work on {}, which a run would disturb; wait for them, or {LIVE}",
+        counted(working, "other session"),
         place.address
     );
     Err(Failure::new(FailureKind::Limit, what))

@@ -9,6 +9,9 @@ use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
+/// What is said of a schema without the mark: neither --reuse nor clean touches it.
+const FOREIGN: &str = "was not made by syncline; name another by schema=, or drop it yourself";
+
 /// How long a removal waits for sessions that are still being undone.
 const PATIENCE: &str = "SET lock_timeout = '60s'";
 
@@ -48,12 +51,14 @@ pub(super) async fn create(
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<()> {
-    if mark(control, schema).await?.is_some() {
-        let what = format!(
-            "{}: schema {schema} is there already; name another by schema=, run with --reuse, or remove what \
-             is ours by syncline clean",
-            LISTING.name
-        );
+    if let Some(mark) = mark(control, schema).await? {
+        let why = if mark.starts_with(MARK) {
+            "is there already; name another by schema=, run with --reuse, or remove what is ours by syncline \
+             clean"
+        } else {
+            FOREIGN
+        };
+        let what = format!("{}: schema {schema} {why}", LISTING.name);
         return Err(Failure::new(FailureKind::Storage, what));
     }
     control.run("BEGIN").await?;
@@ -78,7 +83,7 @@ pub(super) async fn reopen(
     let why = if mark.starts_with(MARK) {
         "holds other tables than this workload's; name its own by schema="
     } else {
-        "bears a name of ours and was not made by us; name another by schema="
+        FOREIGN
     };
     let what = format!("{}: schema {schema} {why}", LISTING.name);
     Err(Failure::new(FailureKind::Storage, what))

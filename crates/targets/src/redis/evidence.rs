@@ -3,7 +3,7 @@
 use super::connection::{Connection, unexpected};
 use super::protocol::Reply;
 use super::settings::Settings;
-use crate::server::{Host, LogWord, listener, log_place};
+use crate::server::{Host, LIVE, LogWord, counted, listener, log_place};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use syncline_contract::{Durability, LogPlace, Setting, StoreProcess};
@@ -87,9 +87,8 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
 pub(super) fn refuse(met: &Met, settings: &Settings) -> io::Result<()> {
     if met.others > 0 && !settings.live {
         let what = format!(
-            "{} connections of others are open: a run would disturb them, and they it; say live=yes in \
-             the URL to run all the same",
-            met.others
+            "{} of others: a run would disturb them, and they it; {LIVE}",
+            counted(met.others, "open connection")
         );
         return Err(io::Error::new(ErrorKind::InvalidInput, what));
     }

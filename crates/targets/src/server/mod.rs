@@ -5,6 +5,7 @@
 //! | `secret.rs` | passwords: where they stand in a URL, how a URL is shown without them |
 //! | `address.rs` | a server's address, user, password and database, taken out of a URL |
 //! | `encryption.rs` | encryption of servers that negotiate none |
+//! | `live.rs` | how a run is refused that would disturb others |
 //! | `schema_name.rs` | the names of our own schemas, and the mark by which they are known |
 //! | `places.rs` | whether a server is on this machine, its process and its log directory |
 //!
@@ -13,6 +14,7 @@
 
 mod address;
 mod encryption;
+mod live;
 mod places;
 mod schema_name;
 mod secret;
@@ -21,6 +23,7 @@ pub use address::{
     Address, AddressForm, CONNECT_TIMEOUT, Host, PASSWORD_FILE, SCHEMA, SOCKET, connect_timeout,
 };
 pub use encryption::{Encryption, TLS, TLS_ROOTS};
+pub(crate) use live::{LIVE, counted};
 pub use places::{LogWord, listener, log_place, process_of_peer};
 pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 pub use secret::{Password, expanded, shown, without_secrets};

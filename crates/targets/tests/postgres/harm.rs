@@ -30,7 +30,10 @@ fn a_run_is_refused_while_others_work_unless_it_may() {
     block_on(&(), server.target("").meet()).unwrap();
     let mut child = foreign(&server);
     let refused = block_on(&(), server.target("").meet()).unwrap_err();
-    assert!(refused.what.contains("1 other sessions work"), "{refused}");
+    assert!(
+        refused.what.contains("1 other session at work on") && refused.what.contains("--live"),
+        "{refused}"
+    );
     assert_eq!(refused.kind, FailureKind::Limit);
     let live = server.target("live=yes");
     block_on(&(), live.meet()).unwrap();
@@ -56,6 +59,16 @@ fn what_an_ended_process_left_is_cleaned_and_nothing_else() {
     assert_eq!(removed.len(), 1);
     assert!(removed[0].starts_with("schema syncline_"), "{removed:?}");
     assert_eq!(server.schemas(), ["syncline_theirs"]);
+    // What neither --reuse nor clean would touch is not said to be theirs to mend.
+    let theirs = server.target("schema=theirs");
+    let made = block_on(&(), theirs.create(&numbers.plan)).unwrap_err();
+    let reopened = block_on(&(), theirs.reopen(&numbers.plan)).unwrap_err();
+    for refused in [made, reopened] {
+        assert!(
+            refused.what.contains("not made by syncline") && !refused.what.contains("clean"),
+            "{refused}"
+        );
+    }
 }
 
 #[test]
