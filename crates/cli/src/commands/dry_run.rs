@@ -68,12 +68,13 @@ fn of<S: Shelf>(
         shown(url),
         if clients == 1 { "" } else { "s" }
     );
-    if let Some(wanted) = Wanted::of_url(url) {
-        wanted?;
-        text += "  a private server would be started for it and removed afterwards: it holds nothing else\n\n";
-        return Ok(text);
-    }
-    let target = shelf.open(url)?;
+    let target = match Wanted::of_url(url) {
+        Some(wanted) => {
+            text += "  a private server would be started for it and removed afterwards: it holds nothing else\n";
+            shelf.open(&wanted?.url_of_none())?
+        }
+        None => shelf.open(url)?,
+    };
     let intent = target.intent(workload.plan(), clients)?;
     text += &told(&intent);
     text += &loads(workload);

@@ -231,6 +231,10 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
         private.out.contains("a private server would be started"),
         "{private:?}"
     );
+    // And what would be done there, as of a server that has a URL.
+    for words in ["would make", "would open", "would load"] {
+        assert!(private.out.contains(words), "{words}: {private:?}");
+    }
     assert_eq!(left_behind(folder.path()).len(), FILES.len());
     assert!(records(folder.path()).is_empty());
 }

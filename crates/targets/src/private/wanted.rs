@@ -183,6 +183,12 @@ impl Wanted {
         Some(wanted)
     }
 
+    /// The URL of the target that its server would have, at a port at which nobody listens: what says what
+    /// would be done there, without a server.
+    pub fn url_of_none(&self) -> String {
+        self.product.url_of_none(self)
+    }
+
     /// Refuses what the product has no settings for.
     pub(super) fn fits(&self) -> Result<(), Error> {
         let product = self.product;
