@@ -259,9 +259,8 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
             settings: Vec::new(),
             replication: None,
             log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
-            log_reason: withheld(told.log_reason.clone(), given),
+            log_reason: withheld(told.log_reason, given),
             replication_reason: withheld(Some(String::new()), given),
-            ..told
         },
     }
 }
