@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use support::{CHILD, request, verified};
 use syncline_verify::durability::{
-    Class, Program, Verdict, across, child, kept, look_again, parse, stores, verify,
+    Class, Program, VERB, Verdict, across, child, kept, look_again, parse, stores, verify,
 };
 use syncline_verify::power::Mount;
 use tempfile::TempDir;
@@ -53,11 +53,31 @@ fn main() -> ExitCode {
 }
 
 fn a_store_that_is_there_is_refused() {
-    for target in ["sqlite:live.db", "postgres://host/db", "nothing"] {
-        let error = parse(target).unwrap_err().to_string();
+    let crashes = "verify isolation --crashes";
+    for (verb, target, words, not) in [
+        (VERB, "sqlite:live.db", "say sqlite,", "--like"),
+        (
+            VERB,
+            "postgres://host/db",
+            "say postgres, with its options behind a question mark, or --like",
+            "no build",
+        ),
+        (VERB, "postgres:private", "say postgres,", "is there"),
+        (
+            VERB,
+            "nothing",
+            "by no build; this one knows engine, sqlite",
+            "--like",
+        ),
+        (VERB, "redis://host", "by no build", "--like"),
+        (VERB, "lmdb", "by no build", "this build"),
+        (VERB, "jdbc:derby", "derby", "durability of jdbc"),
+        (crashes, "postgres://host/db", crashes, "--like"),
+    ] {
+        let error = parse(verb, target).unwrap_err().to_string();
         assert!(
-            error.contains("of its own") || error.contains("it knows"),
-            "{error}"
+            error.contains(words) && !error.contains(not),
+            "{target}: {error}"
         );
     }
 }

@@ -98,7 +98,7 @@ fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
     for (target, words) in [
         ("postgres://host/db", "makes one of its own"),
         ("sqlite:precious.db", "makes one of its own"),
-        ("nosuchstore", "it knows"),
+        ("nosuchstore", "this one knows"),
         ("postgres?fsync", "has no value"),
         ("postgres?durability=much", "own settings"),
         ("sqlite --dir absent", "absent"),

@@ -53,6 +53,11 @@ pub trait Adapter: Debug + Sync {
     /// The name in URLs: "sqlite".
     fn name(&self) -> &'static str;
 
+    /// True if a private twin of a live server can be made; see [`like`](super::like).
+    fn has_twins(&self) -> bool {
+        false
+    }
+
     /// The settings that are tested: one that must hold first, one that must lose, then others.
     fn settings(&self) -> &'static [Setting];
 

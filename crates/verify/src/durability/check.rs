@@ -64,18 +64,36 @@ pub fn place(store: &str) -> Option<PathBuf> {
 }
 
 /// Takes a target apart: a store's name and options; refuses a path, since only a private store is
-/// tested: it is killed, and its files are lost.
-pub fn parse(target: &str) -> Result<(String, String)> {
+/// tested: it is killed, and its files are lost. `verb` is who asks, as it was typed.
+pub fn parse(verb: &str, target: &str) -> Result<(String, String)> {
     let (place, options) = target.split_once('?').unwrap_or((target, ""));
-    if let Some((name, _)) = place.split_once(':') {
-        return Err(Error::cannot(format!(
-            "{target} names a store that is there: verify durability kills its store and loses its files, so \
-             it makes one of its own; give {name} and its options only, or of a live server --like and its URL"
-        )));
+    let (scheme, path) = place.split_once(':').unwrap_or((place, ""));
+    let name = match (scheme, path) {
+        ("jdbc", path) => path.split(':').next().unwrap_or_default(),
+        (name, _) => name,
+    };
+    let adapter = adapters::of(name)?;
+    if name == place {
+        return Ok((place.to_owned(), options.to_owned()));
     }
-    adapters::of(place)?;
-    Ok((place.to_owned(), options.to_owned()))
+    let made = format!(
+        "{verb} kills its store and loses its files, so it makes one of its own; say {name}, with its options \
+         behind a question mark"
+    );
+    Err(Error::cannot(match path {
+        // Names of stores that others make, and no place at all.
+        "private" | "derby" => format!("{target}: {made}"),
+        _ if adapter.has_twins() && verb == VERB => {
+            format!(
+                "{target} names a store that is there: {made}, or --like and the URL of a live server"
+            )
+        }
+        _ => format!("{target} names a store that is there: {made}"),
+    }))
 }
+
+/// Who offers `--like`.
+pub const VERB: &str = "verify durability";
 
 /// Verifies a setting. `progress` is told what is being done, a few words at a time; when `stop` is set
 /// it ends soon, with an error.

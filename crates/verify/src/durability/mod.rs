@@ -54,7 +54,7 @@ mod work;
 pub use across::{Across, AcrossVerdict, across};
 pub use adapter::{Adapter, Expected, Running, Setting};
 pub use behind::Behind;
-pub use check::{Request, parse, place, stores, verify};
+pub use check::{Request, VERB, parse, place, stores, verify};
 pub use child::child;
 pub use cuts::Cut;
 pub use finding::{Control, FORMAT, Finding, Verdict};

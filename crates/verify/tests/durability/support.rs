@@ -2,7 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use syncline_verify::durability::{Finding, Program, RECORDED_BYTES_MAX, Request, parse, verify};
+use syncline_verify::durability::{
+    Finding, Program, RECORDED_BYTES_MAX, Request, VERB, parse, verify,
+};
 use tempfile::TempDir;
 
 /// The argument that tells a test's program to be a child.
@@ -10,7 +12,7 @@ pub(crate) const CHILD: &str = "verify-child";
 
 /// A small verification of a target.
 pub(crate) fn request(target: &str, scratch: &TempDir) -> Request {
-    let (store, options) = parse(target).unwrap();
+    let (store, options) = parse(VERB, target).unwrap();
     Request {
         store,
         options,

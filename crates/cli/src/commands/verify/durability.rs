@@ -28,7 +28,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         (like.store.to_owned(), like.options, Some(like.twin))
     } else {
         let target = args.target.as_deref().unwrap_or_default();
-        let (store, options) = durability::parse(target)?;
+        let (store, options) = durability::parse(durability::VERB, target)?;
         (store, options, None)
     };
     prepare_folder(&args.runs)?;

@@ -86,7 +86,7 @@ const LOAD: Duration = Duration::from_secs(1);
 /// Lets a private store crash in mid-load, and checks the histories that go on behind.
 fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
     let target = args.target.as_deref().unwrap_or_default();
-    let (store, options) = durability::parse(target)?;
+    let (store, options) = durability::parse("verify isolation --crashes", target)?;
     let directory = durability::place(&store).unwrap_or_else(|| PathBuf::from("."));
     let scratch = Scratch::new(&directory)?;
     let request = Request {

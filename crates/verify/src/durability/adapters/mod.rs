@@ -25,14 +25,21 @@ pub(super) static ADAPTERS: &[&dyn Adapter] = &[
     &rocksdb::Rocksdb,
 ];
 
+/// Stores that other builds know: their names, and the feature of such a build.
+const OF_OTHER_BUILDS: [(&str, &str); 2] = [("derby", "jdbc"), ("rocksdb", "rocksdb")];
+
 /// The adapter of a store, by the store's name.
 pub(super) fn of(store: &str) -> Result<&'static dyn Adapter> {
     let found = ADAPTERS.iter().find(|one| one.name() == store);
     found.copied().ok_or_else(|| {
         let known: Vec<_> = ADAPTERS.iter().map(|one| one.name()).collect();
-        Error::cannot(format!(
-            "durability of {store} cannot be verified by this build; it knows {}",
-            known.join(", ")
-        ))
+        let known = known.join(", ");
+        let mut of_others = OF_OTHER_BUILDS.iter();
+        Error::cannot(match of_others.find(|(name, _)| *name == store) {
+            Some((_, feature)) => format!(
+                "durability of {store} can be verified by builds with the feature {feature}; this one knows {known}"
+            ),
+            None => format!("durability of {store} can be verified by no build; this one knows {known}"),
+        })
     })
 }

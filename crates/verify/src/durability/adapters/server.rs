@@ -60,6 +60,10 @@ impl Adapter for Server {
         self.product.word()
     }
 
+    fn has_twins(&self) -> bool {
+        true
+    }
+
     fn settings(&self) -> &'static [Setting] {
         self.settings
     }
