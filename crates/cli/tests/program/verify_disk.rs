@@ -167,3 +167,23 @@ fn a_disk_cannot_be_tested_without_a_witness_or_with_nonsense() {
     }
     assert!(!blocks(folder.path()).exists());
 }
+
+/// Nobody pulls a plug for a run that is refused.
+#[test]
+fn what_is_refused_is_refused_before_anybody_is_told_to_pull_the_plug() {
+    let folder = folder();
+    let witness = Witness::start(folder.path());
+    let said = say(folder.path(), &witness.line("--block 100"));
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("multiple of 512"), "{said:?}");
+    assert!(!said.err.contains("pull the plug"), "{said:?}");
+    let done = say(folder.path(), &witness.line("--blocks 3"));
+    assert!(done.err.contains("pull the plug when you like"), "{done:?}");
+    let memory = Path::new("/dev/shm");
+    if rustix::fs::statfs(memory).is_ok_and(|found| found.f_type == 0x0102_1994) {
+        let line = witness.line("").replace(" . ", " /dev/shm ");
+        let said = say(folder.path(), &line);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains("stands in memory"), "{said:?}");
+    }
+}

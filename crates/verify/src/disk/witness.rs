@@ -2,7 +2,7 @@
 //!
 //! A thread a connection, over one ledger. Promises that have arrived together are synced together.
 
-use super::kind::End;
+use super::kind::{End, Kind};
 use super::ledger::Ledger;
 use super::message::{Call, GREETING, Reply, line};
 use super::wire::{Heard, Lines};
@@ -213,8 +213,12 @@ impl<D: Disk> Talk<'_, D> {
                     .asked
                     .ok_or_else(|| Error::cannot("judged without asking"))?;
                 let mut ledger = self.witness.ledger();
+                let article = match judgement.kind {
+                    Kind::NoCut => "",
+                    _ => "a ",
+                };
                 let words = format!(
-                    "{} was looked at: {} of {} blocks bad, after a {}",
+                    "{} was looked at: {} of {} blocks bad, after {article}{}",
                     ledger.run(asked).begin.subject,
                     judgement.bad(),
                     judgement.looked,

@@ -99,7 +99,8 @@ pub struct Written {
     pub blocks: u64,
 }
 
-/// Writes until a limit, `stop` or a cut; told every few hundred blocks how many there are. An error means
+/// Writes until a limit, `stop` or a cut; `progress` is told 0 when the first block is about to be written,
+/// and every few hundred blocks how many there are. An error before that is a refusal; one behind it means
 /// that it was cut off: by its disk, or by its witness.
 pub fn write<D: Disk>(
     disk: &D,
@@ -128,6 +129,7 @@ pub fn write<D: Disk>(
         files: place.make(plan.method)?,
         block: AlignedBuffer::zeroed(plan.block_bytes as usize),
     };
+    progress(0);
     let began = clock::now();
     let mut sequence = 0;
     while !stop.load(Ordering::Relaxed) && plan.limit.is_open(sequence, began) {

@@ -100,14 +100,14 @@ impl Finding {
 
     fn of_images(&self, images: &Images) -> Vec<String> {
         let mut lines = vec![format!(
-            "Power cut in {} places of a recording of {} steps and {} acknowledged transactions \
-             ({} clients, seed {}): {} crash images, {}.",
-            images.places,
+            "Power cut in {} of a recording of {} steps and {} acknowledged transactions \
+             ({} clients, seed {}): {}, {}.",
+            many(images.places, "place"),
             images.steps,
             images.acknowledged,
             self.clients,
             self.seed,
-            images.images,
+            many(images.images, "crash image"),
             counts(images)
         )];
         if self.expected == Expected::Hold {

@@ -5,7 +5,9 @@ use crate::args::{CutArg, DiskArgs, MethodArg};
 use crate::commands::facts;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::{interrupt, terminal};
+use rustix::fs::statfs;
 use std::fs;
+use std::path::Path;
 use syncline_disk::{RealDisk, SyncMethod};
 use syncline_verify::disk::{self, Caller, Cut, Limit, Method, Plan, Subject};
 
@@ -16,6 +18,7 @@ const HOST: &str = "/proc/sys/kernel/hostname";
 /// Writes, or looks.
 pub(super) fn disk(args: &DiskArgs) -> Outcome {
     facts::must_be_directory(&args.directory)?;
+    must_not_be_memory(&args.directory)?;
     let subject = subject(args)?;
     let mut caller = Caller::connect(&args.witness)?;
     if args.check {
@@ -23,6 +26,27 @@ pub(super) fn disk(args: &DiskArgs) -> Outcome {
     } else {
         write(args, subject, &mut caller)
     }
+}
+
+/// File systems that stand in memory, by what the kernel calls them: tmpfs, ramfs.
+const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// Refuses a directory on no disk at all.
+fn must_not_be_memory(directory: &Path) -> Result<(), CannotRun> {
+    let found = statfs(directory).map_err(|error| {
+        CannotRun(format!(
+            "cannot look at the file system of {}: {error}",
+            directory.display()
+        ))
+    })?;
+    if MEMORY.contains(&(found.f_type as u64)) {
+        return Err(CannotRun(format!(
+            "{} stands in memory and on no disk: any loss of power takes all of it; name a directory on the disk \
+             under test",
+            directory.display()
+        )));
+    }
+    Ok(())
 }
 
 fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
@@ -39,15 +63,18 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
         abandon: args.abandon,
     };
     let stop = interrupt::stop_flag();
-    terminal::note(&format!(
-        "{name}: blocks of {} bytes by {}, each promised to {}; pull the plug when you like, and look with \
-         --check",
-        args.block,
-        method.name(),
-        args.witness
-    ));
     let bar = terminal::Progress::new(args.blocks.unwrap_or(0));
-    let progress = |blocks| bar.at(blocks, &format!("{blocks} blocks promised"));
+    let progress = |blocks| match blocks {
+        // Nothing refuses it any more.
+        0 => terminal::note(&format!(
+            "{name}: blocks of {} bytes by {}, each promised to {}; pull the plug when you like, and look with \
+             --check",
+            args.block,
+            method.name(),
+            args.witness
+        )),
+        blocks => bar.at(blocks, &format!("{blocks} blocks promised")),
+    };
     let written = disk::write(&RealDisk, &plan, caller, stop, &progress)?;
     drop(bar);
     terminal::print(&format!(

@@ -20,12 +20,12 @@ impl Adapter for Rocksdb {
     fn settings(&self) -> &'static [Setting] {
         &[
             Setting {
-                name: "sync=true",
+                name: "durability=data (sync=true)",
                 options: "durability=data",
                 expected: Expected::Hold,
             },
             Setting {
-                name: "sync=false",
+                name: "durability=os (sync=false)",
                 options: "durability=os",
                 expected: Expected::Lose,
             },
