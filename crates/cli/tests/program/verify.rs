@@ -1,7 +1,9 @@
 //! `verify durability`: what it prints, what it writes, how it ends.
 
-use crate::support::{Said, folder, left_behind, say};
+use crate::support::{Said, folder, left_behind, program, say};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 use syncline_verify::power::Mount;
 
 /// True where a file system of ours can be mounted; else power loss is not simulated, and nothing claimed.
@@ -110,4 +112,60 @@ fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
         assert!(said.err.contains(words), "{target}: {said:?}");
         assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{target}");
     }
+}
+
+/// What a process leaves that is killed is removed by the next, and nothing of anybody else.
+#[test]
+fn what_a_killed_verification_has_left_is_removed_by_the_next_and_said() {
+    let folder = folder();
+    // No process has so large a number.
+    let [dead, locked, named] = [
+        "syncline-verify-4200001",
+        "syncline-verify-4200002",
+        "syncline-verify-mine",
+    ]
+    .map(|name| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.join("image-0")).unwrap();
+        path
+    });
+    let lives = std::fs::File::open(&locked).unwrap();
+    lives.try_lock().unwrap();
+    let said = small(folder.path(), "sqlite --dir . --keep kept");
+    assert!(
+        said.err
+            .contains("removed ./syncline-verify-4200001, which"),
+        "{said:?}"
+    );
+    assert!(!dead.exists() && locked.exists() && named.exists());
+    drop(lives);
+}
+
+#[test]
+fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_remove() {
+    let folder = folder();
+    let line = "verify durability sqlite --dir . --load 60s --kills 0";
+    let mut killed = program(folder.path(), line)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let left = folder
+        .path()
+        .join(format!("syncline-verify-{}", killed.id()));
+    let point = left.join("load/point");
+    let mounted = || point.join("store.db").exists();
+    for _ in 0..2000 {
+        if !loses_power() || mounted() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    if loses_power() {
+        assert!(left.exists());
+    }
+    let said = small(folder.path(), "sqlite --dir .");
+    assert!(!left.exists(), "{said:?}");
+    assert_eq!(said.code, if loses_power() { 0 } else { 2 }, "{said:?}");
 }

@@ -12,6 +12,7 @@ use fuser::{BackgroundSession, Config, INodeNo, MountOption, SessionACL};
 use rustix::mount::{UnmountFlags, unmount};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -184,6 +185,17 @@ impl Mount {
         }
         Ok(())
     }
+}
+
+/// Unmounts what is mounted below a directory, by its real path: what a process that was killed has left.
+pub fn unmount_below(directory: &Path) -> io::Result<()> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo")?;
+    // The fifth word of a line; ours have no blank in it, which would stand there as \040.
+    let points = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+    for point in points.filter(|point| Path::new(point).starts_with(directory)) {
+        unmount(point, UnmountFlags::DETACH)?;
+    }
+    Ok(())
 }
 
 impl Drop for Mount {
