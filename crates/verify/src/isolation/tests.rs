@@ -284,6 +284,11 @@ fn an_array_of_events_is_a_history_and_events_beside_the_transactions_are_left_o
     assert_eq!(lines, array);
     assert_eq!(lines.count(Ending::Committed), 1);
     assert_eq!(lines.transactions.len(), 1);
+    // A client may read more than it was asked to.
+    let asked = event_of("invoke", r#"[["append",1,2]]"#);
+    let answered = event_of("ok", r#"[["r",1,[]],["append",1,2]]"#);
+    let more = elle::read(format!("{asked}\n{answered}").as_bytes()).unwrap();
+    assert_eq!(more.transactions[0].operations.len(), 2);
 }
 
 /// What the other checker says of a history under a model.
