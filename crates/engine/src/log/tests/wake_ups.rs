@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use syncline_disk::{Disk, RealDisk};
+use syncline_metering::{Nanos, clock};
 
 /// Fails instead of hanging, should a wake-up be lost.
 fn within_a_minute(body: impl FnOnce() + Send + 'static) {
@@ -210,9 +211,11 @@ fn a_future_without_a_worker_is_completed_by_the_writer_thread() {
 
 #[test]
 fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
+    /// Sixteen writes of ten milliseconds, which is what the first one is thought to take.
+    const OVERDUE_NS: Nanos = 160_000_000;
     within_a_minute(|| {
-        let disk = simulated();
-        let log = made(&disk, &Options::tiny());
+        let began = clock::now();
+        let log = made(&simulated(), &Options::tiny());
         let (one, other) = (log.worker(), log.worker());
         let publish = || log.reserve(3).unwrap().take().publish(&mut b"one".to_vec());
         let context = &mut Context::from_waker(Waker::noop());
@@ -223,13 +226,14 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
         assert!(of_one.as_mut().poll(context).is_pending());
         assert!(of_other.as_mut().poll(context).is_pending());
         one.uncork();
-        assert_eq!(
-            log.horizon(),
-            Csn(0),
+        // What has been staged for long is written all the same, and this thread may have been off for long.
+        assert!(
+            log.horizon() == Csn(0) || clock::now() - began > OVERDUE_NS,
             "the other worker may still add to the group"
         );
         other.uncork();
-        assert_eq!(log.horizon(), Csn(2), "the last uncork writes");
+        // The thread that prepares segments may be at the log just now, and then it is the one that writes.
+        reached(&log, Csn(2));
         // The first worker is expected now, and its only client goes away.
         drop(of_one);
         other.cork();
@@ -237,8 +241,15 @@ fn a_worker_whose_woken_client_is_dropped_holds_nobody_back() {
         let mut of_last = Box::pin(other.completion(last));
         assert!(of_last.as_mut().poll(context).is_pending());
         other.uncork();
-        assert_eq!(log.horizon(), last.csn);
+        reached(&log, last.csn);
     });
+}
+
+/// Waits until commits are complete up to that one; who waits in vain does so for a minute.
+fn reached<D: Disk>(log: &Log<D>, csn: Csn) {
+    while log.horizon() < csn {
+        std::thread::yield_now();
+    }
 }
 
 /// What is ripe, or overdue, does not wait for an uncork: while one worker makes a pass that does not end, a
