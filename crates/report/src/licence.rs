@@ -30,8 +30,8 @@ pub fn licence_notice(product: &str) -> Option<Warning> {
             "licences of {name} are known to forbid publishing benchmark figures without consent"
         ),
         advice:
-            "read yours before you show this to others; --alias 'Store A' keeps the product's name \
-                 and version out of the record"
+            "read yours before you show this to others; run --alias 'Store A' keeps the product's name \
+                 and version out of the record, survey cannot"
                 .to_owned(),
     })
 }
