@@ -30,7 +30,8 @@ impl LmdbRows {
         options.map_size(MAP_BYTES_MIN.max(rows as usize * MAP_BYTES_ROW));
         // SAFETY: the folder was made by this process for this one use, so that nobody else changes a file
         // in it, and no second environment is opened there.
-        let environment = unsafe { options.open(folder) }.expect("LMDB opens");
+        let opened = unsafe { options.open(folder) };
+        let environment = opened.expect("LMDB opens");
         let write = environment.write_txn().expect("LMDB writes");
         let made = environment.create_databases_and_commit(write, |opener, write| {
             let table = opener.create_database::<Bytes, Bytes>(write, None)?;
