@@ -50,9 +50,13 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
         terminal::note(&format!("history: {}", file.display()));
     }
     if history.count(Ending::Committed) == 0 {
-        let begun = history.transactions.len();
+        let what = match history.transactions.len() {
+            0 => "its history holds no transaction".to_owned(),
+            1 => "the one transaction of its history did not commit".to_owned(),
+            begun => format!("none of the {begun} transactions of its history committed"),
+        };
         return Err(CannotRun(format!(
-            "{subject}: none of the {begun} transactions of its history committed, so nothing can be said"
+            "{subject}: {what}, so nothing can be said"
         )));
     }
     let claimed = args.claimed.map(level).or(claimed);
