@@ -62,8 +62,16 @@ pub(super) fn now(places: &[Place<'_>]) -> String {
 
 fn is_same_store(native: &RunRecord, java: &RunRecord) -> bool {
     let (native, java) = (&native.head.target, &java.head.target);
-    java.name.strip_prefix(BY_JDBC) == Some(native.name.as_str())
-        && java.durability == native.durability
+    let product = java.name.strip_prefix(BY_JDBC);
+    product.map(own_name) == Some(native.name.as_str()) && java.durability == native.durability
+}
+
+/// What the target by its own protocol is called, of a product as its driver for Java calls it.
+fn own_name(product: &str) -> &str {
+    match product {
+        "postgresql" => "postgres",
+        same => same,
+    }
 }
 
 fn client_cpu(run: &RunRecord) -> Option<f64> {
@@ -103,7 +111,7 @@ fn difference(rate: f64, other_rate: f64, other: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, then};
+    use super::{difference, own_name, then};
     use crate::published::mail2002;
 
     #[test]
@@ -118,6 +126,13 @@ mod tests {
             said.contains("SAP DB on HD1: 89/s by C++, 89/s by Java: a commit takes 0 ns more")
         );
         assert!(said.contains("53.8 us less by Java"), "{said}");
+    }
+
+    #[test]
+    fn a_product_has_one_name_by_either_stack() {
+        for (by_driver, own) in [("postgresql", "postgres"), ("mariadb", "mariadb")] {
+            assert_eq!(own_name(by_driver), own);
+        }
     }
 
     #[test]
