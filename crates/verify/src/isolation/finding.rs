@@ -2,7 +2,7 @@
 
 use super::anomaly::{Anomaly, Order};
 use super::check::check;
-use super::hermitage::{Row, table};
+use super::hermitage::{LEGEND, Row, table};
 use super::history::{Ending, History};
 use serde::{Deserialize, Serialize};
 use syncline_contract::Isolation;
@@ -97,8 +97,9 @@ impl Finding {
         if !self.schedules.is_empty() {
             lines.push(format!(
                 "Hermitage's schedules:\n{}",
-                table(&self.schedules).trim_end()
+                table(&self.schedules)
             ));
+            lines.push(LEGEND.to_owned());
         }
         for row in self
             .schedules

@@ -82,6 +82,15 @@ pub fn hermitage<T: Target>(
 }
 
 impl Cell {
+    fn sign(&self) -> &'static str {
+        match self.seen {
+            Some(true) => "-",
+            Some(false) if self.seen_by_writer => "R/O",
+            Some(false) => "ok",
+            None => "n/a",
+        }
+    }
+
     /// Plays the schedule in one way after the other, until the anomaly is seen.
     fn play<T: Target>(
         &mut self,
@@ -110,42 +119,42 @@ fn outside(failure: syncline_contract::Failure) -> Error {
     Error::cannot(failure.what)
 }
 
+/// What the signs of a table mean.
+pub(super) const LEGEND: &str = "ok: not seen; -: the anomaly was seen; R/O: seen only by a session that also \
+     writes; n/a: the store cannot play the schedule";
+
 /// The table, as Hermitage prints it. What all targets begin with is said by whoever prints it, so a row
-/// begins with the last option of its own.
+/// begins with the value of its own last option, where there are several.
 pub fn table(rows: &[Row]) -> String {
-    let label = |row: &Row| {
-        let at = row.target.rfind(['?', '&']).map_or(0, |at| at + 1);
-        let alone = if rows.len() == 1 {
-            row.target.len()
-        } else {
-            at
-        };
-        row.target[alone..].to_owned()
+    let label = |row: &Row| match row.target.rfind(['?', '&', '=']) {
+        Some(at) if rows.len() > 1 => format!("{}  ", &row.target[at + 1..]),
+        _ => String::new(),
     };
     let width = rows.iter().map(|row| label(row).len()).max().unwrap_or(0);
-    let mut text = format!("{:width$}  {:<15}", "", "");
-    for schedule in SCHEDULES {
-        text.push_str(&format!(" {:<8}", schedule.name));
-    }
-    text.truncate(text.trim_end().len());
+    let names = SCHEDULES.iter().map(|schedule| schedule.name);
+    let mut text = line("", width, "", names);
     for row in rows {
-        let mut line = format!("\n{:width$}  {:<15}", label(row), row.claimed);
-        for cell in &row.cells {
-            let sign = match cell.seen {
-                Some(true) => "-",
-                Some(false) if cell.seen_by_writer => "R/O",
-                Some(false) => "ok",
-                None => "n/a",
-            };
-            line.push_str(&format!(" {sign:<8}"));
-        }
-        text.push_str(line.trim_end());
+        text.push('\n');
+        let signs = row.cells.iter().map(Cell::sign);
+        text.push_str(&line(&label(row), width, &row.claimed, signs));
     }
-    text.push_str(
-        "\nok: not seen; -: the anomaly was seen; R/O: seen only by a session that also writes; \
-         n/a: the store cannot play the schedule\n",
-    );
     text
+}
+
+/// A line of the table, its cells below the schedules' names.
+fn line<'c>(
+    label: &str,
+    width: usize,
+    level: &str,
+    cells: impl Iterator<Item = &'c str>,
+) -> String {
+    let mut line = format!("{label:width$}{level:<15}");
+    for (schedule, cell) in SCHEDULES.iter().zip(cells) {
+        let width = schedule.name.len().max("R/O".len());
+        line.push_str(&format!("  {cell:<width$}"));
+    }
+    line.truncate(line.trim_end().len());
+    line
 }
 
 fn claimed<T: Target>(target: &T, stage: &Stage) -> syncline_contract::TargetResult<Isolation> {
@@ -203,13 +212,19 @@ mod tests {
             row("engine?cap=1g&isolation=snapshot", "snapshot"),
         ];
         let said = table(&rows);
-        let lines: Vec<&str> = said.lines().skip(1).take(2).collect();
+        let lines: Vec<&str> = said.lines().skip(1).collect();
         let expected = [
-            "isolation=serializable  serializable    ok       -        n/a      R/O",
-            "isolation=snapshot      snapshot        ok       -        n/a      R/O",
+            "serializable  serializable     ok   -    n/a  R/O",
+            "snapshot      snapshot         ok   -    n/a  R/O",
         ];
         assert_eq!(lines, expected);
         let alone = table(&rows[..1]);
-        assert!(alone.contains("\n  serializable    ok"), "{alone}");
+        assert!(alone.contains("\nserializable     ok"), "{alone}");
+        let widest = Row {
+            claimed: "repeatable read".to_owned(),
+            ..row("mariadb:private?isolation=repeatable-read", "")
+        };
+        let said = table(&[widest.clone(), widest]);
+        assert!(said.lines().all(|line| line.len() <= 92), "{said}");
     }
 }

@@ -18,13 +18,20 @@ pub(super) struct Shown<'s> {
     pub(super) json: bool,
 }
 
-/// A line a sentence; in a terminal, which would break them anywhere, broken between words.
+/// A line a sentence; in a terminal, which would break them anywhere, broken between words. What has lines
+/// of its own is a table and stays as it is.
 fn drawn(sentences: &[String]) -> String {
     match terminal::columns() {
         None => sentences.join("\n") + "\n",
         columns => table::at_width(columns, || {
-            let paragraphs = sentences.iter().map(|sentence| table::paragraph(sentence));
-            paragraphs.collect()
+            let drawn = |sentence: &String| {
+                if sentence.contains('\n') {
+                    format!("{sentence}\n")
+                } else {
+                    table::paragraph(sentence)
+                }
+            };
+            sentences.iter().map(drawn).collect()
         }),
     }
 }
