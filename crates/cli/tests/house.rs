@@ -47,7 +47,9 @@ const DOORS: &[(&str, &[&str])] = &[
 const UNSAFE: &[&str] = &[
     "crates/disk/src/real/range.rs",
     "crates/disk/src/real/uring.rs",
+    "crates/engine/benches/store/chain.rs",
     "crates/engine/benches/store/peers.rs",
+    "crates/engine/src/buffer/blocks.rs",
     "crates/engine/src/buffer/prefetch.rs",
     "crates/engine/src/buffer/translation.rs",
     "crates/meters/src/collect/bpf/strange_frame.rs",

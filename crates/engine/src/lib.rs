@@ -68,6 +68,14 @@
 //! - The files carry a format number and feature bits; newer, foreign and damaged files are refused with
 //!   a sentence. Two processes cannot open one database.
 //!
+//! # Memory
+//!
+//! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB,
+//! from 4 MiB of pages on, for which the system is asked to use large pages: reads of a large database then
+//! wait a half as long for memory. That takes no more than that `/sys/kernel/mm/transparent_hugepage/enabled`
+//! says `madvise` or `always`; elsewhere blocks are ordinary memory. A block goes back to the system when the
+//! last of its leaves is gone. [`Stats::resident_bytes`] counts blocks as a whole.
+//!
 //! # What it does not do
 //!
 //! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is

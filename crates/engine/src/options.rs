@@ -12,8 +12,8 @@ use std::path::PathBuf;
 pub struct Options {
     /// Bytes in a page: a power of two from 512 to 32768. Default 8192. Small ones are for tests.
     pub page_bytes: u32,
-    /// Bytes that pages may take in memory, at least 16 pages. What needs more is refused with
-    /// [`Error::Capped`]. Default 4 GiB.
+    /// Bytes that pages may take in memory, at least 16 pages; of the blocks of 2 MiB in which leaves lie
+    /// also what is free in them. What needs more is refused with [`Error::Capped`]. Default 4 GiB.
     pub resident_bytes_max: u64,
     /// Bytes for pages that change while a checkpoint has yet to write them as they were, at least 4
     /// pages. Writers wait when it is used up. Default 16 MiB.

@@ -8,6 +8,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark speaks to whoever runs it")]
 
+mod chain;
 mod memory;
 mod peers;
 mod reads;

@@ -4,8 +4,9 @@
 //! A read goes from page to page, and from line to line within a page: where the next line lies stands in
 //! the one before. So it cannot be quicker than its loads one after another. How long a load takes depends on
 //! how many bytes the loads of that kind are spread over, so each kind is measured by following a random
-//! chain through as many bytes of plain memory, in pages as the store's memory has them. Loads that are made
-//! at once count as one.
+//! chain through as many bytes of plain memory, in pages as the store's memory has them: of leaves in large
+//! ones, where the system has them, and beside that in the usual ones. Loads that are made at once count as
+//! one.
 //!
 //! | loads of a level | of an inner node | of a leaf |
 //! |---|---|---|
@@ -14,10 +15,10 @@
 //! | the guide's marks, the sixteen digests they lead to, the child's number | 3 | |
 //! | the row | | 1 |
 
+use crate::chain::{Chain, Pages};
 use crate::peers::{LmdbRows, RedbRows};
 use crate::transactions::scramble;
 use crate::{Scale, show};
-use std::hint::black_box;
 use std::path::Path;
 use syncline_disk::RealDisk;
 use syncline_engine::log::{self, Durability};
@@ -34,12 +35,15 @@ const LEAF_BYTES: u64 = 8192;
 const INNER_BYTES: u64 = 256;
 const CHILD_BYTES: u64 = 16;
 
-const LINE_BYTES: u64 = 64;
+/// In which pages leaves lie, of each limit.
+const LIMITS: [Pages; 2] = [Pages::Large, Pages::Usual];
 
 /// Loads of one kind: how many a read makes one after another, and over how many bytes they are spread.
 struct Loads {
     name: String,
     count: u64,
+    /// The limit that it is part of; none: of both.
+    pages: Option<Pages>,
     chain: Chain,
 }
 
@@ -52,10 +56,10 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     let mut session = database.session().expect("there is room for a session");
     let mut hash = 0;
     let mut of_loads: Vec<Vec<f64>> = loads.iter().map(|_| Vec::new()).collect();
-    let mut limits = Vec::new();
+    let mut limits: [Vec<f64>; 2] = Default::default();
     let mut costs: [Vec<f64>; 6] = Default::default();
     for round in 0..u64::from(scale.rounds) {
-        let mut limit = 0.0;
+        let mut limit = [0.0; 2];
         for (loads, all) in loads.iter().zip(&mut of_loads) {
             let each = timed(
                 scale.operations,
@@ -63,9 +67,15 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
                 &mut hash,
             );
             all.push(each);
-            limit += each * loads.count as f64;
+            for (limit, pages) in limit.iter_mut().zip(LIMITS) {
+                if loads.pages.is_none_or(|of| of == pages) {
+                    *limit += each * loads.count as f64;
+                }
+            }
         }
-        limits.push(limit);
+        for (all, limit) in limits.iter_mut().zip(limit) {
+            all.push(limit);
+        }
         let key = |operation, seen| (scramble(operation ^ round << 40 ^ seen) % scale.rows) as i64;
         let operations = scale.operations;
         session.begin(Begin::ReadOnly).expect("the store works");
@@ -99,7 +109,12 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     hash
 }
 
-fn print(loads: &[Loads], of_loads: &mut [Vec<f64>], limits: &[f64], costs: &[Vec<f64>; 6]) {
+fn print(
+    loads: &[Loads],
+    of_loads: &mut [Vec<f64>],
+    limits: &[Vec<f64>; 2],
+    costs: &[Vec<f64>; 6],
+) {
     for (loads, each) in loads.iter().zip(of_loads) {
         let mib = loads.chain.bytes() as f64 / f64::from(1 << 20);
         let name = format!(
@@ -108,12 +123,20 @@ fn print(loads: &[Loads], of_loads: &mut [Vec<f64>], limits: &[f64], costs: &[Ve
         );
         show(&name, "ns", each);
     }
-    let count: u64 = loads.iter().map(|loads| loads.count).sum();
-    show(
-        &format!("limit: {count} loads one after another"),
-        "ns",
-        &mut limits.to_vec(),
-    );
+    let of_limit = loads
+        .iter()
+        .filter(|loads| loads.pages != Some(Pages::Usual));
+    let count: u64 = of_limit.map(|loads| loads.count).sum();
+    for (name, limits) in ["leaves in large pages", "all in usual pages"]
+        .iter()
+        .zip(limits)
+    {
+        show(
+            &format!("limit: {count} loads in turn, {name}"),
+            "ns",
+            &mut limits.clone(),
+        );
+    }
     let names = [
         "get, in one read-only transaction",
         "get, a transaction each",
@@ -133,7 +156,16 @@ fn print(loads: &[Loads], of_loads: &mut [Vec<f64>], limits: &[f64], costs: &[Ve
             .collect();
         show(name, "x ", &mut ratios);
     };
-    ratio("get in one transaction / limit", &costs[0], limits);
+    ratio(
+        "get in one transaction / limit, large pages",
+        &costs[0],
+        &limits[0],
+    );
+    ratio(
+        "get in one transaction / limit, usual pages",
+        &costs[0],
+        &limits[1],
+    );
     ratio("LMDB / get, in one transaction", &costs[2], &costs[0]);
     ratio("LMDB / get, a transaction each", &costs[3], &costs[1]);
     ratio("redb / get, in one transaction", &costs[4], &costs[0]);
@@ -182,51 +214,31 @@ fn load(folder: &Path, rows: u64) -> Result<(Database, Table)> {
 /// The loads of a read in a tree of so many pages at each level, leaves first.
 fn loads_of(levels: &[u64]) -> Vec<Loads> {
     let mut all = Vec::new();
-    let mut add = |name: String, count, bytes| {
-        let chain = Chain::new(bytes);
-        all.push(Loads { name, count, chain });
+    let mut add = |name: String, count, bytes, pages: Option<Pages>| {
+        let chain = Chain::new(bytes, pages.unwrap_or(Pages::Usual));
+        all.push(Loads {
+            name,
+            count,
+            pages,
+            chain,
+        });
     };
     for (level, pages) in levels.iter().enumerate().skip(1).rev() {
         let name = format!("level {level} of {pages} pages");
         let bytes =
             pages * (ENTRY_BYTES + FRAME_BYTES + INNER_BYTES) + levels[level - 1] * CHILD_BYTES;
-        add(name, 5, bytes);
+        add(name, 5, bytes, None);
     }
     let leaves = levels[0];
     add(
         format!("entries of {leaves} leaves"),
         1,
         leaves * ENTRY_BYTES,
+        None,
     );
-    add(
-        "leaves: frame and first lines, then row".to_owned(),
-        2,
-        leaves * (FRAME_BYTES + LEAF_BYTES),
-    );
+    for (pages, in_pages) in [(Pages::Large, "large pages"), (Pages::Usual, "usual pages")] {
+        let name = format!("leaves: first lines, then row; {in_pages}");
+        add(name, 2, leaves * (FRAME_BYTES + LEAF_BYTES), Some(pages));
+    }
     all
-}
-
-/// A random way through all lines of a piece of memory: each names the next one.
-struct Chain(Vec<[u64; (LINE_BYTES / 8) as usize]>);
-
-impl Chain {
-    fn new(bytes: u64) -> Chain {
-        let lines = bytes.div_ceil(LINE_BYTES).max(2);
-        let mut random = fastrand::Rng::with_seed(lines);
-        // Sattolo's shuffle: one cycle through all of them.
-        let mut next: Vec<u64> = (0..lines).collect();
-        for at in (1..next.len()).rev() {
-            next.swap(at, random.usize(..at));
-        }
-        Chain(next.into_iter().map(|next| [next; 8]).collect())
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.len() as u64 * LINE_BYTES
-    }
-
-    #[inline]
-    fn next(&self, at: u64) -> u64 {
-        black_box(self.0[at as usize][0])
-    }
 }

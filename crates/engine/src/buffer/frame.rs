@@ -1,5 +1,6 @@
 //! A frame: a resident page with what the buffer knows about it.
 
+use super::blocks::CellsOf;
 use super::inner::Inner;
 use super::leaf::Leaf;
 use super::page::{self, Kind};
@@ -51,7 +52,7 @@ impl Content {
     /// The content that an image from the disk holds. The caller has verified the image.
     pub(super) fn from_image(image: Box<[u8]>) -> Content {
         match page::kind(&image).expect("a verified image has a kind") {
-            Kind::Leaf => Content::Leaf(Leaf::from_image(image)),
+            Kind::Leaf => Content::Leaf(Leaf::from_image(image.into())),
             Kind::Inner => Content::Inner(Inner::from_image(&image)),
             Kind::Overflow => Content::Overflow(image),
         }
@@ -130,6 +131,13 @@ impl Frame {
     }
 }
 
+/// Frames in cells, each a line.
+pub(super) const CELLS: CellsOf = CellsOf {
+    bytes: size_of::<Frame>(),
+    gap_bytes: 0,
+    counted_bytes: size_of::<Frame>() as u64 + PIECE_BYTES + 32,
+};
+
 /// Memory in use for frames.
 #[derive(Debug)]
 pub(super) struct Account {
@@ -137,9 +145,12 @@ pub(super) struct Account {
     bytes: AtomicU64,
 }
 
-/// What the allocator keeps beside each of a frame's two pieces, in bytes: its header, and the gap
-/// that aligning the frame to a line leaves.
-const ALLOCATOR_BYTES: u64 = 16 + 16 + 32;
+/// What the allocator keeps beside a piece of memory, in bytes: its header.
+pub(super) const PIECE_BYTES: u64 = 16;
+
+/// What it keeps beside a frame and its page: two headers, and the gap that aligning the frame to a line
+/// leaves.
+const ALLOCATOR_BYTES: u64 = 2 * PIECE_BYTES + 32;
 
 impl Account {
     /// For frames with pages of that length.

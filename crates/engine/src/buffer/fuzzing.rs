@@ -69,7 +69,6 @@ fn look_at_leaf(leaf: &Leaf) {
         key.push(0);
         assert!(leaf.search(&key) == Err(slot + 1) || slot + 1 < leaf.count());
     }
-    leaf.warm();
 }
 
 /// A node whose frame is sound can be taken apart; if its separators ascend, and so it can be searched,

@@ -12,11 +12,16 @@
 //! | words | what |
 //! |---|---|
 //! | 2 | the telling positions, ascending, two bytes each; 0xFFFF = no more |
-//! | 1 | how many words of a key are looked at, w; in the upper half how many separators there are, n |
+//! | 1 | byte 0: w; bytes 1 and 2: where the *run* begins, and its length; upper half: n |
 //! | w | what all separators hold at the other positions, most significant byte first; zero at telling ones |
 //! | w | ones at the other positions |
 //! | n/16 | *marks*: of each sixteen digests the last |
 //! | n | the digest of each separator, in their order |
+//!
+//! Where the telling positions are neighbours they are the run: then a digest is read at once, not gathered
+//! byte by byte. So it is with keys that are one number, or one text that begins alike.
+//!
+//! Of a key w words are looked at; n is how many separators there are.
 //!
 //! A search among digests alone would wait for one line of memory after the other, each named by the one
 //! before. The marks lie with what is looked at first, so that a search waits twice: for those, and for the
@@ -47,10 +52,11 @@ const BYTES_MAX: usize = 8 * WORDS_MAX;
 
 const COUNTS_AT: usize = 2;
 const COUNT_SHIFT: u32 = 32;
+const RUN_SHIFT: u32 = 8;
 const COMMON_AT: usize = 3;
 
 /// So many digests have a mark.
-const MARKED: usize = 16;
+pub(super) const MARKED: usize = 16;
 
 /// What a search looks at first, in bytes, in most nodes.
 const FIRST_BYTES: usize = 4 * 64;
@@ -118,7 +124,7 @@ impl Guide {
         let (common, ones): ([u8; BYTES_MAX], [u8; BYTES_MAX]) = (common, ones);
         let mut words = Vec::with_capacity(COMMON_AT + 2 * width);
         words.extend(packed(positions));
-        words.push(width as u64);
+        words.push(width as u64 | run_of(positions) << RUN_SHIFT);
         words.extend((0..width).map(|word| word_at(&common, word)));
         words.extend((0..width).map(|word| word_at(&ones, word)));
         Guide::of(&words, count, |index| {
@@ -170,14 +176,15 @@ impl Guide {
         prefetch(self.0.as_ptr().addr(), FIRST_BYTES);
     }
 
-    /// Where the key is among the separators.
+    /// Where the key is among the separators. `near` is told early behind how many it is at least: it is
+    /// behind [`MARKED`] more at most.
     #[inline]
-    pub(super) fn rank(&self, key: &[u8]) -> Rank {
+    pub(super) fn rank(&self, key: &[u8], near: impl Fn(usize)) -> Rank {
         match self.digest(key) {
-            Digest::Above(digest) => Rank::Behind(self.search(|other| other <= digest)),
-            Digest::Below(digest) => Rank::Behind(self.search(|other| other < digest)),
+            Digest::Above(digest) => Rank::Behind(self.search(|other| other <= digest, near)),
+            Digest::Below(digest) => Rank::Behind(self.search(|other| other < digest, near)),
             Digest::Alike(digest) => {
-                let first = self.search(|other| other < digest);
+                let first = self.search(|other| other < digest, near);
                 let digests = self.digests();
                 if digests.get(first) != Some(&digest) {
                     return Rank::Behind(first);
@@ -190,9 +197,10 @@ impl Guide {
 
     /// How many digests are `less`, which the first ones are and the others are not.
     #[inline]
-    fn search(&self, less: impl Fn(u64) -> bool) -> usize {
+    fn search(&self, less: impl Fn(u64) -> bool, near: impl Fn(usize)) -> usize {
         let marks = &self.0[self.marks_at()..self.digests_at()];
         let start = MARKED * marks.partition_point(|mark| less(*mark));
+        near(start);
         let digests = &self.digests()[start..];
         let some = &digests[..digests.len().min(MARKED)];
         start + some.partition_point(|digest| less(*digest))
@@ -212,7 +220,13 @@ impl Guide {
                 return self.beside(key, 8 * word + byte as usize, is_above);
             }
         }
-        Digest::Alike(gathered(self.positions(), key))
+        let run = self.0[COUNTS_AT] >> RUN_SHIFT;
+        let (start, bytes) = (usize::from(run as u8), u32::from((run >> 8) as u8));
+        Digest::Alike(if bytes > 0 {
+            eight_at(key, start) & u64::MAX << (64 - 8 * bytes)
+        } else {
+            gathered(self.positions(), key)
+        })
     }
 
     /// What is known of a key that holds another byte than all separators do at that position.
@@ -242,7 +256,7 @@ impl Guide {
 
     #[inline]
     fn width(&self) -> usize {
-        self.0[COUNTS_AT] as u32 as usize
+        usize::from(self.0[COUNTS_AT] as u8)
     }
 
     #[inline]
@@ -270,10 +284,27 @@ fn gathered(positions: [u16; TELLING_MAX], bytes: &[u8]) -> u64 {
     })
 }
 
+/// Where telling positions begin, and in the byte above how many they are; zero unless they are neighbours.
+fn run_of(positions: [u16; TELLING_MAX]) -> u64 {
+    let count = positions.iter().take_while(|at| **at != NONE).count();
+    let are_neighbours = positions[..count].windows(2).all(|at| at[0] + 1 == at[1]);
+    if count > 0 && are_neighbours {
+        u64::from(positions[0]) | (count as u64) << 8
+    } else {
+        0
+    }
+}
+
 /// A word of a string that goes on with zeros.
 #[inline]
 fn word_at(bytes: &[u8], word: usize) -> u64 {
-    let rest = bytes.get(8 * word..).unwrap_or_default();
+    eight_at(bytes, 8 * word)
+}
+
+/// Eight bytes of a string that goes on with zeros, the first as the most significant one.
+#[inline]
+fn eight_at(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
     if let Some(whole) = rest.first_chunk() {
         return u64::from_be_bytes(*whole);
     }
@@ -328,12 +359,20 @@ mod tests {
         text
     }
 
+    /// A key of one number, with what comes behind it now and then.
+    fn number(random: &mut fastrand::Rng) -> Vec<u8> {
+        let mut key = (random.u64(..100_000) | 1 << 63).to_be_bytes().to_vec();
+        key.extend((0..random.usize(..3)).map(|_| random.u8(..2)));
+        key.truncate(random.usize(5..11));
+        key
+    }
+
     #[test]
     fn a_key_is_where_a_search_by_all_bytes_finds_it() {
         let mut among = 0;
         for seed in 0..400 {
             let mut random = fastrand::Rng::with_seed(seed);
-            let key = if seed % 2 == 0 { numbers } else { text };
+            let key = [numbers, text, number][seed as usize % 3];
             let mut separators: Vec<Vec<u8>> = Vec::new();
             let mut grown = guide(&separators);
             for _ in 0..random.usize(1..80) {
@@ -365,7 +404,7 @@ mod tests {
                     }
                     let below = separators.partition_point(|other| *other < key);
                     let up_to = separators.partition_point(|other| *other <= key);
-                    match guide.rank(&key) {
+                    match guide.rank(&key, |_| ()) {
                         Rank::Behind(rank) => assert_eq!((rank, rank), (below, up_to), "{seed}"),
                         Rank::Among(first, end) => {
                             among += 1;
@@ -377,6 +416,18 @@ mod tests {
             }
         }
         assert!(among > 1000, "{among} keys were like a separator");
+    }
+
+    #[test]
+    fn digests_of_one_number_are_read_at_once() {
+        let separators: Vec<Vec<u8>> = (0..1000_u64)
+            .map(|at| ((700 * at) | (1 << 63)).to_be_bytes().to_vec())
+            .collect();
+        let guide = guide(&separators);
+        // The lowest three bytes differ, and the first of those is the fifth.
+        assert_eq!(guide.0[super::COUNTS_AT] as u32, 1 | 5 << 8 | 3 << 16);
+        let rank = guide.rank(&((700 * 411_u64 + 9) | (1 << 63)).to_be_bytes(), |_| ());
+        assert_eq!(rank, Rank::Behind(412));
     }
 
     #[test]
@@ -402,9 +453,9 @@ mod tests {
         let separators: Vec<Vec<u8>> = (0..300).map(|at| key(2500 + 3 * at, 1 + at % 9)).collect();
         let guide = guide(&separators);
         for at in 0..300 {
-            let rank = guide.rank(&key(2501 + 3 * at, 4));
+            let rank = guide.rank(&key(2501 + 3 * at, 4), |_| ());
             assert_eq!(rank, Rank::Behind(at as usize + 1));
         }
-        assert_eq!(guide.rank(&separators[5]), Rank::Among(5, 6));
+        assert_eq!(guide.rank(&separators[5], |_| ()), Rank::Among(5, 6));
     }
 }

@@ -4,6 +4,7 @@
 //! the pool's limit; and images handed over by pages that were freed or replaced, which are no new
 //! memory and so never refused.
 
+use super::blocks::PageBytes;
 use crate::ids::PageId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 /// An image in the pool.
 pub(super) enum Image {
     /// Copied or taken from a leaf.
-    Own(Box<[u8]>),
+    Own(PageBytes),
     /// Shared with a node that readers may still see.
     Shared(Arc<[u8]>),
 }

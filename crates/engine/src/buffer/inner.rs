@@ -19,7 +19,7 @@
 //!    separator i (exclusive); the first and the last child have no bound here, only above.
 //! 2. The children's level is one less than the node's.
 
-use super::guide::{Guide, Rank};
+use super::guide::{Guide, MARKED, Rank};
 use super::leaf::{common_bytes, head_of};
 use super::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at, u32_at, u64_at};
 use super::prefetch::prefetch;
@@ -111,12 +111,12 @@ impl Inner {
         self.guide.ask();
     }
 
-    /// Asks the processor for what says the child at that place.
+    /// Asks the processor for what says so many children from that place on.
     #[inline]
-    pub(crate) fn ask_for_child(&self, index: usize) {
+    fn ask_for_children(&self, first: usize, count: usize) {
         let children = self.heads_at() + HEAD_BYTES * self.count();
-        let at = self.bytes.as_ptr().addr() + children + CHILD_BYTES * index;
-        prefetch(at, CHILD_BYTES);
+        let at = self.bytes.as_ptr().addr() + children + CHILD_BYTES * first;
+        prefetch(at, CHILD_BYTES * count);
     }
 
     /// Which child holds the key: how many separators are not above it.
@@ -134,7 +134,9 @@ impl Inner {
     /// How many separators are below the key, with `or_equal` also those that equal it.
     #[inline]
     fn rank(&self, key: &[u8], or_equal: bool) -> usize {
-        let (mut rank, mut end) = match self.guide.rank(key) {
+        // The child is looked at next: its number comes while the last digests are searched.
+        let near = |first: usize| self.ask_for_children(first, MARKED + 1);
+        let (mut rank, mut end) = match self.guide.rank(key, near) {
             Rank::Behind(rank) => return rank,
             Rank::Among(first, end) => (first, end),
         };

@@ -16,8 +16,11 @@
 //!    table: whoever waited for the latch looks the page up again.
 //! 6. A detached page (an overflow page of an unfinished transaction) is in no list and no image.
 //!
+//! Leaves lie in [`blocks`] for which the system has large pages; all else comes from the allocator.
+//!
 //! Everything is resident: a page that is not there is a bug, but for the misses that tests force.
 
+mod blocks;
 pub(crate) mod cut;
 mod frame;
 #[cfg(any(test, feature = "fuzzing"))]

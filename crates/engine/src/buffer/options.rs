@@ -10,6 +10,9 @@ pub(crate) struct BufferOptions {
     /// Memory for pages, their frames and the translation table, in bytes; beyond it nothing is
     /// allocated.
     pub(crate) resident_bytes_max: u64,
+    /// Leaves lie in blocks once pages take so many bytes of memory, see `blocks`: the processor knows where
+    /// fewer lie anyway, and a block that is not full yet would be much beside them.
+    pub(crate) blocks_from_bytes: u64,
     /// Memory for images that wait for a checkpoint while their pages go on, in bytes; at least a page.
     pub(crate) pre_image_bytes_max: u64,
     /// Every so manieth translation misses; none in use, for tests only.
@@ -21,6 +24,7 @@ impl Default for BufferOptions {
         BufferOptions {
             page_bytes: 8192,
             resident_bytes_max: u64::MAX,
+            blocks_from_bytes: 4 << 20,
             pre_image_bytes_max: 16 << 20,
             miss_every: None,
         }

@@ -1,5 +1,6 @@
 //! The buffer: pages found, made, replaced and freed.
 
+use super::blocks::{BLOCK_BYTES, Blocks, CellsOf};
 use super::cut::Cuts;
 use super::frame::{Account, Body, CLEAN, Content, DETACHED, Frame};
 use super::images::Image;
@@ -7,6 +8,7 @@ use super::leaf::Leaf;
 use super::miss::{Forced, Miss, Stop};
 use super::numbers::Numbers;
 use super::options::BufferOptions;
+use super::page::Kind;
 use super::prefetch::prefetch;
 use super::translation::Translation;
 use crate::error::{Error, Result};
@@ -22,11 +24,13 @@ pub(crate) struct Buffer {
     pub(super) cuts: Cuts,
     pub(super) numbers: Mutex<Numbers>,
     account: Arc<Account>,
+    blocks: Blocks,
     /// Numbers given out whose pages are not there yet.
     promised: AtomicU64,
     forced: Option<Forced>,
     page_bytes: u32,
     resident_bytes_max: u64,
+    blocks_from_bytes: u64,
 }
 
 /// Keeps frames from being freed, as each look at a page does by itself. Who looks at many does it once
@@ -46,10 +50,12 @@ impl Buffer {
             cuts: Cuts::new(options.page_bytes, options.pre_image_bytes_max),
             numbers: Mutex::new(Numbers::new()),
             account,
+            blocks: Blocks::new(CellsOf::pages(options.page_bytes as usize)),
             promised: AtomicU64::new(0),
             forced: options.miss_every.map(Forced::new),
             page_bytes: options.page_bytes,
             resident_bytes_max: options.resident_bytes_max,
+            blocks_from_bytes: options.blocks_from_bytes,
         }
     }
 
@@ -60,17 +66,22 @@ impl Buffer {
     }
 
     /// Memory in use, in bytes: frames with their pages, those that wait for their last reader and
-    /// the allocator's own included; the translation table; images in the pool.
+    /// the allocator's own included; what is free in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.account.bytes() + self.translation.bytes() + self.cuts.image_bytes()
+        let frames = self.account.bytes() + self.blocks.spare_bytes();
+        frames + self.translation.bytes() + self.cuts.image_bytes()
     }
 
-    /// A number for a new page: the lowest freed one first. The page comes with [`Buffer::place`].
-    /// Refused when memory would pass its cap; frames that are replaced while readers may see them
-    /// can pass it for a moment by a few pages.
-    pub(crate) fn allocate(&self) -> Result<PageId> {
+    /// A number for a new page of that kind: the lowest freed one first. The page comes with
+    /// [`Buffer::place`]. Refused when memory would pass its cap; frames that are replaced while readers may
+    /// see them can pass it for a moment by a few pages.
+    pub(crate) fn allocate(&self, kind: Kind) -> Result<PageId> {
         let promised = self.promised.fetch_add(1, Ordering::Relaxed) + 1;
-        let bytes = self.resident_bytes() + promised * self.account.frame_bytes();
+        let mut bytes = self.resident_bytes() + promised * self.account.frame_bytes();
+        if kind == Kind::Leaf && self.blocks.has_room() {
+            // Its memory is there already, and counted.
+            bytes = bytes.saturating_sub(self.page_bytes.into());
+        }
         if bytes > self.resident_bytes_max {
             self.promised.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::Capped {
@@ -90,6 +101,7 @@ impl Buffer {
 
     /// Puts a new page under its allocated number; it is dirty from the start.
     pub(crate) fn place(&self, content: Content) {
+        let content = self.settled(content);
         let mut listed = self.cuts.listed.lock();
         let page = content.page();
         self.put_new(content, self.cuts.epoch());
@@ -123,7 +135,7 @@ impl Buffer {
             "{page} has {} bytes",
             image.len()
         );
-        let content = Content::from_image(image);
+        let content = self.settled(Content::from_image(image));
         assert!(
             content.page() == page,
             "{page} carries the number of {}",
@@ -142,6 +154,7 @@ impl Buffer {
     /// Gives a page another content, in a section, by whoever holds its tree's structure. The page
     /// must have been touched in this section.
     pub(crate) fn replace(&self, content: Content, guard: &Guard) {
+        let content = self.settled(content);
         let page = content.page();
         let frame = self
             .translation
@@ -152,8 +165,7 @@ impl Buffer {
             frame.modified_in.load(Ordering::Acquire) == epoch,
             "{page} is replaced without being touched"
         );
-        self.translation
-            .put(page, Frame::new(content, epoch), guard);
+        self.put_frame(page, Frame::new(content, epoch), guard);
         // What was replaced is a page long; it shall not wait for a full bag of garbage.
         guard.flush();
     }
@@ -326,6 +338,30 @@ impl Buffer {
         Ok(Some(change(&mut leaf)))
     }
 
+    /// The content where it shall lie: a leaf in a block, if blocks are worth it and there is room.
+    fn settled(&self, mut content: Content) -> Content {
+        if let Content::Leaf(leaf) = &mut content
+            && self.account.bytes() >= self.blocks_from_bytes
+        {
+            leaf.move_to(&self.blocks, self.block_may_come(self.blocks_from_bytes));
+        }
+        content
+    }
+
+    /// True if pages take so many bytes, and another block fits below the cap.
+    fn block_may_come(&self, from_bytes: u64) -> bool {
+        let frames = self.account.bytes();
+        let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
+        let with_block = || self.resident_bytes() + promised + BLOCK_BYTES as u64;
+        frames >= from_bytes && with_block() <= self.resident_bytes_max
+    }
+
+    fn put_frame(&self, page: PageId, frame: Frame, guard: &Guard) {
+        // A block has room for many frames: as many as four blocks of leaves have leaves or more.
+        let may_come = self.block_may_come(self.blocks_from_bytes.saturating_mul(8));
+        self.translation.put(page, frame, may_come, guard);
+    }
+
     fn put_new(&self, content: Content, modified_in: u64) {
         let guard = crossbeam_epoch::pin();
         let page = content.page();
@@ -333,7 +369,6 @@ impl Buffer {
             self.translation.get(page, &guard).is_none(),
             "{page} is there already"
         );
-        self.translation
-            .put(page, Frame::new(content, modified_in), &guard);
+        self.put_frame(page, Frame::new(content, modified_in), &guard);
     }
 }

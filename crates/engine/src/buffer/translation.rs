@@ -7,6 +7,8 @@
 //! by them. Who searches a leaf puts them right: of a leaf with few long rows they are two or three, of one
 //! with many short rows ten.
 //!
+//! Frames of a large store lie in blocks of their own, see [`super::blocks`].
+//!
 //! Invariants:
 //! 1. A frame enters an empty entry or replaces the frame before it; it is reachable through one
 //!    entry at most.
@@ -18,12 +20,14 @@
     reason = "epochs free frames that readers may still see; the references are tied to their guards here"
 )]
 
-use super::frame::{Account, Frame};
+use super::blocks::Blocks;
+use super::frame::{Account, CELLS, Frame};
 use super::numbers::PAGE_ID_END;
 use super::prefetch::Lines;
 use super::prefetch::prefetch;
 use crate::ids::PageId;
 use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -31,6 +35,9 @@ const FIRST_CHUNK_BITS: u32 = 10;
 const CHUNKS: usize = (40 - FIRST_CHUNK_BITS + 1) as usize;
 
 type Chunk = Box<[Entry]>;
+
+/// The tag of a frame that lies in a cell of a block. Others are boxes.
+const IN_CELL: usize = 1;
 
 /// A page's frame, and which lines of its bytes are looked at first, see [`Lines`].
 #[derive(Default)]
@@ -44,6 +51,7 @@ pub(super) struct Translation {
     chunks: [OnceLock<Chunk>; CHUNKS],
     bytes: AtomicU64,
     account: Arc<Account>,
+    frames: Blocks,
 }
 
 impl Translation {
@@ -53,12 +61,13 @@ impl Translation {
             chunks: [const { OnceLock::new() }; CHUNKS],
             bytes: AtomicU64::new(0),
             account: Arc::clone(account),
+            frames: Blocks::new(CELLS),
         }
     }
 
-    /// Memory of the table itself in bytes.
+    /// Memory of the table itself in bytes, and what is free in blocks of frames.
     pub(super) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
+        self.bytes.load(Ordering::Relaxed) + self.frames.spare_bytes()
     }
 
     /// The page's frame.
@@ -101,12 +110,16 @@ impl Translation {
         self.chunks.get(chunk)?.get()?.get(index)
     }
 
-    /// Gives the page its frame, and sends the one before away.
-    pub(super) fn put(&self, page: PageId, frame: Frame, guard: &Guard) {
+    /// Gives the page its frame, and sends the one before away. A block of frames `may_come` for it.
+    pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
         entry.lines.store(frame.lines().0, Ordering::Relaxed);
-        let before = entry.frame.swap(Owned::new(frame), Ordering::AcqRel, guard);
+        let frame = match self.frames.hold(frame, may_come) {
+            Ok(place) => Shared::from(place.as_ptr().cast_const()).with_tag(IN_CELL),
+            Err(frame) => Owned::new(frame).into_shared(guard),
+        };
+        let before = entry.frame.swap(frame, Ordering::AcqRel, guard);
         self.retire(before, guard);
     }
 
@@ -127,9 +140,15 @@ impl Translation {
         }
         let account = Arc::clone(&self.account);
         let release = move || {
-            // SAFETY: the swap that handed the frame over took it out of the only entry that led to it
-            // (invariant 1), and this runs once, when no guard that could have seen it is left.
-            drop(unsafe { frame.into_owned() });
+            match NonNull::new(frame.as_raw().cast_mut()) {
+                Some(place) if frame.tag() == IN_CELL => {
+                    // SAFETY: as below; and `put` has put it there.
+                    drop(unsafe { Blocks::release(place) });
+                }
+                // SAFETY: the swap that handed the frame over took it out of the only entry that led to it
+                // (invariant 1), and this runs once, when no guard that could have seen it is left.
+                _ => drop(unsafe { frame.into_owned() }),
+            }
             account.discharge();
         };
         // SAFETY: what the closure holds may be dropped on any thread at any later time: the account

@@ -286,6 +286,7 @@ fn buffer(options: &Options) -> Buffer {
         resident_bytes_max: options.resident_bytes_max,
         pre_image_bytes_max: options.pre_image_bytes_max,
         miss_every: options.miss_every,
+        ..BufferOptions::default()
     })
 }
 

@@ -178,7 +178,13 @@ fn look(
     resident(buffer, tree, || {
         tree.view_at(buffer, hint, key, |leaf, page| {
             let counter = leaf.counter();
-            let Ok(slot) = leaf.search(key) else {
+            // Who has a hint was gone ahead for, to the row.
+            let found = if hint.is_some() {
+                leaf.search(key)
+            } else {
+                leaf.seek(key)
+            };
+            let Ok(slot) = found else {
                 return Found {
                     word: absent(),
                     page,

@@ -4,7 +4,7 @@
 use super::overflow::{self, Stub};
 use super::tree::Tree;
 use crate::buffer::Word;
-use crate::buffer::page::HEADER_BYTES;
+use crate::buffer::page::{HEADER_BYTES, Kind};
 use crate::buffer::{Branches, Buffer, Content, Leaf, common_bytes};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
@@ -77,7 +77,7 @@ impl Bulk<'_> {
             buffer,
             csn,
             fill_percent: fill_percent as usize,
-            root: buffer.allocate()?,
+            root: buffer.allocate(Kind::Leaf)?,
             rows: Vec::new(),
             rows_bytes: 0,
             lower: Vec::new(),
@@ -184,7 +184,7 @@ impl Bulk<'_> {
             }
             leaf.set_value(slot, &row.value);
         }
-        let page = page.map_or_else(|| self.buffer.allocate(), Ok)?;
+        let page = page.map_or_else(|| self.buffer.allocate(Kind::Leaf), Ok)?;
         Ok(Some(leaf.renumbered(page)))
     }
 
@@ -223,7 +223,7 @@ impl Bulk<'_> {
     }
 
     fn place_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
-        let page = self.buffer.allocate()?;
+        let page = self.buffer.allocate(Kind::Inner)?;
         self.place_node_as(branches, level, page);
         self.placed.push(page);
         Ok(page)

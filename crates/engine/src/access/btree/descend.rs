@@ -82,7 +82,6 @@ impl Tree {
             {
                 let leaf = latch.read();
                 if !leaf.is_gone() {
-                    leaf.warm();
                     buffer.learn(page, &leaf);
                     if leaf.tree() == self.id && covers(&leaf) {
                         return Ok(look(&leaf, page));

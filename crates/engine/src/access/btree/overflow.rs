@@ -74,7 +74,7 @@ pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Stub>
     let piece_bytes = buffer.page_bytes() - HEADER_BYTES;
     let mut pages = Vec::new();
     for _ in 0..value.len().div_ceil(piece_bytes).max(1) {
-        match buffer.allocate() {
+        match buffer.allocate(Kind::Overflow) {
             Ok(page) => pages.push(page),
             Err(error) => {
                 for page in pages {

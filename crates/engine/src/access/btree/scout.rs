@@ -142,7 +142,6 @@ impl At<'_> {
         match inner.filter(is_on_the_way) {
             Some(inner) => {
                 self.child = inner.index_of(key);
-                inner.ask_for_child(self.child);
             }
             None => self.is_below = true,
         }

@@ -7,6 +7,7 @@
 use super::change::Blocked;
 use super::descend::Tries;
 use super::tree::Tree;
+use crate::buffer::page::Kind;
 use crate::buffer::{Branches, Buffer, Content, Frame, Inner, Leaf, SplitPlan};
 use crate::ids::PageId;
 use crate::plant::{Plant, planted};
@@ -121,7 +122,7 @@ impl Plan<'_> {
         cut: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {
-        let (left, right) = (self.take()?, self.take()?);
+        let (left, right) = (self.take(Kind::Leaf)?, self.take(Kind::Leaf)?);
         let mut branches = Branches::of(left);
         branches.insert(0, &cut.separator, right);
         let root = self.node(&branches, way.page, 1);
@@ -141,7 +142,7 @@ impl Plan<'_> {
         cut: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {
-        let right = self.take()?;
+        let right = self.take(Kind::Leaf)?;
         self.plan_parents(&way.steps, cut.separator.clone(), right)?;
         self.buffer.touch_leaf(way.frame, &leaf)?;
         let touched = way.steps.iter().rev().take(self.replaced.len());
@@ -186,7 +187,7 @@ impl Plan<'_> {
                 return Ok(());
             }
             let (low, middle, high) = branches.split_at(branches.split_index(step.index));
-            let sibling = self.take()?;
+            let sibling = self.take(Kind::Inner)?;
             let node = self.node(&high, sibling, level);
             self.fresh.push(node);
             if height == 0 {
@@ -207,7 +208,7 @@ impl Plan<'_> {
         right: PageId,
         level: u8,
     ) -> Result<(), Blocked> {
-        let left = self.take()?;
+        let left = self.take(Kind::Inner)?;
         let node = self.node(low, left, level);
         self.fresh.push(node);
         let mut branches = Branches::of(left);
@@ -217,8 +218,8 @@ impl Plan<'_> {
         Ok(())
     }
 
-    fn take(&mut self) -> Result<PageId, Blocked> {
-        let page = self.buffer.allocate()?;
+    fn take(&mut self, kind: Kind) -> Result<PageId, Blocked> {
+        let page = self.buffer.allocate(kind)?;
         self.taken.push(page);
         Ok(page)
     }

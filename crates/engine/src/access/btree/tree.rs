@@ -1,5 +1,6 @@
 //! A tree: what is known about it outside its pages.
 
+use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, Content, Leaf};
 use crate::error::Result;
 use crate::ids::{Csn, PageId, TreeId};
@@ -25,7 +26,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// A new tree: an empty leaf as its root. In a section, or before any.
     pub(crate) fn create(id: TreeId, buffer: &Buffer) -> Result<Tree> {
-        let root = buffer.allocate()?;
+        let root = buffer.allocate(Kind::Leaf)?;
         buffer.place(Content::Leaf(Leaf::empty(
             buffer.page_bytes(),
             root,

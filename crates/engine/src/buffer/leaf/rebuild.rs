@@ -14,6 +14,7 @@ use super::view::{
     CAPACITY_AT, COUNT_AT, DEAD_AT, HEAD_BYTES, HEAP_AT, LENGTH_AT, LOWER_AT, Leaf, NO_FENCE,
     PLACE_BYTES, PREFIX_AT, ROW_BYTES, SLOT_BYTES, SUFFIX_AT, UPPER_AT, common_bytes, head_of,
 };
+use crate::buffer::blocks::PageBytes;
 use crate::buffer::page::{self, HEADER_BYTES, Kind, put_u16, put_u32, put_u64, u16_at};
 use crate::ids::{PageId, TreeId};
 use std::ops::Range;
@@ -52,7 +53,7 @@ impl Leaf {
         let (start, middle) = (HEADER_BYTES, HEADER_BYTES + lower.len());
         image[start..middle].copy_from_slice(lower);
         image[middle..middle + upper.len()].copy_from_slice(upper);
-        let mut leaf = Leaf::from_image(image);
+        let mut leaf = Leaf::from_image(image.into());
         leaf.spare_max = 0;
         leaf
     }
@@ -115,7 +116,7 @@ impl Leaf {
 
     /// The same content under another number, for a root that becomes an inner node or a leaf.
     pub(crate) fn renumbered(&self, page: PageId) -> Leaf {
-        let mut image = self.bytes.clone();
+        let mut image = PageBytes::from(&*self.bytes);
         page::label(&mut image, page, self.tree, Kind::Leaf, 0);
         Leaf {
             spare_max: self.spare_max,

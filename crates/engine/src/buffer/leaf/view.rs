@@ -2,6 +2,7 @@
 
 use super::counter;
 use crate::buffer::Word;
+use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, u16_at, u32_at, u64_at};
 use crate::buffer::prefetch::{Lines, prefetch};
 use crate::ids::{PageId, TreeId};
@@ -30,13 +31,12 @@ pub(super) const SUFFIX_AT: usize = 8;
 pub(super) const LENGTH_AT: usize = 10;
 pub(super) const CAPACITY_AT: usize = 12;
 
-/// A cache line, and how far behind the page's header [`Leaf::warm`] goes.
-const LINE_BYTES: usize = 64;
-const WARM_BYTES: usize = 10 * LINE_BYTES;
+/// How far behind the page's header [`Leaf::search_lines`] go: ten lines.
+const LINES_BYTES: usize = 640;
 
 /// A leaf, under its latch. Slots are places in key order, from 0.
 pub(crate) struct Leaf {
-    pub(super) bytes: Box<[u8]>,
+    pub(super) bytes: PageBytes,
     pub(super) counter: u64,
     pub(super) tree: TreeId,
     pub(super) count: u16,
@@ -51,7 +51,7 @@ pub(crate) struct Leaf {
 
 impl Leaf {
     /// The leaf in an image from the disk.
-    pub(in crate::buffer) fn from_image(image: Box<[u8]>) -> Leaf {
+    pub(in crate::buffer) fn from_image(image: PageBytes) -> Leaf {
         let counter = if planted(Plant::CounterReset) {
             1
         } else {
@@ -101,10 +101,18 @@ impl Leaf {
     }
 
     /// Marks the leaf as gone and hands its image out.
-    pub(in crate::buffer) fn leave(&mut self) -> Box<[u8]> {
+    pub(in crate::buffer) fn leave(&mut self) -> PageBytes {
         assert!(!self.is_gone(), "a leaf leaves once");
         self.count = 0;
         std::mem::take(&mut self.bytes)
+    }
+
+    /// Moves the bytes into a cell of a block, if there is one for them or a block `may_come`. Before anybody
+    /// knows where they lie.
+    pub(in crate::buffer) fn move_to(&mut self, blocks: &Blocks, may_come: bool) {
+        if let Some(bytes) = blocks.copy(&self.bytes, may_come) {
+            self.bytes = bytes;
+        }
     }
 
     /// The page's number.
@@ -146,15 +154,8 @@ impl Leaf {
         Some(&self.bytes[start..start + usize::from(self.upper)])
     }
 
-    /// Asks for the lines that a search will need all at once: it would wait for them one after the
-    /// other, as each step of it depends on the one before.
-    #[inline]
-    pub(crate) fn warm(&self) {
-        let lines = self.bytes[..self.search_end()].iter().step_by(LINE_BYTES);
-        std::hint::black_box(lines.fold(0, |all, byte| all ^ byte));
-    }
-
-    /// Those lines, for who looks for the leaf the next time.
+    /// The lines that a search looks at, for who looks for the leaf the next time: it would wait for them one
+    /// after the other, as each step of it depends on the one before.
     #[inline]
     pub(in crate::buffer) fn search_lines(&self) -> Lines {
         Lines::of(self.bytes.as_ptr().addr(), self.search_end())
@@ -164,7 +165,7 @@ impl Leaf {
     #[inline]
     fn search_end(&self) -> usize {
         let end = self.places_at() + PLACE_BYTES * self.count();
-        end.min(HEADER_BYTES + WARM_BYTES)
+        end.min(HEADER_BYTES + LINES_BYTES)
     }
 
     /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
@@ -178,9 +179,14 @@ impl Leaf {
         let slot = self
             .heads()
             .partition_point(|other| u32::from_le_bytes(*other) < head);
-        if slot == self.count() {
-            return;
+        if slot < self.count() {
+            self.ask_for_slot(slot);
         }
+    }
+
+    /// Asks for a row as long as rows of this leaf are on the average: how long it is says its first line.
+    #[inline]
+    fn ask_for_slot(&self, slot: usize) {
         let lowest = usize::from(u16_at(&self.bytes, HEAP_AT));
         let rows = self.bytes.len().saturating_sub(lowest);
         let row = self.bytes.as_ptr().addr() + self.row(slot);
@@ -213,6 +219,18 @@ impl Leaf {
     /// The key's slot, or the slot where it belongs.
     #[inline]
     pub(crate) fn search(&self, key: &[u8]) -> Result<usize, usize> {
+        self.find::<false>(key)
+    }
+
+    /// The same for who will read the row, of which nothing is in a cache: asks for all of it at once. Its
+    /// lines would else be waited for one after the other, as where its value lies stands in the first.
+    #[inline]
+    pub(crate) fn seek(&self, key: &[u8]) -> Result<usize, usize> {
+        self.find::<true>(key)
+    }
+
+    #[inline]
+    fn find<const ASKS: bool>(&self, key: &[u8]) -> Result<usize, usize> {
         let prefix = self.prefix();
         let Some(suffix) = key.strip_prefix(prefix) else {
             return Err(if key < prefix { 0 } else { self.count() });
@@ -220,6 +238,9 @@ impl Leaf {
         let head = head_of(suffix);
         let heads = self.heads();
         let first = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
+        if ASKS && first < heads.len() {
+            self.ask_for_slot(first);
+        }
         let equal = heads[first..]
             .iter()
             .take_while(|other| u32::from_le_bytes(**other) == head);

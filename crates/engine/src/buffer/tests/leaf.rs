@@ -146,7 +146,7 @@ fn a_leaf_keeps_what_a_sorted_map_keeps() {
             assert_eq!(leaf.search(&absent), Err(slot), "seed {seed}");
         }
         let image = leaf.image().to_vec().into_boxed_slice();
-        compare(&Leaf::from_image(image), &model, seed);
+        compare(&Leaf::from_image(image.into()), &model, seed);
     }
     assert!(refusals > 1000, "pages were full {refusals} times");
 }
@@ -273,7 +273,7 @@ fn the_check_finds_planted_damage() {
     for (what, at, value, expected) in damages {
         let mut image = leaf.image().to_vec().into_boxed_slice();
         page::put_u16(&mut image, at, value);
-        let found = Leaf::from_image(image).check();
+        let found = Leaf::from_image(image.into()).check();
         assert!(
             found.iter().any(|told| told.contains(expected)),
             "{what}: {found:?}"
@@ -281,7 +281,7 @@ fn the_check_finds_planted_damage() {
     }
     let mut image = leaf.image().to_vec().into_boxed_slice();
     image.swap(fences + 2, fences + 4 + 2);
-    let found = Leaf::from_image(image).check();
+    let found = Leaf::from_image(image.into()).check();
     assert!(
         found
             .iter()

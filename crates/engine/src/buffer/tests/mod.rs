@@ -1,4 +1,5 @@
 //! Tests of pages in memory: leaves and inner nodes beside plain models, and the exact cut.
 
+mod blocks;
 mod inner;
 mod leaf;

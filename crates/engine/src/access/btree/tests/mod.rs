@@ -1,6 +1,7 @@
 //! Trees beside sorted maps: one thread with forced misses, several threads at once, exact cuts under
 //! way, planted damage, and planted bugs.
 
+mod blocks;
 mod cut;
 mod damage;
 mod merge;

@@ -17,10 +17,11 @@ pub(super) struct Bed {
     pub(super) tree: Arc<Tree>,
 }
 
-/// Tiny pages, a miss at every so manieth page.
+/// Tiny pages, a miss at every so manieth page. With misses leaves lie in blocks, without them they do not.
 pub(super) fn options(miss_every: Option<u32>) -> BufferOptions {
     BufferOptions {
         page_bytes: 512,
+        blocks_from_bytes: if miss_every.is_some() { 0 } else { u64::MAX },
         miss_every,
         ..BufferOptions::default()
     }

@@ -1,0 +1,95 @@
+//! Leaves in blocks: the cap holds, and memory goes back when rows go.
+
+use super::support::{Bed, options};
+use crate::access::btree::Blocked;
+use crate::buffer::BufferOptions;
+use crate::error::Error;
+
+const PAGE_BYTES: u64 = 4096;
+const BLOCK_BYTES: u64 = 2 << 20;
+
+fn key(number: u32) -> [u8; 4] {
+    number.to_be_bytes()
+}
+
+/// Inserts rows until one is refused, and not because of what waits for its last reader; answers its number.
+fn fill(bed: &Bed, from: u32) -> u32 {
+    let (mut number, mut refused) = (from, 0);
+    loop {
+        match bed.tree.make_room(&bed.buffer, &key(number), 900) {
+            Ok(()) => {
+                bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
+                (number, refused) = (number + 1, 0);
+            }
+            Err(Blocked::Failed(Error::Capped { .. })) if refused < 1_000 => {
+                crossbeam_epoch::pin().flush();
+                std::thread::yield_now();
+                refused += 1;
+            }
+            Err(Blocked::Failed(Error::Capped { .. })) => return number,
+            Err(blocked) => panic!("{blocked:?}"),
+        }
+    }
+}
+
+/// Memory in use when frames that nobody sees any more are freed.
+fn settled_bytes(bed: &Bed, bytes_max: u64) -> u64 {
+    for _ in 0..10_000 {
+        crossbeam_epoch::pin().flush();
+        if bed.buffer.resident_bytes() <= bytes_max {
+            break;
+        }
+        std::thread::yield_now(); // Other tests' threads may hold the epoch up.
+    }
+    bed.buffer.resident_bytes()
+}
+
+#[test]
+fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
+    for extra in [0, BLOCK_BYTES / 2, BLOCK_BYTES - PAGE_BYTES] {
+        let resident_bytes_max = 4 * BLOCK_BYTES + extra;
+        let bed = Bed::new(&BufferOptions {
+            page_bytes: PAGE_BYTES as u32,
+            blocks_from_bytes: 1 << 20,
+            resident_bytes_max,
+            ..options(None)
+        });
+        let rows = fill(&bed, 0);
+        let full = bed.buffer.resident_bytes();
+        // Where no block has room below the cap any more, leaves come one by one up to it.
+        let is_full = resident_bytes_max - 4 * PAGE_BYTES..=resident_bytes_max + 4 * PAGE_BYTES;
+        assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
+        assert!(
+            u64::from(rows) * 900 > resident_bytes_max * 8 / 10,
+            "{rows}"
+        );
+        for number in 0..rows * 3 / 4 {
+            assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+        }
+        // A quarter of the rows, blocks that are not full, and the one that stays.
+        let left = settled_bytes(&bed, full / 4 + 2 * BLOCK_BYTES);
+        assert!(left <= full / 4 + 2 * BLOCK_BYTES, "{left} of {full} left");
+        let again = fill(&bed, rows) - rows;
+        assert!(again > rows * 7 / 10, "{again} rows again after {rows}");
+        assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 4 * PAGE_BYTES);
+        assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn leaves_scattered_over_blocks_leave_room_for_leaves() {
+    let bed = Bed::new(&BufferOptions {
+        page_bytes: PAGE_BYTES as u32,
+        blocks_from_bytes: 1 << 20,
+        resident_bytes_max: 4 * BLOCK_BYTES,
+        ..options(None)
+    });
+    let rows = fill(&bed, 0);
+    // Of each ten leaves or so one stays, so that no block is free as a whole.
+    for number in (0..rows).filter(|number| number % 40 > 3) {
+        assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+    }
+    settled_bytes(&bed, 3 * BLOCK_BYTES);
+    let again = fill(&bed, rows) - rows;
+    assert!(again > rows / 2, "{again} rows again after {rows}");
+}

@@ -1,0 +1,461 @@
+//! Memory for pages: pieces of the allocator's, or cells of blocks for which the system has large pages.
+//!
+//! A read of a large store looks at a leaf that was long not looked at. With pages of 4 KiB the processor
+//! must also look up where that leaf's page lies. So leaves lie in blocks, each as long as a large page of
+//! the system and aligned to it, which the system is asked to back by one. A block:
+//!
+//! | offset | bytes | what |
+//! |---|---|---|
+//! | 0 | 64 | the head: to whom the block belongs |
+//! | 64 | page + 64, times as many as fit | cells: a page, then a line that stays unused |
+//!
+//! The unused line makes that the first lines of leaves, which are looked at most, do not all fall into the
+//! same few places of a cache.
+//!
+//! The first block comes when a store has so many pages that large ones are worth it; then each leaf that
+//! gets a frame moves into a cell. What is made on the way to that, and images from the disk, come from the
+//! allocator, and so does everything where blocks are not to be had. Where the system has no large pages
+//! blocks are ordinary memory. Frames of a large store lie in blocks of their own.
+//!
+//! A block goes back to the system when its last cell is free, but for one, so that a leaf that comes and
+//! goes does not move a block each time. The block of the lowest address that has room is filled first, so
+//! that others empty. Cells that stay free in other blocks count as memory in use ([`Blocks::spare_bytes`])
+//! and are what the next leaves get.
+//!
+//! Invariants:
+//! 1. A cell is marked as free in its block, or it is in exactly one [`PageBytes`].
+//! 2. A block is unmapped after it has left the shelf, which it does only while all its cells are free.
+//! 3. A head is written before the first cell is handed out, and stays until the block is unmapped.
+
+#![allow(
+    unsafe_code,
+    reason = "memory that the system maps is handed out in pieces, each owned by one value"
+)]
+
+use super::frame::PIECE_BYTES;
+use crate::sync::parking::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZero;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A block's length and alignment in bytes: a large page of x86-64 and of most of the others.
+pub(super) const BLOCK_BYTES: usize = 2 << 20;
+
+const LINE_BYTES: usize = 64;
+
+/// The first line of a block.
+#[repr(C, align(64))]
+struct Head {
+    shelf: Arc<Shelf>,
+}
+
+const _: () = assert!(size_of::<Head>() == LINE_BYTES, "the head is a line");
+
+/// A page's bytes, wherever they lie. Empty ones lie nowhere.
+pub(crate) struct PageBytes {
+    start: NonNull<u8>,
+    bytes: u32,
+    is_cell: bool,
+}
+
+// SAFETY: it owns its bytes as a box does; the head that a cell's drop looks at is never changed.
+unsafe impl Send for PageBytes {}
+// SAFETY: shared, it only lets its bytes be read.
+unsafe impl Sync for PageBytes {}
+
+impl Default for PageBytes {
+    fn default() -> PageBytes {
+        PageBytes::from(Box::default())
+    }
+}
+
+impl From<Box<[u8]>> for PageBytes {
+    fn from(boxed: Box<[u8]>) -> PageBytes {
+        let bytes = u32::try_from(boxed.len()).expect("a page has a few kilobytes");
+        PageBytes {
+            start: NonNull::from(Box::leak(boxed)).cast(),
+            bytes,
+            is_cell: false,
+        }
+    }
+}
+
+impl From<&[u8]> for PageBytes {
+    fn from(bytes: &[u8]) -> PageBytes {
+        Box::<[u8]>::from(bytes).into()
+    }
+}
+
+impl Deref for PageBytes {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes from there on are initialized and belong to this value alone: a box gave them
+        // up, or they are a cell (invariant 1), which the system has mapped as zeros.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes as usize) }
+    }
+}
+
+impl DerefMut for PageBytes {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`; and this value is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes as usize) }
+    }
+}
+
+impl Drop for PageBytes {
+    fn drop(&mut self) {
+        if self.is_cell {
+            // SAFETY: this value had the cell, and ends.
+            unsafe { give_back(self.start) };
+        } else {
+            let all = NonNull::slice_from_raw_parts(self.start, self.bytes as usize);
+            // SAFETY: the bytes come of a leaked box of this length, and nobody uses them any more.
+            drop(unsafe { Box::from_raw(all.as_ptr()) });
+        }
+    }
+}
+
+/// Marks a cell as free.
+///
+/// # Safety
+///
+/// The cell was handed out, and nobody uses it any more.
+unsafe fn give_back(cell: NonNull<u8>) {
+    let block = |address: NonZero<usize>| NonZero::new(address.get() & !(BLOCK_BYTES - 1));
+    let head = cell.map_addr(|cell| block(cell).expect("no block lies at address zero"));
+    let head = head.cast::<Head>();
+    // SAFETY: the cell is not free yet, so its block is mapped (invariant 2) and has its head (invariant 3).
+    let shelf = Arc::clone(unsafe { &head.as_ref().shelf });
+    let unused = shelf.put_back(head.addr().get(), cell.addr().get());
+    // The block's head holds the shelf, too: so it goes first, and outside of the lock.
+    drop(unused);
+}
+
+/// The blocks of a store with cells of one length. Cells may outlive it.
+pub(super) struct Blocks {
+    shelf: Arc<Shelf>,
+}
+
+/// The blocks and their free cells.
+pub(super) struct Shelf {
+    cells_of: CellsOf,
+    state: Mutex<State>,
+    blocks: AtomicU64,
+    cells: AtomicU64,
+}
+
+/// What cells a block has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellsOf {
+    /// A cell's length, a multiple of a line.
+    pub(super) bytes: usize,
+    /// What stays unused behind each.
+    pub(super) gap_bytes: usize,
+    /// What is counted elsewhere for what lies in a cell.
+    pub(super) counted_bytes: u64,
+}
+
+impl CellsOf {
+    /// For pages of that length.
+    pub(super) fn pages(page_bytes: usize) -> CellsOf {
+        CellsOf {
+            bytes: page_bytes,
+            gap_bytes: LINE_BYTES,
+            counted_bytes: page_bytes as u64 + PIECE_BYTES,
+        }
+    }
+
+    fn stride(self) -> usize {
+        self.bytes + self.gap_bytes
+    }
+
+    /// How many a block has.
+    pub(super) fn in_block(self) -> usize {
+        (BLOCK_BYTES - LINE_BYTES) / self.stride()
+    }
+}
+
+struct State {
+    /// By their addresses.
+    blocks: BTreeMap<usize, Cells>,
+    /// Those with free cells.
+    roomy: BTreeSet<usize>,
+    /// So many have free cells only, and one of them stays.
+    unused: usize,
+    keeps_one: bool,
+}
+
+/// A block and which of its cells are free.
+struct Cells {
+    block: Block,
+    free: Box<[u64]>,
+    free_count: usize,
+    count: usize,
+}
+
+impl Blocks {
+    /// None yet.
+    pub(super) fn new(cells_of: CellsOf) -> Blocks {
+        let state = State {
+            blocks: BTreeMap::new(),
+            roomy: BTreeSet::new(),
+            unused: 0,
+            keeps_one: true,
+        };
+        Blocks {
+            shelf: Arc::new(Shelf {
+                cells_of,
+                state: Mutex::new(state),
+                blocks: AtomicU64::new(0),
+                cells: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// The bytes in a cell. None if there is no free one and no block `may_come`, or none is to be had.
+    pub(super) fn copy(&self, page: &[u8], may_come: bool) -> Option<PageBytes> {
+        assert!(
+            page.len() == self.shelf.cells_of.bytes,
+            "a page fills a cell"
+        );
+        let mut cell = PageBytes {
+            start: self.shelf.take(may_come)?,
+            bytes: page.len() as u32,
+            is_cell: true,
+        };
+        cell.copy_from_slice(page);
+        Some(cell)
+    }
+
+    /// Puts a value into a cell, to be had back by [`Blocks::release`]. The value itself if there is no free
+    /// cell and no block `may_come`, or none is to be had.
+    pub(super) fn hold<T>(&self, value: T, may_come: bool) -> Result<NonNull<T>, T> {
+        const { assert!(align_of::<T>() <= LINE_BYTES) };
+        assert!(
+            size_of::<T>() <= self.shelf.cells_of.bytes,
+            "a value fits into a cell"
+        );
+        let Some(cell) = self.shelf.take(may_come) else {
+            return Err(value);
+        };
+        let place = cell.cast::<T>();
+        // SAFETY: the cell is as long as the value or longer and begins with a line, and nobody else has it.
+        unsafe { place.write(value) };
+        Ok(place)
+    }
+
+    /// Takes a value out of its cell, and gives the cell back.
+    ///
+    /// # Safety
+    ///
+    /// The value was put there by [`Blocks::hold`], and nobody looks at it any more.
+    pub(super) unsafe fn release<T>(place: NonNull<T>) -> T {
+        // SAFETY: the caller says that the value is there and will not be used there again.
+        let value = unsafe { place.read() };
+        // SAFETY: so nobody uses the cell any more.
+        unsafe { give_back(place.cast()) };
+        value
+    }
+
+    /// Memory of blocks that is not counted elsewhere, in bytes: free cells, and what is beside cells.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        // The cells first: others come and go meanwhile.
+        let cells = self.shelf.cells.load(Ordering::Acquire);
+        let blocks = self.shelf.blocks.load(Ordering::Acquire);
+        let used = cells * self.shelf.cells_of.counted_bytes;
+        (blocks * BLOCK_BYTES as u64).saturating_sub(used)
+    }
+
+    /// What cells keep alive.
+    #[cfg(test)]
+    pub(super) fn weak(&self) -> std::sync::Weak<Shelf> {
+        Arc::downgrade(&self.shelf)
+    }
+
+    /// True if a cell is free.
+    pub(super) fn has_room(&self) -> bool {
+        let cells = self.shelf.cells.load(Ordering::Acquire);
+        let blocks = self.shelf.blocks.load(Ordering::Acquire);
+        cells < blocks * self.shelf.cells_of.in_block() as u64
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        let mut state = self.shelf.state.lock();
+        state.keeps_one = false;
+        let unused = state.blocks.iter().find(|(_, cells)| cells.is_unused());
+        let unused = unused.map(|(address, _)| *address);
+        let unused = unused.and_then(|address| self.shelf.remove(&mut state, address));
+        drop(state);
+        drop(unused);
+    }
+}
+
+impl Shelf {
+    fn take(self: &Arc<Shelf>, may_come: bool) -> Option<NonNull<u8>> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        let address = match state.roomy.first() {
+            Some(address) => *address,
+            None if may_come => self.add(state)?,
+            None => return None,
+        };
+        let cells = state.blocks.get_mut(&address).expect("it has room");
+        state.unused -= usize::from(cells.is_unused());
+        let index = cells.take();
+        if cells.free_count == 0 {
+            state.roomy.remove(&address);
+        }
+        self.cells.fetch_add(1, Ordering::AcqRel);
+        Some(cells.block.cell(index, self.cells_of))
+    }
+
+    /// A new block's address; none if the system gives none.
+    fn add(self: &Arc<Shelf>, state: &mut State) -> Option<usize> {
+        let block = Block::map(self)?;
+        let address = block.0.addr().get();
+        let count = self.cells_of.in_block();
+        state.blocks.insert(address, Cells::all_free(block, count));
+        state.roomy.insert(address);
+        state.unused += 1;
+        self.blocks.fetch_add(1, Ordering::AcqRel);
+        Some(address)
+    }
+
+    /// Takes a cell back; answers its block, if that goes.
+    fn put_back(&self, block: usize, cell: usize) -> Option<Block> {
+        let mut state = self.state.lock();
+        let index = (cell - block - LINE_BYTES) / self.cells_of.stride();
+        let cells = state.blocks.get_mut(&block).expect("a cell is of a block");
+        cells.put_back(index);
+        self.cells.fetch_sub(1, Ordering::AcqRel);
+        let is_unused = cells.is_unused();
+        state.roomy.insert(block);
+        state.unused += usize::from(is_unused);
+        if is_unused && state.unused > usize::from(state.keeps_one) {
+            self.remove(&mut state, block)
+        } else {
+            None
+        }
+    }
+
+    /// Takes an unused block off the shelf.
+    fn remove(&self, state: &mut State, address: usize) -> Option<Block> {
+        state.roomy.remove(&address);
+        state.unused -= 1;
+        let cells = state.blocks.remove(&address)?;
+        self.blocks.fetch_sub(1, Ordering::AcqRel);
+        Some(cells.block)
+    }
+}
+
+impl Cells {
+    fn all_free(block: Block, count: usize) -> Cells {
+        let mut free = vec![0; count.div_ceil(64)].into_boxed_slice();
+        for index in 0..count {
+            free[index / 64] |= 1 << (index % 64);
+        }
+        Cells {
+            block,
+            free,
+            free_count: count,
+            count,
+        }
+    }
+
+    fn is_unused(&self) -> bool {
+        self.free_count == self.count
+    }
+
+    /// The lowest free cell, which is not free any more.
+    fn take(&mut self) -> usize {
+        let word = self.free.iter().position(|word| *word != 0);
+        let word = word.expect("a block on the shelf has a free cell");
+        let bit = self.free[word].trailing_zeros() as usize;
+        self.free[word] &= !(1 << bit);
+        self.free_count -= 1;
+        64 * word + bit
+    }
+
+    fn put_back(&mut self, index: usize) {
+        let (word, bit) = (index / 64, 1 << (index % 64));
+        assert!(self.free[word] & bit == 0, "cell {index} is free already");
+        self.free[word] |= bit;
+        self.free_count += 1;
+    }
+}
+
+/// Memory from the system, [`BLOCK_BYTES`] long and aligned to them, with its head.
+struct Block(NonNull<u8>);
+
+// SAFETY: it owns its memory, whose head is written once and whose cells are owned by values of their own.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// A cell. The caller has marked it as not free, so that nobody else has it.
+    fn cell(&self, index: usize, cells_of: CellsOf) -> NonNull<u8> {
+        assert!(index < cells_of.in_block(), "cell {index} of a block");
+        // SAFETY: by the assertion the cell lies within the block.
+        unsafe { self.0.add(LINE_BYTES + index * cells_of.stride()) }
+    }
+
+    /// A new one; none if the system has no memory or is one that we do not ask.
+    #[cfg(target_os = "linux")]
+    fn map(shelf: &Arc<Shelf>) -> Option<Block> {
+        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+        let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // Twice as much, of which the aligned part stays.
+        // SAFETY: a new mapping at no address of our choice touches no memory in use.
+        let mapped =
+            unsafe { mmap_anonymous(std::ptr::null_mut(), 2 * BLOCK_BYTES, rights, flags) };
+        let mapped = mapped.ok()?.cast::<u8>();
+        let before = mapped.addr().next_multiple_of(BLOCK_BYTES) - mapped.addr();
+        let start = mapped.wrapping_add(before);
+        unmap(mapped, before);
+        unmap(start.wrapping_add(BLOCK_BYTES), BLOCK_BYTES - before);
+        // A system without large pages refuses, and then the block is as good as other memory.
+        // SAFETY: the advice changes nothing that a program could see, but how long memory takes.
+        let _refused =
+            unsafe { madvise(start.cast(), BLOCK_BYTES, Advice::LinuxHugepage) }.is_err();
+        let (block, shelf) = (NonNull::new(start)?, Arc::clone(shelf));
+        // SAFETY: the block is mapped, aligned and longer than a head, and nobody else knows it yet.
+        unsafe { block.cast::<Head>().write(Head { shelf }) };
+        Some(Block(block))
+    }
+
+    /// None: of other systems it is not known that they have large pages for who asks.
+    #[cfg(not(target_os = "linux"))]
+    fn map(_shelf: &Arc<Shelf>) -> Option<Block> {
+        None
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let head = self.0.cast::<Head>();
+        // SAFETY: all cells are free (invariant 2), so nobody looks at the head any more.
+        unsafe { head.drop_in_place() };
+        unmap(self.0.as_ptr(), BLOCK_BYTES);
+    }
+}
+
+/// Gives so much mapped memory back, which nobody uses any more.
+#[cfg(target_os = "linux")]
+fn unmap(start: *mut u8, bytes: usize) {
+    if bytes > 0 {
+        // SAFETY: the callers in this file own the memory and give it up here.
+        let unmapped = unsafe { rustix::mm::munmap(start.cast(), bytes) };
+        unmapped.expect("memory that was mapped can be given back");
+    }
+}
+
+/// There is none.
+#[cfg(not(target_os = "linux"))]
+fn unmap(_start: *mut u8, _bytes: usize) {}
