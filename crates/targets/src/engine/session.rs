@@ -309,7 +309,7 @@ impl<D: Disk> Session for EngineSession<D> {
         }
         let client = &mut self.client;
         let sent = match &self.operations[operation.0] {
-            Operation::Insert { table } => client.insert(*table, values),
+            Operation::Insert { table } => client.insert(*table, self.worker.as_deref(), values),
             Operation::Get { table, columns } => client.get(*table, columns, values),
             Operation::Update(update) => client.update(update, values),
             Operation::Change(change) => client.change(change, values),

@@ -7,7 +7,7 @@ use super::failure::{failure, stop};
 use super::prepared::Operation;
 use super::values::{given, kind_of};
 use std::fmt;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -230,7 +230,7 @@ impl PlanTable {
         &self,
         session: &mut TypedSession<D>,
         rows: &Rows,
-        range: std::ops::Range<usize>,
+        range: Range<usize>,
     ) -> std::result::Result<syncline_engine::log::Ticket, Stop> {
         let loaded = session.run(Begin::Serializable, |transaction| {
             let mut values = Vec::with_capacity(rows.width() + 1);
@@ -255,7 +255,17 @@ impl PlanTable {
     }
 }
 
+/// So many numbers a worker takes at once: rows of several leaves.
+const BLOCK: i64 = 1024;
+
 impl Numbers {
+    /// The next numbers, for one worker.
+    #[cold]
+    pub(super) fn give_block(&self) -> Range<i64> {
+        let first = self.last.0.fetch_add(BLOCK, Ordering::Relaxed) + 1;
+        first..first + BLOCK
+    }
+
     /// The next number.
     #[inline]
     pub(super) fn give(&self) -> i64 {

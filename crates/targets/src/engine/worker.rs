@@ -1,11 +1,18 @@
 //! A worker's part of the engine: corks the log while its executor makes a pass, and goes ahead of the
 //! reads that its clients have asked for when the pass ends, so that they wait for memory together. Reads
 //! that one transaction asks for at once are gone ahead of without waiting for the pass.
+//!
+//! Where the store numbers rows, a worker takes numbers in blocks: with one counter for all, every insert
+//! would wait for the counter's cache line, and all workers would insert into the same leaf, the last one.
+//! So rows of two workers are not numbered in the order in which they came, and numbers are left out, as
+//! where a server's sequence keeps some for each connection.
 
 use super::session::{Desk, Notes};
+use super::store::Numbers;
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::future::poll_fn;
 use std::mem;
+use std::ops::Range;
 use std::rc::Rc;
 use std::task::Poll;
 use syncline_disk::Disk;
@@ -34,6 +41,8 @@ pub(super) struct Part<D: Disk> {
     /// The memory in which the last transaction has worked, for the next one of any client: it is in the
     /// core's cache, and each client's own would have been driven out.
     memory: RefCell<(Box<Desk>, Box<Notes>)>,
+    /// Numbers that are this worker's to give, by table.
+    numbers: RefCell<Vec<Range<i64>>>,
 }
 
 impl<D: Disk> EngineWorker<D> {
@@ -52,6 +61,7 @@ impl<D: Disk> EngineWorker<D> {
                 near: RefCell::new(database.scout()),
                 has_sought: Cell::new(false),
                 memory: RefCell::default(),
+                numbers: RefCell::default(),
             })
         });
         Rc::clone(part)
@@ -93,6 +103,20 @@ impl<D: Disk> Part<D> {
         let mut memory = self.memory.borrow_mut();
         mem::swap(&mut memory.0, desk);
         mem::swap(&mut memory.1, notes);
+    }
+
+    /// The number of a table's next row, from the worker's block.
+    #[inline]
+    pub(super) fn number(&self, table: usize, numbers: &Numbers) -> i64 {
+        let mut blocks = self.numbers.borrow_mut();
+        if table >= blocks.len() {
+            blocks.resize(table + 1, 0..0);
+        }
+        let block = &mut blocks[table];
+        block.next().unwrap_or_else(|| {
+            *block = numbers.give_block();
+            block.next().expect("a block has numbers")
+        })
     }
 
     /// Makes a sought row known; answers its place, for [`Part::tell`] in the next pass.

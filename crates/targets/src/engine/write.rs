@@ -3,6 +3,7 @@
 use super::prepared::Update;
 use super::session::Client;
 use super::values::{given, recycled};
+use super::worker::Part;
 use std::mem;
 use syncline_contract::{Set, Value};
 use syncline_disk::Disk;
@@ -12,12 +13,22 @@ use syncline_engine::{Change, Result};
 impl<D: Disk> Client<D> {
     /// Adds a row; where rows are numbered, its number is put at its place.
     #[inline]
-    pub(super) fn insert(&mut self, table: usize, row: &[Value<'_>]) -> Result<()> {
-        let table = &self.tables[table];
+    pub(super) fn insert(
+        &mut self,
+        table: usize,
+        worker: Option<&Part<D>>,
+        row: &[Value<'_>],
+    ) -> Result<()> {
+        let place = table;
+        let table = &self.tables[place];
         let mut values = recycled(mem::take(&mut self.desk.values));
         values.extend(row.iter().copied().map(given));
         if let Some(numbers) = &table.numbers {
-            values.insert(numbers.column, engine::Value::Int(numbers.give()));
+            let number = match worker {
+                Some(worker) => worker.number(place, numbers),
+                None => numbers.give(),
+            };
+            values.insert(numbers.column, engine::Value::Int(number));
         }
         let inserted = self.session.insert(&table.handle, &values);
         self.desk.values = recycled(values);

@@ -4,8 +4,8 @@ use super::life::engine;
 use crate::engine::EngineSession;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{
-    By, FailureKind, Int, Kind, Limit, Lock, OperationId, Order, Path, Plan, Range, Rows, Scan,
-    Session, Shape, Stop, Table, Target, Text, Value,
+    Aggregate, By, FailureKind, Int, Kind, Limit, Lock, OperationId, Order, Path, Plan, Range,
+    Rows, Scan, Session, Shape, Stop, Table, Target, Text, Value,
 };
 use syncline_disk::RealDisk;
 
@@ -189,5 +189,57 @@ fn a_key_of_another_kind_is_refused_by_its_operation() {
         clients[1].begin(Shape::Single);
         ask(&mut clients[1], 7);
         is_note(clients[1].receive().await.unwrap(), 7);
+    });
+}
+
+/// What nobody gives a key: texts whose rows the store numbers. Insert 0, count 1.
+fn unnumbered() -> Plan {
+    let mut plan = Plan::new();
+    let notes = plan.table(Table::new("notes").text("one", 60));
+    let _ = plan.insert::<(Text,)>("insert", notes);
+    let path = Path {
+        table: notes,
+        by: By::Key,
+        equal: 0,
+        range: Range::All,
+    };
+    let _ = plan.aggregate::<(), (Int,)>("count", path, Aggregate::Count);
+    plan
+}
+
+#[test]
+fn rows_that_the_store_numbers_are_all_there_whichever_worker_numbers_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = engine(
+        &folder.path().join("store"),
+        "client=futures&durability=none",
+    );
+    block_on(&(), target.create(&unnumbered())).unwrap();
+    // More rows of each than a block has numbers, and the workers' blocks in turn.
+    let rounds = 1_500;
+    let workers = [(); 2].map(|()| target.worker().unwrap());
+    let plan = unnumbered();
+    let mut clients: Vec<Client> = workers
+        .iter()
+        .flat_map(|worker| [worker, worker])
+        .map(|worker| block_on(worker, target.connect(&plan, worker)).unwrap())
+        .collect();
+    for round in 0..rounds {
+        for (place, client) in clients.iter_mut().enumerate() {
+            let worker = &workers[place / 2];
+            block_on(worker, async {
+                client.begin(Shape::Single);
+                let note = format!("{place} {round}");
+                client.send(INSERT, &[Value::Text(&note)]).unwrap();
+                client.commit().await.unwrap();
+            });
+        }
+    }
+    block_on(&workers[0], async {
+        let client = &mut clients[0];
+        client.begin(Shape::ReadOnly);
+        client.send(GET, &[]).unwrap();
+        let rows = client.receive().await.unwrap();
+        assert_eq!(rows.row(0).value(0), Value::Int(4 * rounds));
     });
 }
