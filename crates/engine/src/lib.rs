@@ -94,6 +94,7 @@ mod forest;
 #[doc(hidden)]
 pub mod fuzzing;
 mod ids;
+mod lane;
 pub mod log;
 mod options;
 mod plant;

@@ -90,7 +90,7 @@ impl<D: Disk> Reserved<'_, D> {
         );
         self.fill(Kind::Transaction, record, length);
         if record.capacity() == 0 {
-            *record = self.log.shared().buffer();
+            *record = self.log.shared().buffers.take();
         }
         // Commits behind this one may have found a gap and gone to sleep, and whoever published this
         // one need not wait for it. Both publish first and fence, and only then look at the other's

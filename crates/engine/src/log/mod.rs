@@ -52,6 +52,7 @@
 //! # }
 //! ```
 
+mod buffers;
 mod commit;
 mod cork;
 mod frame;

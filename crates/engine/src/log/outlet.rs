@@ -11,6 +11,7 @@
 //! 4. After a failure there are no more jobs.
 
 use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::buffers::Buffers;
 use crate::log::frame::{self, Flags, FrameHeader};
 use crate::log::job::{Done, Job};
 use crate::log::options::{Durability, Options};
@@ -67,7 +68,7 @@ pub(super) struct Outlet<F> {
     record_bytes: u64,
     buffers: Vec<AlignedBuffer>,
     /// Buffers of records that are in frames by now.
-    drained: Vec<Vec<u8>>,
+    drained: Buffers,
     header_buffer: Option<AlignedBuffer>,
     late_header: Option<Job<F>>,
 }
@@ -115,7 +116,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             partial_bytes: 0,
             record_bytes: 0,
             buffers,
-            drained: Vec::new(),
+            drained: Buffers::default(),
             header_buffer: Some(AlignedBuffer::zeroed(options.frame_unit_bytes as usize)),
             late_header: None,
         }
@@ -186,7 +187,7 @@ impl<F: syncline_disk::File> Outlet<F> {
     }
 
     /// Buffers of records that are in frames, to be used again.
-    pub(super) fn drained(&mut self) -> &mut Vec<Vec<u8>> {
+    pub(super) fn drained(&mut self) -> &mut Buffers {
         &mut self.drained
     }
 
@@ -256,7 +257,7 @@ impl<F: syncline_disk::File> Outlet<F> {
             if taken != Some(true) {
                 return draft;
             }
-            self.drained.extend(ring.take_buffer(csn));
+            self.drained.add(ring.take_buffer(csn));
         }
     }
 
@@ -283,7 +284,7 @@ impl<F: syncline_disk::File> Outlet<F> {
         let counts = last || planted(Plant::FragmentCommits);
         self.partial_bytes = if last { 0 } else { start + piece };
         if last {
-            self.drained.extend(ring.take_buffer(self.next));
+            self.drained.add(ring.take_buffer(self.next));
         }
         Some(Draft {
             payload_bytes: piece,

@@ -17,9 +17,11 @@
 //! 3. A slot's mutex is held for a swap, a copy or a waker; by 1 and `published` never for long, and
 //!    never while another slot's is held.
 //! 4. Buffers are swapped, not copied: publishing allocates nothing once they have grown. Who writes the
-//!    records takes the buffers out, for commits to come: few of them are in use, and stay in the caches.
+//!    records takes the buffers out, for commits to come of the same lane: few of them are in use, and stay
+//!    in the cache of the core that fills them.
 
 use crate::ids::Csn;
+use crate::lane;
 use crate::log::frame::Kind;
 use crate::log::waiters::Waiters;
 use crate::plant::{Plant, planted};
@@ -54,6 +56,8 @@ struct Content {
     record: Vec<u8>,
     waiters: Waiters,
     kind: Kind,
+    /// Whose buffer it is.
+    lane: u32,
 }
 
 /// See the module.
@@ -93,6 +97,7 @@ impl Ring {
                 record: Vec::new(),
                 waiters: Waiters::default(),
                 kind: Kind::Void,
+                lane: 0,
             }),
         };
         Ring {
@@ -156,6 +161,7 @@ impl Ring {
             let mut content = lock(&slot.content);
             std::mem::swap(&mut content.record, record);
             content.kind = kind;
+            content.lane = lane::own();
             slot.published.store(csn.0, Ordering::Release);
             if content.waiters.is_empty() {
                 None
@@ -256,13 +262,13 @@ impl Ring {
     }
 
     /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
-    /// long, whose memory goes.
-    pub(super) fn take_buffer(&self, csn: Csn) -> Option<Vec<u8>> {
+    /// long, whose memory goes. With it the lane that it belongs to.
+    pub(super) fn take_buffer(&self, csn: Csn) -> Option<(u32, Vec<u8>)> {
         let mut content = lock(&self.slot(csn).content);
         let buffer = std::mem::take(&mut content.record);
         (1..=BUFFER_BYTES_KEPT)
             .contains(&buffer.capacity())
-            .then_some(buffer)
+            .then_some((content.lane, buffer))
     }
 
     #[inline]

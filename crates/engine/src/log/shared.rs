@@ -15,6 +15,7 @@
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
+use crate::log::buffers::Pools;
 use crate::log::cork::Workers;
 use crate::log::groups::{Group, Groups};
 use crate::log::horizon::Horizon;
@@ -37,9 +38,6 @@ use std::sync::Arc;
 use syncline_disk::Disk;
 use syncline_metering::{Module, clock, tag};
 
-/// So many buffers for records are kept: more than commits are usually on their way at once.
-const BUFFERS_KEPT_MAX: usize = 2048;
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Shared<D: Disk> {
@@ -55,7 +53,7 @@ pub(super) struct Shared<D: Disk> {
     pub(super) files_signal: Signal,
     outlet: Mutex<Outlet<D::File>>,
     /// Buffers for records.
-    buffers: Mutex<Vec<Vec<u8>>>,
+    pub(super) buffers: Pools,
     groups: Mutex<Groups>,
     flying: AtomicU32,
     /// Segments that hold commits which recovery may need; changed under the outlet's lock.
@@ -112,7 +110,7 @@ impl<D: Disk> Shared<D> {
             live_segments: AtomicU64::new(outlet.segments().live()),
             outlet: Mutex::new(outlet),
             groups: Mutex::default(),
-            buffers: Mutex::default(),
+            buffers: Pools::default(),
             flying: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
             pressed: AtomicBool::new(false),
@@ -192,7 +190,7 @@ impl<D: Disk> Shared<D> {
         if commits > 0 {
             self.stats.group_commits.add(commits);
         }
-        self.keep_buffers(outlet.drained());
+        self.buffers.keep(outlet.drained());
         let record_bytes = outlet.record_bytes();
         self.stats
             .record_bytes
@@ -297,22 +295,6 @@ impl<D: Disk> Shared<D> {
             }
             yield_now();
         }
-    }
-
-    /// Keeps buffers for records to come.
-    fn keep_buffers(&self, drained: &mut Vec<Vec<u8>>) {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        buffers.append(drained);
-        buffers.truncate(BUFFERS_KEPT_MAX);
-    }
-
-    /// A buffer for the next record, empty: the one in use last.
-    #[inline]
-    pub(super) fn buffer(&self) -> Vec<u8> {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut buffer = buffers.pop().unwrap_or_default();
-        buffer.clear();
-        buffer
     }
 
     /// Wakes one waiter among the commits that are not launched, if nothing is on its way: it will

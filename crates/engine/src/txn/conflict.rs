@@ -1,6 +1,6 @@
 //! Why a transaction must be run again, and how often each thing happened.
 
-use crate::txn::lane;
+use crate::lane;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -56,7 +56,6 @@ mod garbage;
 mod gate;
 mod hash;
 mod idle;
-mod lane;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;

@@ -7,6 +7,7 @@
 use crate::access::btree::Tree;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
+use crate::lane;
 use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
@@ -14,7 +15,6 @@ use crate::txn::commit::{commit, refusal_of};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
-use crate::txn::lane;
 use crate::txn::path::Staged;
 use crate::txn::read::{move_read_point, read};
 use crate::txn::record::{Operation, add};

@@ -19,9 +19,15 @@ thread_local! {
 /// The lane of the calling thread, which works for the session of that seat. In a model it is the seat:
 /// what threads of an earlier run have taken must not count.
 #[inline]
-pub(super) fn of(seat: u32) -> u32 {
+pub(crate) fn of(seat: u32) -> u32 {
+    if IS_MODEL { seat } else { own() }
+}
+
+/// The lane of the calling thread, for what no session is known of. In a model all threads have one.
+#[inline]
+pub(crate) fn own() -> u32 {
     if IS_MODEL {
-        return seat;
+        return 0;
     }
     match OWN.get() {
         NONE => take(),

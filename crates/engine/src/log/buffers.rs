@@ -1,0 +1,104 @@
+//! Buffers of log records between one commit and the next, by lane.
+//!
+//! A record is built by the thread that commits and read by whoever writes the log. With one pool for all, a
+//! thread got the buffer back that another core had filled last, and waited for each of its cache lines;
+//! and each commit took the pool's lock from the core of the one before. So a buffer goes back to the lane
+//! that it came from.
+
+use crate::lane;
+use crate::log::ring::Apart;
+use crate::sync::{IS_MODEL, Mutex, MutexGuard, PoisonError};
+
+/// How many lanes have a pool of their own; threads beyond that share them.
+const LANES: usize = if IS_MODEL { 1 } else { 8 };
+
+/// So many buffers are kept of a lane: more than its commits are usually on their way at once.
+const KEPT_MAX: usize = 2048;
+
+/// Buffers of records that stand in frames, by the lane that filled them.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    lanes: [Vec<Vec<u8>>; LANES],
+}
+
+impl Buffers {
+    /// Adds the buffer of a lane, if there is one.
+    #[inline]
+    pub(super) fn add(&mut self, buffer: Option<(u32, Vec<u8>)>) {
+        if let Some((lane, buffer)) = buffer {
+            self.lanes[lane as usize % LANES].push(buffer);
+        }
+    }
+}
+
+/// Buffers for records to come.
+#[derive(Debug, Default)]
+pub(super) struct Pools {
+    lanes: [Apart<Mutex<Vec<Vec<u8>>>>; LANES],
+}
+
+impl Pools {
+    /// Takes back what is not in use any more.
+    pub(super) fn keep(&self, buffers: &mut Buffers) {
+        for (lane, buffers) in buffers.lanes.iter_mut().enumerate() {
+            if !buffers.is_empty() {
+                let mut kept = self.lane(lane);
+                kept.append(buffers);
+                kept.truncate(KEPT_MAX);
+            }
+        }
+    }
+
+    /// A buffer for the calling thread's next record, empty: the one in use last.
+    #[inline]
+    pub(super) fn take(&self) -> Vec<u8> {
+        let mut buffer = self.lane(lane::own() as usize).pop().unwrap_or_default();
+        buffer.clear();
+        buffer
+    }
+
+    /// What a panicking thread left there is whole: it is changed by single moves.
+    #[inline]
+    fn lane(&self, lane: usize) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        let lane = self.lanes[lane % LANES].0.lock();
+        lane.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffers, KEPT_MAX, Pools};
+    use crate::lane;
+
+    #[test]
+    fn a_buffer_goes_back_to_the_lane_that_it_came_from() {
+        let (pools, mut drained) = (Pools::default(), Buffers::default());
+        let own = lane::own();
+        drained.add(Some((own, vec![1; 3])));
+        drained.add(None);
+        drained.add(Some((own + 1, Vec::with_capacity(1000))));
+        drained.add(Some((own, vec![1; 100])));
+        pools.keep(&mut drained);
+        let capacities = [(); 3].map(|()| {
+            let buffer = pools.take();
+            assert!(buffer.is_empty(), "it comes back empty");
+            buffer.capacity()
+        });
+        assert_eq!(
+            capacities,
+            [100, 3, 0],
+            "the one added last first, and none of another lane"
+        );
+    }
+
+    #[test]
+    fn not_all_is_kept() {
+        let (pools, mut drained) = (Pools::default(), Buffers::default());
+        for _ in 0..2 * KEPT_MAX {
+            drained.add(Some((lane::own(), vec![1; 3])));
+        }
+        pools.keep(&mut drained);
+        let kept = (0..2 * KEPT_MAX).filter(|_| pools.take().capacity() > 0);
+        assert_eq!(kept.count(), KEPT_MAX);
+    }
+}
