@@ -113,6 +113,8 @@ pub(crate) enum Plant {
     KeepFailedBuild,
     /// Transactions that only read see what is not stable yet.
     ReadUnstable,
+    /// A transaction begins at commits that are not published yet.
+    BeginAhead,
     /// A refusal is told before what it stems from is stable.
     RefuseUnstable,
     /// Who still waits at a slot of the log's ring is forgotten when a later commit takes the slot.

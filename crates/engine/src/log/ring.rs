@@ -186,6 +186,12 @@ impl Ring {
         self.slot(csn).published.load(Ordering::Acquire) == csn.0
     }
 
+    /// How far the contiguous published prefix is known to reach: it may be longer.
+    #[inline]
+    pub(super) fn known_prefix(&self) -> Csn {
+        Csn(self.prefix.0.load(Ordering::Acquire))
+    }
+
     /// The last commit of the contiguous published prefix, given a horizon read before: the prefix is
     /// never behind it, and only above it do slots still say whose they are. If slots are used again
     /// during the call the answer may be older than the truth, yet never below that horizon.

@@ -9,7 +9,9 @@
 //! - A newer word, of a snapshot: the version is looked up (see `version`).
 //! - A newer word, of a serializable transaction: the point moves to the published prefix of this
 //!   moment, if nothing that was read has changed since (`validate`), and the row is looked at again.
-//!   If the row belongs to a commit that earlier ones hold up, that is waited for a little.
+//!   If the row belongs to a commit that earlier ones hold up, that is waited for a little. Such a
+//!   transaction begins at what is known of the prefix: to learn its end takes a look at what other
+//!   cores have just written, which is left to those who need it.
 //! - No such key: no row at the point either. A delete past the point would have left its ghost, which
 //!   stays while this transaction is registered.
 //!

@@ -75,6 +75,11 @@ impl<D: Disk> Session<D> {
     /// Begins a transaction. Those that write nothing work on a store whose log has failed, too.
     #[inline]
     pub(crate) fn begin(&mut self, begin: Begin) -> Result<()> {
+        self.begin_at(begin, false)
+    }
+
+    #[inline]
+    fn begin_at(&mut self, begin: Begin, runs_alone: bool) -> Result<()> {
         let _entered = tag::enter(Module::TransactionControl);
         let core = &*self.core;
         assert!(
@@ -104,10 +109,11 @@ impl<D: Disk> Session<D> {
         let floor = log.horizon();
         txn.read_point = core.registry.enter(txn.seat, floor, || {
             step(Step::Begin);
-            if is_read_only && !planted(Plant::ReadUnstable) {
-                log.horizon()
-            } else {
-                log.published()
+            match begin {
+                _ if is_read_only && !planted(Plant::ReadUnstable) => log.horizon(),
+                // It reads the newest in any case: its point moves when it meets something newer.
+                Begin::Serializable if !runs_alone => log.known_published(),
+                _ => log.published(),
             }
         });
         txn.kind = Some(begin);
@@ -128,7 +134,7 @@ impl<D: Disk> Session<D> {
         );
         self.core.log.check()?;
         let closed = self.core.close_gate();
-        self.begin(Begin::Serializable)?;
+        self.begin_at(Begin::Serializable, true)?;
         self.open().1.alone = Some(closed);
         let stripe = self.core.counters.of(self.seat);
         stripe.exclusive_runs.fetch_add(1, Ordering::Relaxed);

@@ -336,6 +336,7 @@ fn planted_bugs_are_found() {
         (Plant::GhostAtApply, SMALL),
         (Plant::CollectBlindly, MIXED),
         (Plant::LockNotChecked, SMALL),
+        (Plant::BeginAhead, SMALL),
     ] {
         match play_all(family, 0..budget, Some(plant)) {
             Err((seed, _)) => {
