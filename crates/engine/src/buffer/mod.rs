@@ -48,4 +48,5 @@ pub(crate) use miss::reset_forced_misses;
 pub(crate) use miss::{Miss, Stop, without_misses};
 pub(crate) use options::BufferOptions;
 pub(crate) use pages::{Buffer, pin};
+pub(crate) use prefetch::prefetch;
 pub(crate) use word::Word;

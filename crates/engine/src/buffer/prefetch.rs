@@ -35,7 +35,7 @@ impl Lines {
 
 /// Asks for the lines of so many bytes from that address on.
 #[inline]
-pub(super) fn prefetch(address: usize, bytes: usize) {
+pub(crate) fn prefetch(address: usize, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..bytes).step_by(LINE_BYTES) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

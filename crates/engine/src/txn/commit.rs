@@ -8,7 +8,7 @@
 use crate::access::btree::overflow;
 use crate::access::btree::scout::{Target, scout};
 use crate::buffer::Word;
-use crate::buffer::{Miss, without_misses};
+use crate::buffer::{Miss, prefetch, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::lane;
@@ -36,6 +36,9 @@ const ROUNDS_MAX: u32 = 10_000;
 /// Patched rows are thought to be as long as the longest of the transaction before, within these
 /// limits in bytes. Longer ones cost another round, not room for as many such rows.
 const PATCHED_BYTES_THOUGHT: RangeInclusive<usize> = 256..=4096;
+
+/// So many bytes of the next record are asked for.
+const RECORD_BYTES_AHEAD: usize = 512;
 
 /// So many rows must a commit write to be gone ahead of: fewer gain less than it costs.
 const AHEAD_MIN: usize = 8;
@@ -119,11 +122,21 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         without_misses(|| apply(core, txn, number.csn())); // e: values, words, unlocked
         step(Step::Publish);
         let ticket = number.publish(&mut txn.commit.record); // f: it may be acknowledged once stable
+        ask_for_record(&txn.commit.record);
         without_misses(|| collect(core, txn, ticket.csn));
         leave(section); // g
         return Ok(ticket);
     }
     Err(Error::Conflict(Conflict::Locked))
+}
+
+/// Asks for the memory of the next record, which was in use a group of commits ago, while there is time.
+#[inline]
+fn ask_for_record(record: &Vec<u8>) {
+    prefetch(
+        record.as_ptr().addr(),
+        record.capacity().min(RECORD_BYTES_AHEAD),
+    );
 }
 
 /// A permit while rows are being locked. A panic then would leave rows locked for ever, so it closes

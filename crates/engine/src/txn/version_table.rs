@@ -2,7 +2,8 @@
 //!
 //! Heads and bytes of versions lie in memory in that order: a save writes behind the last ones, a drop takes
 //! the first away, and neither goes elsewhere but to one bucket. Bytes lie in chunks, so that nothing is
-//! moved when there are more.
+//! moved when there are more. All versions that are needed at once may be more than a core's cache holds,
+//! so that the memory behind the last one is cold: it is asked for a save ahead.
 //!
 //! 1. Versions are numbered as they are saved, in 32 bits that go round; far fewer than half of all numbers
 //!    are in use at once. The first entry's number is `oldest`.
@@ -13,7 +14,7 @@
 //!    of another one: of another bucket, since a save of this one would have taken its place. What is
 //!    chained from there are other rows, and older ones: the way ends, and finds nothing.
 
-use crate::buffer::Word;
+use crate::buffer::{Word, prefetch};
 use crate::ids::{Csn, TreeId};
 use std::collections::VecDeque;
 
@@ -27,6 +28,9 @@ const ENTRY_BYTES: i64 = size_of::<Entry>() as i64;
 
 /// Bytes of a chunk; a version that is longer has one of its own.
 const CHUNK_BYTES: usize = 16 << 10;
+
+/// So many bytes behind the last version are asked for.
+const AHEAD_BYTES: usize = 256;
 
 /// So many empty chunks are kept for what is saved next.
 const SPARE_CHUNKS: usize = 2;
@@ -251,6 +255,9 @@ impl Chunks {
         let start = chunk.len();
         chunk.extend_from_slice(key);
         chunk.extend_from_slice(value);
+        let rest = chunk.capacity() - chunk.len();
+        let next = chunk.as_ptr().addr() + chunk.len();
+        prefetch(next, rest.min(AHEAD_BYTES));
         (number, start as u32)
     }
 
