@@ -67,7 +67,7 @@ pub(super) fn create<D: Disk>(
         mid_record: false,
         wall_ns: clock::wall(),
     };
-    segment::prepare(disk, directory, 0, &header)?;
+    segment::prepare(disk, directory, (0, &header), false)?;
     let mode = resolve_mode(disk, directory, 0, &options)?;
     let current = segment::open(disk, directory, 0, mode)?;
     recovery::write_header(&current, &header, mode)?;

@@ -123,7 +123,7 @@ fn begin_segment<D: Disk>(
     let index = if let Some(index) = chain.free.pop() {
         index
     } else {
-        segment::prepare(disk, directory, chain.next_index, &header)?;
+        segment::prepare(disk, directory, (chain.next_index, &header), mode.direct)?;
         chain.next_index += 1;
         chain.next_index - 1
     };

@@ -40,7 +40,7 @@ use crate::log::options::{self, Durability};
 use crate::plant::{Plant, planted};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use syncline_disk::{Access, Create, Disk, File, OpenOptions, WriteSync};
+use syncline_disk::{Access, AlignedBuffer, Create, Disk, File, OpenOptions, WriteSync};
 
 /// Bytes of a header, within the first sector.
 pub(super) const HEADER_BYTES: usize = 128;
@@ -254,14 +254,15 @@ pub(super) fn index_of(name: &Path) -> Option<u32> {
 
 /// Makes a file of zeros that is stable with its name, and marks it as prepared with a header of
 /// number 0; `like` gives that header's other fields. What was in the file before is given up. The
-/// only place where a full disk may show.
+/// only place where a full disk may show. Zeros go past the page cache where the log's own writes do: to
+/// copy them there would take more of a processor than all else that the log's threads do.
 pub(super) fn prepare<D: Disk>(
     disk: &D,
     directory: &Path,
-    index: u32,
-    like: &SegmentHeader,
+    (index, like): (u32, &SegmentHeader),
+    is_direct: bool,
 ) -> Result<()> {
-    let made = fill(disk, directory, index, like);
+    let made = fill(disk, directory, (index, like), is_direct);
     made.map_err(|error| {
         if error.is_full() {
             Error::Full {
@@ -277,10 +278,14 @@ pub(super) fn prepare<D: Disk>(
 fn fill<D: Disk>(
     disk: &D,
     directory: &Path,
-    index: u32,
-    like: &SegmentHeader,
+    (index, like): (u32, &SegmentHeader),
+    is_direct: bool,
 ) -> syncline_disk::Result<()> {
-    let file = disk.open(&path(directory, index), OpenOptions::READ_WRITE)?;
+    let options = OpenOptions {
+        direct: is_direct,
+        ..OpenOptions::READ_WRITE
+    };
+    let file = disk.open(&path(directory, index), options)?;
     if !file.is_empty()? {
         file.set_len(0)?;
     }
@@ -297,7 +302,9 @@ fn fill<D: Disk>(
         number: SegmentNumber(0),
         ..*like
     };
-    file.write_at(&mark.to_bytes(), 0)?;
+    let mut first = AlignedBuffer::zeroed(like.unit_bytes as usize);
+    first[..HEADER_BYTES].copy_from_slice(&mark.to_bytes());
+    file.write_at(&first, 0)?;
     file.sync_all()
 }
 

@@ -368,7 +368,7 @@ impl<D: Disk> Shared<D> {
     fn prepared(&self, how: Preparation, like: &SegmentHeader) -> Result<SegmentFile<D::File>> {
         let index = match how {
             Preparation::Make(index) => {
-                segment::prepare(&self.disk, &self.directory, index, like)?;
+                segment::prepare(&self.disk, &self.directory, (index, like), self.mode.direct)?;
                 index
             }
             Preparation::Reuse(index) => index,
