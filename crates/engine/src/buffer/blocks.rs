@@ -288,6 +288,9 @@ impl Blocks {
 
 impl Drop for Blocks {
     fn drop(&mut self) {
+        if self.shelf.blocks.load(Ordering::Acquire) == 0 {
+            return;
+        }
         let mut state = self.shelf.state.lock();
         state.keeps_one = false;
         let unused = state.blocks.iter().find(|(_, cells)| cells.is_unused());
@@ -300,6 +303,9 @@ impl Drop for Blocks {
 
 impl Shelf {
     fn take(self: &Arc<Shelf>, may_come: bool) -> Option<NonNull<u8>> {
+        if !may_come && self.blocks.load(Ordering::Acquire) == 0 {
+            return None;
+        }
         let mut state = self.state.lock();
         let state = &mut *state;
         let address = match state.roomy.first() {

@@ -34,6 +34,7 @@
 //! 2. A key that holds another byte than all separators do, first at position p, is above or below all of
 //!    those that hold what it holds at the telling positions before p.
 
+use super::page::eight_at;
 use super::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -299,25 +300,6 @@ fn run_of(positions: [u16; TELLING_MAX]) -> u64 {
 #[inline]
 fn word_at(bytes: &[u8], word: usize) -> u64 {
     eight_at(bytes, 8 * word)
-}
-
-/// Eight bytes of a string that goes on with zeros, the first as the most significant one.
-#[inline]
-fn eight_at(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or_default();
-    if let Some(whole) = rest.first_chunk() {
-        return u64::from_be_bytes(*whole);
-    }
-    if rest.is_empty() {
-        return 0;
-    }
-    // The last bytes come with those before them, which are shifted out: a copy of so few would cost more.
-    if let Some(last) = bytes.last_chunk() {
-        return u64::from_be_bytes(*last) << (8 * (8 - rest.len()));
-    }
-    let mut padded = [0; 8];
-    padded[..rest.len()].copy_from_slice(rest);
-    u64::from_be_bytes(padded)
 }
 
 fn packed(positions: [u16; TELLING_MAX]) -> [u64; 2] {

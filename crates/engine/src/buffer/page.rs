@@ -148,6 +148,25 @@ pub(crate) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
+/// Eight bytes of a string that goes on with zeros, the first as the most significant one.
+#[inline]
+pub(crate) fn eight_at(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    if let Some(whole) = rest.first_chunk() {
+        return u64::from_be_bytes(*whole);
+    }
+    if rest.is_empty() {
+        return 0;
+    }
+    // The last bytes come with those before them, which are shifted out: a copy of so few would cost more.
+    if let Some(last) = bytes.last_chunk() {
+        return u64::from_be_bytes(*last) << (8 * (8 - rest.len()));
+    }
+    let mut padded = [0; 8];
+    padded[..rest.len()].copy_from_slice(rest);
+    u64::from_be_bytes(padded)
+}
+
 #[inline]
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];

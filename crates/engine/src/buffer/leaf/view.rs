@@ -3,7 +3,7 @@
 use super::counter;
 use crate::buffer::Word;
 use crate::buffer::blocks::{Blocks, PageBytes};
-use crate::buffer::page::{self, HEADER_BYTES, u16_at, u32_at, u64_at};
+use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
 use crate::buffer::prefetch::{Lines, prefetch};
 use crate::ids::{PageId, TreeId};
 use crate::plant::{Plant, planted};
@@ -199,7 +199,48 @@ impl Leaf {
     /// True if the key lies between the fences.
     #[inline]
     pub(crate) fn covers(&self, key: &[u8]) -> bool {
-        self.lower_fence() <= key && self.upper_fence().is_none_or(|upper| key < upper)
+        let first = eight_at(key, 0);
+        let is_above = match self.eight_of_fence(0, self.lower).cmp(&first) {
+            Ordering::Equal => self.lower_fence() <= key,
+            order => order == Ordering::Less,
+        };
+        is_above && self.upper_is_above(key, first)
+    }
+
+    /// True if the key, whose first bytes are given, too, is below the upper fence.
+    #[inline]
+    fn upper_is_above(&self, key: &[u8], first: u64) -> bool {
+        if self.upper == NO_FENCE {
+            return true;
+        }
+        match first.cmp(&self.eight_of_fence(self.lower, self.upper)) {
+            Ordering::Equal => self.upper_fence().is_none_or(|upper| key < upper),
+            order => order == Ordering::Less,
+        }
+    }
+
+    /// The first eight bytes of a fence that begins so far behind the header and is so long; zeros beyond its
+    /// end. Of two strings for which they differ they say which is less.
+    #[inline]
+    fn eight_of_fence(&self, at: u16, length: u16) -> u64 {
+        let rest = &self.bytes[HEADER_BYTES + usize::from(at)..];
+        let eight = rest
+            .first_chunk()
+            .map_or(0, |eight| u64::from_be_bytes(*eight));
+        let beyond = u64::MAX.checked_shr(8 * u32::from(length)).unwrap_or(0);
+        eight & !beyond
+    }
+
+    /// True if the key begins as all keys of the leaf do.
+    #[inline]
+    fn begins_alike(&self, key: &[u8]) -> bool {
+        if self.prefix > 8 || key.len() < 8 {
+            return key.starts_with(self.prefix());
+        }
+        let beyond = u64::MAX
+            .checked_shr(8 * u32::from(self.prefix))
+            .unwrap_or(0);
+        (eight_at(key, 0) ^ self.eight_of_fence(0, self.lower)) & !beyond == 0
     }
 
     /// The same of a key above one that does.
@@ -234,10 +275,10 @@ impl Leaf {
 
     #[inline]
     fn find<const ASKS: bool>(&self, key: &[u8]) -> Result<usize, usize> {
-        let prefix = self.prefix();
-        let Some(suffix) = key.strip_prefix(prefix) else {
-            return Err(if key < prefix { 0 } else { self.count() });
-        };
+        if !self.begins_alike(key) {
+            return Err(if key < self.prefix() { 0 } else { self.count() });
+        }
+        let suffix = &key[usize::from(self.prefix)..];
         let head = head_of(suffix);
         let heads = self.heads();
         let first = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
