@@ -71,10 +71,11 @@
 //! # Memory
 //!
 //! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB,
-//! from 4 MiB of pages on, for which the system is asked to use large pages: reads of a large database then
-//! wait a half as long for memory. That takes no more than that `/sys/kernel/mm/transparent_hugepage/enabled`
-//! says `madvise` or `always`; elsewhere blocks are ordinary memory. A block goes back to the system when the
-//! last of its leaves is gone. [`Stats::resident_bytes`] counts blocks as a whole.
+//! from 4 MiB of pages on, and frames in others, from 32 MiB on; the system is asked to use large pages for
+//! them, so that reads of a large database wait less. It does if
+//! `/sys/kernel/mm/transparent_hugepage/enabled` says `madvise` or `always`; else, and for what comes before,
+//! pages lie in ordinary memory. A block goes back to the system when nothing in it is used any more;
+//! [`Stats::resident_bytes`] counts it as a whole.
 //!
 //! # What it does not do
 //!

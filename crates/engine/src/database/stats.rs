@@ -17,7 +17,7 @@ pub struct Stats {
     pub latencies: Latencies,
     /// Checkpoints; none in transient mode.
     pub checkpoints: Option<CheckpointStats>,
-    /// Memory for pages, frames and the translation table, in bytes.
+    /// Memory for pages, frames and the translation table, in bytes; with what is free in blocks.
     pub resident_bytes: u64,
     /// About how much memory older versions of rows take, in bytes.
     pub version_bytes: u64,
