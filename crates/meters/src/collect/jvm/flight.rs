@@ -3,17 +3,22 @@
 //! Its looks at processors are thin: a few threads at a time, and only those in Java code. Neither
 //! native code nor the kernel, the compiler or the collector of garbage are in them, so they are not
 //! scaled to what the process used. Its samples of native methods are no processor time and are left.
+//!
+//! It records from when it is opened: to begin takes it long, the longer the busier the machine is, and what
+//! its first samples of allocation tell lies before it. What counts is what its events say was in the window.
 
 use super::accounts::{OWN, Spent, missing, taken};
 use super::agent::Shared;
+use super::allocated::{Allocated, Window};
 use super::attach::Attached;
-use super::fill::Fill;
+use super::fill::{Fill, Weights};
 use super::jfr::{Chunk, Event, chunks};
 use super::told::Writer;
 use crate::collect::collector::{Collector, Opened};
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::{Runtime, Subject};
 use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 use syncline_metering::Nanos;
 use syncline_profile::{Account, How, Metric, ProfileBuilder};
 
@@ -26,6 +31,7 @@ const SHORTEST_WAIT: &str = "1 ms";
 /// What is asked of JVMs that take settings of single events, which those from 17 on do.
 const SETTINGS: &str = "jdk.ExecutionSample#period=10ms jdk.JavaMonitorEnter#threshold=1ms \
                         jdk.ThreadPark#threshold=1ms jdk.ThreadSleep#threshold=0ms";
+const ALLOCATION: &str = "jdk.ObjectAllocationSample";
 /// Parking on anything else is waiting for work.
 const LOCKS: [&str; 2] = [
     "java.util.concurrent.locks.Reentrant",
@@ -33,9 +39,10 @@ const LOCKS: [&str; 2] = [
 ];
 
 /// The events that are read.
-const EVENTS: [&str; 5] = [
+const EVENTS: [&str; 6] = [
     "jdk.ExecutionSample",
-    "jdk.ObjectAllocationSample",
+    "jdk.ThreadStart",
+    ALLOCATION,
     "jdk.ThreadSleep",
     "jdk.JavaMonitorEnter",
     "jdk.ThreadPark",
@@ -53,6 +60,7 @@ pub(in crate::collect) struct Flight {
     cpu: bool,
     spent: Spent,
     runs: bool,
+    window: Window,
 }
 
 /// What a recording can tell.
@@ -88,13 +96,12 @@ impl Flight {
             cpu,
             spent: Spent::default(),
             runs: false,
+            window: Window::default(),
         };
-        // The recorder takes its time when it is first started: that is done now.
         if flight.begin().is_err() {
             flight.fine = false;
             flight.begin()?;
         }
-        flight.end()?;
         Ok(flight)
     }
 
@@ -136,29 +143,45 @@ impl Flight {
         let knows = |name| chunks.iter().any(|chunk: &Chunk<'_>| chunk.knows(name));
         let mut known = Knows {
             looks: 0,
-            allocations: knows("jdk.ObjectAllocationSample"),
+            allocations: knows(ALLOCATION),
             sleeps: self.fine && knows("jdk.ThreadSleep"),
+        };
+        let allocated = Allocated::of(&chunks, ALLOCATION)?;
+        let within = |event: &Event<'_>, weights: Weights| {
+            if self.window.holds(event) {
+                (weights, 1)
+            } else {
+                (Vec::new(), 0)
+            }
         };
         for chunk in &chunks {
             let mut fill = Fill::new(profile, chunk, Writer::Jvm);
             if self.cpu {
-                let one = |_: &Event<'_>, _| (vec![(Metric::CpuUser, EVERY_NS)], 1);
-                known.looks += fill.events("jdk.ExecutionSample", one)?;
+                let one = vec![(Metric::CpuUser, EVERY_NS)];
+                known.looks +=
+                    fill.events("jdk.ExecutionSample", |event, _| within(event, one.clone()))?;
             }
-            fill.events("jdk.ObjectAllocationSample", |event, _| {
+            fill.events(ALLOCATION, |event, _| {
                 let bytes = event.whole("weight").unwrap_or(0).max(0).cast_unsigned();
-                (vec![(Metric::AllocatedBytes, bytes)], 1)
+                match allocated.within(self.window, event, bytes) {
+                    0 => (Vec::new(), 0),
+                    bytes => (vec![(Metric::AllocatedBytes, bytes)], 1),
+                }
             })?;
             if known.sleeps {
-                fill.events("jdk.ThreadSleep", |_, _| (vec![(Metric::Sleeps, 1)], 1))?;
+                let one = vec![(Metric::Sleeps, 1)];
+                fill.events("jdk.ThreadSleep", |event, _| within(event, one.clone()))?;
             }
-            fill.events("jdk.JavaMonitorEnter", |event, _| waited(event))?;
+            fill.events("jdk.JavaMonitorEnter", |event, _| {
+                within(event, waited(event))
+            })?;
             fill.events("jdk.ThreadPark", |event, _| {
-                if is_lock(event) {
+                let waited = if is_lock(event) {
                     waited(event)
                 } else {
-                    (Vec::new(), 0)
-                }
+                    Vec::new()
+                };
+                within(event, waited)
             })?;
         }
         Ok(known)
@@ -224,10 +247,16 @@ impl Flight {
     }
 }
 
-fn waited(event: &Event<'_>) -> (Vec<(Metric, u64)>, u64) {
+fn waited(event: &Event<'_>) -> Weights {
     let wait_ns = event.span_ns("duration").unwrap_or(0);
-    let weights = vec![(Metric::Contentions, 1), (Metric::ContentionWait, wait_ns)];
-    (weights, 1)
+    vec![(Metric::Contentions, 1), (Metric::ContentionWait, wait_ns)]
+}
+
+/// Now, by the clock that recordings are told by.
+fn time_of_day() -> Nanos {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let ns = since.map_or(0, |since| since.as_nanos());
+    Nanos::try_from(ns).unwrap_or(Nanos::MAX)
 }
 
 fn is_lock(event: &Event<'_>) -> bool {
@@ -253,12 +282,13 @@ impl Collector for Flight {
     }
 
     fn start(&mut self) -> Result<(), String> {
-        self.begin()?;
         self.spent.begins(self.machine.pid());
+        self.window.begin = time_of_day();
         Ok(())
     }
 
     fn stop(&mut self) -> Result<(), String> {
+        self.window.end = time_of_day();
         self.spent.ends(self.machine.pid());
         self.end()
     }

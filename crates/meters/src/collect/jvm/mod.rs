@@ -23,6 +23,7 @@
 
 mod accounts;
 mod agent;
+mod allocated;
 mod attach;
 mod fill;
 mod flight;

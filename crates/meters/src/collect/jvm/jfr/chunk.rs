@@ -21,6 +21,8 @@ pub(in crate::collect::jvm) struct Chunk<'a> {
     /// Type and fields of each event that is neither metadata nor constants.
     events: Vec<(i64, Bytes<'a>)>,
     ticks_per_s: i128,
+    /// When it begins: nanoseconds by the time of day, and ticks.
+    start: (i128, i128),
 }
 
 /// An event of a chunk.
@@ -55,9 +57,8 @@ impl<'a> Chunk<'a> {
         }
         let size = header.u64_fixed()?;
         let (_constants, metadata) = (header.u64_fixed()?, header.u64_fixed()?);
-        for _ in 0..3 {
-            header.u64_fixed()?;
-        }
+        let (start_ns, _length_ns) = (header.u64_fixed()?, header.u64_fixed()?);
+        let start = (i128::from(start_ns), i128::from(header.u64_fixed()?));
         let ticks_per_s = i128::from(header.u64_fixed()?).max(1);
         let compressed = header.u32_fixed()? & 1 == 1;
         let within = |size: &usize| (HEADER..=bytes.len()).contains(size);
@@ -77,6 +78,7 @@ impl<'a> Chunk<'a> {
             constants: HashMap::new(),
             events: Vec::new(),
             ticks_per_s,
+            start,
         };
         let mut left = Bytes::new(&whole[HEADER..], compressed);
         while left.len() > 0 {
@@ -204,10 +206,24 @@ pub(in crate::collect::jvm) struct Told<'c> {
 impl<'c> Event<'c> {
     /// A whole number.
     pub(in crate::collect::jvm) fn whole(&self, field: &str) -> Option<i64> {
-        match self.chunk.at(&self.value, &[field])? {
+        self.whole_at(&[field])
+    }
+
+    /// A whole number at the end of a path of fields.
+    pub(in crate::collect::jvm) fn whole_at(&self, path: &[&str]) -> Option<i64> {
+        match self.chunk.at(&self.value, path)? {
             Value::Whole(number) => Some(*number),
             _ => None,
         }
+    }
+
+    /// When it was over, by the time of day in nanoseconds; none if it does not say when it began.
+    pub(in crate::collect::jvm) fn ended_ns(&self) -> Option<Nanos> {
+        let (start_ns, start_ticks) = self.chunk.start;
+        let ticks = i128::from(self.whole("startTime")?) - start_ticks;
+        let began = start_ns + ticks * SECOND / self.chunk.ticks_per_s;
+        let lasted = self.span_ns("duration").unwrap_or(0);
+        Nanos::try_from(began + i128::from(lasted)).ok()
     }
 
     /// A span that is told in ticks.

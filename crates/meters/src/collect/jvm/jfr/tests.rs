@@ -169,7 +169,9 @@ fn chunk(events: &[Vec<u8>]) -> Vec<u8> {
         body.event(event);
     }
     let mut bytes = b"FLR\0\0\x02\0\0".to_vec();
-    for number in [68 + body.bytes.len() as u64, 0, 68, 0, 0, 0, 1_000] {
+    let (start_ns, start_ticks) = (5_000_000_000, 400);
+    let size = 68 + body.bytes.len() as u64;
+    for number in [size, 0, 68, start_ns, 0, start_ticks, 1_000] {
         bytes.extend(number.to_be_bytes());
     }
     bytes.extend(1_u32.to_be_bytes());
@@ -217,6 +219,8 @@ fn events_are_read_with_their_stacks() {
         .map(|event| event.span_ns("duration"))
         .collect();
     assert_eq!(spans, [Some(20_000_000), Some(30_000_000)]);
+    // 600 ticks after the chunk's begin, which was at 5 s, and 20 ticks long.
+    assert_eq!(events[0].ended_ns(), Some(5_620_000_000));
     assert_eq!(events[0].text(&["note"]), Some("noted"));
     assert_eq!(events[0].stack_number(), Some(9));
     let run = Told {
