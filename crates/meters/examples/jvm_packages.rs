@@ -20,9 +20,9 @@ fn main() -> Result<(), String> {
     let subject = Subject::of(Watched::Other(pid));
     let mut meter = Meter::open(&subject, &MeterOptions::default());
     meter.prepare();
-    meter.start();
+    meter.start(&|| 0);
     std::thread::sleep(Duration::from_secs(seconds.into()));
-    meter.stop();
+    meter.stop(&|| 0);
     show(&meter.finish(), depth);
     Ok(())
 }

@@ -29,9 +29,9 @@ fn main() -> Result<(), String> {
     let mut meter = Meter::open(&subject, &MeterOptions::default());
     meter.prepare();
     let begun = clock::process_cpu();
-    meter.start();
+    meter.start(&|| 0);
     thread::sleep(Duration::from_secs(seconds));
-    meter.stop();
+    meter.stop(&|| 0);
     let used = clock::process_cpu() - begun;
     let profile = meter.finish();
     println!("looking took {:.1} ms of processor time", used as f64 / 1e6);

@@ -8,7 +8,7 @@ use crate::sync_calls::sync_filter;
 use crate::tracepoint;
 
 /// Those of each call.
-const OF_EACH: [&str; 4] = [
+pub(crate) const OF_EACH: [&str; 4] = [
     "syscalls/sys_enter_fsync",
     "syscalls/sys_enter_fdatasync",
     "syscalls/sys_enter_msync",

@@ -176,9 +176,9 @@ fn metered(load: &str) -> (Profile, u64) {
     let subject = Subject::of(Watched::Other(load.child.id()));
     let mut meter = Meter::open(&subject, &options);
     meter.prepare();
-    meter.start();
+    meter.start(&|| 0);
     let used = load.run();
-    meter.stop();
+    meter.stop(&|| 0);
     (meter.finish(), used)
 }
 
@@ -251,11 +251,11 @@ fn our_own_threads_are_seen_and_the_one_that_looks_is_not() {
     };
     let mut meter = Meter::open(&Subject::of(Watched::Ours), &options);
     meter.prepare();
-    meter.start();
+    meter.start(&|| 0);
     let burner = thread::Builder::new().name("burner".to_owned());
     let body = || burn_in_a_known_function(clock::thread_cpu() + BURN_NS / 2);
     burner.spawn(body).unwrap().join().unwrap();
-    meter.stop();
+    meter.stop(&|| 0);
     let profile = meter.finish();
     if !can(&profile, Metric::CpuUser, "perf") {
         return;

@@ -85,6 +85,13 @@ fn longest_in(bucket: usize) -> Nanos {
     ((LINEAR + within + 1) << shift) - 1
 }
 
+/// How many commits all workers were told of since they started.
+pub(crate) fn committed(workers: &[Live]) -> u64 {
+    let each = workers.iter();
+    each.map(|worker| worker.ended[Ended::Committed as usize].load(Ordering::Relaxed))
+        .sum()
+}
+
 /// The sum of all workers' counters at one time.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
@@ -145,7 +152,7 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUCKETS, Ended, Live, Tally, bucket, longest_in};
+    use super::{BUCKETS, Ended, Live, Tally, bucket, committed, longest_in};
 
     #[test]
     fn buckets_follow_one_another_and_are_narrow() {
@@ -180,6 +187,7 @@ mod tests {
             100
         );
         assert_eq!((now.count(Ended::Aborted), now.all()), (1, 102));
+        assert_eq!(committed(&workers), now.count(Ended::Committed));
         assert_eq!(now.service_ns(&before, 0.5), Some(50));
         assert_eq!(now.service_ns(&before, 0.25), Some(25));
         let longest = now.service_ns(&before, 1.0).unwrap();

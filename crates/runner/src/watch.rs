@@ -6,7 +6,7 @@
 use crate::arrival::{Schedule, Times};
 use crate::control::{Control, Start};
 use crate::executor::Phase;
-use crate::live::{Ended, Live, Tally};
+use crate::live::{Ended, Live, Tally, committed};
 use crate::measure::Crew;
 use crate::observer::Event;
 use crate::result::Interval;
@@ -18,6 +18,9 @@ use syncline_metering::{Nanos, clock};
 use syncline_meters::{Meter, Spent, Subject, Watched as Process};
 use syncline_profile::Profile;
 
+/// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
+/// clients are about to leave, whose threads take their counts along.
+const MAY_TAKE_NS: Nanos = 100_000_000;
 /// How often the coordinator looks whether it was asked to stop.
 const LOOK_NS: Nanos = 20_000_000;
 /// A last interval shorter than this share of the others is left out.
@@ -217,7 +220,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
         if let Some(meter) = &mut meter {
-            meter.start();
+            meter.start(&|| committed(live));
         }
         let first = if cold { watched.first } else { self.read() };
         let mut begun = Mark {
@@ -246,10 +249,13 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
                 watched.close_interval(self, &last, &mark);
                 last = mark;
             }
+            if let Some(meter) = meter.as_mut().filter(|_| deadline - now > MAY_TAKE_NS) {
+                meter.go_on(&|| committed(live));
+            }
             Control::rest(LOOK_NS.min(next.min(deadline).saturating_sub(now)));
         }
         if let Some(meter) = &mut meter {
-            meter.stop();
+            meter.stop(&|| committed(live));
         }
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());

@@ -83,7 +83,7 @@ fn meters() -> String {
 fn tried() -> Profile {
     let mut meter = Meter::open(&Subject::of(Watched::Ours), &MeterOptions::default());
     meter.prepare();
-    meter.start();
-    meter.stop();
+    meter.start(&|| 0);
+    meter.stop(&|| 0);
     meter.finish()
 }

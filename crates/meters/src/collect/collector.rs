@@ -27,6 +27,16 @@ pub(super) trait Collector: Debug {
     /// Begins to look.
     fn start(&mut self) -> Result<(), String>;
 
+    /// Goes on looking: when every collector has started, and some 50 times a second from then on.
+    fn go_on(&mut self, _commits: Commits<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Ends what [`Collector::go_on`] did, before the collectors stop.
+    fn end(&mut self, _commits: Commits<'_>) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Ends looking.
     fn stop(&mut self) -> Result<(), String>;
 
@@ -41,6 +51,9 @@ pub(super) trait Collector: Debug {
     /// The accounts of its metrics if it failed on the way, for that reason.
     fn failed(&self, why: &str) -> Vec<Account>;
 }
+
+/// How many commits were acknowledged so far.
+pub(super) type Commits<'a> = &'a dyn Fn() -> u64;
 
 /// A collector that could be opened, or an account of each metric that is missing for want of it.
 pub(super) type Opened = Result<Box<dyn Collector>, Vec<Account>>;

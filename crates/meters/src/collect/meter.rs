@@ -1,6 +1,6 @@
 //! All collectors that work here, as one.
 
-use super::collector::{ALL, Collector};
+use super::collector::{ALL, Collector, Commits};
 use super::spent::{Spent, Threads};
 use super::subject::Subject;
 use syncline_metering::{Nanos, clock};
@@ -30,9 +30,9 @@ pub struct Meter {
     /// What the threads that look had used when it started.
     threads: Threads,
     spent: Spent,
+    /// Processor time that going on took of the thread that asks for it.
+    going_ns: Nanos,
 }
-
-type Step = fn(&mut dyn Collector) -> Result<(), String>;
 
 impl Meter {
     /// Opens every collector that can look at the subject.
@@ -44,6 +44,7 @@ impl Meter {
             window_ns: 0,
             threads: Threads::default(),
             spent: Spent::default(),
+            going_ns: 0,
         };
         let mut subject = *subject;
         for row in ALL {
@@ -66,17 +67,28 @@ impl Meter {
         self.step(|collector| collector.prepare());
     }
 
-    /// Begins to look.
-    pub fn start(&mut self) {
+    /// Begins to look. `commits` says how many were acknowledged so far, here and below; who does not know
+    /// says none.
+    pub fn start(&mut self, commits: &dyn Fn() -> u64) {
         self.threads = Threads::read();
         self.step(|collector| collector.start());
         self.started = clock::now();
+        self.go_on(commits);
+    }
+
+    /// Goes on looking. To be called some 50 times a second: collectors may want to pause. If it is not,
+    /// everything is looked at, whatever that costs.
+    pub fn go_on(&mut self, commits: Commits<'_>) {
+        let before = clock::thread_cpu();
+        self.step(|collector| collector.go_on(commits));
+        self.going_ns += clock::thread_cpu() - before;
     }
 
     /// Ends looking.
-    pub fn stop(&mut self) {
+    pub fn stop(&mut self, commits: &dyn Fn() -> u64) {
         self.window_ns = clock::now().saturating_sub(self.started);
-        let threads_ns = Threads::read().since(&self.threads);
+        let threads_ns = Threads::read().since(&self.threads) + self.going_ns;
+        self.step(|collector| collector.end(commits));
         self.step(|collector| collector.stop());
         let programs = self
             .working
@@ -106,7 +118,7 @@ impl Meter {
     }
 
     /// A collector that fails at a step leaves, with its reason.
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: impl Fn(&mut dyn Collector) -> Result<(), String>) {
         let (mut working, refused) = (Vec::new(), &mut self.refused);
         for mut collector in self.working.drain(..) {
             match step(collector.as_mut()) {

@@ -22,6 +22,8 @@ pub struct Timed {
     pub ns: Nanos,
     /// How long was timed.
     pub of_ns: Nanos,
+    /// How long they were attached in the window, all spells together.
+    pub attached_ns: Nanos,
 }
 
 /// The processor time so far of every thread that looks, by its number.

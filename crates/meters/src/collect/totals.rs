@@ -223,6 +223,18 @@ fn io(pid: u32) -> Option<(u64, u64)> {
     Some((calls, value(&text, "write_bytes:")?))
 }
 
+/// Voluntary and involuntary switches of each thread of a process and of its descendants, so far.
+pub(super) fn switches(process: Watched) -> BTreeMap<u32, (u64, u64)> {
+    let family = match process {
+        Watched::Ours => vec![std::process::id()],
+        Watched::Other(pid) => ProcessUse::family(pid, Path::new("/")),
+    };
+    let threads = family.iter().flat_map(|pid| threads(*pid));
+    threads
+        .filter_map(|thread| Some((u32::try_from(thread).ok()?, thread_switches(thread)?)))
+        .collect()
+}
+
 fn thread_switches(tid: i32) -> Option<(u64, u64)> {
     // A thread is found by its number alone, though no list shows it.
     let text = read_text(Path::new(&format!("/proc/{tid}/status")))?;

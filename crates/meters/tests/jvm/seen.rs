@@ -16,10 +16,10 @@ impl Seen {
         let subject = Subject::of(Watched::Other(known.pid()));
         let mut meter = Meter::open(&subject, &MeterOptions::default());
         meter.prepare();
-        meter.start();
+        meter.start(&|| 0);
         let before = known.after_waits(1);
         let after = known.after_waits(waits);
-        meter.stop();
+        meter.stop(&|| 0);
         Seen {
             profile: meter.finish(),
             done: after.since(before),

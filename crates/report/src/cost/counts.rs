@@ -127,9 +127,12 @@ fn spent(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let programs = match (looking.programs_ns, looking.programs_of_ns) {
         (Some(ns), Some(of_ns)) => format!(
-            "its programs in the kernel {} in the {} that they were timed for",
+            "its programs in the kernel {} in the {} that they were timed for, and they were attached for {} of \
+             the {}",
             units::span_ns(ns),
-            units::span_ns(of_ns)
+            units::span_ns(of_ns),
+            units::span_ns(looking.programs_attached_ns.unwrap_or(cost.window_ns)),
+            units::span_ns(cost.window_ns)
         ),
         _ => "programs in the kernel were not timed".to_owned(),
     };

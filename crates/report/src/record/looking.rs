@@ -14,6 +14,10 @@ described! {
         pub programs_ns: Option<u64>,
         /// How much of the window they were timed for; null as above.
         pub programs_of_ns: Option<u64>,
+        /// How much of the window they were attached for; null as above, and in records of old, where it was
+        /// all of it.
+        #[serde(default)]
+        pub programs_attached_ns: Option<u64>,
         /// Both as a part of all the processor time that the machine had in the window. The interrupts by
         /// which processors and threads are looked at are not in it.
         pub share: Option<f64>,
@@ -51,6 +55,7 @@ pub(super) fn looking_cost(shown: &RunResult, runs: &[RunResult]) -> Option<Look
         threads_ns: spent.threads_ns,
         programs_ns: spent.programs.map(|timed| timed.ns),
         programs_of_ns: spent.programs.map(|timed| timed.of_ns),
+        programs_attached_ns: spent.programs.map(|timed| timed.attached_ns),
         share: share(&spent, window_ns, shown.head.machine.cores),
         throughput: ratio(pairs.iter().map(LookingPair::throughput)),
         pairs,
@@ -62,7 +67,10 @@ fn share(spent: &Spent, window_ns: u64, cores: usize) -> Option<f64> {
         return None;
     }
     let timed = spent.programs.filter(|timed| timed.of_ns > 0);
-    let programs = timed.map_or(0.0, |timed| timed.ns as f64 / timed.of_ns as f64);
+    let programs = timed.map_or(0.0, |timed| {
+        let attached = timed.attached_ns.min(window_ns) as f64 / window_ns as f64;
+        timed.ns as f64 / timed.of_ns as f64 * attached
+    });
     let threads = spent.threads_ns as f64 / window_ns as f64;
     Some((programs + threads) / cores as f64)
 }
@@ -97,16 +105,19 @@ mod tests {
     use syncline_runner::{Spent, Timed};
 
     #[test]
-    fn programs_that_were_timed_for_a_while_stand_for_all_the_window() {
-        let spent = Spent {
+    fn programs_that_were_timed_for_a_while_stand_for_as_long_as_they_were_attached() {
+        let attached = |attached_ns| Spent {
             threads_ns: 20_000_000,
             programs: Some(Timed {
                 ns: 5_000_000,
                 of_ns: 250_000_000,
+                attached_ns,
             }),
         };
+        let spent = attached(1_000_000_000);
         let share = |spent| share(&spent, 1_000_000_000, 2).unwrap();
         assert!((share(spent) - 0.02).abs() < 1e-12);
+        assert!((share(attached(200_000_000)) - 0.012).abs() < 1e-12);
         let without = Spent {
             programs: None,
             ..spent

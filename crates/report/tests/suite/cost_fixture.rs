@@ -158,6 +158,7 @@ pub(crate) fn cost() -> Cost {
             threads_ns: 24_000_000,
             programs_ns: Some(5_000_000),
             programs_of_ns: Some(250_000_000),
+            programs_attached_ns: Some(1_000_000_000),
             share: Some(0.012),
             pairs: vec![LookingPair {
                 metered_per_s: 1_970.0,

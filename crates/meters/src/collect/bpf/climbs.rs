@@ -2,23 +2,20 @@
 //! processes are there.
 //!
 //! It sleeps between its looks and is not counted itself: [`Climbs::number`] is taken out of the tree.
-//! It also ends the timing of the programs, when it has gone on for long enough.
 //! A copy belongs to a key of the counts; what it showed is summed under it.
 
 use super::shape::{Doer, Key, Kind, Record};
 use super::shown::Copies;
-use super::timing::Timing;
 use crate::collect::looking::Looking;
 use crate::collect::perf::{Climber, Copy, Followed, Memory, Registers, join};
-use crate::collect::spent::Timed;
 use crate::collect::subject::Subject;
 use crate::collect::symbols::Place;
 use aya::maps::{MapData, RingBuf};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -38,25 +35,6 @@ pub(super) struct Climbs {
 #[derive(Debug, Default)]
 struct Shared {
     ending: AtomicBool,
-    timing: Mutex<Clocked>,
-}
-
-/// A timing of the programs, on its way.
-#[derive(Debug, Default)]
-enum Clocked {
-    #[default]
-    None,
-    Begun(Timing),
-    Ended(Option<Timed>),
-}
-
-impl Clocked {
-    fn end(&mut self) {
-        *self = match std::mem::take(self) {
-            Clocked::Begun(timing) => Clocked::Ended(timing.end()),
-            other => other,
-        };
-    }
 }
 
 /// A stack, innermost frame first.
@@ -107,22 +85,6 @@ impl Climbs {
         })
     }
 
-    /// Ends a timing when it is due; none if there is none.
-    pub(super) fn time(&self, timing: Option<Timing>) {
-        let mut clocked = self.shared.clocked();
-        *clocked = timing.map_or(Clocked::None, Clocked::Begun);
-    }
-
-    /// How long the programs ran. A timing that still goes on ends now.
-    pub(super) fn timed(&self) -> Option<Timed> {
-        let mut clocked = self.shared.clocked();
-        clocked.end();
-        match &*clocked {
-            Clocked::Ended(timed) => *timed,
-            Clocked::None | Clocked::Begun(_) => None,
-        }
-    }
-
     /// Ends it: what the ring still holds is taken.
     pub(super) fn finish(mut self) -> Result<Climbed, String> {
         self.end();
@@ -147,19 +109,6 @@ impl Drop for Climbs {
     }
 }
 
-impl Shared {
-    fn clocked(&self) -> MutexGuard<'_, Clocked> {
-        self.timing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn end_timing_if_due(&self) {
-        let mut clocked = self.clocked();
-        if matches!(&*clocked, Clocked::Begun(timing) if timing.is_due()) {
-            clocked.end();
-        }
-    }
-}
-
 impl Climbed {
     fn new(subject: &Subject) -> Climbed {
         Climbed {
@@ -177,7 +126,6 @@ impl Climbed {
         loop {
             // Read before the ring is: what was written before the end is then still taken.
             let is_last = shared.ending.load(Ordering::Acquire);
-            shared.end_timing_if_due();
             while let Some(bytes) = ring.next() {
                 match Record::of(&bytes) {
                     Some(Record::Copy {

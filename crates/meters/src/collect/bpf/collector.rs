@@ -4,13 +4,17 @@ use super::climbs::Climbs;
 use super::counts::Counts;
 use super::hand_over::{self, METRICS, NAME, Seen};
 use super::load::Programs;
+use super::spells::{Looked, SETTLE, Schedule, Spell};
 use super::timing::Timing;
 use super::tree;
-use crate::collect::collector::{Collector, Opened};
+use crate::collect::collector::{Collector, Commits, Opened};
 use crate::collect::meter::MeterOptions;
 use crate::collect::spent::Timed;
 use crate::collect::subject::Subject;
+use crate::collect::totals::switches;
+use crate::processors::processors;
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
 use syncline_metering::Nanos;
 use syncline_profile::{Account, How, ProfileBuilder};
 
@@ -21,9 +25,12 @@ pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Op
             subject: *subject,
             programs,
             climbs: None,
+            state: State::Prepared,
+            looked: Looked::default(),
             timed: None,
-            since: 0,
-            until: 0,
+            begun: Mark::default(),
+            switches: BTreeMap::new(),
+            spell: Mark::default(),
         })),
         Err(why) => Err(refused(&why)),
     }
@@ -34,9 +41,48 @@ struct Bpf {
     subject: Subject,
     programs: Programs,
     climbs: Option<Climbs>,
-    timed: Option<Timed>,
-    since: Nanos,
-    until: Nanos,
+    state: State,
+    looked: Looked,
+    timed: Option<(Nanos, Nanos)>,
+    /// Where the window and the spell began.
+    begun: Mark,
+    spell: Mark,
+    /// The kernel's own count of each thread's switches when the window began.
+    switches: BTreeMap<u32, (u64, u64)>,
+}
+
+/// What it is about, of system calls and switches.
+#[derive(Debug)]
+enum State {
+    Prepared,
+    /// Everything is looked at: soon the programs will be timed,
+    Settling {
+        until: Nanos,
+    },
+    /// or are, if the kernel does that,
+    Timing(Option<Timing>),
+    /// or were, and may stay.
+    Always,
+    /// There is a spell,
+    Looking {
+        schedule: Schedule,
+        until: Nanos,
+    },
+    /// or there is none.
+    Paused {
+        schedule: Schedule,
+        until: Nanos,
+    },
+    Ended,
+}
+
+/// A moment, and what had been done by then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    at: Nanos,
+    commits: u64,
+    calls: u64,
+    switches: u64,
 }
 
 impl Collector for Bpf {
@@ -49,23 +95,73 @@ impl Collector for Bpf {
         Ok(())
     }
 
+    /// It begins with the first [`Collector::go_on`], when it is known how many commits there were.
     fn start(&mut self) -> Result<(), String> {
-        self.since = monotonic();
-        self.programs.count_since(self.since)?;
-        if let Some(climbs) = &self.climbs {
-            climbs.time(Timing::begin(self.programs.paths()));
+        Ok(())
+    }
+
+    fn go_on(&mut self, commits: Commits<'_>) -> Result<(), String> {
+        let now = monotonic();
+        self.state = match std::mem::replace(&mut self.state, State::Ended) {
+            State::Prepared => {
+                self.programs.count_since(now)?;
+                self.begun = self.mark(now, commits)?;
+                self.spell = self.begun;
+                self.switches = switches(self.subject.process);
+                State::Settling {
+                    until: now + SETTLE,
+                }
+            }
+            State::Settling { until } if now >= until => {
+                State::Timing(Timing::begin(self.programs.paths()))
+            }
+            State::Timing(timing) if timing.as_ref().is_none_or(Timing::is_due) => {
+                self.end_timing(timing);
+                match self.schedule(now) {
+                    Some(schedule) => self.pause(schedule, now, commits)?,
+                    None => State::Always,
+                }
+            }
+            State::Looking { schedule, until } if now >= until => {
+                self.pause(schedule, now, commits)?
+            }
+            State::Paused { schedule, until } if now >= until => self.look(schedule, commits)?,
+            waiting => waiting,
+        };
+        Ok(())
+    }
+
+    fn end(&mut self, commits: Commits<'_>) -> Result<(), String> {
+        let now = monotonic();
+        self.programs.count_until(now)?;
+        let mark = self.mark(now, commits)?;
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Prepared | State::Ended => return Err("it was not started".to_owned()),
+            State::Paused { .. } => {}
+            State::Timing(timing) => {
+                self.end_timing(timing);
+                self.add_spell(mark);
+            }
+            State::Settling { .. } | State::Always | State::Looking { .. } => self.add_spell(mark),
         }
+        if self.looked.paused {
+            self.looked.switches = grown(switches(self.subject.process), &self.switches);
+        }
+        self.looked.window_ns = now.saturating_sub(self.begun.at);
+        self.looked.commits = mark.commits.saturating_sub(self.begun.commits);
         Ok(())
     }
 
     fn stop(&mut self) -> Result<(), String> {
-        self.until = monotonic();
-        self.timed = self.climbs.as_ref().and_then(Climbs::timed);
-        self.programs.count_until(self.until)
+        Ok(())
     }
 
     fn programs(&self) -> Option<Timed> {
-        self.timed
+        self.timed.map(|(ns, of_ns)| Timed {
+            ns,
+            of_ns,
+            attached_ns: self.looked.ns(),
+        })
     }
 
     fn hand_over(mut self: Box<Self>, profile: &mut ProfileBuilder) {
@@ -85,15 +181,93 @@ impl Collector for Bpf {
 }
 
 impl Bpf {
+    fn end_timing(&mut self, timing: Option<Timing>) {
+        self.timed = timing.and_then(Timing::end);
+    }
+
+    /// The spells that the cost calls for; none if the programs may stay, or their cost is not known.
+    fn schedule(&mut self, now: Nanos) -> Option<Schedule> {
+        let (ns, of_ns) = self.timed.filter(|(_, of_ns)| *of_ns > 0)?;
+        let machine = of_ns as f64 * processors().len().max(1) as f64;
+        let cost = ns as f64 / machine;
+        self.looked.cost = Some(cost);
+        Schedule::of(cost, now).filter(|_| self.programs.can_pause())
+    }
+
+    /// Ends a spell.
+    fn pause(
+        &mut self,
+        mut schedule: Schedule,
+        now: Nanos,
+        commits: Commits<'_>,
+    ) -> Result<State, String> {
+        let mark = self.mark(now, commits)?;
+        self.programs.pause(now)?;
+        self.add_spell(mark);
+        self.looked.paused = true;
+        let until = schedule.next(now);
+        Ok(State::Paused { schedule, until })
+    }
+
+    /// Begins one.
+    fn look(&mut self, schedule: Schedule, commits: Commits<'_>) -> Result<State, String> {
+        self.programs.resume()?;
+        let now = monotonic();
+        self.programs.look(now)?;
+        self.spell = self.mark(now, commits)?;
+        let until = Schedule::end_of(now);
+        Ok(State::Looking { schedule, until })
+    }
+
+    fn mark(&mut self, at: Nanos, commits: Commits<'_>) -> Result<Mark, String> {
+        let mut mark = Mark {
+            at,
+            commits: commits(),
+            ..Mark::default()
+        };
+        for processor in self.programs.processors()? {
+            mark.calls += processor.calls;
+            mark.switches += processor.switches;
+        }
+        Ok(mark)
+    }
+
+    fn add_spell(&mut self, end: Mark) {
+        let begun = self.spell;
+        self.looked.spells.push(Spell {
+            looked_ns: end.at.saturating_sub(begun.at),
+            commits: end.commits.saturating_sub(begun.commits),
+            calls: end.calls.saturating_sub(begun.calls),
+            switches: end.switches.saturating_sub(begun.switches),
+        });
+    }
+
     fn seen(&mut self) -> Result<Seen, String> {
         self.programs.detach()?;
         let climbs = self.climbs.take();
         let climbs = climbs.ok_or_else(|| "it was not prepared".to_owned())?;
         let mut counts = Counts::read(&mut self.programs)?;
-        counts.add_sleepers(self.since, self.until);
+        counts.add_sleepers(self.programs.looked());
         let climbed = climbs.finish()?;
-        Ok(Seen { counts, climbed })
+        Ok(Seen {
+            counts,
+            climbed,
+            looked: self.looked.clone(),
+        })
     }
+}
+
+/// By how much each thread's switches have grown; one that came meanwhile brings all it has.
+fn grown(
+    now: BTreeMap<u32, (u64, u64)>,
+    before: &BTreeMap<u32, (u64, u64)>,
+) -> BTreeMap<u32, (u64, u64)> {
+    let grown = now.into_iter().map(|(thread, now)| {
+        let then = before.get(&thread).copied().unwrap_or_default();
+        let by = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
+        (thread, by)
+    });
+    grown.collect()
 }
 
 /// None of the metrics is to be had, for that reason.

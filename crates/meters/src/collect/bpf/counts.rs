@@ -3,11 +3,10 @@
 use super::load::{Programs, unreadable};
 use super::refill::split;
 use super::shape::{
-    Doer, Ended, Key, Kind, Losses, Processor, RawEnded, RawKey, RawProcessor, RawSum, RawThread,
-    SLOTS, Slot, Sum, ThreadState,
+    Doer, Ended, Key, Kind, Losses, RawEnded, RawKey, RawSum, RawThread, SLOTS, Slot, Sum,
+    ThreadState,
 };
 use super::tree;
-use crate::sync_calls::sync_numbers;
 use aya::Pod;
 use aya::maps::{Array, HashMap, MapError, PerCpuArray};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +52,8 @@ impl Counts {
         losses.copy_from_slice(&numbers(programs, "losses", Losses::PLACES)?);
         counts.losses = Losses::of(losses);
         counts.lengths = numbers_of_all(programs, "lengths", 64)?;
-        counts.read_processors(programs)?;
+        let processors = programs.processors()?;
+        counts.all_calls = !processors.iter().any(|one| one.passed_over);
         counts.scale_calls();
         Ok(counts)
     }
@@ -83,16 +83,6 @@ impl Counts {
         sum.amount += taken_off.amount;
     }
 
-    /// Finds out whether system calls were passed over.
-    fn read_processors(&mut self, programs: &mut Programs) -> Result<(), String> {
-        let failed = |error: MapError| unreadable("processors", &error);
-        let all: PerCpuArray<_, RawProcessor> =
-            PerCpuArray::try_from(programs.map("processors")?).map_err(failed)?;
-        let all = all.get(&0, 0).map_err(failed)?;
-        self.all_calls = !all.iter().any(|one| Processor::of(one).passed_over);
-        Ok(())
-    }
-
     /// Makes what the system calls that were looked at stand for exactly as many as there were, thread by
     /// thread; threads with few looks and those that have ended are taken together.
     fn scale_calls(&mut self) {
@@ -100,19 +90,13 @@ impl Counts {
         for (number, thread) in &self.threads {
             threads.entry(*number).or_default().counted = thread.calls;
         }
-        let syncs = sync_numbers().map(|numbers| numbers.to_vec());
-        let syncs = syncs.unwrap_or_default();
         for (key, sum) in &self.sums {
-            let (Doer::Thread(number), Kind::Call(call)) = (key.doer, key.kind) else {
+            let (Doer::Thread(number), Kind::Call(_)) = (key.doer, key.kind) else {
                 continue;
             };
             let calls = threads.entry(number).or_default();
-            if syncs.contains(&u32::from(call)) {
-                calls.syncs += sum.count;
-            } else {
-                calls.looks += sum.amount;
-                calls.keys.push(*key);
-            }
+            calls.looks += sum.amount;
+            calls.keys.push(*key);
         }
         let mut together = Calls {
             counted: self.losses.calls_of_ended,
@@ -131,26 +115,28 @@ impl Counts {
 
     /// What was counted and could be given to nobody is lost.
     fn scale(&mut self, calls: &Calls) {
-        let whole = calls.counted.saturating_sub(calls.syncs);
         let weights: Vec<u64> = calls.keys.iter().map(|key| self.sums[key].count).collect();
         if weights.is_empty() {
-            self.losses.calls += whole;
+            self.losses.calls += calls.counted;
             return;
         }
-        for (key, part) in calls.keys.iter().zip(split(whole, &weights)) {
+        for (key, part) in calls.keys.iter().zip(split(calls.counted, &weights)) {
             self.sums.entry(*key).or_default().count = part;
         }
     }
 
-    /// Adds the time of those that were off their processors when the window ended, cut to it.
-    pub(super) fn add_sleepers(&mut self, since: Nanos, until: Nanos) {
-        for (number, thread) in &self.threads {
+    /// Adds the time of those that were off their processors when the last spell ended, of so long a time
+    /// that was looked at in all.
+    pub(super) fn add_sleepers(&mut self, looked: Nanos) {
+        let ended = &self.ended;
+        let alive = |number: &u32| !ended.contains_key(number);
+        for (number, thread) in self.threads.iter().filter(|(number, _)| alive(number)) {
             let site = thread.site;
             let (from, kind) = match thread.off_since {
-                Some(off) if off < until => (off.max(since), thread.kind),
+                Some(off) if off < looked => (off, thread.kind),
                 // Nothing was seen of it: it slept all the time, or it ran all the time.
-                None if !thread.seen && slept(*number, thread) => (since, Kind::Voluntary),
-                // It ran when the window ended.
+                None if !thread.seen && slept(*number, thread) => (0, Kind::Voluntary),
+                // It ran when the last spell ended.
                 Some(_) | None => continue,
             };
             let key = Key {
@@ -158,7 +144,7 @@ impl Counts {
                 kind,
                 site,
             };
-            self.sums.entry(key).or_default().amount += until.saturating_sub(from);
+            self.sums.entry(key).or_default().amount += looked - from;
         }
     }
 
@@ -177,9 +163,7 @@ const MANY_LOOKS: u64 = 1000;
 struct Calls {
     /// All, exactly.
     counted: u64,
-    /// Those of them that are syncs, exactly.
-    syncs: u64,
-    /// How many of the others were looked at.
+    /// How many of them were looked at.
     looks: u64,
     /// Under what those stand.
     keys: Vec<Key>,
@@ -188,7 +172,6 @@ struct Calls {
 impl Calls {
     fn add(&mut self, other: Calls) {
         self.counted += other.counted;
-        self.syncs += other.syncs;
         self.looks += other.looks;
         self.keys.extend(other.keys);
     }
@@ -240,7 +223,6 @@ fn numbers_of_all(programs: &mut Programs, name: &str, places: u32) -> Result<Ve
 mod tests {
     use super::Counts;
     use crate::collect::bpf::shape::{Doer, Key, Kind, Slot, Sum, ThreadState};
-    use crate::sync_calls::sync_numbers;
 
     fn key(thread: u32, call: u16) -> Key {
         Key {
@@ -266,21 +248,24 @@ mod tests {
 
     #[test]
     fn looks_stand_for_as_many_calls_as_there_were() {
-        let sync = u16::try_from(sync_numbers().unwrap()[0]).unwrap();
         let (busy, small, gone) = (1, 2, 3);
+        let syncs = Key {
+            kind: Kind::Sync,
+            ..key(busy, 0)
+        };
         let sums = [
             (key(busy, 0), 30_000, 2_000),
             (key(busy, 1), 10_000, 700),
-            (key(busy, sync), 500, 500),
+            (syncs, 500, 500),
             (key(small, 0), 40, 40),
             (key(gone, 1), 60, 60),
         ];
-        let mut counts = counts(&[(busy, 44_500), (small, 50)], &sums);
+        let mut counts = counts(&[(busy, 44_000), (small, 50)], &sums);
         counts.losses.calls_of_ended = 150;
         counts.scale_calls();
         let of = |thread, call| counts.sums[&key(thread, call)].count;
         assert_eq!((of(busy, 0), of(busy, 1)), (33_000, 11_000));
-        assert_eq!(of(busy, sync), 500, "syncs are exact");
+        assert_eq!(counts.sums[&syncs].count, 500, "syncs are counted apart");
         assert_eq!((of(small, 0), of(gone, 1)), (80, 120), "taken together");
         assert_eq!(counts.losses.calls, 0);
     }

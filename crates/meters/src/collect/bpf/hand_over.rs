@@ -6,9 +6,9 @@ use super::counts::Counts;
 use super::refill::{Shown, spread};
 use super::shape::{Doer, Key, Kind, Sum};
 use super::shown::Copies;
+use super::spells::{Looked, Scale, scaled};
 use crate::collect::looking::has_looked;
 use crate::collect::symbols::Place;
-use crate::sync_calls::sync_numbers;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -33,8 +33,7 @@ pub(super) const METRICS: [Metric; 9] = [
 ];
 
 /// How system calls are looked at where there are many.
-const PASSED_OVER: &str =
-    "all counted, and one in 16 looked at after the first thousands; the sum is exact";
+const PASSED_OVER: &str = "all counted, and one in 16 looked at after the first thousands";
 
 /// The variance of any part of so many system calls of which some stand for others is at most their number
 /// times this: one stands for 16 on average, at random for 1 to 31, and half of them may be of the part.
@@ -50,13 +49,15 @@ const DEVIATIONS: f64 = 1.96;
 pub(super) struct Seen {
     pub counts: Counts,
     pub climbed: Climbed,
+    pub looked: Looked,
 }
 
 /// Puts it into a profile.
 pub(super) fn put(seen: Seen, profile: &mut ProfileBuilder) {
-    let syncs = sync_numbers().map(|numbers| numbers.to_vec());
-    let lengths = Histogram::new(Metric::OffCpu, seen.counts.lengths.clone());
-    let mut naming = Naming::new(seen, profile, syncs.clone().unwrap_or_default());
+    let lengths = seen.counts.lengths.iter();
+    let lengths = lengths.map(|length| scaled(*length, seen.looked.of_events()));
+    let lengths = Histogram::new(Metric::OffCpu, lengths.collect());
+    let mut naming = Naming::new(seen, profile);
     naming.gather_sites();
     let sums = std::mem::take(&mut naming.seen.counts.sums);
     for (key, sum) in &sums {
@@ -71,9 +72,6 @@ pub(super) fn put(seen: Seen, profile: &mut ProfileBuilder) {
     }
     for metric in METRICS {
         let mut account = naming.account(metric);
-        if let (Metric::SyncCalls, Err(why)) = (metric, &syncs) {
-            account.how = How::NotAttributable(why.clone());
-        }
         account.total = foreign.total(metric, naming.seen.counts.losses.device_flushes);
         naming.profile.account(account);
     }
@@ -81,7 +79,7 @@ pub(super) fn put(seen: Seen, profile: &mut ProfileBuilder) {
 }
 
 /// The metrics of a kind, each with its weight and the events that made it.
-fn metrics(kind: Kind, sum: Sum, syncs: &[u32]) -> Vec<(Metric, u64, u64)> {
+fn metrics(kind: Kind, sum: Sum) -> Vec<(Metric, u64, u64)> {
     let Sum { count, amount } = sum;
     let counted = |metric| (metric, count, count);
     // Its weight stands on so many looks.
@@ -90,10 +88,8 @@ fn metrics(kind: Kind, sum: Sum, syncs: &[u32]) -> Vec<(Metric, u64, u64)> {
     let off = (Metric::OffCpu, amount, count.max(u64::from(amount > 0)));
     let written = (Metric::WrittenBytes, amount, count);
     match kind {
-        Kind::Call(number) if syncs.contains(&u32::from(number)) => {
-            vec![looked(Metric::SystemCalls), looked(Metric::SyncCalls)]
-        }
         Kind::Call(_) => vec![looked(Metric::SystemCalls)],
+        Kind::Sync => vec![counted(Metric::SyncCalls)],
         Kind::Voluntary => vec![counted(Metric::VoluntarySwitches), off],
         Kind::Involuntary => vec![counted(Metric::InvoluntarySwitches), off],
         Kind::SyncWrite => vec![counted(Metric::SyncWrites), written],
@@ -123,26 +119,28 @@ impl Certainty {
 struct Naming<'a> {
     seen: Seen,
     profile: &'a mut ProfileBuilder,
-    syncs: Vec<u32>,
     threads: HashMap<u32, ThreadId>,
     stacks: HashMap<Stack, StackId>,
     frames: HashMap<Place, Vec<Frame>>,
     /// What was shown at each site by events of any kind.
     at_sites: BTreeMap<(Doer, u64), Copies>,
     certainty: BTreeMap<Metric, Certainty>,
+    /// Switches that were counted of each thread, in spells.
+    switches: HashMap<(Metric, u32), u64>,
 }
 
 impl<'a> Naming<'a> {
-    fn new(seen: Seen, profile: &'a mut ProfileBuilder, syncs: Vec<u32>) -> Naming<'a> {
+    fn new(seen: Seen, profile: &'a mut ProfileBuilder) -> Naming<'a> {
+        let switches = switches_of(&seen.counts.sums);
         Naming {
             seen,
             profile,
-            syncs,
             threads: HashMap::new(),
             stacks: HashMap::new(),
             frames: HashMap::new(),
             at_sites: BTreeMap::new(),
             certainty: BTreeMap::new(),
+            switches,
         }
     }
 
@@ -151,13 +149,13 @@ impl<'a> Naming<'a> {
         if has_looked(number) {
             return;
         }
-        if metrics(key.kind, sum, &self.syncs).is_empty() {
+        if metrics(key.kind, sum).is_empty() {
             return;
         }
         let thread = self.thread_id(number);
         let Some(shown) = self.shown(key) else {
             let nowhere = self.stack_id(Arc::from([]));
-            self.add(thread, nowhere, key.kind, sum);
+            self.add(number, thread, nowhere, key.kind, sum);
             return;
         };
         self.note_certainty(key.kind, sum, &shown);
@@ -166,7 +164,7 @@ impl<'a> Naming<'a> {
         for (position, part) in shown.stacks.keys().zip(parts) {
             let climbed = Arc::clone(&self.seen.climbed.stacks[*position]);
             let stack = self.stack_id(climbed);
-            self.add(thread, stack, key.kind, part);
+            self.add(number, thread, stack, key.kind, part);
         }
     }
 
@@ -196,7 +194,7 @@ impl<'a> Naming<'a> {
     }
 
     fn note_certainty(&mut self, kind: Kind, sum: Sum, shown: &Copies) {
-        for (metric, weight, _) in metrics(kind, sum, &self.syncs) {
+        for (metric, weight, _) in metrics(kind, sum) {
             let certainty = self.certainty.entry(metric).or_default();
             let variance = shown.variance(metric == Metric::OffCpu);
             certainty.variance += (weight as f64).powi(2) * variance;
@@ -213,16 +211,33 @@ impl<'a> Naming<'a> {
             title: None,
         });
         let stack = self.stack_id(Arc::from([]));
-        self.add(thread, stack, kind, sum);
+        self.add(0, thread, stack, kind, sum);
     }
 
-    fn add(&mut self, thread: ThreadId, stack: StackId, kind: Kind, sum: Sum) {
-        for (metric, weight, count) in metrics(kind, sum, &self.syncs) {
+    fn add(&mut self, number: u32, thread: ThreadId, stack: StackId, kind: Kind, sum: Sum) {
+        for (metric, weight, count) in metrics(kind, sum) {
             if weight == 0 {
                 continue;
             }
-            self.profile.add(metric, thread, stack, weight, count);
+            let all = scaled(weight, self.scale_of(metric, number));
+            self.profile.add(metric, thread, stack, all, count);
             self.certainty.entry(metric).or_default().all += weight;
+        }
+    }
+
+    /// By how much a thread's part of a metric is scaled up: its switches to what the kernel itself counted of
+    /// them, if it was there at the end.
+    fn scale_of(&self, metric: Metric, number: u32) -> Scale {
+        let looked = &self.seen.looked;
+        let all = looked.switches.get(&number).filter(|_| looked.paused);
+        let all = match metric {
+            Metric::VoluntarySwitches => all.map(|all| all.0),
+            Metric::InvoluntarySwitches => all.map(|all| all.1),
+            _ => None,
+        };
+        match (all, self.switches.get(&(metric, number))) {
+            (Some(all), Some(seen)) if *seen > 0 && all >= *seen => (all, *seen),
+            _ => scale(metric, looked),
         }
     }
 
@@ -259,7 +274,23 @@ impl<'a> Naming<'a> {
         number
     }
 
-    /// How a metric was taken: its sum exactly, and how well its parts are known.
+    /// Exactly, or of what was looked at.
+    fn how(&self, metric: Metric) -> How {
+        let looked = &self.seen.looked;
+        let passed = metric == Metric::SystemCalls && !self.seen.counts.all_calls;
+        let is_scaled = scale(metric, looked) != (1, 1);
+        match (is_scaled, passed) {
+            (false, false) => How::Exact,
+            (false, true) => How::Sampled(format!("{PASSED_OVER}; the sum is exact")),
+            (true, false) => How::Sampled(in_spells(metric, looked)),
+            (true, true) => How::Sampled(format!(
+                "{}; there {PASSED_OVER}",
+                in_spells(metric, looked)
+            )),
+        }
+    }
+
+    /// How a metric was taken: its sum, and how well its parts are known.
     fn account(&self, metric: Metric) -> Account {
         let losses = &self.seen.counts.losses;
         let lost = match metric {
@@ -291,16 +322,72 @@ impl<'a> Naming<'a> {
         Account {
             metric,
             collector,
-            how: if metric == Metric::SystemCalls && !self.seen.counts.all_calls {
-                How::Sampled(PASSED_OVER.to_owned())
-            } else {
-                How::Exact
-            },
+            how: self.how(metric),
             // Of a thread for which there was no room nothing was seen: at least one event.
             lost: lost + losses.threads,
             total: None,
         }
     }
+}
+
+/// The switches of each thread, by kind.
+fn switches_of(sums: &BTreeMap<Key, Sum>) -> HashMap<(Metric, u32), u64> {
+    let mut switches = HashMap::new();
+    for (key, sum) in sums {
+        let metric = match key.kind {
+            Kind::Voluntary => Metric::VoluntarySwitches,
+            Kind::Involuntary => Metric::InvoluntarySwitches,
+            _ => continue,
+        };
+        if let Doer::Thread(number) = key.doer {
+            *switches.entry((metric, number)).or_default() += sum.count;
+        }
+    }
+    switches
+}
+
+/// By how much a metric is scaled up from what was looked at.
+fn scale(metric: Metric, looked: &Looked) -> Scale {
+    match metric {
+        Metric::OffCpu => looked.of_time(),
+        Metric::SystemCalls | Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
+            looked.of_events()
+        }
+        _ => (1, 1),
+    }
+}
+
+/// In how large a part of the window it was looked, and how well the sum is known by that.
+fn in_spells(metric: Metric, looked: &Looked) -> String {
+    let by = match metric {
+        Metric::VoluntarySwitches | Metric::InvoluntarySwitches => {
+            "what the kernel counted of each thread (/proc/PID/status), and by the commits of those that ended"
+        }
+        Metric::SystemCalls if looked.by_commits() => "the commits of all of it",
+        _ => "the length of all of it",
+    };
+    let cost = looked.cost.unwrap_or(0.0) * 100.0;
+    let mut said = format!(
+        "looked at in {} spells of {:.0} ms, {:.1} % of the window, since its programs used {cost:.1} % of the \
+         machine; scaled to {by}",
+        looked.spells.len(),
+        looked.ns() as f64 / 1e6 / looked.spells.len().max(1) as f64,
+        looked.share() * 100.0
+    );
+    if metric == Metric::SystemCalls {
+        let within = looked.within(|spell| spell.calls);
+        let known = within.map_or_else(
+            || "; how well the sum is known is not known, of so few spells".to_owned(),
+            |within| {
+                format!(
+                    "; the sum is within {:.1} %, 95 times of 100",
+                    within * 100.0
+                )
+            },
+        );
+        said.push_str(&known);
+    }
+    said
 }
 
 /// Writes that no thread of the store issued, by device.
@@ -346,7 +433,7 @@ impl Foreign {
     /// What else was written, or flushed, while the store wrote.
     fn total(&self, metric: Metric, device_flushes: u64) -> Option<Total> {
         let sum = |of: &BTreeMap<Kind, Sum>| -> u64 {
-            let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum, &[]));
+            let of = of.iter().flat_map(|(kind, sum)| metrics(*kind, *sum));
             let of = of.filter(|(found, ..)| *found == metric);
             of.map(|(_, weight, _)| weight).sum()
         };
@@ -433,7 +520,7 @@ mod tests {
             count: 0,
             amount: 1_000,
         };
-        let of_sleep = metrics(Kind::Voluntary, sum, &[]);
+        let of_sleep = metrics(Kind::Voluntary, sum);
         let expected = [
             (Metric::VoluntarySwitches, 0, 0),
             (Metric::OffCpu, 1_000, 1),

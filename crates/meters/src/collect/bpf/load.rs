@@ -1,13 +1,19 @@
 //! The programs: loaded into the kernel, attached to its tracepoints, detached when dropped.
+//!
+//! Those of system calls and of switches run most often, and are attached and detached by spells; the others
+//! stay from the preparation to the end.
 
+use super::collector::monotonic;
 use super::layout::{self, Offsets};
 use super::refusal::refusal;
 use super::shape::{
-    FOUND_PLACE, FOUND_TIMES, FOUND_WANTED, RawProcessor, RawSlot, RawThread, RawWindow,
+    FOUND_PLACE, FOUND_TIMES, FOUND_WANTED, Processor, RawProcessor, RawSlot, RawThread, RawWindow,
 };
 use crate::perf_event::PerfEvent;
+use crate::sync_points::OF_EACH;
 use crate::tracepoint;
 use aya::maps::{Array, HashMap, Map, MapData, MapError, PerCpuArray, PerCpuValues, RingBuf};
+use aya::programs::raw_trace_point::RawTracePointLinkId;
 use aya::programs::{Program, ProgramError, RawTracePoint, TracePoint};
 use aya::{Ebpf, EbpfError, EbpfLoader};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -33,6 +39,8 @@ const CALLS: (&str, &str) = ("system_call", "sys_enter");
 /// Switches, and where that is not to be had, by a record.
 const SWITCHES: (&str, &str) = ("task_switch", "sched_switch");
 const SWITCHES_BY_RECORD: (&str, &str) = ("task_switch_by_record", "sched/sched_switch");
+/// Sync calls, at the tracepoint of each.
+const SYNCS: &str = "sync_call";
 /// Finds where the kernel keeps a thread's number.
 const FIND: (&str, &str) = ("find_number", "sys_enter");
 
@@ -40,14 +48,52 @@ const FIND: (&str, &str) = ("find_number", "sys_enter");
 #[derive(Debug)]
 pub(super) struct Programs {
     object: Ebpf,
+    /// What stays attached.
     attached: Vec<PerfEvent>,
+    /// Those of a spell: of system calls, and of switches where they need no record.
+    calls: Option<RawTracePointLinkId>,
+    switches: Option<RawTracePointLinkId>,
+    /// The program of switches that needs no record is loaded.
+    has_switches: bool,
+    /// The tracepoints of sync calls; empty where the kernel has none.
+    syncs: Vec<u64>,
+    window: Window,
+}
+
+/// `struct window`, as it was written last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    since: Nanos,
+    until: Nanos,
+    attached: Nanos,
+    looked: Nanos,
+    spell_since: Nanos,
+    spell_until: Nanos,
+}
+
+impl Window {
+    fn raw(self) -> RawWindow {
+        [
+            self.since,
+            self.until,
+            self.attached,
+            self.looked,
+            self.spell_since,
+            self.spell_until,
+        ]
+    }
 }
 
 impl Programs {
     /// Loads them and attaches nothing; the error is a sentence.
     pub(super) fn load() -> Result<Programs, String> {
         // Asked first: it is what an ordinary user lacks, and its sentence is the clearest.
-        let offsets = layout::offsets();
+        let mut offsets = layout::offsets();
+        let syncs = OF_EACH.iter().map(|name| tracepoint::number(name));
+        let syncs = syncs.collect::<Result<Vec<_>, _>>().unwrap_or_default();
+        if let Ok(offsets) = &mut offsets {
+            offsets.push(("SYNCS_APART", u32::from(!syncs.is_empty())));
+        }
         let mut object = match load_object(offsets.as_ref().unwrap_or(&Vec::new())) {
             Err(error) if raised_locked_memory(&error) => {
                 load_object(offsets.as_ref().unwrap_or(&Vec::new()))
@@ -56,36 +102,55 @@ impl Programs {
         }
         .map_err(|error| refusal(&error))?;
         offsets?;
-        for (name, _) in TRACEPOINTS {
+        let of_records = TRACEPOINTS.iter().map(|(name, _)| *name);
+        for name in of_records.chain([SYNCS, SWITCHES_BY_RECORD.0]) {
             let program: &mut TracePoint = program(&mut object, name)?;
             program.load().map_err(|error| refusal(&error))?;
         }
         let calls: &mut RawTracePoint = program(&mut object, CALLS.0)?;
         calls.load().map_err(|error| refusal(&error))?;
-        let by_record: &mut TracePoint = program(&mut object, SWITCHES_BY_RECORD.0)?;
-        by_record.load().map_err(|error| refusal(&error))?;
         Ok(Programs {
             object,
             attached: Vec::new(),
+            calls: None,
+            switches: None,
+            has_switches: false,
+            syncs,
+            window: Window::default(),
         })
     }
 
-    /// Attaches them to the kernel's tracepoints.
+    /// Attaches them all to the kernel's tracepoints. System calls and switches can be detached again if
+    /// [`Programs::can_pause`].
     pub(super) fn attach(&mut self) -> Result<(), String> {
         for (name, place) in TRACEPOINTS {
-            self.attach_by_record(name, place)?;
+            self.attach_by_record(name, place, tracepoint::number(place)?)?;
+        }
+        for number in self.syncs.clone() {
+            self.attach_by_record(SYNCS, "of sync calls", number)?;
         }
         if self.attach_switches().is_err() {
             let (name, place) = SWITCHES_BY_RECORD;
-            self.attach_by_record(name, place)?;
+            self.attach_by_record(name, place, tracepoint::number(place)?)?;
         }
+        self.attach_calls()?;
+        self.window.attached = monotonic();
+        self.write_window()
+    }
+
+    /// True if system calls and switches need not be told all the time: nothing else rests on them then.
+    pub(super) fn can_pause(&self) -> bool {
+        self.has_switches && !self.syncs.is_empty()
+    }
+
+    fn attach_calls(&mut self) -> Result<(), String> {
         let program: &mut RawTracePoint = program(&mut self.object, CALLS.0)?;
-        program.attach(CALLS.1).map_err(|error| refusal(&error))?;
+        let link = program.attach(CALLS.1).map_err(|error| refusal(&error))?;
+        self.calls = Some(link);
         Ok(())
     }
 
-    fn attach_by_record(&mut self, name: &str, place: &str) -> Result<(), String> {
-        let number = tracepoint::number(place)?;
+    fn attach_by_record(&mut self, name: &str, place: &str, number: u64) -> Result<(), String> {
         let program: &mut TracePoint = program(&mut self.object, name)?;
         let program = program.fd().map_err(|error| refusal(&error))?;
         let event = PerfEvent::run(number, program.as_fd());
@@ -97,13 +162,20 @@ impl Programs {
     /// Attaches the program of switches that needs no record: it must know where a thread's number stands,
     /// and be told the state (Linux 5.18). The error is a sentence.
     pub(super) fn attach_switches(&mut self) -> Result<(), String> {
-        self.find_number()?;
+        if !self.has_switches {
+            self.find_number()?;
+            let program: &mut RawTracePoint = program(&mut self.object, SWITCHES.0)?;
+            program.load().map_err(|error| refusal(&error))?;
+            self.has_switches = true;
+        }
         let program: &mut RawTracePoint = program(&mut self.object, SWITCHES.0)?;
-        program.load().map_err(|error| refusal(&error))?;
-        let attached = program.attach(SWITCHES.1);
-        if let Err(error) = attached {
-            program.unload().map_err(|error| refusal(&error))?;
-            return Err(refusal(&error));
+        match program.attach(SWITCHES.1) {
+            Ok(link) => self.switches = Some(link),
+            Err(error) => {
+                self.has_switches = false;
+                program.unload().map_err(|error| refusal(&error))?;
+                return Err(refusal(&error));
+            }
         }
         Ok(())
     }
@@ -163,24 +235,82 @@ impl Programs {
             .collect()
     }
 
-    /// Begins to count, by the kernel's monotonic clock.
+    /// Begins to count, by the kernel's monotonic clock, and with it the first spell.
     pub(super) fn count_since(&mut self, at: Nanos) -> Result<(), String> {
-        self.window(|window| window[0] = at)
+        (self.window.since, self.window.spell_since) = (at, at);
+        self.write_window()
     }
 
-    /// Ends counting.
+    /// Ends counting, and the spell if there is one.
     pub(super) fn count_until(&mut self, at: Nanos) -> Result<(), String> {
-        self.window(|window| window[1] = at)
+        self.window.until = at;
+        if self.window.spell_since > 0 {
+            self.window.spell_until = at;
+        }
+        self.write_window()
+    }
+
+    /// Ends the spell: system calls and switches are told no more.
+    pub(super) fn pause(&mut self, at: Nanos) -> Result<(), String> {
+        self.window.spell_until = at;
+        self.write_window()?;
+        let links = [
+            (CALLS.0, self.calls.take()),
+            (SWITCHES.0, self.switches.take()),
+        ];
+        for (name, link) in links {
+            if let Some(link) = link {
+                let program: &mut RawTracePoint = program(&mut self.object, name)?;
+                program.detach(link).map_err(|error| refusal(&error))?;
+            }
+        }
+        self.window.looked = self.looked();
+        (self.window.spell_since, self.window.spell_until) = (0, 0);
+        self.window.attached = 0;
+        self.write_window()
+    }
+
+    /// Attaches what a pause has detached. Nothing of it is counted before [`Programs::look`].
+    pub(super) fn resume(&mut self) -> Result<(), String> {
+        self.window.attached = monotonic();
+        self.write_window()?;
+        self.attach_switches()?;
+        self.attach_calls()
+    }
+
+    /// Begins a spell.
+    pub(super) fn look(&mut self, at: Nanos) -> Result<(), String> {
+        self.window.spell_since = at;
+        self.write_window()
+    }
+
+    /// How long all spells were, the last one up to its end.
+    pub(super) fn looked(&self) -> Nanos {
+        let Window {
+            looked,
+            spell_since,
+            spell_until,
+            ..
+        } = self.window;
+        looked + spell_until.saturating_sub(spell_since)
     }
 
     /// The programs read the window and never write to it.
-    fn window(&mut self, change: impl FnOnce(&mut RawWindow)) -> Result<(), String> {
+    fn write_window(&mut self) -> Result<(), String> {
         let failed = |error: MapError| unreadable("window", &error);
+        let raw = self.window.raw();
         let map = self.map("window")?;
         let mut map: Array<_, RawWindow> = Array::try_from(map).map_err(failed)?;
-        let mut window = map.get(&0, 0).map_err(failed)?;
-        change(&mut window);
-        map.set(0, window, 0).map_err(failed)
+        map.set(0, raw, 0).map_err(failed)
+    }
+
+    /// What was counted at each processor.
+    pub(super) fn processors(&mut self) -> Result<Vec<Processor>, String> {
+        let failed = |error: MapError| unreadable("processors", &error);
+        let all: PerCpuArray<_, RawProcessor> =
+            PerCpuArray::try_from(self.map("processors")?).map_err(failed)?;
+        let all = all.get(&0, 0).map_err(failed)?;
+        Ok(all.iter().map(Processor::of).collect())
     }
 
     /// The slots of threads of the tree.

@@ -9,12 +9,16 @@
 //! 1. *opened*: the programs are in the kernel and attached to nothing.
 //! 2. *prepared*: attached, and every thread of the process tree is known; forks keep it current. When
 //!    threads leave their processors is kept from here on.
-//! 3. *started* and *stopped*: two moments are written into a map, between which is counted.
+//! 3. *gone on with*, from the first time to the end: two moments are written into a map, between which is
+//!    counted. Where system calls and switches are dear, their programs are detached, and attached again in
+//!    spells (`spells.rs`).
 //! 4. *handed over*: detached, read, named.
 //!
 //! Invariants:
-//! 1. Counts are exact. An event for whose site there is no room is counted without one.
-//! 2. Time off the processor is cut to the window at both its ends, for threads that sleep there too.
+//! 1. Counts are exact; of system calls and switches, in spells. An event for whose site there is no room is
+//!    counted without one.
+//! 2. Time off the processor is cut to the window and to its spells at both their ends, for threads that
+//!    sleep there too.
 //! 3. No stack is walked for an event, which would cost more than counting it. Of some events the top of
 //!    the stack is copied and climbed by unwind tables; what was counted at a site is spread over the
 //!    stacks that the copies of its events showed, thread by thread. No weight is made or lost by it,
@@ -30,6 +34,7 @@ mod refill;
 mod refusal;
 mod shape;
 mod shown;
+mod spells;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod strange_frame;
 #[cfg(test)]

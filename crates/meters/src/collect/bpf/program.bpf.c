@@ -15,13 +15,16 @@
  *    nothing; those for whom another sits there stand in the hash map `threads`. `crowded` says of which
  *    slots that may be, so that a switch of a thread outside of the tree costs no hash either. Which
  *    processors run a thread of the tree stands in `processors`. Nothing is kept of others.
- * 2. Nothing is counted outside of `window`; since when a thread is off its processor
- *    is kept nevertheless, so that what began before the window or ends after it is cut to it.
+ * 2. Nothing is counted outside of `window`, and of system calls and switches nothing outside of its
+ *    *spells*: the parts of it in which the programs of these two are attached, one as long as the window
+ *    where they are cheap. Time off the processor is taken by the *looked clock*, which goes in spells alone. Who was
+ *    off when a spell ended and is seen next when coming back in another, or running there, was off in all of
+ *    them between; who ran, came off between them, and is charged where it was last seen to leave.
  * 3. What is counted is never lost for want of its site: it stands under NO_SITE then, for which `counts`
  *    has room that no site may take. What does not fit into a map is counted in `losses`.
  * 4. Every system call is counted, by thread; where they were made is looked at for the first thousands at
- *    each processor, for every sync, and for one in SPARSE or so of the rest, which stands for those that
- *    were passed over.
+ *    each processor, and for one in SPARSE or so of the rest, which stands for those that were passed over.
+ *    Syncs are counted once more by themselves, each with its place, in all of the window.
  * 5. A key of `counts` holds its thread, so that no two processors write to one value at a time: its
  *    sums are plain. Block requests are the exception (any thread may issue another's): theirs are atomic.
  * 6. What a thread in a slot switches most often for is summed in *seats* of the slot, each a sum of
@@ -98,6 +101,8 @@ const volatile u32 SYNC_A = 0xffffffff;
 const volatile u32 SYNC_B = 0xffffffff;
 const volatile u32 SYNC_C = 0xffffffff;
 const volatile u32 SYNC_D = 0xffffffff;
+/* Whether syncs have tracepoints of their own here. */
+const volatile u32 SYNCS_APART = 0;
 /* In the records of tracepoints, by their `format` files. */
 const volatile u32 AT_PREV_STATE = 32;
 const volatile u32 AT_NEXT_PID = 56;
@@ -115,6 +120,7 @@ const volatile u32 AT_REQUEUE_SECTORS = 24;
 const volatile u32 AT_REQUEUE_FLAGS = 28;
 
 /* What is counted: the kind of a key; below KIND_SWITCH the number of a system call. */
+#define KIND_SYNC 0xffff
 #define KIND_VOLUNTARY 0x10000
 #define KIND_INVOLUNTARY 0x10001
 #define KIND_SYNC_WRITE 0x20000
@@ -137,6 +143,9 @@ struct processor {
 	u64 copies; /* the same of other copies */
 	u32 came;   /* who came last, of the tree or not, as far as the kernel told */
 	u32 unused;
+	u64 attached; /* of when the above is: it is over when the programs are attached again */
+	u64 calls;    /* of the tree, in spells */
+	u64 switches;
 };
 
 #define NOT_KNOWN 0
@@ -159,6 +168,7 @@ struct thread {
 	u32 sampled;   /* its leaving was sampled: its return is to be told */
 	u32 executed;  /* it has started another program since it was first seen */
 	u32 unused;
+	u64 off_looked; /* when it left its processor, by the looked clock */
 };
 
 struct key {
@@ -225,10 +235,14 @@ struct returned {
 	u64 weight;
 };
 
-/* The window; 0: it has not begun, or not ended. */
+/* The window and its spell; 0: it has not begun, or not ended. */
 struct window {
 	u64 since;
 	u64 until;
+	u64 attached;    /* since when system calls and switches are told; 0: they are not */
+	u64 looked;      /* the looked clock when the spell began, or while there is none */
+	u64 spell_since;
+	u64 spell_until;
 };
 
 #define LOST_CALLS 0     /* no room in `counts`: by the upper half of the kind */
@@ -250,7 +264,10 @@ struct window {
 #define FOUND_WANTED 0
 #define FOUND_PLACE 1
 #define FOUND_TIMES 2
-#define FOUND 3
+#define FOUND_STACK 3     /* where that structure tells where the thread's stack in the kernel is */
+#define FOUND_REGISTERS 4 /* how far behind it the user's registers are */
+#define FOUND_STACKS 5
+#define FOUND 6
 
 struct map slots SECTION("maps") = {MAP_ARRAY, 4, sizeof(struct slot), SLOTS, 0};
 struct map crowded SECTION("maps") = {MAP_ARRAY, 4, 8, SLOTS, 0};
@@ -291,6 +308,21 @@ INLINE u32 counting(void)
 {
 	volatile struct window *window = the_window();
 	return window && window->since && !window->until;
+}
+
+/* Whether system calls and switches are counted. */
+INLINE u32 in_spell(volatile struct window *window)
+{
+	return window->spell_since && !window->spell_until;
+}
+
+/* The looked clock at a moment. */
+INLINE u64 looked_at(volatile struct window *window, u64 at)
+{
+	u64 since = window->spell_since, until = window->spell_until;
+	if (until)
+		at = until;
+	return window->looked + (since && at > since ? at - since : 0);
 }
 
 /* The field of a tracepoint's record. */
@@ -612,14 +644,75 @@ static __attribute__((noinline)) u32 look_at(u64 *context, u32 number, u64 event
 	return 0;
 }
 
-/* A thread is seen that runs: if nothing was told of its return, that is over too. */
-INLINE void note_return(struct thread *thread)
+/* Time off the processor, by the looked clock, of a thread that left it where it says. */
+INLINE struct sum *off_of(struct thread *thread, u32 number, struct key *key, u64 off)
 {
-	if (!thread->off_since)
-		return;
+	key->thread = number;
+	key->kind = thread->kind ? thread->kind : KIND_VOLUNTARY;
+	key->site = thread->site;
+	struct sum *sum = seat_of(number, key->kind, key->site);
+	if (!sum)
+		sum = sum_of(key);
+	if (sum)
+		sum->amount += off;
+	return sum;
+}
+
+/* A thread is seen that runs. If it left in another spell, it has come back between them; else nothing was
+ * told of its return, and that is over too. */
+static __attribute__((noinline)) u32 note_return(struct thread *thread, u32 number)
+{
+	volatile struct window *window = the_window();
+	if (!thread || !window || !thread->off_since)
+		return 0;
+	u64 since = thread->off_since, from = thread->off_looked, until = window->looked;
 	thread->off_since = 0;
-	if (counting())
+	if (since < window->attached || !window->attached) {
+		struct key key = {};
+		if (!window->attached)
+			until = looked_at(window, window->spell_until);
+		if (until > from)
+			off_of(thread, number, &key, until - from);
+	} else if (in_spell(window)) {
 		add(&losses, LOST_RETURNS);
+	}
+	return 0;
+}
+
+/* The user's registers of the thread that runs here. */
+INLINE u64 registers_of(struct thread *thread)
+{
+	if (thread->registers)
+		return thread->registers;
+	u32 at_stack = FOUND_STACK, at_registers = FOUND_REGISTERS, at_stacks = FOUND_STACKS;
+	u64 *stack = lookup(&found, &at_stack);
+	u64 *behind = lookup(&found, &at_registers);
+	u64 *stacks = lookup(&found, &at_stacks);
+	if (stack && behind && stacks && *stacks == 1)
+		thread->registers = field64((void *)(current_task() + *stack), 0) + *behind;
+	return thread->registers;
+}
+
+/* A sync of a thread of the tree. */
+INLINE void sync(void *context, struct thread *thread, u32 number)
+{
+	struct where where = {};
+	u64 registers = registers_of(thread);
+	struct key key = {.thread = number, .kind = KIND_SYNC, .site = site_of(registers, &where)};
+	count(context, &key, &where, registers);
+}
+
+/* Syncs have tracepoints of their own on most kernels; they are told in all of the window. */
+SECTION("tracepoint/syscalls/sys_enter_fsync") int sync_call(void *context)
+{
+	u64 id = current();
+	struct thread *thread = find((u32)id);
+	if (!thread || !counting())
+		return 0;
+	if (!thread->process)
+		thread->process = id >> 32;
+	sync(context, thread, (u32)id);
+	return 0;
 }
 
 /* The thread that calls, where it is not known whether it is of the tree. */
@@ -635,7 +728,7 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 		here->thread = OTHERS;
 		return OTHERS;
 	}
-	note_return(thread);
+	note_return(thread, number);
 	if (!thread->registers) {
 		thread->registers = registers;
 		thread->process = id >> 32;
@@ -644,25 +737,37 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 	return number;
 }
 
+/* Who ran at a processor when the programs were detached runs there no more. */
+INLINE void expire(struct processor *here, volatile struct window *window)
+{
+	u64 attached = window->attached;
+	if (here->attached == attached)
+		return;
+	here->attached = attached;
+	here->thread = NOT_KNOWN;
+	here->came = 0;
+}
+
 /* System calls: context[0] is the registers, context[1] the number. */
 SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 {
 	struct processor *here = this_processor();
-	if (!here)
+	volatile struct window *window = the_window();
+	if (!here || !window)
 		return 0;
+	expire(here, window);
 	u32 number = here->thread;
 	if (number == NOT_KNOWN || (number == OTHERS && here->came != (u32)current()))
 		number = who_calls(here, context[0]);
-	if (number == OTHERS || !counting())
+	if (number == OTHERS || !in_spell(window))
 		return 0;
 	struct thread *thread = known(number);
 	if (!thread)
 		return 0;
 	thread->calls++;
-	if (is_sync(context[1])) {
-		look_at(context, number, 1);
-		return 0;
-	}
+	here->calls++;
+	if (!SYNCS_APART && is_sync(context[1]))
+		sync(context, thread, number);
 	if (here->passed) {
 		here->passed--;
 		return 0;
@@ -677,46 +782,59 @@ SECTION("raw_tracepoint/sys_enter") int system_call(u64 *context)
 	return 0;
 }
 
+/* A thread has ended. */
+static __attribute__((noinline)) u32 forget(struct thread *thread, u32 number)
+{
+	u32 place = CALLS_OF_ENDED;
+	u64 *calls = lookup(&losses, &place);
+	if (calls && thread)
+		__sync_fetch_and_add(calls, thread->calls);
+	if (!leave_slot(number))
+		delete(&threads, &number);
+	return 0;
+}
+
 /* How a thread leaves its processor. */
 #define TAKEN_OFF 0
 #define GIVES_UP 1
 #define ENDS 2
 
-INLINE void leave(void *context, u32 number, struct thread *thread, u64 at, u32 how)
+INLINE void leave(void *context, struct processor *here, u32 number, struct thread *thread, u64 at, u32 how)
 {
+	volatile struct window *window = the_window();
+	if (!window)
+		return;
 	u32 kind = how == TAKEN_OFF ? KIND_INVOLUNTARY : KIND_VOLUNTARY;
 	struct where where = {};
 	struct key key = {.thread = number, .kind = kind};
-	u64 site = site_of(thread->registers, &where);
+	note_return(thread, number);
+	u64 registers = registers_of(thread);
+	u64 site = site_of(registers, &where);
 	/* Who is taken off may stand anywhere: there would be a site for each event. */
 	if (kind == KIND_VOLUNTARY)
 		key.site = site;
 	u32 sampled = 0;
-	if (counting()) {
-		note_return(thread);
+	if (in_spell(window)) {
+		here->switches++;
 		struct sum *sum = seat_of(number, kind, key.site);
 		if (!sum)
 			sum = sum_of(&key);
 		if (sum) {
 			sum->count++;
-			sampled = copy_if_due(context, &key, sum, sum->count, &where, thread->registers);
+			sampled = copy_if_due(context, &key, sum, sum->count, &where, registers);
 		}
 	} else {
-		sampled = meet(context, &key, &where, thread->registers);
+		sampled = meet(context, &key, &where, registers);
 	}
 	if (how == ENDS) {
-		u32 place = CALLS_OF_ENDED;
-		u64 *calls = lookup(&losses, &place);
-		if (calls)
-			__sync_fetch_and_add(calls, thread->calls);
-		if (!leave_slot(number))
-			delete(&threads, &number);
+		forget(thread, number);
 		return;
 	}
 	thread->site = key.site;
 	thread->kind = kind;
 	thread->sampled = sampled;
 	thread->off_since = at;
+	thread->off_looked = looked_at(window, at);
 }
 
 INLINE u32 power_of_two(u64 value)
@@ -754,23 +872,16 @@ INLINE void come_back(u32 number, struct thread *thread, u64 at)
 	thread->off_since = 0;
 	if (!window)
 		return;
-	u64 from = window->since, until = window->until;
-	if (!from || (until && since >= until))
+	u64 looked = looked_at(window, at);
+	/* Of whom it is not known when it left it is that it did not run when the spell began. */
+	u64 from = since ? thread->off_looked : window->looked;
+	if (looked <= from)
 		return;
-	struct key key = {.thread = number, .kind = KIND_VOLUNTARY, .site = NO_SITE};
-	if (since) {
-		key.site = thread->site;
-		key.kind = thread->kind;
-		if (!until)
-			tally(&lengths, power_of_two(at - since));
-	}
-	u64 off = (until ? until : at) - (since > from ? since : from);
-	struct sum *sum = seat_of(number, key.kind, key.site);
-	if (!sum)
-		sum = sum_of(&key);
-	if (sum)
-		sum->amount += off;
-	if (!thread->sampled)
+	if (since && since >= window->attached && in_spell(window))
+		tally(&lengths, power_of_two(at - since));
+	struct key key = {};
+	off_of(thread, number, &key, looked - from);
+	if (!since || !thread->sampled)
 		return;
 	struct returned *record = reserve(&copies, sizeof(struct returned), 0);
 	if (!record) {
@@ -778,7 +889,7 @@ INLINE void come_back(u32 number, struct thread *thread, u64 at)
 		return;
 	}
 	record->key = key;
-	record->weight = off;
+	record->weight = looked - from;
 	submit(record, NO_WAKEUP);
 }
 
@@ -787,15 +898,17 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	u64 id = current();
 	u32 leaving = (u32)id;
 	struct processor *here = this_processor();
-	if (!here)
+	volatile struct window *window = the_window();
+	if (!here || !window)
 		return;
+	expire(here, window);
 	struct thread *thread = leaving ? find(leaving) : 0;
 	u64 at = 0;
 	if (thread) {
 		if (!thread->process)
 			thread->process = id >> 32;
 		at = now();
-		leave(context, leaving, thread, at, how);
+		leave(context, here, leaving, thread, at, how);
 	}
 	struct thread *next = coming ? find(coming) : 0;
 	/* Its first system call shows where its registers are. */
@@ -837,12 +950,22 @@ SECTION("tracepoint/sched/sched_switch") int task_switch_by_record(void *context
 	return 0;
 }
 
-/* Where the kernel's structure of a thread holds its number, which that of its process follows. Looks
+/* Where the kernel's structure of a thread holds its number, which that of its process follows, and where it
+ * tells of the thread's stack in the kernel, at whose far end a system call keeps the user's registers. Looks
  * through the structure of the thread that calls, if the loader has written its numbers to `found`; leaves
- * behind the place, and how many there are. */
+ * behind the places, and how many there are. */
 #define PIECE 32
 #define PIECES 512
-SECTION("raw_tracepoint/find_number") int find_number(void *context)
+#define PAGE 4095
+#define STACK_MAX 65536
+INLINE void note_found(u32 at, u64 what)
+{
+	u64 *place = lookup(&found, &at);
+	if (place)
+		*place = what;
+}
+
+SECTION("raw_tracepoint/find_number") int find_number(u64 *context)
 {
 	u32 at_wanted = FOUND_WANTED, at_place = FOUND_PLACE, at_times = FOUND_TIMES;
 	u64 *wanted = lookup(&found, &at_wanted);
@@ -851,6 +974,7 @@ SECTION("raw_tracepoint/find_number") int find_number(void *context)
 	if (!wanted || !place || !times || !*wanted || *times || current() != *wanted)
 		return 0;
 	u64 task = current_task(), id = *wanted, last = 0, many = 0;
+	u64 registers = context[0], stack = 0, behind = 0, stacks = 0;
 	for (u32 piece = 0; piece < PIECES; piece++) {
 		u64 bytes[PIECE / 8];
 		if (read_kernel(bytes, PIECE, (void *)(task + piece * PIECE)))
@@ -859,8 +983,15 @@ SECTION("raw_tracepoint/find_number") int find_number(void *context)
 			if (bytes[word] == id) {
 				last = piece * PIECE + word * 8;
 				many++;
+			} else if (!(bytes[word] & PAGE) && registers - bytes[word] < STACK_MAX) {
+				stack = piece * PIECE + word * 8;
+				behind = registers - bytes[word];
+				stacks++;
 			}
 	}
+	note_found(FOUND_STACK, stack);
+	note_found(FOUND_REGISTERS, behind);
+	note_found(FOUND_STACKS, stacks);
 	*place = last;
 	*times = many;
 	return 0;
@@ -880,6 +1011,9 @@ SECTION("tracepoint/sched/sched_process_fork") int task_fork(void *context)
 	fresh.parent = parent;
 	fresh.kind = KIND_INVOLUNTARY;
 	fresh.off_since = now();
+	volatile struct window *window = the_window();
+	if (window)
+		fresh.off_looked = looked_at(window, fresh.off_since);
 	struct slot *slot = slot_of(child);
 	/* Threads that are started at the same moment have numbers near to one another, so not the same slot. */
 	if (slot && !slot->thread.number && !is_crowded(child)) {
@@ -914,6 +1048,12 @@ SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
 	struct ended last = {.process = id >> 32, .parent = thread->parent, .executed = thread->executed};
 	current_name(last.name, sizeof(last.name));
 	update(&ended, &number, &last, ANY);
+	/* Nobody will tell that it leaves its processor. */
+	volatile struct window *window = the_window();
+	if (window && !window->attached) {
+		note_return(thread, number);
+		forget(thread, number);
+	}
 	return 0;
 }
 

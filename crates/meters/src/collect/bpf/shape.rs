@@ -15,6 +15,8 @@ pub(super) type Site = Option<u64>;
 pub(super) enum Kind {
     /// A system call of this number.
     Call(u16),
+    /// One that is a sync, counted once more.
+    Sync,
     /// A thread gave its processor up.
     Voluntary,
     /// A thread was taken off its processor.
@@ -33,7 +35,8 @@ impl Kind {
     /// None for a number that the programs do not use.
     fn of(number: u32) -> Option<Kind> {
         Some(match number {
-            0..=0xffff => Kind::Call(number as u16),
+            0..=0xfffe => Kind::Call(number as u16),
+            0xffff => Kind::Sync,
             0x10000 => Kind::Voluntary,
             0x10001 => Kind::Involuntary,
             0x20000 => Kind::SyncWrite,
@@ -69,13 +72,13 @@ pub(super) type RawKey = [u32; 4];
 /// `struct sum`.
 pub(super) type RawSum = [u64; 4];
 /// `struct thread`; its long fields are halves, the lower first.
-pub(super) type RawThread = [u32; 16];
-/// `struct slot`: a thread's eight, a sum's four, then five a seat.
-pub(super) type RawSlot = [u64; 8 + 4 + 5 * SEATS];
-/// `struct window`: its begin and end.
-pub(super) type RawWindow = [u64; 2];
+pub(super) type RawThread = [u32; 18];
+/// `struct slot`: a thread's nine, a sum's four, then five a seat.
+pub(super) type RawSlot = [u64; THREAD + 4 + 5 * SEATS];
+/// `struct window`.
+pub(super) type RawWindow = [u64; 6];
 /// `struct processor`.
-pub(super) type RawProcessor = [u64; 6];
+pub(super) type RawProcessor = [u64; 9];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
@@ -83,6 +86,8 @@ pub(super) type RawEnded = [u32; 7];
 pub(super) const SLOTS: u32 = 8192;
 /// The seats of a slot.
 const SEATS: usize = 8;
+/// The long fields of a thread.
+const THREAD: usize = 9;
 
 /// The slot of a thread.
 pub(super) fn slot_of(thread: u32) -> u32 {
@@ -124,11 +129,12 @@ impl Slot {
             count: raw[at],
             amount: raw[at + 1],
         };
-        let seats = (12..raw.len()).step_by(5).filter(|at| raw[*at] > 0);
+        let seats = (THREAD + 4..raw.len()).step_by(5);
+        let seats = seats.filter(|at| raw[*at] > 0);
         Some(Slot {
             number,
             thread: ThreadState::of(&thread),
-            taken_off: (key(Kind::Involuntary, None), sum(8)),
+            taken_off: (key(Kind::Involuntary, None), sum(THREAD)),
             seats: seats
                 .map(|at| (key(Kind::Voluntary, Some(raw[at])), sum(at + 1)))
                 .collect(),
@@ -180,6 +186,10 @@ impl Sum {
 pub(super) struct Processor {
     /// True if not every system call was looked at.
     pub passed_over: bool,
+    /// System calls of the tree in spells.
+    pub calls: u64,
+    /// Its switches in spells.
+    pub switches: u64,
 }
 
 impl Processor {
@@ -187,9 +197,21 @@ impl Processor {
     const DENSE: u64 = 4096;
 
     pub(super) fn of(raw: &RawProcessor) -> Processor {
-        let [_thread_and_passed, _weight, looked, _firsts, _copies, _came] = *raw;
+        let [
+            _thread_and_passed,
+            _weight,
+            looked,
+            _firsts,
+            _copies,
+            _came,
+            _attached,
+            calls,
+            switches,
+        ] = *raw;
         Processor {
             passed_over: looked >= Self::DENSE,
+            calls,
+            switches,
         }
     }
 }
@@ -197,9 +219,9 @@ impl Processor {
 /// What is known of a thread of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadState {
-    /// System calls in the window.
+    /// System calls in spells.
     pub calls: u64,
-    /// Since when it is off its processor; none if it runs.
+    /// Since when it is off its processor, by the looked clock; none if it runs.
     pub off_since: Option<u64>,
     /// False if nothing of it has been seen since it was entered.
     pub seen: bool,
@@ -226,7 +248,7 @@ impl ThreadState {
         let (off_since, registers) = (long(4), long(6));
         ThreadState {
             calls: long(2),
-            off_since: (off_since > 0).then_some(off_since),
+            off_since: (off_since > 0).then_some(long(16)),
             seen: registers != 0 || raw[12] != 0,
             process: (raw[8] > 0).then_some(raw[8]),
             parent: (raw[9] > 0).then_some(raw[9]),
@@ -415,12 +437,12 @@ mod tests {
 
     #[test]
     fn a_slot_holds_a_thread_and_what_is_under_way() {
-        let mut raw = [0; 52];
+        let mut raw = [0; 53];
         assert_eq!(Slot::of(&raw), None, "a free one");
         raw[..2].copy_from_slice(&[7 | 1 << 32, 99]);
         raw[4] = 6;
-        raw[8..12].copy_from_slice(&[3, 500, 8, 1]);
-        raw[17..22].copy_from_slice(&[1 << 40, 21, 700, 40, 20]);
+        raw[9..13].copy_from_slice(&[3, 500, 8, 1]);
+        raw[18..23].copy_from_slice(&[1 << 40, 21, 700, 40, 20]);
         let slot = Slot::of(&raw).unwrap();
         assert_eq!((slot.number, slot.thread.calls), (7, 99));
         assert_eq!(slot.thread.process, Some(6));

@@ -1,10 +1,9 @@
 //! How long the programs run, timed by the kernel for a part of the window.
 //!
 //! The kernel times all BPF programs as long as somebody asks it to, which costs each run two looks at
-//! the clock: of a program that takes 40 ns as much again. Hence it is asked for a tenth of a second only.
+//! the clock: of a program that takes 40 ns as much again. Hence it is asked for a short while only.
 
 use super::collector::monotonic;
-use crate::collect::spent::Timed;
 use crate::files::read_text;
 use aya::sys::{Stats, enable_stats};
 use std::os::fd::OwnedFd;
@@ -12,7 +11,7 @@ use std::path::PathBuf;
 use syncline_metering::Nanos;
 
 /// For so long.
-const LENGTH: Nanos = 100_000_000;
+const LENGTH: Nanos = 60_000_000;
 
 /// A timing that goes on.
 #[derive(Debug)]
@@ -43,13 +42,11 @@ impl Timing {
         monotonic() >= self.since + LENGTH
     }
 
-    /// Ends it.
-    pub(super) fn end(self) -> Option<Timed> {
+    /// Ends it: the programs' processor time, and how long they were timed.
+    pub(super) fn end(self) -> Option<(Nanos, Nanos)> {
         let now_ns = sum(&self.programs)?;
-        Some(Timed {
-            ns: now_ns.saturating_sub(self.before_ns),
-            of_ns: monotonic().saturating_sub(self.since),
-        })
+        let used = now_ns.saturating_sub(self.before_ns);
+        Some((used, monotonic().saturating_sub(self.since)))
     }
 }
 
