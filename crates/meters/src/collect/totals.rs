@@ -7,8 +7,8 @@
 //!
 //! - processor time, in ticks for each process, of usually 10 ms; a child that ended and was waited for
 //!   is in its parent's;
-//! - switches, by thread: a thread that ends takes its counts along, so that they are read before the
-//!   load ends;
+//! - switches: of this process by the kernel's own sum, in which threads that ended are; of another one by
+//!   thread, and as a thread that ends takes its counts along, they are not known if one has ended;
 //! - calls of the read and write families (send and recv are none of them), and bytes written to
 //!   disks on the process's behalf.
 
@@ -16,7 +16,7 @@ use super::collector::{Collector, Opened};
 use super::meter::MeterOptions;
 use super::subject::Subject;
 use crate::files::read_text;
-use crate::proc::ProcessUse;
+use crate::proc::{ProcessUse, own_switches};
 use crate::sync_calls::{Watched, threads};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,6 +25,10 @@ use syncline_profile::{Account, How, Metric, ProfileBuilder, Total};
 
 const COLLECTOR: &str = "totals by /proc";
 const WHY: &str = "the kernel counts it for whole processes, not by stack";
+const HIDDEN: &str = "the process has ended or this user may not see it; run as root or as the user whose \
+                      process it is";
+const ENDED: &str = "threads of the store ended meanwhile and took their counts along; root's programs in the \
+                     kernel count them too";
 
 /// A metric, and what says how much of it there was.
 const METRICS: [(Metric, &str); 6] = [
@@ -36,11 +40,11 @@ const METRICS: [(Metric, &str); 6] = [
     ),
     (
         Metric::VoluntarySwitches,
-        "voluntary_ctxt_switches of the threads that were there at the end",
+        "the kernel's count of voluntary switches",
     ),
     (
         Metric::InvoluntarySwitches,
-        "nonvoluntary_ctxt_switches of the threads that were there at the end",
+        "the kernel's count of involuntary switches",
     ),
     (
         Metric::WrittenBytes,
@@ -56,8 +60,16 @@ struct Counts {
     ticks: Option<(u64, u64)>,
     /// Reads and writes, and bytes written.
     io: Option<(u64, u64)>,
-    /// Voluntary and involuntary switches of each thread.
-    switches: Option<BTreeMap<i32, (u64, u64)>>,
+    switches: Option<Switches>,
+}
+
+/// Voluntary and involuntary switches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Switches {
+    /// Of all threads that the process ever had.
+    Whole((u64, u64)),
+    /// Of each thread that is there.
+    Threads(BTreeMap<i32, (u64, u64)>),
 }
 
 #[derive(Debug)]
@@ -93,11 +105,14 @@ impl Collector for Totals {
 
     fn hand_over(self: Box<Self>, profile: &mut ProfileBuilder) {
         for (metric, source) in METRICS {
-            profile.account(account(
+            let amount = self.last.since(&self.first, metric);
+            let ended = self.last.lost_threads(&self.first);
+            let switches = matches!(
                 metric,
-                source,
-                self.last.since(&self.first, metric),
-            ));
+                Metric::VoluntarySwitches | Metric::InvoluntarySwitches
+            );
+            let why_none = if ended && switches { ENDED } else { HIDDEN };
+            profile.account(account(metric, source, amount, why_none));
         }
     }
 
@@ -113,13 +128,10 @@ impl Collector for Totals {
     }
 }
 
-fn account(metric: Metric, source: &str, amount: Option<u64>) -> Account {
+fn account(metric: Metric, source: &str, amount: Option<u64>, why_none: &str) -> Account {
     let why = match amount {
         Some(_) => WHY.to_owned(),
-        None => format!(
-            "{source}: the process has ended or this user may not see it; run as root or as the user \
-             whose process it is"
-        ),
+        None => format!("{source}: {why_none}"),
     };
     Account {
         metric,
@@ -144,12 +156,13 @@ impl Counts {
         }
         let ticks = family.iter().map(|pid| ticks(*pid, with_children));
         let io = family.iter().map(|pid| io(*pid));
-        let switches = family.iter().flat_map(|pid| threads(*pid));
-        let switches = switches.filter_map(|tid| Some((tid, thread_switches(tid)?)));
         Counts {
             ticks: sum(ticks),
             io: sum(io),
-            switches: Some(switches.collect()),
+            switches: match process {
+                Watched::Ours => own_switches().map(Switches::Whole),
+                Watched::Other(_) => Some(Switches::of_threads(&family)),
+            },
         }
     }
 
@@ -175,14 +188,43 @@ impl Counts {
         }
     }
 
-    /// Of threads that were there at the end; one that came in between brings all it has.
     fn switches_since(&self, first: &Counts, of: fn(&(u64, u64)) -> u64) -> Option<u64> {
         let (now, then) = (self.switches.as_ref()?, first.switches.as_ref()?);
-        let grown = now.iter().map(|(tid, both)| {
-            let before = then.get(tid).map_or(0, of);
-            of(both).saturating_sub(before)
-        });
-        Some(grown.sum())
+        now.since(then, of)
+    }
+
+    /// Whether a thread that was there at first has ended since, with what it had counted.
+    fn lost_threads(&self, first: &Counts) -> bool {
+        match (&self.switches, &first.switches) {
+            (Some(Switches::Threads(now)), Some(Switches::Threads(then))) => {
+                then.keys().any(|tid| !now.contains_key(tid))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Switches {
+    fn of_threads(family: &[u32]) -> Switches {
+        let threads = family.iter().flat_map(|pid| threads(*pid));
+        let counted = threads.filter_map(|tid| Some((tid, thread_switches(tid)?)));
+        Switches::Threads(counted.collect())
+    }
+
+    /// A thread that came in between brings all it has; none if one has left.
+    fn since(&self, first: &Switches, of: fn(&(u64, u64)) -> u64) -> Option<u64> {
+        match (self, first) {
+            (Switches::Whole(now), Switches::Whole(then)) => Some(of(now).saturating_sub(of(then))),
+            (Switches::Threads(now), Switches::Threads(then)) => {
+                let all_there = then.keys().all(|tid| now.contains_key(tid));
+                let grown = now.iter().map(|(tid, both)| {
+                    let before = then.get(tid).map_or(0, of);
+                    of(both).saturating_sub(before)
+                });
+                all_there.then(|| grown.sum())
+            }
+            _ => None,
+        }
     }
 }
 
@@ -249,11 +291,12 @@ fn value(text: &str, name: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counts, METRICS, account, open};
+    use super::{Counts, HIDDEN, METRICS, Switches, account, open};
     use crate::Watched;
     use crate::collect::{MeterOptions, Subject};
     use std::fs::File;
     use std::io::Write;
+    use std::time::Duration;
     use syncline_metering::clock;
     use syncline_profile::{Metric, ProfileBuilder};
 
@@ -293,16 +336,42 @@ mod tests {
     #[test]
     fn threads_that_came_bring_all_they_have() {
         let counts = |threads: &[(i32, (u64, u64))]| Counts {
-            switches: Some(threads.iter().copied().collect()),
+            switches: Some(Switches::Threads(threads.iter().copied().collect())),
             ..Counts::default()
         };
-        let first = counts(&[(1, (10, 100)), (2, (5, 5))]);
+        let first = counts(&[(1, (10, 100))]);
         let last = counts(&[(1, (11, 120)), (3, (4, 3))]);
+        assert!(!last.lost_threads(&first));
         assert_eq!(last.since(&first, Metric::VoluntarySwitches), Some(1 + 4));
         assert_eq!(
             last.since(&first, Metric::InvoluntarySwitches),
             Some(20 + 3)
         );
+        let more = counts(&[(1, (10, 100)), (2, (5, 5))]);
+        assert!(last.lost_threads(&more), "2 has ended with what it had");
+        assert_eq!(last.since(&more, Metric::VoluntarySwitches), None);
+    }
+
+    #[test]
+    fn switches_of_threads_that_ended_before_the_end_are_in_the_sum() {
+        const WAITS: u64 = 300;
+        let subject = Subject::of(Watched::Ours);
+        let mut totals = open(&subject, &MeterOptions::default()).unwrap();
+        totals.start().unwrap();
+        let waiter = std::thread::spawn(|| {
+            for _ in 0..WAITS {
+                std::thread::sleep(Duration::from_micros(50));
+            }
+        });
+        waiter.join().unwrap();
+        totals.stop().unwrap();
+        let mut profile = ProfileBuilder::default();
+        totals.hand_over(&mut profile);
+        let profile = profile.finish(1);
+        let mut accounts = profile.accounts().iter();
+        let voluntary = accounts.find(|one| one.metric == Metric::VoluntarySwitches);
+        let amount = voluntary.unwrap().total.as_ref().unwrap().amount;
+        assert!(amount >= WAITS, "{amount} of at least {WAITS}");
     }
 
     #[test]
@@ -311,7 +380,7 @@ mod tests {
         for (metric, source) in METRICS {
             let amount = none.since(&none, metric);
             assert_eq!(amount, None);
-            let account = account(metric, source, amount);
+            let account = account(metric, source, amount, HIDDEN);
             assert!(format!("{:?}", account.how).contains("run as root"));
         }
     }
