@@ -702,17 +702,20 @@ INLINE void sync(void *context, struct thread *thread, u32 number)
 	count(context, &key, &where, registers);
 }
 
+/* Of a program at a tracepoint of perf: whoever else counts there, as the runner does, is told as well. */
+#define TELL_OTHERS 1
+
 /* Syncs have tracepoints of their own on most kernels; they are told in all of the window. */
 SECTION("tracepoint/syscalls/sys_enter_fsync") int sync_call(void *context)
 {
 	u64 id = current();
 	struct thread *thread = find((u32)id);
 	if (!thread || !counting())
-		return 0;
+		return TELL_OTHERS;
 	if (!thread->process)
 		thread->process = id >> 32;
 	sync(context, thread, (u32)id);
-	return 0;
+	return TELL_OTHERS;
 }
 
 /* The thread that calls, where it is not known whether it is of the tree. */

@@ -9,7 +9,7 @@ use super::shape::{Doer, Key, Kind};
 use super::tree;
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
-use crate::sync_calls::Watched;
+use crate::sync_calls::{SyncCounter, Watched};
 use rustix::fs::fdatasync;
 use rustix::process::{geteuid, getppid};
 use rustix::thread::{CapabilitySet, CapabilitySets, gettid, set_capabilities};
@@ -300,7 +300,11 @@ fn every_sync_is_a_sync_call_and_a_system_call() {
     std::fs::write(&file, "bytes").unwrap();
     let line = format!("for i in 1 2 3 4 5 6 7; do sync {}; done", file.display());
     let watched = Waiting::shell(&line);
+    // Whoever counts them beside the meter is told of each as well.
+    let beside = SyncCounter::open(watched.watched()).unwrap();
+    let before = beside.read().unwrap().syncs;
     let profile = profiled(watched.watched(), || watched.go());
+    assert_eq!(beside.read().unwrap().syncs - before, 7);
     assert_eq!(weight(&profile, Metric::SyncCalls, |_| true), 7);
     let of_sync = |sample: &Sample| profile.thread(sample.thread).name == "sync";
     assert_eq!(weight(&profile, Metric::SyncCalls, of_sync), 7);
@@ -420,7 +424,7 @@ fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was
 }
 
 /// What a thread calls a commit.
-const CALLS: u64 = 1000;
+const CALLS: u64 = 100;
 
 /// A thread that does nothing but call the system costs too much to be looked at all the time.
 #[test]
@@ -434,7 +438,7 @@ fn what_is_dear_is_looked_at_in_spells_and_scaled_to_all_that_was_done() {
     collector.prepare().unwrap();
     let mut all = 0;
     let profile = thread::scope(|scope| {
-        let builder = thread::Builder::new().name("calls all the time".to_owned());
+        let builder = thread::Builder::new().name("always calls".to_owned());
         let calling = builder.spawn_scoped(scope, || {
             while !over.load(Ordering::Relaxed) {
                 (0..CALLS).for_each(|_| assert!(getppid().is_some()));
@@ -459,7 +463,7 @@ fn what_is_dear_is_looked_at_in_spells_and_scaled_to_all_that_was_done() {
         collector.hand_over(&mut profile);
         profile.finish(1)
     });
-    let of = |sample: &Sample| profile.thread(sample.thread).name == "calls all the time";
+    let of = |sample: &Sample| profile.thread(sample.thread).name == "always calls";
     let calls = weight(&profile, Metric::SystemCalls, of);
     let mut accounts = profile.accounts().iter();
     let account = accounts.find(|account| account.metric == Metric::SystemCalls);
