@@ -13,14 +13,13 @@ use std::mem::MaybeUninit;
 /// Voluntary and involuntary switches since this process began; none if the kernel does not say.
 pub(crate) fn own_switches() -> Option<(u64, u64)> {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a structure of the type that the call writes, and all its bytes are
-    // zero before, which is a value of it.
-    let usage = unsafe {
-        if libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) != 0 {
-            return None;
-        }
-        usage.assume_init()
-    };
+    // SAFETY: the pointer is to a structure of the type that the call writes.
+    let answer = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    if answer != 0 {
+        return None;
+    }
+    // SAFETY: all its bytes were zero before the call, which is a value of it.
+    let usage = unsafe { usage.assume_init() };
     let voluntary = u64::try_from(usage.ru_nvcsw).ok()?;
     Some((voluntary, u64::try_from(usage.ru_nivcsw).ok()?))
 }
