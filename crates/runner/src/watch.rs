@@ -110,6 +110,10 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         }
         let idle_flushes_per_ns = self.watch_idle();
         let mut meter = self.meter();
+        // Without a warm-up the span begins at the gate: who looks must look before it opens.
+        if let Some(meter) = meter.as_mut().filter(|_| self.plan.warm_up.is_zero()) {
+            meter.start(&|| committed(live));
+        }
         let first = self.read();
         let cpu = clock::thread_cpu();
         let times = self.times();
@@ -219,7 +223,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         } = watched.times;
         let interval_ns = clock::nanos(self.plan.interval);
         let cold = measure == start;
-        if let Some(meter) = &mut meter {
+        if let Some(meter) = meter.as_mut().filter(|_| !cold) {
             meter.start(&|| committed(live));
         }
         let first = if cold { watched.first } else { self.read() };

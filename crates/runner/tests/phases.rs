@@ -5,11 +5,15 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use support::{Answer, Keys, Store, Watcher, counted, go, plan};
 use syncline_contract::{ResponseBound, Waits};
-use syncline_runner::{Arrival, CheckOutcome, Error, RunPlan, StopReason, Warning, run};
+use syncline_profile::Metric;
+use syncline_runner::{
+    Arrival, CheckOutcome, Error, MeterOptions, RunPlan, StopReason, Warning, run,
+};
 
 #[test]
 fn a_plan_that_makes_no_sense_is_refused_before_the_store_is_touched() {
@@ -267,6 +271,34 @@ fn intervals_follow_one_another_and_hold_the_commits() {
     // They differ by what was under way at the two ends: at most a transaction a client each.
     let difference = in_intervals.abs_diff(result.outcomes.committed);
     assert!(in_intervals > 0 && difference <= result.outcomes.committed / 2 + 20);
+}
+
+#[test]
+fn a_run_without_warm_up_is_metered_from_the_gate_on() {
+    const READS: u64 = 8;
+    let store = Store::new(|_, _| {
+        let mut zero = std::fs::File::open("/dev/zero").unwrap();
+        for _ in 0..READS {
+            zero.read_exact(&mut [0]).unwrap();
+        }
+        Answer::Committed
+    });
+    let mut plan = counted(2, 2_000);
+    plan.meter = Some(MeterOptions::default());
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.commits_in_span, 2_000);
+    let profile = result.profile.unwrap();
+    let totals = profile.accounts().iter().filter_map(|account| {
+        let total = account.total.as_ref()?;
+        (account.metric == Metric::SystemCalls && total.source.starts_with("syscr"))
+            .then_some(total.amount)
+    });
+    let calls: Vec<u64> = totals.collect();
+    assert!(
+        matches!(calls[..], [calls] if calls >= 2_000 * READS),
+        "{calls:?} of at least {}",
+        2_000 * READS
+    );
 }
 
 #[test]
