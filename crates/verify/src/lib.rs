@@ -14,5 +14,6 @@ pub mod durability;
 mod error;
 pub mod isolation;
 pub mod power;
+mod words;
 
 pub use error::{Error, Result};

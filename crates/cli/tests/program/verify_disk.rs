@@ -72,8 +72,8 @@ fn a_killed_writer_loses_nothing_and_kills_add_up() {
         let said = say(folder.path(), &witness.line("--check"));
         assert_eq!(said.code, 0, "{said:?}");
         // Another method is another question.
-        let cuts = if run == 2 { 2 } else { 1 };
-        let words = format!("survived {cuts} cuts (of kind process kill)");
+        let cuts = if run == 2 { "2 cuts" } else { "1 cut" };
+        let words = format!("survived {cuts} (of kind process kill)");
         assert!(said.out.contains(&words), "{said:?}");
         assert!(said.out.contains("Not known from here"), "{said:?}");
     }

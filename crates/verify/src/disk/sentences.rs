@@ -2,6 +2,7 @@
 
 use super::finding::{Finding, Verdict};
 use super::kind::Kind;
+use crate::words::many;
 
 impl Finding {
     /// The finding, a line each; the first is the verdict, the last says what is not known.
@@ -19,7 +20,9 @@ impl Finding {
             Verdict::Survived(cuts) => {
                 let strongest = cuts.iter().rev();
                 let kinds: Vec<_> = strongest
-                    .map(|(kind, count)| format!("{count} cuts (of kind {})", kind.words()))
+                    .map(|(kind, count)| {
+                        format!("{} (of kind {})", many(*count, "cut"), kind.words())
+                    })
                     .collect();
                 format!(
                     "{subject}: survived {}: every block that had been promised was there, whole.",
@@ -67,8 +70,9 @@ impl Finding {
             let kind = kind.words();
             if *count < 4 {
                 format!(
-                    "{count} cuts of kind {kind} bound nothing yet: cut and check again, the witness adds them \
-                     up."
+                    "{} of kind {kind}: that bounds nothing yet; cut and check again, the witness adds them \
+                     up.",
+                    many(*count, "cut")
                 )
             } else {
                 format!(

@@ -8,6 +8,7 @@ use super::live::{FaultVerdict, Struck};
 use super::outcome::Class;
 use super::task::Settings;
 use crate::power::Class as PathClass;
+use crate::words::many;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -155,12 +156,6 @@ pub(super) fn name(settings: &Settings) -> String {
     let version = version.strip_prefix(&**product).unwrap_or(version).trim();
     let short = version.split([' ', ',']).next().unwrap_or(version);
     format!("{product} {short}")
-}
-
-/// So many of something: "1 kill", "2 kills".
-fn many(count: u64, word: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{count} {word}{ending}")
 }
 
 /// Fewer independent trials bound nothing: 3/n is no less than 1.

@@ -254,7 +254,7 @@ fn what_the_operator_says_is_held_against_the_evidence() {
         assert_eq!(found.judgement.kind, Kind::ProcessKill);
         let text = found.sentences().join("\n");
         assert!(
-            text.contains("survived 1 cuts (of kind process kill)"),
+            text.contains("survived 1 cut (of kind process kill)"),
             "{text}"
         );
         assert!(
