@@ -30,6 +30,12 @@ const TABLES: &[(&str, &str)] = &[
     ("sqlite", include_str!("../../maps/sqlite.functions")),
 ];
 
+/// Each map's file name and text.
+#[cfg(test)]
+pub(super) fn maps() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MAPS.iter().copied()
+}
+
 /// The text of a table.
 pub(super) fn table(name: &str) -> Option<&'static str> {
     let found = TABLES.iter().find(|(known, _)| *known == name)?;
@@ -54,6 +60,6 @@ impl Map {
     pub fn for_product(product: &str, version: &str) -> Option<Map> {
         let mut maps = Map::built_in().into_iter();
         let map = maps.find(|map| map.is_for(product))?;
-        Some(map.for_version(version))
+        Some(map.used_for(product, version))
     }
 }

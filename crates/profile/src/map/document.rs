@@ -42,7 +42,7 @@ pub(super) struct ModuleSection {
     pub(super) name: Spanned<String>,
     pub(super) blame: Option<Spanned<String>>,
     #[serde(rename = "match")]
-    pub(super) fits: Vec<Spanned<FitSection>>,
+    pub(super) fits: Spanned<Vec<Spanned<FitSection>>>,
 }
 
 /// One way to fit; all keys that are given must.

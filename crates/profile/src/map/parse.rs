@@ -97,10 +97,15 @@ fn rule(section: ModuleSection, table: &Table) -> Parsed<Rule> {
             return Err(mistake(&blame, "module.blame", what));
         }
     };
+    let module = module(&section.name, "module.name")?;
+    if section.fits.as_ref().is_empty() {
+        let what = "an empty list fits nothing";
+        return Err(mistake(&section.fits, "module.match", what));
+    }
     Ok(Rule {
-        module: module(&section.name, "module.name")?,
+        module,
         outward,
-        fits: each(&section.fits, |section| fit(section, table))?,
+        fits: each(section.fits.as_ref(), |section| fit(section, table))?,
     })
 }
 
@@ -117,15 +122,36 @@ fn fit(section: &Spanned<FitSection>, table: &Table) -> Parsed<Fit> {
             return Err(mistake(files, "module.match.file", what));
         }
         let patterns = patterns(files, "module.match.file")?;
+        if let Some(idle) = patterns.without_file(&table.paths()) {
+            let what = format!("\"{idle}\" fits no source file of the table");
+            return Err(mistake(files, "module.match.file", &what));
+        }
         Ok(table.paths().map(|path| patterns.fit_file(path)).collect())
     });
-    let java = keys.java.as_ref();
     Ok(Fit {
-        java: java.map(|java| java.as_ref().0.clone()),
+        java: keys.java.as_ref().map(java).transpose()?,
         files: files.transpose()?,
         symbols: optional(keys.symbol.as_ref(), "module.match.symbol")?,
         objects: optional(keys.object.as_ref(), "module.match.object")?,
     })
+}
+
+/// Packages and classes, which are compared as they stand.
+fn java(texts: &Spanned<Texts>) -> Parsed<Vec<String>> {
+    let is_name = |text: &str| {
+        let odd = |part: &str| part.is_empty() || part.contains(['*', '?', '[', ']', '/']);
+        !text.split('.').any(odd)
+    };
+    match texts.as_ref().0.iter().find(|text| !is_name(text)) {
+        Some(text) => {
+            let what = format!(
+                "\"{text}\" is no package or class; they take no patterns, and hold all that is within \
+                 them: \"org.example.store\""
+            );
+            Err(mistake(texts, "module.match.java", &what))
+        }
+        None => Ok(texts.as_ref().0.clone()),
+    }
 }
 
 fn idle(section: &IdleSection) -> Parsed<Idle> {

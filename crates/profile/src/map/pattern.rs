@@ -5,6 +5,13 @@
 
 use glob::{MatchOptions, Pattern};
 
+/// How paths of source files are compared.
+const OF_FILES: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
 /// Any of some patterns.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Patterns(Vec<Pattern>);
@@ -25,12 +32,21 @@ impl Patterns {
 
     /// True if the path of a source file fits one of them.
     pub(super) fn fit_file(&self, path: &str) -> bool {
-        let options = MatchOptions {
-            require_literal_separator: true,
-            ..MatchOptions::default()
-        };
         let mut patterns = self.0.iter();
-        patterns.any(|pattern| pattern.matches_with(path, options))
+        patterns.any(|pattern| pattern.matches_with(path, OF_FILES))
+    }
+
+    /// The first of them that none of these source files fits.
+    pub(super) fn without_file<'a>(
+        &self,
+        paths: &(impl Iterator<Item = &'a str> + Clone),
+    ) -> Option<&str> {
+        let mut patterns = self.0.iter();
+        let idle = patterns.find(|pattern| {
+            let mut paths = paths.clone();
+            !paths.any(|path| pattern.matches_with(path, OF_FILES))
+        });
+        idle.map(Pattern::as_str)
     }
 }
 

@@ -85,19 +85,32 @@ impl Map {
         names.any(|name| name.eq_ignore_ascii_case(product))
     }
 
-    /// This map, which warns if it was not made for that version.
-    pub(super) fn for_version(mut self, text: &str) -> Map {
-        let product = &self.product;
-        match Version::found_in(text) {
-            Some(version) if self.versions.holds(&version) => {}
-            Some(_) => self.warnings.push(format!(
-                "the map of {product} was not made for version {text}; shares may be misplaced"
+    /// This map, used for a product of that name and version. It warns if it was made for another
+    /// product or for other versions.
+    #[must_use]
+    pub fn used_for(mut self, product: &str, version: &str) -> Map {
+        self.warnings = self.misfit(product, version).into_iter().collect();
+        self
+    }
+
+    /// Why the map may not fit a product.
+    fn misfit(&self, product: &str, version: &str) -> Option<String> {
+        let own = &self.product;
+        if !self.is_for(product) {
+            return Some(format!(
+                "the map is of {own} and was used for {product}; shares may be misplaced"
+            ));
+        }
+        match Version::found_in(version) {
+            Some(found) if self.versions.holds(&found) => None,
+            Some(_) => Some(format!(
+                "the map of {own} was not made for version {version}; shares may be misplaced"
             )),
-            None => self.warnings.push(format!(
-                "the version of {product} is not known, so the map may not fit it"
+            None if self.versions.is_any() => None,
+            None => Some(format!(
+                "the version of {own} is not known, so the map may not fit it"
             )),
         }
-        self
     }
 
     /// The rules of threads that a thread fits by its name and title: a bit for each.

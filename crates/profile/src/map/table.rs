@@ -113,8 +113,22 @@ impl Table {
     }
 
     /// The paths of all files.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> + Clone {
         self.files.iter().map(String::as_str)
+    }
+
+    /// Every function that it names, a scope by its `*`, with its file.
+    #[cfg(test)]
+    pub(super) fn functions(&self) -> impl Iterator<Item = (&str, File)> {
+        self.functions
+            .iter()
+            .map(|(name, file)| (name.as_str(), *file))
+    }
+
+    /// Every file.
+    #[cfg(test)]
+    pub(super) fn files(&self) -> impl Iterator<Item = File> + use<> {
+        (0..u32::try_from(self.files.len()).expect("a table has few files")).map(File)
     }
 }
 

@@ -1,6 +1,10 @@
 //! Tests of maps.
 
-use super::rule::Map;
+use super::built_in;
+use super::document::{Document, Texts};
+use super::pattern::Patterns;
+use super::rule::{Look, Map};
+use toml::Spanned;
 
 fn refused(text: &str) -> String {
     Map::parse(text, "my-store.toml").unwrap_err().to_string()
@@ -52,6 +56,23 @@ fn a_mistake_is_a_sentence_with_its_line_and_key() {
             "my-store.toml, line 4: an empty list fits nothing",
         ),
         (
+            "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = []",
+            "my-store.toml, line 4: module.match: an empty list fits nothing",
+        ),
+        (
+            "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [\n{ java = [\"a\", \"b.*\"] }]",
+            "my-store.toml, line 5: module.match.java: \"b.*\" is no package or class",
+        ),
+        (
+            "product = \"S\"\n[[module]]\nname = \"other\"\nmatch = [{ java = \"org.a.\" }]",
+            "my-store.toml, line 4: module.match.java: \"org.a.\" is no package",
+        ),
+        (
+            "product = \"S\"\n[table]\nobject = \"s\"\nfiles = { \"a/b.c\" = [\"f\"] }\n[[module]]\n\
+             name = \"other\"\nmatch = [{ file = [\"a/*\", \"b/*\"] }]",
+            "my-store.toml, line 7: module.match.file: \"b/*\" fits no source file of the table",
+        ),
+        (
             "product = \"S\"\n[[module]]\nname = \"other\"\nblame = \"me\"\nmatch = [{ symbol = \"a\" }]",
             "my-store.toml, line 4: module.blame: the only blame is \"outward\"",
         ),
@@ -90,6 +111,134 @@ fn a_map_made_for_another_version_says_so() {
     assert!(warnings("PostgreSQL 9.6.1")[0].contains("was not made for version PostgreSQL 9.6.1"));
     assert!(warnings("")[0].contains("is not known"));
     assert!(Map::for_product("Unheard Of", "1").is_none());
+}
+
+#[test]
+fn ways_to_fit_may_be_tables_of_their_own() {
+    let text = "product = \"S\"\n[[module]]\nname = \"other\"\n[[module.match]]\nsymbol = \"a\"\n\
+                [[module.match]]\nsymbol = \"b\"";
+    let map = Map::parse(text, "own.toml").unwrap();
+    assert_eq!(map.rules[0].fits.len(), 2);
+}
+
+#[test]
+fn a_map_that_was_given_says_for_what_else_it_was_made() {
+    let given = |product: &str, versions: &str, of: &str, version: &str| {
+        let text = format!("product = \"{product}\"\naliases = [\"Own\"]\n{versions}");
+        let map = Map::parse(&text, "own.toml").unwrap();
+        map.used_for(of, version).warnings().to_vec()
+    };
+    let none: Vec<String> = Vec::new();
+    assert_eq!(
+        given("X", "", "x", ""),
+        none,
+        "every version of its product"
+    );
+    assert_eq!(given("X", "versions = \">=2\"", "own", "2.1"), none);
+    let old = given("X", "versions = \">=99\"", "X", "2.1");
+    assert!(old[0].contains("not made for version 2.1"), "{old:?}");
+    let other = given("X", "versions = \">=99\"", "SQLite", "3.45");
+    assert!(
+        other[0].contains("of X and was used for SQLite"),
+        "{other:?}"
+    );
+    assert_eq!((old.len(), other.len()), (1, 1));
+}
+
+/// The plainest name that fits a pattern.
+fn instance(pattern: &str) -> String {
+    let mut letters = pattern.chars();
+    let mut name = String::new();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '*' | '?' => name.push('x'),
+            '[' => {
+                name.extend(letters.next());
+                letters.by_ref().find(|letter| *letter == ']');
+            }
+            other => name.push(other),
+        }
+    }
+    name
+}
+
+/// Each pattern of the maps that come with the program is the first that fits one name at least: a file of
+/// its table, a function of it, or the plainest name that fits the pattern, since tables name no function
+/// that a program keeps to itself.
+#[test]
+fn no_pattern_of_a_built_in_map_stands_behind_one_that_takes_all_it_fits() {
+    let mut idle = Vec::new();
+    for (origin, text) in built_in::maps() {
+        let map = Map::parse(text, origin).unwrap();
+        let document: Document = toml::from_str(text).unwrap();
+        for (section, rule) in document.module.iter().zip(&map.rules) {
+            let wins = |look: Look<'_>| {
+                let first = map.rule(look);
+                first.is_some_and(|first| std::ptr::eq(first, rule))
+            };
+            for fit in section.fits.as_ref() {
+                let texts = |texts: &Option<Spanned<Texts>>| {
+                    let texts = texts.iter().flat_map(|texts| texts.as_ref().0.clone());
+                    texts.collect::<Vec<String>>()
+                };
+                let fit = fit.as_ref();
+                let first = |texts: &Option<Spanned<Texts>>| {
+                    let texts = texts.as_ref()?.as_ref();
+                    texts.0.first().map(|text| instance(text))
+                };
+                let (object, symbol) = (first(&fit.object), first(&fit.symbol));
+                let names = symbol.as_deref().map(|name| (name, name));
+                let none = Look {
+                    is_java: false,
+                    object: object.as_deref().unwrap_or("x"),
+                    names: None,
+                    file: None,
+                };
+                let symbols = texts(&fit.symbol).into_iter().filter(|text| {
+                    let pattern = Patterns::new([text.as_str()]).unwrap();
+                    let named = |name: &str, file| {
+                        wins(Look {
+                            names: Some((name, name)),
+                            file,
+                            ..none
+                        })
+                    };
+                    let own = instance(text);
+                    let mut known = map.table.functions();
+                    !named(&own, map.table.file(&own))
+                        && !known.any(|(name, file)| pattern.fit(name) && named(name, Some(file)))
+                });
+                let files = texts(&fit.file).into_iter().filter(|text| {
+                    let pattern = Patterns::new([text.as_str()]).unwrap();
+                    let mut files = map.table.files();
+                    !files.any(|file| {
+                        let file_wins = wins(Look {
+                            file: Some(file),
+                            ..none
+                        });
+                        pattern.fit_file(map.table.path(file)) && file_wins
+                    })
+                });
+                let java = texts(&fit.java).into_iter().filter(|text| {
+                    !wins(Look {
+                        is_java: true,
+                        object: text,
+                        ..none
+                    })
+                });
+                let objects = texts(&fit.object).into_iter().filter(|text| {
+                    !wins(Look {
+                        object: &instance(text),
+                        names,
+                        ..none
+                    })
+                });
+                let all = symbols.chain(files).chain(java).chain(objects);
+                idle.extend(all.map(|text| format!("{origin}: {text}")));
+            }
+        }
+    }
+    assert!(idle.is_empty(), "never the first that fits: {idle:#?}");
 }
 
 #[test]

@@ -52,6 +52,11 @@ impl Range {
         Ok(Range(bounds))
     }
 
+    /// True if it holds for every version.
+    pub(super) fn is_any(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn holds(&self, version: &Version) -> bool {
         self.0.iter().all(|(bound, limit)| {
             let order = version.compare(limit);
