@@ -1,6 +1,6 @@
 //! What the counts beside a cost say of it: commits by the store, syncs, flushes, coverage, garbage.
 
-use super::sheet::{Figure, Heading, Sheet};
+use super::sheet::{Figure, Heading, KERNEL, Sheet, USER};
 use super::{CostChoice, too_few};
 use crate::record::{Cost, LookingRatio};
 use crate::units;
@@ -49,40 +49,49 @@ fn exactly(ratio: f64) -> String {
     }
 }
 
-/// How much of the processor time belongs to a module.
+/// How much of the processor time belongs to a module, or of the one kind that could be split.
 fn coverage(sheet: &Sheet) -> Option<String> {
-    let column = sheet
-        .headings
-        .iter()
-        .position(|heading| *heading == Heading::CpuShare)?;
+    let of_what = |heading: &Heading| match heading {
+        Heading::CpuShare => Some("the processor time"),
+        Heading::Share(USER) => Some("user CPU alone"),
+        Heading::Share(KERNEL) => Some("kernel CPU alone"),
+        _ => None,
+    };
+    let mut columns = sheet.headings.iter().map(of_what).enumerate();
+    let (column, what) = columns.find_map(|(column, what)| Some((column, what?)))?;
     match sheet.modules.last()?.cells[column] {
         Figure::Share(unknown) => Some(format!(
-            "coverage: {} of the processor time belongs to a module",
+            "coverage: {} of {what} belongs to a module",
             units::percent(1.0 - unknown)
         )),
         _ => None,
     }
 }
 
+/// All of a metric, by module or as a sum alone.
+fn sum_of(cost: &Cost, name: &str) -> Option<f64> {
+    let metric = cost.metric(name)?;
+    let rows = metric.innermost.iter().map(|row| row.amount).sum::<u64>();
+    if metric.is_split() {
+        Some(rows as f64)
+    } else {
+        metric.total.as_ref().map(|total| total.amount as f64)
+    }
+}
+
+/// The part of all processor time that went into collecting garbage; none where one is not known.
+pub(crate) fn garbage_share(cost: &Cost) -> Option<f64> {
+    let all = sum_of(cost, "cpu_user")? + sum_of(cost, "cpu_kernel")?;
+    let garbage = sum_of(cost, "garbage_collection")?;
+    (all > 0.0).then(|| garbage / all)
+}
+
 fn garbage(cost: &Cost) -> Option<String> {
-    let sum = |name: &str| {
-        let metric = cost.metric(name)?;
-        let rows = metric.innermost.iter().map(|row| row.amount).sum::<u64>();
-        if metric.is_split() {
-            Some(rows as f64)
-        } else {
-            metric.total.as_ref().map(|total| total.amount as f64)
-        }
-    };
-    let garbage = sum("garbage_collection")?;
+    let garbage = sum_of(cost, "garbage_collection")?;
     let each = (cost.commits > 0).then(|| garbage / cost.commits as f64);
-    let cpu = sum("cpu_user").zip(sum("cpu_kernel"));
-    let share = cpu
-        .filter(|(user, kernel)| user + kernel > 0.0)
-        .map_or_else(String::new, |(user, kernel)| {
-            let share = units::percent(garbage / (user + kernel));
-            format!(", {share} of the processor time")
-        });
+    let share = garbage_share(cost).map_or_else(String::new, |share| {
+        format!(", {} of the processor time", units::percent(share))
+    });
     Some(format!(
         "garbage collection: {} a transaction{share}",
         units::or_unknown(each, units::span)
@@ -112,14 +121,17 @@ fn syncs(cost: &Cost) -> Option<String> {
 fn flushes(cost: &Cost) -> Option<String> {
     let syncs = &cost.syncs;
     let flushes = units::figure(syncs.flushes_per_commit?);
-    Some(if syncs.flushes_within_syncs? {
-        format!("flushes a commit: {flushes}, no more than syncs")
-    } else {
-        format!(
-            "flushes a commit: {flushes}, more than syncs: others flush the same disk, or some syncs \
+    let beside = match syncs.flushes_within_syncs {
+        Some(true) => "no more than syncs",
+        Some(false) => {
+            "more than syncs: others flush the same disk, or some syncs were not counted"
+        }
+        None => {
+            "whether more than syncs is unknown: synchronous writes, which are syncs too, or sync calls \
              were not counted"
-        )
-    })
+        }
+    };
+    Some(format!("flushes a commit: {flushes}, {beside}"))
 }
 
 /// What the meter itself used up.

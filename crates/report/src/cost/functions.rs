@@ -11,7 +11,9 @@ use crate::record::{CostView, Stacks};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use syncline_metering::Module;
-use syncline_profile::{Frame, Metric, Name, Seen, SeenSample, Space, ThreadClass, View};
+use syncline_profile::{
+    Frame, How, Metric, Name, Profile, Seen, SeenSample, Space, ThreadClass, View,
+};
 
 /// By what functions are ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +48,7 @@ pub(crate) struct FunctionRow {
 pub(crate) struct Functions {
     pub(crate) rows: Vec<FunctionRow>,
     pub(crate) all: u64,
-    /// The metrics that were looked at.
+    /// The metrics that could be split; of processor time maybe one kind alone.
     pub(crate) metrics: Vec<Metric>,
 }
 
@@ -124,7 +126,7 @@ pub(crate) fn functions(
 ) -> Result<Functions> {
     let seen = Seen::new(&stacks.profile, &stacks.map, view.into());
     let whose = Whose::of(threads, &seen)?;
-    let metrics = metrics(&seen, by);
+    let metrics = metrics(&stacks.profile, &seen, by);
     let mut rows: BTreeMap<(String, String, Option<Module>), FunctionRow> = BTreeMap::new();
     let mut all = 0;
     for sample in seen.samples() {
@@ -179,8 +181,9 @@ fn entry(
     })
 }
 
-/// The first choice of metrics of which anything was seen.
-fn metrics(seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
+/// The first choice of metrics of which anything was seen, without those that nobody could split: what
+/// they had is not known.
+fn metrics(profile: &Profile, seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
     let choices: &[&[Metric]] = match by {
         FunctionsBy::Cpu => &[&[Metric::CpuUser, Metric::CpuKernel]],
         FunctionsBy::WaitTime => &[&[Metric::OffCpu], &[Metric::ContentionWait]],
@@ -190,10 +193,16 @@ fn metrics(seen: &Seen<'_>, by: FunctionsBy) -> Vec<Metric> {
         seen.samples()
             .any(|sample| metrics.contains(&sample.metric))
     };
-    choices
-        .iter()
-        .find(any)
-        .map_or_else(Vec::new, |it| it.to_vec())
+    let was_split = |metric: &Metric| {
+        let mut accounts = profile.accounts().iter();
+        let split = |how: &How| !matches!(how, How::NotAttributable(_));
+        let mut samples = seen.samples();
+        accounts.any(|account| account.metric == *metric && split(&account.how))
+            || samples.any(|sample| sample.metric == *metric)
+    };
+    let chosen = choices.iter().find(any).into_iter();
+    let chosen = chosen.flat_map(|metrics| metrics.iter().copied());
+    chosen.filter(was_split).collect()
 }
 
 fn own_frame<'s>(sample: &SeenSample<'s>, by: FunctionsBy) -> Option<&'s Frame> {
@@ -214,12 +223,48 @@ fn own_frame<'s>(sample: &SeenSample<'s>, by: FunctionsBy) -> Option<&'s Frame> 
 pub(crate) fn named(frame: &Frame) -> (String, String) {
     let function = match &frame.name {
         Name::Function(name) => name.clone(),
-        Name::Between { before, after } => {
-            let side = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
-            format!("between {} and {}", side(before), side(after))
-        }
+        Name::Between { before, after } => between(before.as_deref(), after.as_deref()),
         Name::Unknown if frame.offset > 0 => format!("at {:#x}", frame.offset),
         Name::Unknown => "no name".to_owned(),
     };
     (function, frame.object.clone())
+}
+
+/// A function without a name by its neighbours. The path of a source file stands in for the name of a
+/// function that refers to it: what follows is a part of that file.
+fn between(before: Option<&str>, after: Option<&str>) -> String {
+    if let Some(file) = before.and_then(source_file) {
+        return format!("in {file}, no name");
+    }
+    let side = |name: Option<&str>| match name {
+        Some(name) => source_file(name).unwrap_or(name).to_owned(),
+        None => "?".to_owned(),
+    };
+    format!("between {} and {}", side(before), side(after))
+}
+
+/// The file's own name, of the path of a source of C or C++; none of what is no such path.
+fn source_file(name: &str) -> Option<&str> {
+    let (_, file) = name.rsplit_once('/')?;
+    let (_, ending) = file.rsplit_once('.')?;
+    let is_source = matches!(ending, "c" | "cc" | "cpp" | "cxx");
+    (is_source && !name.contains([' ', '(', '<'])).then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn the_path_of_a_source_file_is_no_name_of_a_function() {
+        let path = Some("./build/../src/backend/access/transam/xlog.c");
+        assert_eq!(between(path, Some("XLogFlush")), "in xlog.c, no name");
+        assert_eq!(between(path, path), "in xlog.c, no name");
+        assert_eq!(
+            between(Some("XLogFlush"), path),
+            "between XLogFlush and xlog.c"
+        );
+        let plain = between(Some("operator/(int)"), None);
+        assert_eq!(plain, "between operator/(int) and ?");
+    }
 }

@@ -69,7 +69,7 @@ pub(crate) enum Heading {
     Share(&'static str),
     /// User and kernel CPU together.
     Cpu,
-    /// Their part of all.
+    /// Their part of all; where one of them could not be split, the other's is a [`Heading::Share`].
     CpuShare,
     /// Where it lies.
     CpuRange,
@@ -134,8 +134,8 @@ const EVENTS: [&str; 13] = [
     "contention_wait",
     "sleeps",
 ];
-const USER: &str = "cpu_user";
-const KERNEL: &str = "cpu_kernel";
+pub(super) const USER: &str = "cpu_user";
+pub(super) const KERNEL: &str = "cpu_kernel";
 const TAG: &str = "cpu_by_tag";
 const WALL: &str = "wall";
 const OFF: &str = "off_cpu";
@@ -329,8 +329,21 @@ impl Slice<'_> {
             Heading::CpuRange | Heading::Looks => self.sampled(USER) || self.sampled(KERNEL),
             Heading::WallShare => !self.wall().is_empty(),
         });
+        let times = times.map(|heading| match heading {
+            Heading::CpuShare => self.cpu_share(),
+            other => other,
+        });
         let events = EVENTS.into_iter().filter(|name| self.has(name));
         times.chain(events.map(Heading::Metric)).collect()
+    }
+
+    /// The share of all processor time, or of the one kind that could be split.
+    fn cpu_share(&self) -> Heading {
+        match (self.split(USER), self.split(KERNEL)) {
+            (Some(_), None) => Heading::Share(USER),
+            (None, Some(_)) => Heading::Share(KERNEL),
+            _ => Heading::CpuShare,
+        }
     }
 
     /// True if it was split, or its sum at least is known.
@@ -378,6 +391,7 @@ impl Slice<'_> {
             Heading::Share(name) => self
                 .share(&[name], line)
                 .map_or(Figure::None, Figure::Share),
+            Heading::CpuShare if self.cpu_share() != heading => Figure::None,
             Heading::CpuShare => self.share(cpu, line).map_or(Figure::None, Figure::Share),
             Heading::CpuRange => {
                 let (looks, all) = (self.share(cpu, line), self.looks(cpu, None));

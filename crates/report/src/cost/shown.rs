@@ -1,6 +1,6 @@
 //! The cells and headings of a sheet as people read them.
 
-use super::sheet::{Figure, Heading};
+use super::sheet::{Figure, Heading, KERNEL, USER};
 use crate::record::CostView;
 use crate::units;
 
@@ -29,6 +29,8 @@ pub(crate) fn title(heading: Heading) -> &'static str {
         Heading::Cpu => "CPU",
         Heading::CpuShare => "CPU %",
         Heading::CpuRange => "95 %",
+        Heading::Share(USER) => "user %",
+        Heading::Share(KERNEL) => "kernel %",
         Heading::Share(_) => "tag %",
         Heading::WallShare => "wall %",
         Heading::Looks => "looks",

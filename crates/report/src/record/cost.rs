@@ -62,8 +62,8 @@ described! {
         pub difference: Option<f64>,
         /// Flush requests to the disk; null if they were not counted.
         pub flushes_per_commit: Option<f64>,
-        /// True if the flushes are no more than sync calls and synchronous writes together; null where
-        /// one of them is not known.
+        /// True if the flushes are no more than sync calls and synchronous writes together, which they
+        /// are if they are no more than the calls; null where that is not known.
         pub flushes_within_syncs: Option<bool>,
     }
 

@@ -202,12 +202,15 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
     let calls = metered(Metric::SyncCalls.name());
     let traced = per_commit.syncs.value;
     let flushes = metered(Metric::Flushes.name()).or(per_commit.flushes.value);
-    // Synchronous writes are syncs that are no calls; where nobody counts them, they are not known to
-    // be none.
-    let all_syncs = traced
-        .or(calls)
-        .zip(per_commit.synced_writes.value)
-        .map(|(calls, writes)| calls + writes);
+    let calls_known = traced.or(calls);
+    let within = |syncs: f64| flushes.map(|flushes| flushes <= syncs * (1.0 + APART));
+    // Synchronous writes are syncs that are no calls. Where nobody counts them they only add to the
+    // syncs: no more flushes than calls is no more than syncs, and more is not known to be more.
+    let flushes_within_syncs = match (calls_known, per_commit.synced_writes.value) {
+        (Some(calls), Some(writes)) => within(calls + writes),
+        (Some(calls), None) => within(calls).filter(|within| *within),
+        (None, _) => None,
+    };
     SyncEvidence {
         metered_per_commit: calls,
         traced_per_commit: traced,
@@ -215,9 +218,7 @@ fn sync_evidence(metrics: &[MetricCost], per_commit: &PerCommit) -> SyncEvidence
             .zip(traced.filter(|traced| *traced > 0.0))
             .map(|(calls, traced)| calls / traced - 1.0),
         flushes_per_commit: flushes,
-        flushes_within_syncs: flushes
-            .zip(all_syncs)
-            .map(|(flushes, syncs)| flushes <= syncs * (1.0 + APART)),
+        flushes_within_syncs,
     }
 }
 
@@ -255,33 +256,34 @@ pub(super) fn cost_of(
 ) -> Option<Cost> {
     let profile = run.profile.as_ref()?;
     let evidence = &run.head.target.evidence;
-    let map = match &given.map {
-        Some(map) => map.clone(),
-        None => map_of(&evidence.product, &evidence.version),
+    let map = map_for(given.map.as_ref(), &evidence.product, &evidence.version);
+    let mut by_store = store_commits(&run.counters, run.commits_in_whole);
+    if given.alias.is_some() {
+        // The name of a counter would give the product away.
+        REMOVED.clone_into(&mut by_store.source);
+    }
+    let beside = Beside {
+        commits: run.commits_in_span,
+        by_store,
+        clients: run.head.client.clients as u64,
+        per_commit,
     };
-    let mut cost = folded(
-        profile,
-        &map,
-        &Beside {
-            commits: run.commits_in_span,
-            by_store: store_commits(&run.counters, run.commits_in_whole),
-            clients: run.head.client.clients as u64,
-            per_commit,
-        },
-    );
+    let mut cost = folded(profile, &map, &beside);
     cost.looking = looking_cost(run, runs);
     if given.alias.is_some() {
-        // The map, its warnings and the name of a counter would give the product away.
+        // So would the map and what it warns of; what two counts do not agree on stays.
         cost.map = None;
-        cost.warnings.clear();
-        REMOVED.clone_into(&mut cost.commits_by_store.source);
+        cost.warnings = disagreements(&beside, &cost.syncs);
     }
     Some(cost)
 }
 
-/// The map of a product; where none knows it, one in which all is unknown.
-pub(crate) fn map_of(product: &str, version: &str) -> Map {
-    Map::for_product(product, version).unwrap_or_else(|| {
+/// The given map, or the one of a product; where none knows it, one in which all is unknown. A given one
+/// warns if it is of another product or of other versions.
+pub(crate) fn map_for(given: Option<&Map>, product: &str, version: &str) -> Map {
+    let used = given.map(|map| map.clone().used_for(product, version));
+    let known = used.or_else(|| Map::for_product(product, version));
+    known.unwrap_or_else(|| {
         Map::parse("product = \"none\"", "none").expect("a map without rules is a map")
     })
 }

@@ -4,7 +4,7 @@
 //! records pass it by.
 
 use super::cost::Cost;
-use super::from_cost::{Beside, folded, map_of};
+use super::from_cost::{Beside, folded, map_for};
 use super::run::RunRecord;
 use crate::{Error, Result};
 use std::fs::File;
@@ -65,10 +65,8 @@ pub fn stacks_of_record(file: &Path, run: &RunRecord, map: Option<&Map>) -> Resu
     let profile = Profile::read(&mut BufReader::new(opened?))
         .map_err(|source| Error::DamagedStacks { path, source })?;
     let target = &run.head.target;
-    let map = map.cloned().unwrap_or_else(|| {
-        let product = target.product.as_deref().unwrap_or(&target.name);
-        map_of(product, target.version.as_deref().unwrap_or_default())
-    });
+    let product = target.product.as_deref().unwrap_or(&target.name);
+    let map = map_for(map, product, target.version.as_deref().unwrap_or_default());
     Ok(Stacks { id, profile, map })
 }
 

@@ -3,16 +3,17 @@
 use crate::conversion::{given, result};
 use crate::{fixture, schema};
 use std::path::{Path, PathBuf};
+use syncline_contract::Meaning;
 use syncline_profile::{
     Account, Frame, Histogram, How, Map, Metric, Name, Profile, ProfileBuilder, Space, Thread,
     Total,
 };
 use syncline_report::record::{
-    CostView, Record, RunRecord, Writer, folded_again, from_run, head_from_run, list, read, share,
-    stacks_of, stacks_of_record,
+    CostView, Record, RunGiven, RunRecord, Writer, folded_again, from_run, head_from_run, list,
+    read, share, stacks_of, stacks_of_record,
 };
 use syncline_report::{CostChoice, CostThreads, FunctionsBy, html, table};
-use syncline_runner::RunResult;
+use syncline_runner::{Counted, CounterUnit, RunResult, StoreCounter};
 
 const MAP: &str = r#"
 product = "toy"
@@ -158,21 +159,54 @@ fn metered(committed: u64) -> RunResult {
     }
 }
 
+/// One in which the kernel's side of the processor was hidden.
+fn without_kernel() -> Profile {
+    let mut builder = ProfileBuilder::default();
+    let thread = builder.thread(Thread {
+        name: "client 1".to_owned(),
+        title: None,
+    });
+    let stack = builder.stack(stack("tree_search main"));
+    builder.add(Metric::CpuUser, thread, stack, 4_000_000, 400);
+    for (metric, how) in [
+        (
+            Metric::CpuUser,
+            How::Sampled("99 looks a second".to_owned()),
+        ),
+        (
+            Metric::CpuKernel,
+            How::NotAttributable("kernel.perf_event_paranoid is 2".to_owned()),
+        ),
+    ] {
+        builder.account(Account {
+            metric,
+            collector: "perf events".to_owned(),
+            how,
+            lost: 0,
+            total: None,
+        });
+    }
+    builder.finish(2_000_000_000)
+}
+
 /// Three repetitions, of which the one in the middle committed a thousand.
 fn recorded(folder: &Path) -> (PathBuf, RunRecord) {
-    let runs = [metered(1_100), metered(1_000), metered(900)];
-    let given = syncline_report::record::RunGiven {
+    recorded_of(folder, &[metered(1_100), metered(1_000), metered(900)])
+}
+
+fn recorded_of(folder: &Path, runs: &[RunResult]) -> (PathBuf, RunRecord) {
+    let given = RunGiven {
         map: Some(map()),
         ..given()
     };
-    let mut record = from_run(&runs, &given);
+    let mut record = from_run(runs, &given);
     let head = head_from_run(&runs[0].head, &given);
     let mut writer = Writer::create_run(folder, &given.identity, &head).unwrap();
     for interval in &record.intervals {
         writer.interval(interval).unwrap();
     }
     let path = writer
-        .finish_run(&mut record, stacks_of(&runs, &given))
+        .finish_run(&mut record, stacks_of(runs, &given))
         .unwrap();
     (path, record)
 }
@@ -270,7 +304,7 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
         .to_string();
     assert!(error.contains("no stacks beside it"), "{error}");
     let runs = [metered(1_000)];
-    let aliased = syncline_report::record::RunGiven {
+    let aliased = RunGiven {
         alias: Some("Store A".to_owned()),
         map: Some(map()),
         ..given()
@@ -278,6 +312,119 @@ fn a_shared_record_names_no_stacks_and_a_withheld_product_keeps_none() {
     assert!(stacks_of(&runs, &aliased).is_none());
     let cost = from_run(&runs, &aliased).end.cost.unwrap();
     assert!(!format!("{cost:?}").contains("toy"), "{cost:?}");
+}
+
+#[test]
+fn a_withheld_product_keeps_what_two_counts_do_not_agree_on() {
+    let run = RunResult {
+        counters: vec![StoreCounter {
+            name: "xact_commit of pg_stat_database".to_owned(),
+            meaning: Meaning::Commits,
+            unit: CounterUnit::Count,
+            said_by: "a query".to_owned(),
+            before: Some(0),
+            after: Some(5_000),
+            grown: Ok(5_000),
+        }],
+        ..metered(1_000)
+    };
+    let aliased = RunGiven {
+        alias: Some("Store A".to_owned()),
+        map: Some(map()),
+        ..given()
+    };
+    let cost = from_run(&[run], &aliased).end.cost.unwrap();
+    let said = format!("{cost:?}");
+    assert!(!said.contains("toy") && !said.contains("pg_stat"), "{said}");
+    assert_eq!(cost.warnings.len(), 1, "{:?}", cost.warnings);
+    assert!(
+        cost.warnings[0].starts_with("the store counted 5000 commits"),
+        "{:?}",
+        cost.warnings
+    );
+}
+
+#[test]
+fn a_map_of_another_product_is_used_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, record) = recorded(folder.path());
+    let warning = "the map is of toy and was used for SQLite";
+    let says_so = |cost: &syncline_report::record::Cost| {
+        cost.warnings
+            .iter()
+            .filter(|one| one.starts_with(warning))
+            .count()
+            == 1
+    };
+    assert!(says_so(record.end.cost.as_ref().unwrap()));
+    let again = |map: &str| {
+        let map = Map::parse(map, "toy.toml").unwrap();
+        let stacks = stacks_of_record(&path, &record, Some(&map)).unwrap();
+        folded_again(&record, &stacks).unwrap()
+    };
+    assert!(says_so(&again(MAP)));
+    let own = MAP.replace("\"toy\"", "\"SQLite\"");
+    assert_eq!(again(&own).warnings, Vec::<String>::new());
+    let later = again(&format!("versions = \">=99\"{own}"));
+    assert!(
+        later.warnings[0].contains("was not made for version"),
+        "{:?}",
+        later.warnings
+    );
+}
+
+#[test]
+fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_counted() {
+    let said = |flushes: f64, writes: Counted| {
+        let mut run = metered(1_000);
+        run.per_commit.flushes = Counted::known(flushes, "the disk's counter");
+        run.per_commit.synced_writes = writes;
+        let record = from_run(&[run], &given());
+        let cost = record.end.cost.as_ref().unwrap();
+        let text = table::cost(&record, &CostChoice::default());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (cost.syncs.flushes_within_syncs, text)
+    };
+    let unknown = || Counted::unknown("nobody counts them");
+    let (within, text) = said(0.4, unknown());
+    assert_eq!(within, Some(true));
+    assert!(
+        text.contains("flushes a commit: 0.400, no more than syncs"),
+        "{text}"
+    );
+    let (within, text) = said(0.7, unknown());
+    assert_eq!(within, None);
+    assert!(
+        text.contains("flushes a commit: 0.700, whether more than syncs is unknown"),
+        "{text}"
+    );
+    assert_eq!(said(0.7, Counted::known(0.3, "the store")).0, Some(true));
+    assert_eq!(said(0.9, Counted::known(0.3, "the store")).0, Some(false));
+}
+
+#[test]
+fn kernel_time_that_was_hidden_is_no_zero() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = RunResult {
+        profile: Some(without_kernel()),
+        ..metered(1_000)
+    };
+    let (path, record) = recorded_of(folder.path(), &[run]);
+    let stacks = stacks_of_record(&path, &record, Some(&map())).unwrap();
+    let choice = CostChoice::default();
+    let text = table::functions_of(&record, &stacks, FunctionsBy::Cpu, &choice, 3).unwrap();
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("tree_search 4.00 - 100 4.00 400 access"),
+        "{text}"
+    );
+    assert!(flat.contains("of all user CPU alone, "), "{text}");
+    let text = table::cost(&record, &choice);
+    assert!(text.contains("user %") && !text.contains("CPU %"), "{text}");
+    assert!(
+        text.contains("coverage: 100 % of user CPU alone belongs to a module"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::record::{RunRecord, Stacks};
 use crate::units;
 use std::collections::BTreeMap;
 use syncline_metering::Module;
-use syncline_profile::Quantity;
+use syncline_profile::{Metric, Quantity};
 
 /// Longer names are cut.
 const LONGEST: usize = 40;
@@ -38,10 +38,15 @@ pub fn functions_of(
         text += &prose::wrapped("  ", &format!("{rest} more functions; --top shows more"));
     }
     let metrics: Vec<&str> = found.metrics.iter().map(|one| words(one.name())).collect();
+    let alone = if by == FunctionsBy::Cpu && metrics.len() == 1 {
+        " alone, the other kind is not known,"
+    } else {
+        ""
+    };
     text += &prose::wrapped(
         "  ",
         &format!(
-            "%: of all {} of these threads; total: with all that a function calls; the module is the one \
+            "%: of all {}{alone} of these threads; total: with all that a function calls; the module is the one \
              that it was charged to",
             metrics.join(" and ")
         ),
@@ -72,6 +77,13 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
             (commits > 0).then(|| amount / commits as f64),
             units::figure,
         )
+    };
+    let kind = |metric: Metric, amount: u64| {
+        if found.metrics.contains(&metric) {
+            each(amount)
+        } else {
+            "-".to_owned()
+        }
     };
     let part = |amount: u64| {
         let share = (found.all > 0).then(|| amount as f64 / found.all as f64);
@@ -104,7 +116,11 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
         let mut cells = vec![format!("  {}", name_of(row, &own_object))];
         let own = row.own.0 + row.own.1;
         if cpu {
-            cells.extend([each(row.own.0), each(row.own.1), part(own)]);
+            cells.extend([
+                kind(Metric::CpuUser, row.own.0),
+                kind(Metric::CpuKernel, row.own.1),
+            ]);
+            cells.push(part(own));
             cells.push(each(row.with_callees));
         } else {
             cells.extend([each(own), part(own)]);
