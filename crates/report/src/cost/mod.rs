@@ -11,7 +11,7 @@ mod shown;
 mod taken;
 mod words;
 
-pub(crate) use counts::sentences;
+pub(crate) use counts::{garbage_share, sentences};
 pub(crate) use few::too_few;
 pub use functions::FunctionsBy;
 pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};

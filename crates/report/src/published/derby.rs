@@ -20,9 +20,8 @@ pub(crate) struct DerbyLoad {
     pub(crate) load: String,
     pub(crate) clients: u64,
     pub(crate) modules: Vec<DerbyModule>,
-    /// Synchronous writes per transaction; none where the load writes nothing.
-    #[serde(default)]
-    pub(crate) sync_writes: Vec<DerbySyncWrites>,
+    /// What collecting garbage took, by how the JVM ran.
+    pub(crate) garbage: Vec<DerbyGarbage>,
 }
 
 /// One module, per transaction; what the page does not give is none.
@@ -44,15 +43,23 @@ pub(crate) struct DerbyModule {
     pub(crate) system_calls: Option<f64>,
     pub(crate) voluntary_switches: Option<f64>,
     pub(crate) involuntary_switches: Option<f64>,
+    /// Times a thread waited for a monitor.
+    pub(crate) contentions: Option<f64>,
+    /// Times a thread left its processor to wait, for whatever.
+    pub(crate) sleeps: Option<f64>,
+    /// Writes to disks that were waited for, and others; the page has them of update alone.
+    pub(crate) sync_writes: Option<f64>,
+    pub(crate) async_writes: Option<f64>,
 }
 
-/// Synchronous writes of one module.
+/// The collection of garbage in one kind of JVM.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct DerbySyncWrites {
-    /// Our module of the same work.
-    pub(crate) module: String,
-    pub(crate) per_transaction: f64,
+pub(crate) struct DerbyGarbage {
+    /// The page's word for it.
+    pub(crate) machine: String,
+    /// Of a hundred of all CPU time.
+    pub(crate) cpu_percent: f64,
 }
 
 /// The published figures.
@@ -115,11 +122,7 @@ mod tests {
     fn updates_shared_their_syncs() {
         let update = derby().loads.iter().find(|load| load.load == "update");
         let update = update.unwrap();
-        let writes: f64 = update
-            .sync_writes
-            .iter()
-            .map(|one| one.per_transaction)
-            .sum();
+        let writes = update.sum(|module| module.sync_writes).unwrap();
         assert!((1.0 / writes - 3.33).abs() < 0.01, "{writes}");
         assert_eq!(update.clients, 20);
     }

@@ -9,7 +9,7 @@ use super::super::prose;
 use super::parts::{self, NOT_GIVEN, label, note};
 use super::source::Wants;
 use crate::Result;
-use crate::cost::{CostChoice, CostThreads, Figure, Heading, Sheet, SheetRow};
+use crate::cost::{CostChoice, CostThreads, Figure, Heading, Sheet, SheetRow, garbage_share};
 use crate::published::{DerbyLoad, DerbyModule, derby};
 use crate::record::{Counted, Record, RunRecord};
 use crate::units;
@@ -81,18 +81,29 @@ fn modules(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     ];
     columns.extend(own.iter().map(|(label, _)| (label.as_str(), Side::Right)));
     let mut grid = Grid::new(&columns);
+    let mut waits = Grid::new(&[
+        ("module", Side::Left),
+        ("contended", Side::Right),
+        ("slept", Side::Right),
+        ("synced", Side::Right),
+        ("unsynced", Side::Right),
+    ]);
     for module in rows_of_the_page() {
         let theirs = of_the_page(load, module);
-        let mut cells = vec![named(module, theirs)];
-        cells.extend(theirs.map_or_else(|| [NO_ROW; 6].map(str::to_owned), published));
+        let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published);
+        let (first, rest) = then.split_at(6);
+        let mut cells = [&[named(module, theirs)], first].concat();
         cells.extend(own.iter().map(|_| NOT_METERED.to_owned()));
         grid.row(cells);
+        if rest.iter().any(|cell| *cell != dash() && *cell != NO_ROW) {
+            waits.row([&[named(module, theirs)], rest].concat());
+        }
     }
-    grid.render()
+    format!("{}\n{}", grid.render(), waits.render())
 }
 
 /// What ours are shown as beside the page's, in the order of the two tables.
-const NOW: [Heading; 10] = [
+const NOW: [Heading; 13] = [
     Heading::Share("cpu_user"),
     Heading::Share("cpu_kernel"),
     Heading::CpuShare,
@@ -103,6 +114,9 @@ const NOW: [Heading; 10] = [
     Heading::Metric("voluntary_switches"),
     Heading::Metric("involuntary_switches"),
     Heading::Metric("contentions"),
+    Heading::Metric("sleeps"),
+    Heading::Metric("sync_writes"),
+    Heading::Metric("async_writes"),
 ];
 
 /// Two tables of a metered run: the page's figure of each module, and ours.
@@ -132,10 +146,20 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
         right("now"),
         right("switches"),
         right("now"),
-        right("contended now"),
     ]);
-    let mut both = |name: String, then: [String; 6], now: Option<&SheetRow>| {
-        let [cpu, wall, bytes, objects, calls, switches] = then;
+    let mut waits = Grid::new(&[
+        left("module"),
+        right("contended"),
+        right("now"),
+        right("slept"),
+        right("now"),
+        right("synced"),
+        right("now"),
+        right("unsynced"),
+        right("now"),
+    ]);
+    let mut each = |name: String, then: [String; 10], now: Option<&SheetRow>| {
+        let [cpu, wall, bytes, objects, calls, switches, then @ ..] = then;
         let cell = |column: usize| now.map_or_else(String::new, |row| ours(&row.cells[column]));
         let ours_switches = match now.map(|row| (&row.cells[7], &row.cells[8])) {
             None => String::new(),
@@ -156,31 +180,34 @@ fn then_and_now(load: &DerbyLoad, label: &str, run: &RunRecord) -> String {
             cell(4),
         ]);
         events.row(vec![
-            name,
+            name.clone(),
             objects,
             cell(5),
             calls,
             cell(6),
             switches,
             ours_switches,
-            cell(9),
         ]);
+        let pairs = then.into_iter().zip(9..);
+        let cells = pairs.flat_map(|(then, column)| [then, cell(column)]);
+        waits.row([name].into_iter().chain(cells).collect());
     };
     for module in rows_of_the_page() {
         let theirs = of_the_page(load, module);
         let now = sheet.modules.iter().find(|row| row.module == module);
         let has_any = module.is_none() || now.is_some_and(SheetRow::holds_anything);
         if theirs.is_some() || has_any {
-            let then = theirs.map_or_else(|| [NO_ROW; 6].map(str::to_owned), published);
-            both(named(module, theirs), then, now);
+            let then = theirs.map_or_else(|| [NO_ROW; 10].map(str::to_owned), published);
+            each(named(module, theirs), then, now);
         }
     }
-    both("all".to_owned(), published(&sum(load)), Some(&sheet.sum));
+    each("all".to_owned(), published(&sum(load)), Some(&sheet.sum));
     format!(
-        "{label}: {}\n{}\n{}",
+        "{label}: {}\n{}\n{}\n{}",
         sheet.threads,
         shares.render(),
-        events.render()
+        events.render(),
+        waits.render()
     )
 }
 
@@ -207,6 +234,10 @@ fn sum(load: &DerbyLoad) -> DerbyModule {
         system_calls: load.sum(|module| module.system_calls),
         voluntary_switches: load.sum(|module| module.voluntary_switches),
         involuntary_switches: load.sum(|module| module.involuntary_switches),
+        contentions: load.sum(|module| module.contentions),
+        sleeps: load.sum(|module| module.sleeps),
+        sync_writes: load.sum(|module| module.sync_writes),
+        async_writes: load.sum(|module| module.async_writes),
     }
 }
 
@@ -242,8 +273,9 @@ fn named(module: Option<Module>, theirs: Option<&DerbyModule>) -> String {
     )
 }
 
-fn published(module: &DerbyModule) -> [String; 6] {
+fn published(module: &DerbyModule) -> [String; 10] {
     let switches = module.voluntary_switches.zip(module.involuntary_switches);
+    let small = |writes: Option<f64>| writes.map_or_else(dash, units::figure);
     [
         given(module.cpu_percent, 1),
         given(module.wall_percent, 1),
@@ -251,6 +283,10 @@ fn published(module: &DerbyModule) -> [String; 6] {
         given(module.objects, 0),
         given(module.system_calls, 1),
         switches.map_or_else(dash, |(own, forced)| format!("{own:.1}+{forced:.1}")),
+        given(module.contentions, 1),
+        given(module.sleeps, 1),
+        small(module.sync_writes),
+        small(module.async_writes),
     ]
 }
 
@@ -287,8 +323,7 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
         load.sum(|module| module.system_calls),
         calls,
     );
-    let writes = load.sync_writes.iter().map(|one| one.per_transaction);
-    let writes = writes.reduce(|one, other| one + other);
+    let writes = load.sum(|module| module.sync_writes);
     row(
         &format!("synchronous writes{}", by_modules(load)),
         writes,
@@ -318,6 +353,27 @@ fn whole(load: &DerbyLoad, own: &[&(String, &RunRecord)]) -> String {
     ] {
         let now = own.iter().map(|(_, run)| by_meter(run, metric));
         row(name, then, now.collect());
+    }
+    for (name, metric, then) in [
+        (
+            "contended locks",
+            "contentions",
+            load.sum(|module| module.contentions),
+        ),
+        ("sleeps", "sleeps", load.sum(|module| module.sleeps)),
+        (
+            "asynchronous writes",
+            "async_writes",
+            load.sum(|module| module.async_writes),
+        ),
+    ] {
+        let now = own.iter().map(|(_, run)| by_meter(run, metric));
+        row(name, then, now.collect());
+    }
+    for garbage in &load.garbage {
+        let name = format!("garbage, % of CPU (then: {})", garbage.machine);
+        let now = own.iter().map(|(_, run)| garbage_of(run)).collect();
+        row(&name, Some(garbage.cpu_percent), now);
     }
     row(
         "client CPU",
@@ -356,11 +412,19 @@ fn by_meter(run: &RunRecord, metric: &'static str) -> String {
     cell.map_or_else(|| units::UNKNOWN.to_owned(), |cell| ours(&cell))
 }
 
+/// The part of a metered run's processor time that went into collecting garbage.
+fn garbage_of(run: &RunRecord) -> String {
+    match &run.end.cost {
+        None => NOT_METERED.to_owned(),
+        Some(cost) => units::or_unknown(garbage_share(cost), |share| units::figure(share * 100.0)),
+    }
+}
+
 /// Whose synchronous writes they were: " (then: logging, data store)".
 fn by_modules(load: &DerbyLoad) -> String {
     let of_module = |name: &str| Module::ALL.into_iter().find(|module| module.name() == name);
-    let modules = load.sync_writes.iter();
-    let modules = modules.filter_map(|one| of_module(&one.module));
+    let writing = load.modules.iter().filter(|one| one.sync_writes.is_some());
+    let modules = writing.filter_map(|one| of_module(&one.module));
     let words: Vec<&str> = modules.map(Module::heading).collect();
     if words.is_empty() {
         String::new()
@@ -372,14 +436,17 @@ fn by_modules(load: &DerbyLoad) -> String {
 fn notes(runs: &[&RunRecord]) -> String {
     let mut text = note(
         "CPU %, wall %: parts of all CPU time and of all wall clock time; bytes, objects: allocated; \
-         calls: system calls; switches: voluntary + involuntary; all per transaction, all of 2006. \
-         -: not given. Then of a transaction as a whole: sums of the modules that have a figure",
+         calls: system calls; switches: voluntary + involuntary; contended: waits for monitors; \
+         slept: times a thread left its processor to wait; synced, unsynced: writes to disks that were \
+         waited for, and others; all per transaction, all of 2006. -: not given. Then of a transaction as \
+         a whole: sums of the modules that have a figure",
     );
     if runs.iter().any(|run| run.end.cost.is_some()) {
         text += &note(
             "now: user, kernel and total are parts of all user CPU, of all kernel CPU and of both; what \
              the page calls CPU may hold little kernel time, since it was seen from within the JVM. \
-             Wall clock without waiting for a request, which the page counts to the network server. \
+             Sleeps are now those of a thread's own will; what the page counts as such is now a voluntary \
+             switch. Wall clock without waiting for a request, which the page counts to the network server. \
              unknown: not measured; the view of the run itself says why, and what opens it",
         );
     }
