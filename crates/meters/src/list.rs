@@ -1,9 +1,12 @@
 //! Which meters work here, and why the others do not.
 
 use crate::block::Place;
+use crate::collect;
 use crate::proc::{Pressure, ProcessUse, SystemTimes};
 use crate::sync_calls::{SyncCounter, Watched};
-use std::path::Path;
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// One meter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,18 +74,48 @@ pub fn list(directory: &Path) -> Vec<Listing> {
             "processor time and page faults of the store's process",
             ProcessUse::own().map_or_else(|| unreadable("/proc/self/stat"), |_| None),
         ),
+        row(
+            "async-profiler",
+            "run --meter of a store in a JVM: processor time by Java's frames, wall clock, allocation, \
+             waits for locks",
+            collect::find_profiler().err(),
+        ),
+        row(
+            "flight recorder",
+            "run --meter of a store in a JVM without async-profiler: allocation, waits of 1 ms and more, \
+             sleeps, by JFR",
+            java(env::var_os("JAVA_HOME"), env::var_os("PATH")).err(),
+        ),
+        row(
+            "tags",
+            "run --meter of the engine: processor time by module, by the word of its own threads",
+            collect::tags_refusal(),
+        ),
     ]
+}
+
+/// A Java virtual machine of this machine: the flight recorder is a part of it.
+fn java(home: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, String> {
+    let home = home.map(|home| Path::new(&home).join("bin"));
+    let path = path.unwrap_or_default();
+    let mut folders = home.into_iter().chain(env::split_paths(&path));
+    let found = folders.find_map(|folder| Some(folder.join("java")).filter(|java| java.is_file()));
+    found.ok_or_else(|| {
+        "it is a part of a JVM, and neither JAVA_HOME nor PATH names a java: install one, or meter a \
+         server that brings its own"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::list;
+    use super::{java, list};
     use std::path::Path;
 
     #[test]
     fn every_meter_works_or_says_why_not() {
         let meters = list(Path::new("/proc"));
-        assert_eq!(meters.len(), 6);
+        assert_eq!(meters.len(), 9);
         let refusal = |name: &str| {
             let row = meters.iter().find(|row| row.name == name).unwrap();
             row.refusal.clone()
@@ -90,5 +123,29 @@ mod tests {
         assert_eq!(refusal("processors"), None);
         assert!(refusal("disk").is_some_and(|why| why.contains("no single block device")));
         assert!(refusal("flushes").is_some());
+        assert_eq!(
+            refusal("tags"),
+            None,
+            "a timer of one's own asks for no rights"
+        );
+        let profiler = refusal("async-profiler");
+        assert!(profiler.is_none_or(|why| why.contains("SYNCLINE_ASYNC_PROFILER")));
+    }
+
+    #[test]
+    fn a_java_is_looked_for_where_users_say_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let home = || Some(folder.path().as_os_str().to_owned());
+        let why = java(home(), None).unwrap_err();
+        assert!(why.contains("JAVA_HOME"), "{why}");
+        std::fs::write(bin.join("java"), "").unwrap();
+        assert_eq!(
+            java(home(), None).as_deref(),
+            Ok(bin.join("java").as_path())
+        );
+        let path = Some(bin.as_os_str().to_owned());
+        assert!(java(None, path).is_ok());
     }
 }

@@ -26,7 +26,9 @@ mod tag;
 mod taken;
 mod totals;
 
+pub(crate) use jvm::find_profiler;
 pub(crate) use ring::Ring;
+pub(crate) use tag::refusal as tags_refusal;
 
 pub use meter::{Meter, MeterOptions};
 pub use spent::{Spent, Timed};

@@ -21,7 +21,7 @@ const VARIABLE: &str = "SYNCLINE_ASYNC_PROFILER";
 const FOLDERS: [&str; 3] = ["/opt/async-profiler/lib", "/usr/local/lib", "/usr/lib"];
 
 /// The library's path here.
-pub(super) fn find() -> Result<PathBuf, String> {
+pub(crate) fn find() -> Result<PathBuf, String> {
     if let Some(named) = env::var_os(VARIABLE) {
         let named = PathBuf::from(named);
         let there = named.is_file();
@@ -34,7 +34,10 @@ pub(super) fn find() -> Result<PathBuf, String> {
     let mut places = beside.chain(FOLDERS.map(PathBuf::from));
     let found = places.find_map(|folder| Some(folder.join(LIBRARY)).filter(|file| file.is_file()));
     found.ok_or_else(|| {
-        format!("async-profiler is not here: fetch {LIBRARY} and name it by {VARIABLE}")
+        format!(
+            "async-profiler is not here: fetch {LIBRARY} (scripts/fetch-async-profiler) and name it by \
+             {VARIABLE}"
+        )
     })
 }
 

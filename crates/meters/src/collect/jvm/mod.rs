@@ -35,6 +35,7 @@ mod told;
 mod used;
 mod weigh;
 
+pub(crate) use agent::find as find_profiler;
 pub(super) use attach::Attached;
 pub(super) use flight::Flight;
 pub(super) use named::open as open_named;

@@ -18,4 +18,5 @@ mod tags;
 mod timer;
 
 pub(super) use tags::Tags;
+pub(crate) use tags::refusal;
 pub(super) use timer::thread_cpu_ns;

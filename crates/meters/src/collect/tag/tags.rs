@@ -26,6 +26,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// two of them has not used a tick's time by the second.
 const STRIKES_A_SECOND: u64 = 500;
 
+/// A timer that is only tried strikes after more processor time than that takes.
+const NEVER: Nanos = 3_600 * clock::SECOND;
+
 /// See the module.
 #[derive(Debug)]
 pub(in crate::collect) struct Tags {
@@ -133,6 +136,16 @@ impl Collector for Tags {
     fn failed(&self, why: &str) -> Vec<Account> {
         missing(why)
     }
+}
+
+/// Why no thread of this process can have such a timer; none if one can. Tried at the calling thread.
+pub(crate) fn refusal() -> Option<String> {
+    let own = rustix::thread::gettid().as_raw_nonzero().get();
+    let tried = note_strikes().and_then(|()| Timer::start(own.unsigned_abs(), 0, NEVER));
+    let why = tried.err()?;
+    Some(format!(
+        "no timer of a thread's processor time can be had: {why}"
+    ))
 }
 
 fn missing(why: &str) -> Vec<Account> {

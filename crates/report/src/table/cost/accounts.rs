@@ -4,11 +4,21 @@ use super::super::prose;
 use crate::cost::words;
 use syncline_profile::{Account, How};
 
-/// A paragraph a collector and way of taking; those that work first.
+/// A paragraph a collector and way of taking; those that work first. What one of them splits by module is
+/// not listed again for another that cannot.
 pub fn accounts(accounts: &[Account]) -> String {
     let mut works: Vec<(String, Vec<&str>)> = Vec::new();
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
+    let by_module = |account: &Account| !matches!(account.how, How::NotAttributable(_));
+    let works_here = |metric| {
+        let mut of_it = accounts.iter().filter(|one| one.metric == metric);
+        of_it.any(by_module)
+    };
     for account in accounts {
+        if !by_module(account) && works_here(account.metric) {
+            // A count of the whole, beside who can split it.
+            continue;
+        }
         let collector = &account.collector;
         let (list, heading) = match &account.how {
             How::Exact => (&mut works, format!("{collector} (exact): ")),
@@ -39,4 +49,31 @@ pub fn accounts(accounts: &[Account]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::accounts;
+    use syncline_profile::{Account, How, Metric};
+
+    #[test]
+    fn what_somebody_splits_is_not_told_to_be_missing() {
+        let account = |metric, collector: &str, how| Account {
+            metric,
+            collector: collector.to_owned(),
+            how,
+            lost: 0,
+            total: None,
+        };
+        let no = || How::NotAttributable("whole processes".to_owned());
+        let text = accounts(&[
+            account(Metric::SystemCalls, "BPF", How::Exact),
+            account(Metric::SystemCalls, "totals", no()),
+            account(Metric::CpuKernel, "totals", no()),
+        ]);
+        let (works, missing) = text.split_once("not by module here").unwrap();
+        assert!(works.contains("BPF (exact): system calls"), "{text}");
+        assert!(missing.contains("kernel CPU"), "{text}");
+        assert!(!missing.contains("system calls"), "{text}");
+    }
 }
