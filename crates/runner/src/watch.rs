@@ -1,7 +1,8 @@
 //! The coordinator's eyes: opens the gate, watches the clock, samples intervals, ends the span.
 //!
-//! Phases: connecting, warm-up, measured span, drain. The measured span ends at the deadline, when the
-//! transactions are used up, when it is asked to stop, or when the store fails for good.
+//! Phases: connecting, warm-up, measured span, drain. The measured span ends at the deadline, whoever has
+//! left before, when the transactions are used up, when it is asked to stop, or when the store fails for
+//! good.
 
 use crate::arrival::{Schedule, Times};
 use crate::control::{Control, Start};
@@ -310,11 +311,16 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
 
     fn over(&self, control: &Control, watched: &mut Watched) -> bool {
         watched.asked |= self.asked_to_stop();
-        if watched.asked || control.all_left() {
+        if watched.asked {
             return true;
         }
         if !control.budget_taken() {
+            // Clients whose next arrival lies behind the deadline have left: the span still lasts as long
+            // as was asked for, or the rate would be that of the arrivals' distance.
             return control.ending();
+        }
+        if control.all_left() {
+            return true;
         }
         // The last transactions still belong to the span, as long as the drain allows.
         let now = clock::now();

@@ -136,3 +136,15 @@ fn a_count_ends_an_open_loop_without_waiting_for_further_arrivals() {
     assert_eq!(result.arrivals.unwrap().started, 5);
     assert!(balanced(&result), "{:?}", result.arrivals);
 }
+
+#[test]
+fn a_span_by_duration_lasts_until_its_deadline_though_no_arrival_is_left() {
+    // Arrivals at 0, 200 and 400 ms; the next would be behind the deadline, so that all clients leave.
+    let store = Store::always(Answer::Committed);
+    let plan = open(2, 580, Arrival::Fixed { rate_per_s: 5.0 });
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.stopped_by, StopReason::Duration);
+    assert_eq!(result.outcomes.committed, 3);
+    assert_eq!(result.measured_ns, 580_000_000);
+    assert!((result.throughput_per_s - 3.0 / 0.58).abs() < 1e-9);
+}
