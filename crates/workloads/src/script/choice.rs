@@ -36,6 +36,9 @@ pub struct Options {
 pub(super) struct Program {
     pub(super) plan: Plan,
     pub(super) names: Names,
+    /// Words in quotes that would be variables if a stored answer gave one of that name, with what is
+    /// wrong then; none by the simple protocol, where text stands for text.
+    pub(super) quoted: Vec<(String, ScriptError)>,
     /// In the order of their transactions; none weighs nothing.
     pub(super) scripts: Vec<Script>,
     /// What each script moves; none for a user's.
@@ -181,9 +184,10 @@ impl Program {
         }
         let names = shared.names;
         let simple = shared.plan.protocol == Protocol::Simple;
-        let given_in_quotes = |(name, _): &(String, ScriptError)| !simple && names.is_given(name);
-        if let Some((_, error)) = shared.quoted.into_iter().find(given_in_quotes) {
-            return Err(error);
+        let mut quoted = shared.quoted;
+        quoted.retain(|_| !simple);
+        if let Some(place) = quoted.iter().position(|(name, _)| names.is_given(name)) {
+            return Err(quoted.swap_remove(place).1);
         }
         let mut plan = shared.plan;
         // As pgbench does, one statement a round trip, unless a script asks for pipelines.
@@ -200,6 +204,7 @@ impl Program {
         Ok(Program {
             plan,
             names,
+            quoted,
             scripts,
             moves,
             weight,

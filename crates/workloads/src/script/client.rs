@@ -221,6 +221,37 @@ SELECT :n;";
     }
 
     #[test]
+    fn a_stored_answer_that_some_statement_has_in_quotes_is_refused_and_never_written_as_its_name()
+    {
+        for (select, name) in [
+            ("SELECT 1 AS n \\gset", "n"),
+            ("SELECT 1 AS n \\gset p_", "p_n"),
+            ("SELECT 1 AS n \\aset", "n"),
+        ] {
+            let mut client = client(
+                &format!("{select}\nINSERT INTO t VALUES (':{name}');"),
+                "m=0",
+            );
+            let kind = client.draw();
+            let (mut session, mut asked) = (Kept::default(), Asked::new(false));
+            session.begin(client.shape(kind));
+            let mut transaction = Transaction::new(&mut session, &mut asked);
+            let stopped = block_on(&(), client.perform(kind, &mut transaction));
+            let Err(Stop::Failed(failure)) = stopped else {
+                panic!("{select}: {stopped:?}");
+            };
+            let said = format!("the variable :{name} stands in quotes");
+            assert!(failure.what.contains(&said), "{failure:?}");
+            assert!(failure.what.contains("a.sql:2:"), "{failure:?}");
+            assert_eq!(session.sent.len(), 1, "the insert is not sent");
+        }
+        // A word that no answer gives is only a word.
+        let mut other = client("SELECT 1 AS n \\gset\nINSERT INTO t VALUES (':x');", "m=0");
+        let kind = other.draw();
+        assert_eq!(tried(&mut other, kind).len(), 2);
+    }
+
+    #[test]
     fn many_variables_are_sent_in_their_order() {
         let uses: Vec<_> = (0..40).map(|_| ":n").collect();
         let mut client = client(&format!("SELECT {};", uses.join(", ")), "n=7");

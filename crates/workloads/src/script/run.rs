@@ -323,7 +323,8 @@ struct Wanted<'s> {
 }
 
 impl Wanted<'_> {
-    /// The variable of each column.
+    /// The variable of each column. Only here is it known which variables an answer gives, so that only
+    /// here can be refused what stands in quotes.
     fn slots(&self, run: Run<'_>, names: Option<Vec<String>>) -> Result<Vec<Option<Slot>>, String> {
         let Some(names) = names else {
             return Err("the store does not say the names of its columns".to_owned());
@@ -335,7 +336,13 @@ impl Wanted<'_> {
                     "\"{name}\" is no name of a variable: give the column one by AS"
                 ));
             }
-            Ok(run.names().find(&name))
+            let mut quoted = run.program.quoted.iter();
+            match quoted.find(|(word, _)| *word == name) {
+                Some((_, wrong)) => {
+                    Err(format!("the answer gives :{name} a value, and at {wrong}"))
+                }
+                None => Ok(run.names().find(&name)),
+            }
         });
         slots.collect()
     }

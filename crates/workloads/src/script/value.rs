@@ -85,6 +85,8 @@ fn rounded(value: f64) -> Result<i64, Refusal> {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Held {
     Scalar(Scalar),
+    /// A double that a store answered: written with all its digits, as the store wrote it.
+    Answered(f64),
     Text(Box<str>),
     Bytes(Box<[u8]>),
 }
@@ -106,7 +108,7 @@ impl Held {
         match value {
             Value::Null => Held::Scalar(Scalar::Null),
             Value::Int(number) | Value::Timestamp(number) => Held::Scalar(Scalar::Integer(number)),
-            Value::Float(number) => Held::Scalar(Scalar::Double(number)),
+            Value::Float(number) => Held::Answered(number),
             // As its digits, so that it goes back to the store as exact as it came.
             Value::Decimal(decimal) => Held::Text(digits(decimal.units, decimal.scale).into()),
             Value::Text(text) => Held::Text(text.into()),
@@ -121,7 +123,7 @@ impl Held {
             Held::Scalar(Scalar::Null) => Value::Null,
             Held::Scalar(Scalar::Boolean(value)) => Value::Int(i64::from(*value)),
             Held::Scalar(Scalar::Integer(value)) => Value::Int(*value),
-            Held::Scalar(Scalar::Double(value)) => Value::Float(*value),
+            Held::Scalar(Scalar::Double(value)) | Held::Answered(value) => Value::Float(*value),
             Held::Text(text) => Value::Text(text),
             Held::Bytes(bytes) => Value::Bytes(bytes),
         }
@@ -132,6 +134,7 @@ impl Held {
     pub(super) fn scalar(&self) -> Result<Scalar, Refusal> {
         match self {
             Held::Scalar(scalar) => Ok(*scalar),
+            Held::Answered(value) => Ok(Scalar::Double(*value)),
             Held::Text(text) => read(text),
             Held::Bytes(_) => Err("bytes have no value in an expression".to_owned()),
         }
@@ -146,6 +149,7 @@ impl fmt::Display for Held {
             Held::Scalar(Scalar::Boolean(value)) => write!(f, "{value}"),
             Held::Scalar(Scalar::Integer(value)) => write!(f, "{value}"),
             Held::Scalar(Scalar::Double(value)) => f.write_str(&fifteen_digits(*value)),
+            Held::Answered(value) => f.write_str(&all_digits(*value)),
             Held::Text(text) => f.write_str(text),
             Held::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
         }
@@ -171,8 +175,19 @@ fn read(text: &str) -> Result<Scalar, Refusal> {
 }
 
 /// A double as pgbench prints it, which is C's `%.15g` but for what is no number: of 15 digits those that
-/// are not trailing zeros, with an exponent where it is below -4 or above 14.
+/// are not trailing zeros.
 fn fifteen_digits(value: f64) -> String {
+    as_c_writes(value, &format!("{value:.14e}"))
+}
+
+/// A double as PostgreSQL answers it: the fewest digits that tell it from all others.
+fn all_digits(value: f64) -> String {
+    as_c_writes(value, &format!("{value:e}"))
+}
+
+/// A number from its scientific notation, with an exponent where that is below -4 or above 14, and without
+/// trailing zeros.
+fn as_c_writes(value: f64, scientific: &str) -> String {
     const DIGITS: i32 = 15;
     if value.is_nan() {
         return "NaN".to_owned();
@@ -180,7 +195,6 @@ fn fifteen_digits(value: f64) -> String {
     if value.is_infinite() {
         return format!("{}Infinity", if value < 0.0 { "-" } else { "" });
     }
-    let scientific = format!("{value:.14e}");
     let (mantissa, exponent) = scientific.split_once('e').expect("it has an exponent");
     let power: i32 = exponent.parse().expect("an exponent is a number");
     let bare = |text: &str| {
@@ -188,7 +202,8 @@ fn fifteen_digits(value: f64) -> String {
         (if text.contains('.') { stripped } else { text }).to_owned()
     };
     if (-4..DIGITS).contains(&power) {
-        let places = usize::try_from(DIGITS - 1 - power).expect("the power is below 15");
+        let given = mantissa.bytes().filter(u8::is_ascii_digit).count() as i32;
+        let places = usize::try_from(given - 1 - power).unwrap_or(0);
         return bare(&format!("{value:.places$}"));
     }
     let sign = if power < 0 { '-' } else { '+' };
@@ -281,6 +296,34 @@ mod tests {
             (-f64::NAN, "NaN"),
         ] {
             assert_eq!(Held::Scalar(Scalar::Double(value)).to_string(), printed);
+        }
+    }
+
+    #[test]
+    fn an_answered_double_keeps_all_its_digits() {
+        for (value, printed) in [
+            (0.1 + 0.2, "0.30000000000000004"),
+            (0.1, "0.1"),
+            (-2.0, "-2"),
+            (0.0, "0"),
+            (100.0, "100"),
+            (123_456_789_012_345.67, "123456789012345.67"),
+            (1e14, "100000000000000"),
+            (1e15, "1e+15"),
+            (1_234_567_890_123_456.0, "1.234567890123456e+15"),
+            (0.0001, "0.0001"),
+            (0.000_012_345_678_901_234_567, "1.2345678901234568e-05"),
+            (2.0 / 3.0, "0.6666666666666666"),
+            (f64::NEG_INFINITY, "-Infinity"),
+            (f64::NAN, "NaN"),
+        ] {
+            let held = Held::answered(Value::Float(value));
+            assert_eq!(held.to_string(), printed);
+            if value.is_finite() {
+                assert_eq!(printed.parse(), Ok(value));
+                assert_eq!(held.scalar(), Ok(Scalar::Double(value)));
+                assert_eq!(held.parameter(), Value::Float(value));
+            }
         }
     }
 
