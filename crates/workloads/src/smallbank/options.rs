@@ -69,6 +69,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Customers that may be drawn at all: without hot ones or with both kinds every customer, else those
+    /// of the only kind that is drawn.
+    fn drawable(&self) -> u64 {
+        match (self.hot, self.hot_percent) {
+            (0, _) => self.customers,
+            (_, 0) => self.customers - self.hot,
+            (_, 100) => self.hot,
+            _ => self.customers,
+        }
+    }
+
     /// The options for a listing.
     pub const LISTING: &'static [OptionListing] = &[
         OptionListing {
@@ -112,11 +123,20 @@ impl Options {
                 .unwrap_or(defaults.hot_percent),
             mix: mix.unwrap_or(defaults.mix),
         };
-        if options.hot >= options.customers {
-            return Err(Error::Excluded {
+        let excluded = |what| {
+            Err(Error::Excluded {
                 workload: SmallBank::NAME,
-                what: "hot with as few customers, since some must not be hot",
-            });
+                what,
+            })
+        };
+        if options.hot >= options.customers {
+            return excluded("hot with as few customers, since some must not be hot");
+        }
+        if options.drawable() < 2 {
+            return excluded(
+                "hot_percent with those customers, since transactions between two of them need two that \
+                 may be drawn",
+            );
         }
         Ok(options)
     }
