@@ -67,6 +67,8 @@ pub struct ResponseBound {
 pub struct Counts<'a> {
     /// The length of the span.
     pub seconds: f64,
+    /// How many clients there were.
+    pub clients: usize,
     /// Committed transactions, by their position in [`Workload::transactions`].
     pub committed: &'a [u64],
     /// Transactions that ended by the workload's own rule, likewise.
@@ -183,8 +185,17 @@ pub trait Workload: Sync {
         None
     }
 
-    /// A run begins: what clients of an earlier one shared is forgotten.
-    fn run_begins(&self) {}
+    /// A run begins: what clients of an earlier one shared is forgotten. `salt` is zero where the rows are
+    /// loaded for this run, so that equal seeds write equal values; where an earlier run has left them it
+    /// is a number that no other run has, from which values are drawn too: what is there already must not
+    /// be written again, which a store may skip.
+    fn run_begins(&self, _salt: u64) {}
+
+    /// Looks at the rows that an earlier run has left, for what the check holds against the rows after
+    /// this run. Called after [`Workload::run_begins`] and before any client, only where rows were left.
+    async fn look_at_kept_rows<S: Session>(&self, _session: &mut S) -> Result<(), Stop> {
+        Ok(())
+    }
 
     /// Client `number` of `clients`; equal seeds give equal clients.
     fn client(&self, number: usize, clients: usize, seed: u64) -> Self::Client;

@@ -52,7 +52,7 @@ pub(crate) fn assemble<W: Workload>(
             Vec::new()
         },
         per_commit: per_commit(&measured, sampler, &around.counters),
-        figures: own_figures(workload, &meter, seconds),
+        figures: own_figures(workload, &meter, seconds, head.client.clients),
         internals: std::mem::take(&mut measured.internals),
         commit_paths: measured.commit_paths.take(),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
@@ -129,13 +129,19 @@ fn operation_rows<W: Workload>(
 }
 
 /// What the workload is known by; an unknown figure is left out.
-fn own_figures<W: Workload>(workload: &W, meter: &Meter, seconds: f64) -> Vec<OwnFigure> {
+fn own_figures<W: Workload>(
+    workload: &W,
+    meter: &Meter,
+    seconds: f64,
+    clients: usize,
+) -> Vec<OwnFigure> {
     let of = |count: fn(&Outcomes) -> u64| -> Vec<u64> {
         let kinds = meter.kinds.iter();
         kinds.map(|kind| count(&kind.outcomes)).collect()
     };
     let figures = workload.figures(&Counts {
         seconds,
+        clients,
         committed: &of(|outcomes| outcomes.committed),
         aborted: &of(|outcomes| outcomes.aborted),
     });

@@ -134,13 +134,18 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
     /// `keeps` is set as soon as there are rows that must not be removed.
     fn live(&self, keeps: &mut bool) -> Result<RunResult, Error> {
         let began_wall_ns = clock::wall();
-        self.workload.run_begins();
         self.observer.event(Event::Creating);
         // Until it is known that nothing is there, nothing may be removed.
         *keeps = self.plan.reuse;
         let reopened = self.ground.reopen(self.target)?;
         *keeps = reopened;
-        if !reopened {
+        // The time is in the record, so that what it salts can be drawn again.
+        let salt = if reopened { began_wall_ns } else { 0 };
+        self.workload.run_begins(salt);
+        if reopened {
+            let looked = self.look_at_kept_rows();
+            looked.map_err(|source| self.failed("its kept rows were looked at", source))?;
+        } else {
             let created = block_on(self.target.create(&self.ground.plan), &());
             created.map_err(|source| self.failed("its tables were made", source))?;
         }
@@ -270,11 +275,22 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
     }
 
     fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> TargetResult<Vec<Check>> {
+        self.alone(async |session| self.workload.check(tallies, session).await)
+    }
+
+    fn look_at_kept_rows(&self) -> TargetResult<()> {
+        self.alone(async |session| self.workload.look_at_kept_rows(session).await)
+    }
+
+    /// On a session of its own, while there are no clients.
+    fn alone<R>(
+        &self,
+        looks: impl AsyncFnOnce(&mut T::Session) -> Result<R, Stop>,
+    ) -> TargetResult<R> {
         let part = self.target.worker()?;
         let session = self.target.connect(&self.ground.plan, &part);
         let mut session = block_on(session, &part)?;
-        let checked = block_on(self.workload.check(tallies, &mut session), &part);
-        checked.map_err(|stop| match stop {
+        block_on(looks(&mut session), &part).map_err(|stop| match stop {
             Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
             Stop::Abort | Stop::Conflict(_) => Failure::new(
                 syncline_contract::FailureKind::Statement,

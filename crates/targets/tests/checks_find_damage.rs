@@ -36,7 +36,7 @@ fn finds_in(name: &str, options: &[(&str, &str)], story: &Story<'_>) -> Vec<Stri
         .iter()
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     let workload = AnyWorkload::parse(name, &pairs.collect::<Vec<_>>()).unwrap();
-    workload.run_begins();
+    workload.run_begins(0);
     block_on(&(), target.create(workload.plan())).unwrap();
     let worker = target.worker().unwrap();
     block_on(&worker, async {

@@ -166,8 +166,14 @@ macro_rules! workloads {
                 match self { $(AnyWorkload::$name(workload) => workload.loaded_as(),)* }
             }
 
-            fn run_begins(&self) {
-                match self { $(AnyWorkload::$name(workload) => workload.run_begins(),)* }
+            fn run_begins(&self, salt: u64) {
+                match self { $(AnyWorkload::$name(workload) => workload.run_begins(salt),)* }
+            }
+
+            async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+                match self {
+                    $(AnyWorkload::$name(workload) => workload.look_at_kept_rows(session).await,)*
+                }
             }
 
             fn response_bounds(&self) -> Vec<ResponseBound> {
@@ -370,7 +376,17 @@ mod tests {
             (
                 "smallbank",
                 &[("customers", "10"), ("hot", "10")],
-                "cannot combine hot",
+                "cannot combine hot with",
+            ),
+            (
+                "smallbank",
+                &[("customers", "2"), ("hot", "1"), ("hot_percent", "100")],
+                "cannot combine hot_percent",
+            ),
+            (
+                "smallbank",
+                &[("customers", "10"), ("hot", "9"), ("hot_percent", "0")],
+                "cannot combine hot_percent",
             ),
         ] {
             let error = parse(name, options).unwrap_err();

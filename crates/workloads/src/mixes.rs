@@ -7,7 +7,7 @@ use syncline_contract::{Client, Workload};
 /// How often a client draws each kind, in the order of the workload's transactions.
 fn counts(workload: &AnyWorkload, draws: usize) -> Vec<u64> {
     let mut counts = vec![0; workload.transactions().len()];
-    workload.run_begins();
+    workload.run_begins(0);
     let mut client = workload.client(0, 1, 11);
     for _ in 0..draws {
         counts[client.draw()] += 1;

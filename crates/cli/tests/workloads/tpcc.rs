@@ -206,7 +206,7 @@ fn checks_after(
     block_on(&worker, async {
         let session = target.connect(&plan, &worker).await;
         let mut session = session.unwrap_or_else(|failure| panic!("{failure}"));
-        workload.run_begins();
+        workload.run_begins(0);
         load(workload, &plan, &mut session)
             .await
             .expect("rows are loaded");
@@ -414,7 +414,7 @@ fn acknowledged_transactions_that_are_gone_are_found() {
         let checks = block_on(&worker, async {
             let session = target.connect(only.plan(), &worker).await;
             let mut session = session.unwrap_or_else(|failure| panic!("{failure}"));
-            only.run_begins();
+            only.run_begins(0);
             load(&only, only.plan(), &mut session)
                 .await
                 .expect("rows are loaded");

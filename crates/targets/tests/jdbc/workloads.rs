@@ -69,7 +69,7 @@ fn holds(url: &str, name: &str) {
     block_on(&(), async {
         load(&mut connect(target, workload).await, workload).await;
     });
-    workload.run_begins();
+    workload.run_begins(0);
     let tallies = thread::scope(|scope| {
         let clients = (0..CLIENTS).map(|number| {
             scope.spawn(move || {

@@ -10,6 +10,9 @@ use syncline_contract::{
     Check, Counts, Load, OwnFigure, Plan, ResponseBound, Rows, Session, Stop, TableId, Workload,
 };
 
+/// Terminals of a branch by TPC-A; as many are its tellers.
+const TERMINALS: u64 = 10;
+
 /// The debit-credit workload.
 #[derive(Debug)]
 pub struct DebitCredit {
@@ -141,7 +144,7 @@ impl Workload for DebitCredit {
     }
 
     fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
-        let figure = || against_scale(counts, self.options.scale);
+        let figure = || against_scale(counts, &self.options);
         self.options
             .rules()
             .judged
@@ -163,12 +166,18 @@ impl Workload for DebitCredit {
     }
 }
 
-/// How the rate stands to what the scale allows: a transaction a second for each branch. Arrivals vary
-/// by chance, so that three standard deviations of a Poisson count more are still scaled.
-fn against_scale(counts: &Counts<'_>, scale: u64) -> OwnFigure {
+/// How the rate stands to what the scale allows: a transaction a second for each branch. Scaled is only
+/// what keeps every rule: that rate, the accounts of a branch, and where there are terminals so many of
+/// them as clients. Arrivals vary by chance, so that three standard deviations of a Poisson count more are
+/// still scaled.
+fn against_scale(counts: &Counts<'_>, options: &Options) -> OwnFigure {
     let committed: u64 = counts.committed.iter().sum();
-    let allowed = scale as f64 * counts.seconds;
-    let is_scaled = committed as f64 <= allowed + 3.0 * allowed.sqrt();
+    let allowed = options.scale as f64 * counts.seconds;
+    let terminals = options.scale * TERMINALS;
+    let has_terminals = options.profile != Profile::Tpca || counts.clients as u64 == terminals;
+    let is_scaled = committed as f64 <= allowed + 3.0 * allowed.sqrt()
+        && options.accounts == ACCOUNTS
+        && has_terminals;
     OwnFigure {
         name: if is_scaled {
             "times the rate that the scale allows (scaled)"
@@ -195,12 +204,22 @@ mod tests {
     }
 
     fn figure(profile: Profile, committed: u64) -> Option<(&'static str, f64)> {
+        figure_of(profile, committed, 100_000, 100)
+    }
+
+    fn figure_of(
+        profile: Profile,
+        committed: u64,
+        accounts: u64,
+        clients: usize,
+    ) -> Option<(&'static str, f64)> {
         let counts = Counts {
             seconds: 10.0,
+            clients,
             committed: &[committed],
             aborted: &[0],
         };
-        let figures = with(profile, 10, 100_000).figures(&counts);
+        let figures = with(profile, 10, accounts).figures(&counts);
         figures.first().map(|figure| (figure.name, figure.value))
     }
 
@@ -213,6 +232,23 @@ mod tests {
             assert!(figure(profile, 131).unwrap().0.ends_with("(not scaled)"));
         }
         assert_eq!(figure(Profile::Pgbench, 1), None);
+    }
+
+    #[test]
+    fn scaled_is_only_what_keeps_every_rule_of_scale() {
+        let is_scaled = |profile, accounts, clients| {
+            let (name, _) = figure_of(profile, 50, accounts, clients).unwrap();
+            name.ends_with("(scaled)")
+        };
+        assert!(is_scaled(Profile::Tpca, 100_000, 100));
+        assert!(!is_scaled(Profile::Tpca, 100, 100), "accounts of a branch");
+        assert!(
+            !is_scaled(Profile::Tpca, 100_000, 99),
+            "terminals of a branch"
+        );
+        // A batch has no terminals.
+        assert!(is_scaled(Profile::Tpcb, 100_000, 1));
+        assert!(!is_scaled(Profile::Tpcb, 99_999, 1));
     }
 
     #[test]

@@ -160,7 +160,7 @@ impl Workload for Mrow {
         self.table.load(number, batch);
     }
 
-    fn run_begins(&self) {
+    fn run_begins(&self, _salt: u64) {
         self.table.new_rows.reset(self.options.prewritten);
     }
 

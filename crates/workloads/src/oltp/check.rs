@@ -3,12 +3,15 @@
 //! 1. Every row is there that was loaded or inserted, but for those whose delete was acknowledged; a row
 //!    of unknown outcome may be there or not.
 //! 2. Every text is one that was written for its row.
-//! 3. A row's `k` less the one it began with is the number of its additions: in a table they are as many
-//!    as were acknowledged, or more by at most those of unknown outcome. Where rows are replaced, their
-//!    additions are gone, so that there may be fewer; in tables that were kept there may be more.
-//! 4. Every read of the run answered the rows that had to be there, in their order.
+//! 3. A row's `k` less the one it began with is the number of its additions: in a table they have grown
+//!    since the run began by as many as were acknowledged, or more by at most those of unknown outcome.
+//! 4. Where rows are replaced, their additions are gone, so that only the most is known of the sum. A row
+//!    that was added to and not replaced still shows it, unless an earlier run may have added to it too.
+//! 5. No row whose `c` was set holds the loaded one.
+//! 6. Every read of the run answered the rows that had to be there, in their order.
 
 use super::content::Owner;
+use super::event::Statement;
 use super::options::Options;
 use super::schema::Oltp;
 use super::statements::{PAGE_ROWS, Page};
@@ -16,23 +19,81 @@ use super::test::Test;
 use super::transactions::{RowId, Tally, identity};
 use super::unique;
 use crate::look::Look;
-use crate::rows::{Expected, RowSet};
+use crate::rows::{Expected, Marked, RowSet};
 use crate::wrong::Wrong;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
-use syncline_contract::{Check, Session, Stop};
+use syncline_contract::{Check, CheckOutcome, Int, Read, Session, Stop, Text};
 
 const TEXTS: &str = "every c and pad is one that was written for its row";
 const COUNTS: &str = "every k has grown by the index updates";
+const MOST: &str = "no k has grown by more than the index updates";
+const SET: &str = "no row whose c was set holds the loaded one";
 const READS: &str = "every read answered the rows that were there, in order";
 const BULK: &str = "every k is its row's id";
 
 /// The names of the checks.
-pub(super) fn names(options: &Options) -> Vec<&'static str> {
-    if options.test == Test::BulkInsert {
+pub(super) fn names(oltp: &Oltp) -> Vec<&'static str> {
+    if oltp.options.test == Test::BulkInsert {
         return vec![Expected::NAME, BULK];
     }
-    vec![Expected::NAME, TEXTS, COUNTS, READS]
+    let mut names = vec![Expected::NAME, TEXTS, COUNTS];
+    names.extend(oltp.options.replaces_rows().then_some(MOST));
+    names.extend(oltp.event.has(Statement::NonIndexUpdate).then_some(SET));
+    names.push(READS);
+    names
+}
+
+/// The additions that the rows of each table hold.
+pub(super) async fn grown<S: Session>(oltp: &Oltp, session: &mut S) -> Result<Vec<i64>, Stop> {
+    let mut look = Look::new(session);
+    let mut all = Vec::new();
+    for (table, page) in oltp.statements.pages.iter().enumerate() {
+        let mut sum = 0;
+        if let Page::Whole(page) = page {
+            let add = |(id, k, _, pad): WholeRow<'_>| {
+                sum += base(oltp, table, id, pad).map_or(0, |base| k - base as i64);
+            };
+            walk(page, &mut look, add).await?;
+        }
+        all.push(sum);
+    }
+    Ok(all)
+}
+
+/// The `k` that a row began with, as its `pad` says; a row that the load has not made has no owner.
+fn base(oltp: &Oltp, table: usize, id: i64, pad: &str) -> Option<u64> {
+    let loaded = 1..=oltp.options.loaded_rows();
+    let id = u64::try_from(id).ok().filter(|id| loaded.contains(id));
+    let owner = Owner {
+        table,
+        id: id.unwrap_or(0),
+    };
+    owner.of_pad(pad).map(|(_, base)| base)
+}
+
+/// A row: its id, `k`, `c` and `pad`.
+type WholeRow<'r> = (i64, i64, &'r str, &'r str);
+
+/// Walks over a table in the order of ids, a page at a time.
+async fn walk<S: Session>(
+    page: &Read<(Int,), (Int, Int, Text, Text)>,
+    look: &mut Look<'_, S>,
+    mut take: impl FnMut(WholeRow<'_>),
+) -> Result<(), Stop> {
+    let mut from = i64::MIN;
+    loop {
+        let mut last = from;
+        let each = |row: WholeRow<'_>| {
+            take(row);
+            last = row.0;
+        };
+        let rows = look.each(page, (from,), each).await?;
+        if rows < PAGE_ROWS || last == i64::MAX {
+            return Ok(());
+        }
+        from = last + 1;
+    }
 }
 
 /// Runs all of them.
@@ -46,19 +107,8 @@ pub(super) async fn check<S: Session>(
     for (table, page) in oltp.statements.pages.iter().enumerate() {
         match page {
             Page::Whole(page) => {
-                let mut from = i64::MIN;
-                loop {
-                    let mut last = from;
-                    let take = |(id, k, c, pad): (i64, i64, &str, &str)| {
-                        found.row(table, id, k, c, pad);
-                        last = id;
-                    };
-                    let rows = look.each(page, (from,), take).await?;
-                    if rows < PAGE_ROWS || last == i64::MAX {
-                        break;
-                    }
-                    from = last + 1;
-                }
+                let take = |(id, k, c, pad): WholeRow<'_>| found.row(table, id, k, c, pad);
+                walk(page, &mut look, take).await?;
             }
             Page::Bulk(page) => {
                 let mut from = i64::MIN;
@@ -83,6 +133,7 @@ pub(super) async fn check<S: Session>(
 
 /// What was found so far, and what should be.
 struct Found<'o> {
+    oltp: &'o Oltp,
     options: &'o Options,
     /// Of tests that insert.
     expected: Expected,
@@ -92,6 +143,16 @@ struct Found<'o> {
     rows: Wrong,
     texts: Wrong,
     counts: Wrong,
+    most: Wrong,
+    set: Wrong,
+    /// Rows that were added to, by the run.
+    added_to: Marked,
+    set_rows: Marked,
+    deleted_rows: Marked,
+    /// The additions that each table held before the run; none where its rows were loaded for it.
+    before: Option<Vec<i64>>,
+    /// True if some row had to show that it was added to.
+    some_show: bool,
     /// The id that is to be found next in the table.
     next: u64,
     /// Additions found in the table.
@@ -113,7 +174,15 @@ impl<'o> Found<'o> {
         expected.sort();
         let tables = 0..options.tables as usize;
         Found {
+            oltp,
             options,
+            most: Wrong::default(),
+            set: Wrong::default(),
+            added_to: oltp.changed.added.marked(),
+            set_rows: oltp.changed.set.marked(),
+            deleted_rows: oltp.changed.deleted.marked(),
+            before: oltp.grown_before(),
+            some_show: false,
             expected,
             inserted: RowSet::default(),
             deleted,
@@ -123,9 +192,7 @@ impl<'o> Found<'o> {
             counts: Wrong::default(),
             next: 1,
             grown: 0,
-            added: tables
-                .map(|table| admitted(options, table, tallies))
-                .collect(),
+            added: tables.map(|table| admitted(table, tallies)).collect(),
         }
     }
 
@@ -155,11 +222,20 @@ impl<'o> Found<'o> {
             )
         });
         let owner = Owner { table, id };
-        self.texts.unless(owner.version_of_c(c).is_some(), || {
+        let version = owner.version_of_c(c);
+        self.texts.unless(version.is_some(), || {
             format!("{} holds \"{c}\" as c", name(table, id))
         });
+        if self.set_rows.has(Oltp::place(self.options.table_size, row)) {
+            let is_loaded = version == Some(self.oltp.loaded_version(table, id));
+            self.set
+                .unless(!is_loaded, || format!("{} does", name(table, id)));
+        }
         match owner.of_pad(pad) {
-            Some((_, base)) => self.grew(table, id as i64, k, base),
+            Some((_, base)) => {
+                self.grew(table, id as i64, k, base);
+                self.shows(row, k - base as i64);
+            }
             None => self
                 .texts
                 .add(|| format!("{} holds \"{pad}\" as pad", name(table, id))),
@@ -172,6 +248,17 @@ impl<'o> Found<'o> {
             format!("{} began with k {base} and has {k}", name(table, id))
         });
         self.grown += grown;
+    }
+
+    /// A row that was added to and not replaced shows it, if no earlier run can have added to it.
+    fn shows(&mut self, row: RowId, grown: i64) {
+        let place = Oltp::place(self.options.table_size, row);
+        if self.before.is_none() && self.added_to.has(place) && !self.deleted_rows.has(place) {
+            self.some_show = true;
+            self.counts.unless(grown > 0, || {
+                format!("{} was added to and has not grown", name(row.0, row.1))
+            });
+        }
     }
 
     /// A row of test `insert`, whose texts say its number.
@@ -216,12 +303,21 @@ impl<'o> Found<'o> {
             self.missing_until(table, self.options.loaded_rows() + 1);
         }
         self.next = 1;
-        let (grown, admitted) = (std::mem::take(&mut self.grown), &self.added[table]);
-        self.counts.unless(admitted.contains(&grown), || {
-            let (least, most) = admitted.clone().into_inner();
-            let table = table + 1;
-            format!("sbtest{table} holds {grown} additions in place of {least} to {most}")
-        });
+        let before = self.before.as_ref().map_or(0, |before| before[table]);
+        let grown = std::mem::take(&mut self.grown) - before;
+        let (least, most) = self.added[table].clone().into_inner();
+        let table = table + 1;
+        if self.options.replaces_rows() {
+            self.most.unless(grown <= most, || {
+                format!("sbtest{table} has grown by {grown} additions in place of at most {most}")
+            });
+        } else {
+            self.counts.unless((least..=most).contains(&grown), || {
+                format!(
+                    "sbtest{table} has grown by {grown} additions in place of {least} to {most}"
+                )
+            });
+        }
     }
 
     /// The rows from the next one to before that id are not there.
@@ -237,7 +333,7 @@ impl<'o> Found<'o> {
     fn checks(self, tallies: &[Tally]) -> Vec<Check> {
         let inserts = matches!(self.options.test, Test::Insert | Test::BulkInsert);
         let mut rows = self.rows.check(Expected::NAME);
-        if inserts && rows.outcome == syncline_contract::CheckOutcome::Held {
+        if inserts && rows.outcome == CheckOutcome::Held {
             rows = self.expected.check(self.inserted);
         }
         if self.options.test == Test::BulkInsert {
@@ -247,29 +343,33 @@ impl<'o> Found<'o> {
         for tally in tallies {
             reads.merge(&tally.misread);
         }
-        vec![
-            rows,
-            self.texts.check(TEXTS),
-            self.counts.check(COUNTS),
-            reads.check(READS),
-        ]
+        let added = tallies.iter().flat_map(|tally| &tally.added).sum::<u64>();
+        let shown = !self.options.replaces_rows() || added == 0 || self.some_show;
+        let mut counts = self.counts.check(COUNTS);
+        if !shown && counts.outcome == CheckOutcome::Held {
+            let why = "rows are replaced, and what an earlier run or this one has added is gone with them";
+            counts.outcome = CheckOutcome::NotApplicable(why.to_owned());
+        }
+        let mut checks = vec![rows, self.texts.check(TEXTS), counts];
+        if self.options.replaces_rows() {
+            checks.push(self.most.check(MOST));
+        }
+        if self.oltp.event.has(Statement::NonIndexUpdate) {
+            checks.push(self.set.check(SET));
+        }
+        checks.push(reads.check(READS));
+        checks
     }
 }
 
-/// How many additions a table may hold.
-fn admitted(options: &Options, table: usize, tallies: &[Tally]) -> RangeInclusive<i64> {
+/// By how many additions a table may have grown in the run.
+fn admitted(table: usize, tallies: &[Tally]) -> RangeInclusive<i64> {
     let sum = |of: fn(&Tally) -> &Vec<u64>| -> i64 {
         let all = tallies.iter().filter_map(|tally| of(tally).get(table));
         all.sum::<u64>() as i64
     };
     let (added, perhaps) = (sum(|tally| &tally.added), sum(|tally| &tally.perhaps_added));
-    let least = if options.replaces_rows() { 0 } else { added };
-    let most = if options.kept {
-        i64::MAX
-    } else {
-        added + perhaps
-    };
-    least..=most
+    added..=added + perhaps
 }
 
 fn name(table: usize, id: impl std::fmt::Display) -> String {
@@ -278,7 +378,7 @@ fn name(table: usize, id: impl std::fmt::Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, Tally, Test, admitted};
+    use super::{Tally, admitted};
 
     #[test]
     fn additions_are_as_many_as_acknowledged_and_perhaps_the_unknown() {
@@ -288,18 +388,7 @@ mod tests {
             ..Tally::default()
         };
         let tallies = [tally(5, 1), tally(7, 0)];
-        let options = |test, kept| Options {
-            test,
-            kept,
-            ..Options::default()
-        };
-        let of = |test, kept| admitted(&options(test, kept), 1, &tallies);
-        assert_eq!(of(Test::UpdateIndex, false), 12..=13);
-        assert_eq!(of(Test::ReadWrite, false), 0..=13);
-        assert_eq!(of(Test::UpdateIndex, true), 12..=i64::MAX);
-        assert_eq!(
-            admitted(&options(Test::UpdateIndex, false), 0, &tallies),
-            0..=0
-        );
+        assert_eq!(admitted(1, &tallies), 12..=13);
+        assert_eq!(admitted(0, &tallies), 0..=0);
     }
 }

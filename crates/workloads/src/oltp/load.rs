@@ -41,6 +41,13 @@ impl Oltp {
         batch.push(Value::Text(text(&pad)));
     }
 
+    /// The version of the `c` that a row is loaded with.
+    pub(super) fn loaded_version(&self, table: usize, id: u64) -> u64 {
+        let mut stream = Stream::of_load("oltp", (id - 1) << 16 | table as u64);
+        self.ids.draw(&mut stream);
+        stream.below(GROUP)
+    }
+
     /// What the loaded rows are made from, in words. By which distribution `k` was drawn makes no
     /// difference to a later run: `pad` says with which one a row began.
     pub(super) fn loaded_rows(&self) -> String {

@@ -276,7 +276,7 @@ impl Options {
             "kept",
             ON_OR_OFF,
             "off",
-            "whether tables may come from an earlier run (--reuse), whose additions nobody knows",
+            "whether tables may come from an earlier run (--reuse), whose additions are then summed up first",
         ),
     ];
 

@@ -5,10 +5,11 @@ use super::event::{Event, Queries, Statement};
 use super::options::{Ids, Options};
 use super::statements::Statements;
 use super::test::Test;
-use super::transactions::{OltpClient, Tally};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::Arc;
+use super::transactions::{OltpClient, RowId, Tally};
+use crate::draw::mixed;
+use crate::rows::Marks;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use syncline_contract::{
     Check, Counts, Load, OwnFigure, Plan, Rows, Session, Stop, TableId, Unit, Workload,
 };
@@ -21,9 +22,23 @@ pub struct Oltp {
     pub(super) statements: Arc<Statements>,
     pub(super) event: Event,
     pub(super) ids: Ids,
-    /// What versions of written texts are drawn from beside the seed, so that no later run writes what
-    /// is there already, which a store may skip.
+    /// What versions of written texts are drawn from beside the seed where rows were kept, so that no
+    /// later run writes what is there already, which a store may skip.
     salt: AtomicU64,
+    pub(super) changed: Changed,
+    /// The additions that the rows of each table held before the run, where an earlier one has left them.
+    grown_before: Mutex<Option<Vec<i64>>>,
+}
+
+/// Loaded rows to which something was done in the run, and acknowledged; by [`Oltp::place`].
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    /// Their `k` was added to.
+    pub(super) added: Marks,
+    /// Their `c` was set.
+    pub(super) set: Marks,
+    /// They were deleted, or may have been.
+    pub(super) deleted: Marks,
 }
 
 impl Oltp {
@@ -38,7 +53,9 @@ impl Oltp {
             statements: Arc::new(Statements::declare(&options, &mut plan)),
             event: Event::of(&options),
             ids: options.ids(),
-            salt: AtomicU64::new(unrepeated()),
+            salt: AtomicU64::new(0),
+            changed: Changed::default(),
+            grown_before: Mutex::new(None),
             options,
             plan,
         }
@@ -90,14 +107,25 @@ impl Oltp {
         self.salt.load(Ordering::Relaxed)
     }
 
+    /// The additions that each table held before the run; none where its rows were loaded for it.
+    pub(super) fn grown_before(&self) -> Option<Vec<i64>> {
+        let before = self.grown_before.lock();
+        before.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_grown_before(&self, grown: Option<Vec<i64>>) {
+        let before = self.grown_before.lock();
+        *before.unwrap_or_else(PoisonError::into_inner) = grown;
+    }
+
+    /// The number of a row among those of all tables; ids begin with 1.
+    pub(super) fn place(table_size: u64, (table, id): RowId) -> u64 {
+        table as u64 * table_size + id - 1
+    }
+
     fn by_statement(&self) -> bool {
         self.options.test != Test::BulkInsert && !self.options.has_transactions()
     }
-}
-
-/// A number that differs from call to call and from process to process.
-fn unrepeated() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 impl Workload for Oltp {
@@ -166,8 +194,20 @@ impl Workload for Oltp {
         (stays && !adds).then(|| self.loaded_rows())
     }
 
-    fn run_begins(&self) {
-        self.salt.store(unrepeated(), Ordering::Relaxed);
+    fn run_begins(&self, salt: u64) {
+        let salt = if salt == 0 { 0 } else { mixed(salt) };
+        self.salt.store(salt, Ordering::Relaxed);
+        self.keep_grown_before(None);
+        let rows = self.options.tables * self.options.table_size;
+        let rows_if = |statement| if self.event.has(statement) { rows } else { 0 };
+        self.changed.added.begin(rows_if(Statement::IndexUpdate));
+        self.changed.set.begin(rows_if(Statement::NonIndexUpdate));
+        self.changed.deleted.begin(rows_if(Statement::Delete));
+    }
+
+    async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+        self.keep_grown_before(Some(check::grown(self, session).await?));
+        Ok(())
     }
 
     fn client(&self, number: usize, clients: usize, seed: u64) -> OltpClient {
@@ -203,6 +243,6 @@ impl Workload for Oltp {
     }
 
     fn check_names(&self) -> Vec<&'static str> {
-        check::names(&self.options)
+        check::names(self)
     }
 }

@@ -12,7 +12,7 @@ use super::statements::{NewRow, OfRange, OfTable, Statements};
 use super::test::Test;
 use super::unique;
 use crate::draw::{Stream, mixed};
-use crate::rows::RowSet;
+use crate::rows::{Marked, RowSet};
 use crate::wrong::Wrong;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -75,6 +75,10 @@ pub struct OltpClient {
     rows: u64,
     number: u64,
     clients: u64,
+    /// Rows that were added to, whose `c` was set, that were deleted.
+    added: Marked,
+    set: Marked,
+    deleted: Marked,
     tally: Tally,
 }
 
@@ -99,6 +103,9 @@ impl OltpClient {
             rows: 0,
             number: number as u64,
             clients: clients as u64,
+            added: oltp.changed.added.marked(),
+            set: oltp.changed.set.marked(),
+            deleted: oltp.changed.deleted.marked(),
             tally: Tally {
                 added: vec![0; tables],
                 perhaps_added: vec![0; tables],
@@ -332,9 +339,17 @@ impl OltpClient {
 
     fn statement_ended(&mut self, drawn: &Drawn, ending: Ending) {
         let row = (drawn.table, drawn.id);
+        let place = Oltp::place(self.table_size, row);
+        if drawn.statement == Statement::Delete && ending != Ending::Undone {
+            self.deleted.mark(place);
+        }
         match (drawn.statement, self.test, ending) {
             (_, _, Ending::Undone) => {}
-            (Statement::IndexUpdate, _, Ending::Committed) => self.tally.added[drawn.table] += 1,
+            (Statement::IndexUpdate, _, Ending::Committed) => {
+                self.added.mark(place);
+                self.tally.added[drawn.table] += 1;
+            }
+            (Statement::NonIndexUpdate, _, Ending::Committed) => self.set.mark(place),
             (Statement::IndexUpdate, _, Ending::Unknown) => {
                 self.tally.perhaps_added[drawn.table] += 1;
             }

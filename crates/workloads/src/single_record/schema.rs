@@ -183,7 +183,7 @@ impl<A: Access> Workload for SingleRecord<A> {
         (!A::WRITES).then(|| format!("{tables} tables of {rows} rows, found by {}", by.word()))
     }
 
-    fn run_begins(&self) {
+    fn run_begins(&self, _salt: u64) {
         self.written.begin(if A::WRITES { self.rows() } else { 0 });
     }
 

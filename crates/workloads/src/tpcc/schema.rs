@@ -311,7 +311,7 @@ impl Workload for Tpcc {
         ))
     }
 
-    fn run_begins(&self) {
+    fn run_begins(&self, _salt: u64) {
         self.is_fresh.store(false, Ordering::Relaxed);
     }
 
@@ -402,6 +402,7 @@ mod tests {
     fn figures_count_rolled_back_orders_apart_and_by_warehouse() {
         let counts = Counts {
             seconds: 30.0,
+            clients: 1,
             committed: &[643, 1, 1, 1, 1],
             aborted: &[7, 0, 0, 0, 0],
         };

@@ -1,18 +1,31 @@
 //! The check: reads every row back, verifies each value by its key, and holds the set of rows against
 //! what was loaded and acknowledged.
+//!
+//! In which order clients changed a row is not known, so a row may hold what any of them wrote; but where
+//! an update was acknowledged, at least one of its values is of this run, and no longer what the run found.
 
+use super::content::Content;
 use super::schema::{PAGE_ROWS, Ycsb};
 use super::transactions::{Eyes, Tally};
 use super::words::Verify;
 use crate::rows::{Expected, RowSet};
 use crate::wrong::Wrong;
-use syncline_contract::{Asked, Check, Session, Shape, Stop, Transaction};
+use std::sync::atomic::Ordering;
+use syncline_contract::{Asked, Check, Session, Several, Shape, Stop, Text, Transaction};
 
 const CONTENT: &str = "every value is one that was written for its key and field";
 const READS: &str = "every read found its row, and what it looked at was written there";
 
+const UPDATES: &str =
+    "every row whose update was acknowledged holds a value that was written since";
+
 /// The names of the checks.
-pub(super) const NAMES: [&str; 3] = [Expected::NAME, CONTENT, READS];
+pub(super) fn names(ycsb: &Ycsb) -> Vec<&'static str> {
+    let mut names = vec![Expected::NAME, CONTENT];
+    names.extend(ycsb.updates().then_some(UPDATES));
+    names.push(READS);
+    names
+}
 
 /// Runs all of them.
 pub(super) async fn check<S: Session>(
@@ -21,17 +34,57 @@ pub(super) async fn check<S: Session>(
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
     let expected = expected(ycsb, tallies);
-    let found = scan(ycsb, &expected, session).await?;
+    let updates = Updates::of(ycsb, tallies);
+    let found = scan(ycsb, &expected, &updates, session).await?;
     let mut reads = Wrong::default();
     for tally in tallies {
         reads.merge(&tally.missing);
         reads.merge(&tally.damaged);
     }
-    Ok(vec![
-        expected.check(found.rows),
-        found.damaged.check(CONTENT),
-        reads.check(READS),
-    ])
+    let mut checks = vec![expected.check(found.rows), found.damaged.check(CONTENT)];
+    checks.extend(ycsb.updates().then(|| found.lost.check(UPDATES)));
+    checks.push(reads.check(READS));
+    Ok(checks)
+}
+
+/// The rows whose update was acknowledged, and which versions are of this run.
+struct Updates {
+    /// Identities, sorted.
+    rows: Vec<u64>,
+    first: u64,
+    /// How far the versions of this run lie behind the first.
+    most: u64,
+}
+
+impl Updates {
+    fn of(ycsb: &Ycsb, tallies: &[Tally]) -> Updates {
+        let marked = ycsb.updated.marked();
+        let loaded = (0..ycsb.options.records).filter(|number| marked.has(*number));
+        let mut rows: Vec<u64> = loaded.map(|number| ycsb.keys.identity(number)).collect();
+        rows.sort_unstable();
+        Updates {
+            rows,
+            first: ycsb.first_version.load(Ordering::Relaxed),
+            most: tallies
+                .iter()
+                .map(|tally| tally.versions)
+                .max()
+                .unwrap_or(0),
+        }
+    }
+
+    /// True if a row was updated and holds nothing that this run wrote; its values begin at cell 1. Where a
+    /// value is too short for a version nobody can tell.
+    fn are_lost(&self, identity: u64, row: &Several<'_, Text>) -> bool {
+        let is_old = |cell: usize| {
+            let version = Content::version(identity, cell - 1, row.get(cell));
+            version.is_some_and(|version| {
+                let behind = Content::versions_between(self.first, version);
+                behind == 0 || behind > self.most
+            })
+        };
+        self.rows.binary_search(&identity).is_ok() && (1..row.len()).all(is_old)
+    }
 }
 
 fn expected(ycsb: &Ycsb, tallies: &[Tally]) -> Expected {
@@ -55,12 +108,15 @@ struct Found {
     /// Rows that are not of unknown outcome.
     rows: RowSet,
     damaged: Wrong,
+    /// Rows without what was written to them.
+    lost: Wrong,
 }
 
 /// Walks over the whole table, each page in a transaction of its own.
 async fn scan<S: Session>(
     ycsb: &Ycsb,
     expected: &Expected,
+    updates: &Updates,
     session: &mut S,
 ) -> Result<Found, Stop> {
     let page = &ycsb.operations.page;
@@ -91,6 +147,10 @@ async fn scan<S: Session>(
             last.push_str(key);
             rows += 1;
             let identity = eyes.scanned(0, &row, &mut found.damaged);
+            if identity.is_some_and(|identity| updates.are_lost(identity, &row)) {
+                let what = || format!("the row at key {last} holds only what was there before");
+                found.lost.add(what);
+            }
             if let Some(identity) = identity
                 && expected.counts(identity)
             {

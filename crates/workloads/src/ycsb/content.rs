@@ -86,6 +86,21 @@ impl Content {
         value.push_str(self.piece(identity, version, bytes - VERSION_SIGNS));
     }
 
+    /// The version that a value of that key and field shows; none of one too short to have any.
+    pub(super) fn version(key: u64, field: usize, value: &str) -> Option<u64> {
+        let (signs, _) = value.as_bytes().split_first_chunk::<VERSION_SIGNS>()?;
+        let digits = signs.iter().rev();
+        let hidden = digits.fold(0, |hidden, sign| {
+            (hidden << 6) | u64::from(NUMBERS[usize::from(*sign)] & 63)
+        });
+        Some(hidden ^ (identity(key, field) & VERSION_BITS))
+    }
+
+    /// How far a version lies behind another.
+    pub(super) fn versions_between(first: u64, version: u64) -> u64 {
+        version.wrapping_sub(first) & VERSION_BITS
+    }
+
     /// True if a value is one that was written for that key and field, in whatever version.
     #[inline]
     pub(super) fn holds(&self, key: u64, field: usize, value: &str) -> bool {

@@ -8,9 +8,10 @@ use super::mix::{DELETE, INSERT, KINDS, MIXED, Mix, NAMES, READ_MODIFY_WRITE, SC
 use super::options::Options;
 use super::transactions::{Tally, YcsbClient};
 use super::words::{Distribution, Lengths, Profile};
-use crate::draw::{Exponential, Gray, Hotspot, KeyChooser, Latest, Scrambled, Sequential, Zipf};
-use crate::rows::NewRows;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use crate::draw::{
+    Exponential, Gray, Hotspot, KeyChooser, Latest, Scrambled, Sequential, Zipf, mixed,
+};
+use crate::rows::{Marks, NewRows};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_contract::{
@@ -57,9 +58,11 @@ pub struct Ycsb {
     pub(super) value_fields: usize,
     pub(super) new_rows: Arc<NewRows>,
     pub(super) load_order: LoadOrder,
-    /// Where the versions of this run begin. No seed repeats it: a run that started from rows of an
-    /// earlier one with the same seed would write what is there, and a store may skip such a write.
+    /// Behind which the versions of this run lie: zero, the loaded one, or by the run's salt another where
+    /// rows were kept.
     pub(super) first_version: AtomicU64,
+    /// Loaded rows of which an update was acknowledged.
+    pub(super) updated: Marks,
 }
 
 impl Ycsb {
@@ -106,7 +109,8 @@ impl Ycsb {
             value_fields: fields.len(),
             new_rows: Arc::new(NewRows::new(options.records)),
             load_order: LoadOrder::default(),
-            first_version: AtomicU64::new(unrepeated()),
+            first_version: AtomicU64::new(0),
+            updated: Marks::default(),
             options,
         }
     }
@@ -114,6 +118,12 @@ impl Ycsb {
     /// The mix of a client.
     pub(super) fn mix(&self) -> Mix {
         Mix::new(&self.options.weights)
+    }
+
+    /// True if rows may be updated.
+    pub(super) fn updates(&self) -> bool {
+        let weights = &self.options.weights;
+        weights[UPDATE] > 0.0 || weights[READ_MODIFY_WRITE] > 0.0
     }
 
     /// True if rows may go.
@@ -156,11 +166,6 @@ impl Ycsb {
             Lengths::Zipfian => ScanRows::Zipfian(least, Gray::new(most - least + 1, 0.99)),
         }
     }
-}
-
-/// A number that differs from call to call and from process to process.
-fn unrepeated() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 /// How many rows scans answer.
@@ -319,9 +324,16 @@ impl Workload for Ycsb {
         same_rows.then(|| self.loaded_rows())
     }
 
-    fn run_begins(&self) {
+    fn run_begins(&self, salt: u64) {
         self.new_rows.reset(self.options.records);
-        self.first_version.store(unrepeated(), Ordering::Relaxed);
+        let first = if salt == 0 { 0 } else { mixed(salt) };
+        self.first_version.store(first, Ordering::Relaxed);
+        let marked = if self.updates() {
+            self.options.records
+        } else {
+            0
+        };
+        self.updated.begin(marked);
     }
 
     fn figures(&self, counts: &Counts<'_>) -> Vec<OwnFigure> {
@@ -349,6 +361,6 @@ impl Workload for Ycsb {
     }
 
     fn check_names(&self) -> Vec<&'static str> {
-        check::NAMES.to_vec()
+        check::names(self)
     }
 }

@@ -6,7 +6,7 @@ use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDA
 use super::schema::{Get, Operations, ScanRows, Ycsb};
 use super::words::Verify;
 use crate::draw::{KeyChooser, Stream};
-use crate::rows::{NewRows, RowSet};
+use crate::rows::{Marked, NewRows, RowSet};
 use crate::wrong::Wrong;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -25,6 +25,8 @@ pub struct Tally {
     pub(super) perhaps_inserted: Vec<u64>,
     /// Deletes of which nobody knows whether they happened.
     pub(super) perhaps_deleted: u64,
+    /// How far the versions that it wrote lie behind the first of the run, at most.
+    pub(super) versions: u64,
     /// Reads that found no row where one must be.
     pub(super) missing: Wrong,
     /// Rows that were read and hold what was never written there.
@@ -67,7 +69,9 @@ pub struct YcsbClient {
     spare: Vec<u64>,
     /// Rows that the transaction has deleted so far.
     gone: Vec<u64>,
+    first_version: u64,
     version: u64,
+    updated: Marked,
     clients: u64,
     values: Values,
     eyes: Eyes,
@@ -77,6 +81,7 @@ pub struct YcsbClient {
 impl YcsbClient {
     pub(super) fn new(ycsb: &Ycsb, number: usize, clients: usize, seed: u64) -> YcsbClient {
         let options = &ycsb.options;
+        let first_version = ycsb.first_version.load(Ordering::Relaxed);
         let empty = Drawn {
             kind: READ,
             number: 0,
@@ -102,10 +107,9 @@ impl YcsbClient {
             drawn: vec![empty; options.ops_per_txn as usize],
             spare: Vec::new(),
             gone: Vec::new(),
-            version: ycsb
-                .first_version
-                .load(Ordering::Relaxed)
-                .wrapping_add(number as u64),
+            first_version,
+            version: first_version.wrapping_add(number as u64),
+            updated: ycsb.updated.marked(),
             clients: clients as u64,
             values: Values::default(),
             eyes: Eyes {
@@ -343,6 +347,9 @@ impl Client for YcsbClient {
                     self.tally.perhaps_inserted.push(drawn.identity);
                     self.new_rows.lose(drawn.number);
                 }
+                (UPDATE | READ_MODIFY_WRITE, Ending::Committed) if drawn.is_there => {
+                    self.updated.mark(drawn.number);
+                }
                 _ => {}
             }
         }
@@ -357,7 +364,8 @@ impl Client for YcsbClient {
         }
     }
 
-    fn tally(self) -> Tally {
+    fn tally(mut self) -> Tally {
+        self.tally.versions = self.version.wrapping_sub(self.first_version);
         self.tally
     }
 }
