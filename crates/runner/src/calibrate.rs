@@ -16,8 +16,8 @@ pub struct Calibration {
     pub throughput_per_s: f64,
 }
 
-/// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop, the
-/// plan's seed and timing of operations. `idle` is a target that answers at once (the null target).
+/// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop
+/// without waits, the plan's seed and timing of operations. `idle` is a target that answers at once (the null target).
 pub fn calibrate<T: Target, W: Workload>(
     idle: &T,
     workload: &W,
@@ -34,6 +34,8 @@ pub fn calibrate<T: Target, W: Workload>(
         warm_up: span / 4,
         drain: span,
         arrival: Arrival::Closed,
+        // Who thinks for longer than the span would end nothing.
+        waits: false,
         reuse: false,
         interval: span.max(Duration::from_millis(10)),
         laboratory_cpu_ns: None,

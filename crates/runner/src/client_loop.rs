@@ -33,6 +33,10 @@ const PAUSE_NS_MAX: Nanos = clock::SECOND;
 const HOPELESS_NS: Nanos = 30 * clock::SECOND;
 
 /// What a worker's clients share.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing of the plan, and none excludes another"
+)]
 pub(crate) struct Desk<'r, T: Target> {
     pub target: &'r T,
     pub part: &'r T::Worker,
@@ -44,6 +48,9 @@ pub(crate) struct Desk<'r, T: Target> {
     pub skip_after_ns: Option<Nanos>,
     /// A connection for each transaction.
     pub connects_each: bool,
+    /// Clients wait around their transactions as the workload says: in a closed loop, unless the plan
+    /// leaves it out.
+    pub waits: bool,
     /// A refused statement fails its transaction only.
     pub goes_on_after_errors: bool,
     pub follower: Option<&'r dyn Follower>,
@@ -65,9 +72,10 @@ impl<T: Target> Desk<'_, T> {
 
     /// Keeps the times of the operations of one try, if operations are timed.
     #[inline]
-    fn keep_operations(&self, asked: &Asked) {
+    fn keep_operations(&self, line: &mut Line<T::Session>) {
         if self.operations {
-            self.meter.borrow_mut().operations(asked.times());
+            line.asked.settle(&mut line.session);
+            self.meter.borrow_mut().operations(line.asked.times());
         }
     }
 
@@ -157,7 +165,10 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             }
         };
         let kind = slot.client.draw();
-        let waits = slot.client.waits(kind);
+        let mut waits = Waits::default();
+        if desk.waits {
+            waits = slot.client.waits(kind);
+        }
         let Some(due) = keyed(due, waits, desk).await else {
             slot.client.ended(kind, Ending::Undone);
             break;
@@ -210,7 +221,7 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             };
             now = clock::now();
         }
-        if waits.after_ns > 0 && desk.schedule.is_none() {
+        if waits.after_ns > 0 {
             desk.timers.sleep_until(now + waits.after_ns).await;
             now = clock::now();
         }
@@ -227,7 +238,7 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
 /// the run ends first.
 #[inline]
 async fn keyed<T: Target>(due: Nanos, waits: Waits, desk: &Desk<'_, T>) -> Option<Nanos> {
-    if waits.before_ns == 0 || desk.schedule.is_some() {
+    if waits.before_ns == 0 {
         return Some(due);
     }
     desk.timers.sleep_until(due + waits.before_ns).await;
@@ -356,11 +367,11 @@ async fn once<T: Target, C: Client>(
     let mut transaction = Transaction::new(&mut line.session, &mut line.asked);
     // What was performed is looked at here and not kept during the commit, for the same reason as a line.
     if let Err(stop) = client.perform(kind, &mut transaction).await {
-        desk.keep_operations(&line.asked);
+        desk.keep_operations(line);
         return Err(stop);
     }
     let ended = line.session.commit().await;
-    desk.keep_operations(&line.asked);
+    desk.keep_operations(line);
     ended
 }
 

@@ -63,6 +63,9 @@ pub struct RunPlan {
     pub drain: Duration,
     /// How transactions arrive.
     pub arrival: Arrival,
+    /// Whether the clients of a closed loop wait around their transactions as the workload says; false
+    /// leaves out keying and thinking.
+    pub waits: bool,
     /// In an open loop: how late a transaction may start; one that would be later is skipped and counted.
     /// None starts all, however late.
     pub skip_after: Option<Duration>,
@@ -111,6 +114,7 @@ impl Default for RunPlan {
             warm_up: Duration::from_secs(5),
             drain: Duration::from_secs(10),
             arrival: Arrival::Closed,
+            waits: true,
             skip_after: None,
             retries: 0,
             retry_within: None,

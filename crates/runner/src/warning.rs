@@ -51,6 +51,8 @@ pub enum Warning {
         /// The measured span in seconds.
         measured_s: f64,
     },
+    /// No transaction was started in the measured span.
+    NothingAttempted,
     /// Transactions were abandoned when the drain was over, or their outcome is not known.
     Unfinished {
         /// How many.
@@ -110,6 +112,7 @@ impl Warning {
             Warning::Drift { .. } => "drift",
             Warning::DebugBuild => "debug_build",
             Warning::LongTransactions { .. } => "long_transactions",
+            Warning::NothingAttempted => "nothing_attempted",
             Warning::Unfinished { .. } => "unfinished",
             Warning::Overload { .. } => "overload",
             Warning::Reconnected { .. } => "reconnected",
@@ -150,6 +153,9 @@ impl Warning {
             Warning::LongTransactions { p50_s, measured_s } => format!(
                 "half of the transactions lasted up to {p50_s:.3} s in a span of {measured_s:.3} s"
             ),
+            Warning::NothingAttempted => {
+                "no transaction was started in the measured span".to_owned()
+            }
             Warning::Unfinished { count } => format!("{count} transactions have no known outcome"),
             Warning::Overload { abandoned, offered } => {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
@@ -191,6 +197,9 @@ impl Warning {
             Warning::Drift { .. } => "warm up longer and run longer, and look at the intervals",
             Warning::DebugBuild => "build with --release",
             Warning::LongTransactions { .. } => "run at least ten times as long",
+            Warning::NothingAttempted => {
+                "run for longer than clients think and key in, or at a higher --rate; nothing was measured"
+            }
             Warning::Unfinished { .. } => {
                 "give a longer --drain, or look for what the store waits for"
             }

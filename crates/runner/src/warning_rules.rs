@@ -34,6 +34,8 @@ pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
     found.extend(long_transactions(result));
     found.extend(few_samples(result));
     found.extend(starved(result));
+    let nothing = result.outcomes.attempted == 0;
+    found.extend(nothing.then_some(Warning::NothingAttempted));
     let unfinished = result.outcomes.unfinished;
     found.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
     found.extend(overload(result));

@@ -79,6 +79,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             retry_within_ns: self.plan.retry_within.map(clock::nanos),
             skip_after_ns: self.plan.skip_after.map(clock::nanos),
             connects_each: self.plan.connects_each,
+            waits: self.plan.waits && schedule.is_none(),
             goes_on_after_errors: self.plan.goes_on_after_errors,
             follower: self.follower,
             operations: self.plan.operations,

@@ -138,6 +138,39 @@ fn a_count_ends_an_open_loop_without_waiting_for_further_arrivals() {
 }
 
 #[test]
+fn a_run_in_which_nothing_was_due_says_so() {
+    let store = Store::always(Answer::Committed);
+    let result = go(&store, &open(1, 40, Arrival::Fixed { rate_per_s: 5.0 })).unwrap();
+    assert!(!result.warnings.contains(&Warning::NothingAttempted));
+    let mut plan = open(1, 40, Arrival::Poisson { rate_per_s: 1e-6 });
+    plan.workers = Some(1);
+    let result = go(&store, &plan).unwrap();
+    assert_eq!(result.outcomes.attempted, 0);
+    assert!(result.warnings.contains(&Warning::NothingAttempted));
+}
+
+/// Arrivals offered are those of one schedule, however many workers share it.
+#[test]
+fn poisson_arrivals_do_not_depend_on_the_number_of_workers() {
+    let offered = |workers| {
+        let mut plan = open(
+            8,
+            200,
+            Arrival::Poisson {
+                rate_per_s: 2_000.0,
+            },
+        );
+        plan.workers = Some(workers);
+        plan.warm_up = Duration::from_millis(30);
+        let result = go(&Store::always(Answer::ByTicket), &plan).unwrap();
+        assert!(balanced(&result), "{:?}", result.arrivals);
+        result.arrivals.unwrap().offered
+    };
+    let one = offered(1);
+    assert_eq!([offered(2), offered(3)], [one, one]);
+}
+
+#[test]
 fn a_span_by_duration_lasts_until_its_deadline_though_no_arrival_is_left() {
     // Arrivals at 0, 200 and 400 ms; the next would be behind the deadline, so that all clients leave.
     let store = Store::always(Answer::Committed);

@@ -7,6 +7,7 @@ mod support;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use support::{Answer, Keys, Store, Watcher, counted};
+use syncline_contract::Waits;
 use syncline_runner::{Case, Turns, calibrate, faster, repeat};
 
 fn case<'c>(name: &str, workload: &'c Keys, busy_ns: u64) -> Case<'c, Store, Keys> {
@@ -74,6 +75,20 @@ fn faster_is_said_only_of_ranges_that_do_not_meet() {
     assert!(!faster(&once[0], &once[1]), "one run each says nothing");
     let range = results[1].throughput_per_s().unwrap();
     assert!(range.least <= range.median && range.median <= range.most);
+}
+
+#[test]
+fn calibration_does_not_wait_for_clients_that_think() {
+    let store = Store::always(Answer::Committed);
+    let mut workload = Keys::new(&store);
+    workload.waits = Waits {
+        before_ns: 60_000_000_000,
+        after_ns: 60_000_000_000,
+    };
+    let span = std::time::Duration::from_millis(100);
+    let stop = AtomicBool::new(false);
+    let own = calibrate(&store, &workload, &counted(4, 1), span, &stop).unwrap();
+    assert!(own.cpu_ns_per_transaction > 0.0 && own.throughput_per_s > 0.0);
 }
 
 #[test]
