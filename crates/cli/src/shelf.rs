@@ -6,9 +6,9 @@
 use crate::exit::CannotRun;
 use crate::privates::Privates;
 use syncline_contract::{
-    Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace, Observed,
-    OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult,
-    Value, Worker,
+    AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
+    Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
+    TargetResult, Value, Worker,
 };
 use syncline_metering::Nanos;
 use syncline_targets::AnyTarget;
@@ -288,6 +288,13 @@ impl<A: Session, B: Session> Session for PartOf<A, B> {
         match self {
             PartOf::Own(session) => session.commit().await,
             PartOf::BuiltIn(session) => session.commit().await,
+        }
+    }
+
+    fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+        match self {
+            PartOf::Own(session) => session.answered_writes(),
+            PartOf::BuiltIn(session) => session.answered_writes(),
         }
     }
 

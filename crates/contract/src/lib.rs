@@ -61,7 +61,7 @@ pub use plan::{Plan, Read, Scan, Write};
 pub use protocol::Protocol;
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};
-pub use session::{Session, Shape};
+pub use session::{AnsweredWrite, Session, Shape};
 pub use target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult, Worker};
 pub use transaction::{Asked, Transaction};
 pub use value::{Decimal, Kind, Value};

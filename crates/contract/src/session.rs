@@ -18,6 +18,7 @@ use crate::outcome::{Failure, FailureKind, Stop};
 use crate::rows::Rows;
 use crate::schema::TableId;
 use crate::value::Value;
+use syncline_metering::Nanos;
 
 /// What a transaction will do; remembered by `begin`, so that the store can choose how to start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,17 @@ pub enum Shape {
     /// Statements of a user's that begin and end transactions themselves, or are one each: the session
     /// adds nothing. `commit` takes what is unanswered and refuses a transaction that was left open.
     AsWritten,
+}
+
+/// A write of a network store, from its sending to its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnsweredWrite {
+    /// Which.
+    pub operation: OperationId,
+    /// When it went out.
+    pub sent: Nanos,
+    /// When its answer was in.
+    pub answered: Nanos,
 }
 
 /// One client's connection.
@@ -50,6 +62,13 @@ pub trait Session {
 
     /// Undoes the transaction; a connection that this leaves unusable says so at the next `send`.
     async fn abort(&mut self);
+
+    /// The writes that were answered since the transaction began, oldest first, for whoever takes them out;
+    /// none where a write is answered as `send` returns. Of writes that share a round trip nobody knows
+    /// which took how long: they are not among them.
+    fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+        None
+    }
 
     /// The names of the columns that a user's statement answers, as the store says them; none where it
     /// does not say. Asked outside the hot path.

@@ -20,6 +20,8 @@ use syncline_metering::{Nanos, clock};
 pub struct Asked {
     waiting: VecDeque<(OperationId, Nanos)>,
     timed: Option<Vec<(OperationId, Nanos)>>,
+    /// When each of `timed` was answered.
+    answered: Vec<Nanos>,
     timer: Option<Rc<dyn Timer>>,
 }
 
@@ -29,6 +31,7 @@ impl Asked {
         Asked {
             waiting: VecDeque::new(),
             timed: timed.then(Vec::new),
+            answered: Vec::new(),
             timer: None,
         }
     }
@@ -43,14 +46,36 @@ impl Asked {
     /// Forgets what waits for an answer and what was timed.
     pub fn clear(&mut self) {
         self.waiting.clear();
+        self.answered.clear();
         if let Some(times) = &mut self.timed {
             times.clear();
         }
     }
 
-    /// The operations answered since the last [`Asked::clear`], with nanoseconds from send to answer.
-    /// A write of an embedded store is answered when its `send` returns; one of a network store only
-    /// with its commit, so its time is that of encoding it.
+    /// The transaction has ended: the times of its writes are known where the session tells them
+    /// ([`Session::answered_writes`]). A question that went out behind such a write did so when that was
+    /// answered, not when it was asked.
+    #[inline]
+    pub fn settle<S: Session>(&mut self, session: &mut S) {
+        let Some(times) = &mut self.timed else {
+            return;
+        };
+        let Some(writes) = session.answered_writes() else {
+            return;
+        };
+        for ((_, time_ns), answered) in times.iter_mut().zip(&self.answered) {
+            let before = writes.iter().map(|write| write.answered);
+            let before = before.filter(|at| at <= answered).max();
+            *time_ns = before.map_or(*time_ns, |at| (*time_ns).min(answered - at));
+        }
+        times.extend(writes.drain(..).map(|write| {
+            let time_ns = write.answered.saturating_sub(write.sent);
+            (write.operation, time_ns)
+        }));
+    }
+
+    /// The operations answered since the last [`Asked::clear`], with nanoseconds from send to answer; of a
+    /// network store's writes those of which that is known, once settled.
     pub fn times(&self) -> &[(OperationId, Nanos)] {
         self.timed.as_deref().unwrap_or_default()
     }
@@ -67,7 +92,9 @@ impl Asked {
     #[inline]
     fn answered(&mut self, operation: OperationId, since: Nanos) {
         if let Some(times) = &mut self.timed {
-            times.push((operation, clock::now().saturating_sub(since)));
+            let now = clock::now();
+            times.push((operation, now.saturating_sub(since)));
+            self.answered.push(now);
         }
     }
 
@@ -103,7 +130,9 @@ impl<'t, S: Session> Transaction<'t, S> {
     pub fn write<K: Fields>(&mut self, operation: &Write<K>, given: K::Of<'_>) -> Result<(), Stop> {
         let since = self.asked.now();
         K::put(given, |values| self.session.send(operation.id, values))?;
-        self.asked.answered(operation.id, since);
+        if self.asked.timed.is_some() && self.session.answered_writes().is_none() {
+            self.asked.answered(operation.id, since);
+        }
         Ok(())
     }
 
@@ -226,4 +255,118 @@ fn misanswered(operation: OperationId, what: &str) -> Stop {
     Failure::new(FailureKind::Statement, what)
         .in_operation(operation)
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Transaction};
+    use crate::conformance::block_on;
+    use crate::fields::Int;
+    use crate::operation::{Lock, OperationId};
+    use crate::outcome::Stop;
+    use crate::plan::{Plan, Read, Write};
+    use crate::rows::Rows;
+    use crate::schema::Table;
+    use crate::session::{AnsweredWrite, Session, Shape};
+    use crate::value::{Kind, Value};
+    use syncline_metering::clock;
+
+    /// Answers each operation with the receive or commit behind it, as over a network; or at once.
+    #[derive(Default)]
+    struct Far {
+        sent: Vec<OperationId>,
+        writes: Option<Vec<AnsweredWrite>>,
+        rows: Rows,
+    }
+
+    /// How long an answer takes.
+    const ANSWER_NS: u64 = 3_000_000;
+
+    impl Far {
+        fn answer(&mut self, write: OperationId) {
+            let sent: Vec<_> = self.sent.drain(..).collect();
+            for operation in sent.into_iter().filter(|operation| *operation == write) {
+                let sent = clock::now();
+                std::thread::sleep(std::time::Duration::from_nanos(ANSWER_NS));
+                let answered = clock::now();
+                self.writes.as_mut().unwrap().push(AnsweredWrite {
+                    operation,
+                    sent,
+                    answered,
+                });
+            }
+        }
+    }
+
+    impl Session for Far {
+        fn begin(&mut self, _shape: Shape) {}
+
+        fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
+            self.sent.push(operation);
+            Ok(())
+        }
+
+        async fn receive(&mut self) -> Result<&Rows, Stop> {
+            if self.writes.is_some() {
+                self.answer(OperationId(0));
+            }
+            self.rows.reset(1);
+            self.rows.push(Value::Int(1));
+            Ok(&self.rows)
+        }
+
+        async fn commit(&mut self) -> Result<(), Stop> {
+            if self.writes.is_some() {
+                self.answer(OperationId(0));
+            }
+            Ok(())
+        }
+
+        async fn abort(&mut self) {}
+
+        fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+            self.writes.as_mut()
+        }
+    }
+
+    #[test]
+    fn a_write_that_is_answered_later_has_the_time_to_its_answer_and_no_question_has_it_too() {
+        let mut plan = Plan::new();
+        let table = plan.table(Table::new("t").column("id", Kind::Int).key(&["id"]));
+        let insert: Write<(Int,)> = plan.insert("insert", table);
+        let get: Read<(Int,), (Int,)> = plan.get("get", table, &["id"], Lock::None);
+        assert_eq!(insert.id, OperationId(0));
+        let mut session = Far {
+            writes: Some(Vec::new()),
+            ..Far::default()
+        };
+        let mut asked = Asked::new(true);
+        block_on(&(), async {
+            let mut transaction = Transaction::new(&mut session, &mut asked);
+            transaction.write(&insert, (1,)).unwrap();
+            transaction.read(&get, (1,)).await.unwrap();
+            transaction.write(&insert, (2,)).unwrap();
+            session.commit().await.unwrap();
+        });
+        asked.settle(&mut session);
+        let of = |id| {
+            let times = asked
+                .times()
+                .iter()
+                .filter(move |(operation, _)| *operation == id);
+            times.map(|(_, time_ns)| *time_ns).collect::<Vec<_>>()
+        };
+        assert_eq!(of(insert.id).len(), 2);
+        assert!(of(insert.id).iter().all(|time_ns| *time_ns >= ANSWER_NS));
+        let [question] = of(get.id)[..] else {
+            panic!("one question: {:?}", asked.times())
+        };
+        assert!(question < ANSWER_NS, "{question}");
+        // Where a write is answered as it is sent, its time is that.
+        let (mut near, mut asked) = (Far::default(), Asked::new(true));
+        let mut transaction = Transaction::new(&mut near, &mut asked);
+        transaction.write(&insert, (1,)).unwrap();
+        asked.settle(&mut near);
+        assert_eq!(asked.times().len(), 1);
+    }
 }

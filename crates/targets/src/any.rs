@@ -6,9 +6,9 @@
 use std::task::Waker;
 use std::time::Duration;
 use syncline_contract::{
-    Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace, Observed,
-    OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target, TargetResult,
-    Value, Worker,
+    AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
+    Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
+    TargetResult, Value, Worker,
 };
 use syncline_metering::Nanos;
 
@@ -176,6 +176,11 @@ macro_rules! targets {
             #[inline]
             async fn abort(&mut self) {
                 match self { $($(#[$when])* AnySession::$name(session) => session.abort().await,)* }
+            }
+
+            #[inline]
+            fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+                match self { $($(#[$when])* AnySession::$name(session) => session.answered_writes(),)* }
             }
 
             fn columns(&self, operation: OperationId) -> Option<Vec<String>> {

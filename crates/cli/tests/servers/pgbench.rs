@@ -75,6 +75,38 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
     }
 }
 
+/// A write is answered long after it was handed over; the question before it has not waited for it.
+#[test]
+fn each_statement_has_the_time_to_its_own_answer() {
+    let world = World::new();
+    world.ask(FRESH);
+    let folder = folder();
+    let script =
+        "SELECT 1;\nINSERT INTO public.answers SELECT 1, 'x' FROM pg_sleep(0.1);\nSELECT 2;\n";
+    std::fs::write(folder.path().join("a.sql"), script).unwrap();
+    for protocol in ["simple", "extended", "prepared"] {
+        let url = world.url();
+        let said = say(
+            folder.path(),
+            &format!("pgbench -n -r -t 3 -M {protocol} -f a.sql --on {url}"),
+        );
+        assert_eq!(said.code, 0, "{said:?}");
+        let (_, lines) = said
+            .out
+            .split_once("statement latencies in milliseconds:")
+            .unwrap();
+        let times: Vec<f64> = lines
+            .lines()
+            .filter_map(|line| line.split_whitespace().next()?.parse().ok())
+            .collect();
+        let [first, insert, last] = times[..] else {
+            panic!("three statements: {said:?}")
+        };
+        assert!(insert >= 100.0, "{protocol}: {said:?}");
+        assert!(first < 80.0 && last < 80.0, "{protocol}: {said:?}");
+    }
+}
+
 /// What `\set` computes, by every operator and every function whose value is not drawn.
 const EXPRESSIONS: &[&str] = &[
     "10 / 4",
@@ -265,6 +297,8 @@ INSERT INTO public.answers VALUES (2, 'two');
 INSERT INTO public.answers VALUES (1, ':p_five|:p_words|:p_yes|12:30|:nobody');
 SELECT 1 AS one \\; SELECT 7 AS seven UNION ALL SELECT 8 ORDER BY 1 \\; SELECT 9 AS n WHERE false \\aset
 INSERT INTO public.answers VALUES (2, ':one|:seven|:n');
+SELECT 0.1::float8 + 0.2::float8 AS f, 1e20::float8 AS large, 0.00001::float8 AS small \\gset
+INSERT INTO public.answers VALUES (7, ':f|:large|:small');
 SELECT 3 AS first \\; SELECT 4 AS last \\gset
 INSERT INTO public.answers VALUES (3, ':first|:last');
 \\set name 2

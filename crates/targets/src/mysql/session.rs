@@ -23,8 +23,10 @@ use super::prepared::{Prepared, Way};
 use super::reply::{End, Form};
 use std::collections::VecDeque;
 use syncline_contract::{
-    Failure, FailureKind, Name, OperationId, Replies, Rows, Session, Shape, Stop, TableId, Value,
+    AnsweredWrite, Failure, FailureKind, Name, OperationId, Replies, Rows, Session, Shape, Stop,
+    TableId, Value,
 };
+use syncline_metering::{Nanos, clock};
 
 /// A command that begins or ends something; its answer holds no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,10 @@ pub struct MysqlSession {
     started: bool,
     /// Writes of the transaction so far.
     writes: usize,
+    /// Those that went out by themselves and are answered.
+    answered: Vec<AnsweredWrite>,
+    /// When the command that is under way by itself went out.
+    sent_at: Nanos,
     /// What `autocommit` will be when everything queued has run.
     autocommit: bool,
     /// True if the last answer left a transaction open.
@@ -113,6 +119,8 @@ impl MysqlSession {
             pipelines,
             started: false,
             writes: 0,
+            answered: Vec::new(),
+            sent_at: 0,
             autocommit: true,
             in_transaction: false,
             lost: false,
@@ -172,6 +180,7 @@ impl MysqlSession {
             out.extend_from_slice(&self.commands[start..end]);
             self.commands_at = end;
             self.pending[0].unsent = 0;
+            self.sent_at = clock::now();
         } else {
             let out = self.connection.queue();
             out.extend_from_slice(&self.commands[self.commands_at..]);
@@ -251,6 +260,13 @@ impl MysqlSession {
                     return Err(operation.refused(id, what));
                 }
                 self.ready += usize::from(operation.answers);
+                if !operation.answers && self.one_by_one() {
+                    self.answered.push(AnsweredWrite {
+                        operation: id,
+                        sent: self.sent_at,
+                        answered: clock::now(),
+                    });
+                }
                 Ok(())
             }
             Ok(End::Error(error)) => {
@@ -368,6 +384,7 @@ impl Session for MysqlSession {
         self.shape = shape;
         self.started = false;
         self.writes = 0;
+        self.answered.clear();
         self.ready = 0;
         self.replies.clear();
     }
@@ -395,6 +412,11 @@ impl Session for MysqlSession {
         }
         self.ready -= 1;
         self.replies.receive().ok_or_else(nothing_asked)
+    }
+
+    #[inline]
+    fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+        Some(&mut self.answered)
     }
 
     #[inline]

@@ -23,8 +23,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{
-    Failure, FailureKind, OperationId, Plan, Protocol, Rows, Session, Shape, Stop, TableId, Value,
+    AnsweredWrite, Failure, FailureKind, OperationId, Plan, Protocol, Rows, Session, Shape, Stop,
+    TableId, Value,
 };
+use syncline_metering::{Nanos, clock};
 
 /// What the server will answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,10 @@ pub struct PostgresSession {
     begun: bool,
     /// An operation of this transaction may have written.
     wrote: bool,
+    /// Its writes that went out by themselves and are answered.
+    writes: Vec<AnsweredWrite>,
+    /// When the operation that is under way by itself went out.
+    sent_at: Nanos,
     expected: VecDeque<Expected>,
     /// Of these, how many are on their way.
     flushed: usize,
@@ -91,6 +97,8 @@ impl PostgresSession {
             shape: Shape::Single,
             begun: false,
             wrote: false,
+            writes: Vec::new(),
+            sent_at: 0,
             expected: VecDeque::new(),
             flushed: 0,
             sent: 0,
@@ -151,6 +159,7 @@ impl PostgresSession {
             return Ok(());
         };
         self.flushed = first + 1;
+        self.sent_at = clock::now();
         let flushed = self.connection.flush_part(self.sent..end).await;
         self.sent = end;
         if self.stretches.is_empty() {
@@ -203,7 +212,26 @@ impl PostgresSession {
         };
         self.expected.pop_front();
         self.flushed -= 1;
+        if let Expected::Operation(operation) = first
+            && !self.goes_at_once()
+        {
+            self.answered(operation, answers);
+        }
         checked.map(|()| answers)
+    }
+
+    /// An operation that went out by itself is answered; of a request of several, the next begins then.
+    #[inline]
+    fn answered(&mut self, operation: OperationId, answers: bool) {
+        let (sent, answered) = (self.sent_at, clock::now());
+        self.sent_at = answered;
+        if !answers {
+            self.writes.push(AnsweredWrite {
+                operation,
+                sent,
+                answered,
+            });
+        }
     }
 
     #[inline]
@@ -346,6 +374,7 @@ impl Session for PostgresSession {
         self.shape = shape;
         self.begun = false;
         self.wrote = false;
+        self.writes.clear();
     }
 
     #[inline]
@@ -386,6 +415,11 @@ impl Session for PostgresSession {
                 return Ok(&self.rows);
             }
         }
+    }
+
+    #[inline]
+    fn answered_writes(&mut self) -> Option<&mut Vec<AnsweredWrite>> {
+        Some(&mut self.writes)
     }
 
     #[inline]
