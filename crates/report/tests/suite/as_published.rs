@@ -99,6 +99,42 @@ fn views_beside_sources_match_their_golden_files() {
     }
 }
 
+/// The run as an open loop.
+fn open(mut run: RunRecord) -> RunRecord {
+    run.head.plan.arrival = "poisson".to_owned();
+    run.head.plan.rate_per_s = Some(50.0);
+    run
+}
+
+#[test]
+fn the_rate_of_an_open_loop_is_no_rate_of_single_inserts() {
+    let of = |run: RunRecord| records(vec![run]);
+    let run = || fixture::run(fixture::ENGINE, 1, 40.0, 1.0);
+    for view in [Published::Mail2002, Published::FromDual] {
+        let shown = |run| as_published(view, &of(run)).map(|text| unwrapped(&text));
+        assert!(shown(run()).unwrap().contains("40"), "{view:?}");
+        match shown(open(run())) {
+            Ok(text) => assert!(text.contains("no run of one client that commits"), "{text}"),
+            Err(refused) => assert!(refused.to_string().contains("mail2002"), "{refused}"),
+        }
+    }
+}
+
+#[test]
+fn an_open_loop_is_said_to_be_one_beside_every_source() {
+    for (view, run) in [
+        (Published::K2, tpcc()),
+        (Published::Bigdata, mrow()),
+        (Published::Derby, select()),
+    ] {
+        let text = |run| unwrapped(&as_published(view, &records(vec![run])).unwrap());
+        assert!(!text(run.clone()).contains("open loop"), "{view:?}");
+        let said = text(open(run));
+        assert!(said.contains("an open loop of 50/s (poisson)"), "{said}");
+        assert!(said.contains("not the most that the store does"), "{said}");
+    }
+}
+
 #[test]
 fn views_beside_sources_keep_the_width_and_name_no_infinite_figure() {
     for (name, published, records) in every_view() {

@@ -58,8 +58,8 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
     text += &parts::now(&singles);
     if !others.is_empty() {
         text += &note(&format!(
-            "{} with several clients or several inserts a commit: not in this matrix, which the mail \
-             filled with one of each",
+            "{} with several clients, several inserts a commit or an arrival at a rate: not in this \
+             matrix, which the mail filled with one of each, as fast as it could",
             plural(others.len() as u64, "run")
         ));
     }

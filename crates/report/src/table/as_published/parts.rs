@@ -34,6 +34,13 @@ pub(super) fn now(runs: &[&RunRecord]) -> String {
     for notice in notices.collect::<BTreeSet<_>>() {
         text += &fact("notice", notice);
     }
+    if runs.iter().any(|run| run.head.plan.rate_per_s.is_some()) {
+        text += &fact(
+            "open loop",
+            "its rate is what was offered, not the most that the store does: not to be held against a \
+             rate then",
+        );
+    }
     text
 }
 
@@ -63,6 +70,15 @@ pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
     (run.end.measured_ns > 0).then(|| run.end.measured_ns as f64 / 1e9)
 }
 
+/// At which rate an open loop offered; nothing of a closed one.
+fn offered(run: &RunRecord) -> String {
+    let plan = &run.head.plan;
+    plan.rate_per_s.map_or_else(String::new, |rate| {
+        let rate = units::rate(rate);
+        format!(", an open loop of {rate}/s ({})", plan.arrival)
+    })
+}
+
 fn described(run: &RunRecord) -> String {
     let (head, end) = (&run.head, &run.end);
     let version = head
@@ -71,11 +87,12 @@ fn described(run: &RunRecord) -> String {
         .as_deref()
         .unwrap_or("of unknown version");
     let mut text = format!(
-        "{} on {} {version}, {}, {}; durability {}; isolation {}; {}; {}; {}",
+        "{} on {} {version}, {}, {}{}; durability {}; isolation {}; {}; {}; {}",
         head.workload.name,
         head.target.name,
         plural(head.plan.clients, "client"),
         run.client_model(),
+        offered(run),
         head.target.durability_with_evidence(),
         head.target.isolation.as_deref().unwrap_or(units::UNKNOWN),
         head.machine.in_words(),
