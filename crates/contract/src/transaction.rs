@@ -260,8 +260,8 @@ fn misanswered(operation: OperationId, what: &str) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::{Asked, Transaction};
+    use crate::Int;
     use crate::conformance::block_on;
-    use crate::fields::Int;
     use crate::operation::{Lock, OperationId};
     use crate::outcome::Stop;
     use crate::plan::{Plan, Read, Write};
