@@ -109,7 +109,7 @@ fn open(mut run: RunRecord) -> RunRecord {
 #[test]
 fn the_rate_of_an_open_loop_is_no_rate_of_single_inserts() {
     let of = |run: RunRecord| records(vec![run]);
-    let run = || fixture::run(fixture::ENGINE, 1, 40.0, 1.0);
+    let run = || fixture::run(ENGINE, 1, 40.0, 1.0);
     for view in [Published::Mail2002, Published::FromDual] {
         let shown = |run| as_published(view, &of(run)).map(|text| unwrapped(&text));
         assert!(shown(run()).unwrap().contains("40"), "{view:?}");

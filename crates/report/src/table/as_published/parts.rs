@@ -75,7 +75,7 @@ fn offered(run: &RunRecord) -> String {
     let plan = &run.head.plan;
     plan.rate_per_s.map_or_else(String::new, |rate| {
         let rate = units::rate(rate);
-        format!(", an open loop of {rate}/s ({})", plan.arrival)
+        format!(", an open loop of {rate} ({})", plan.arrival)
     })
 }
 
