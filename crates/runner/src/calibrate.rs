@@ -16,8 +16,9 @@ pub struct Calibration {
     pub throughput_per_s: f64,
 }
 
-/// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop
-/// without waits, the plan's seed and timing of operations. `idle` is a target that answers at once (the null target).
+/// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop without
+/// waits, the plan's seed and timing of operations. `idle` is a target that answers at once (the null
+/// target).
 pub fn calibrate<T: Target, W: Workload>(
     idle: &T,
     workload: &W,

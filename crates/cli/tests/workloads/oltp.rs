@@ -1,6 +1,6 @@
 //! sysbench's OLTP tests in miniature: all nine, and every option that changes what is done.
 
-use crate::harness::{plan, run_on, runs_everywhere, workload};
+use crate::harness::{plan, run_on, runs_everywhere, runs_everywhere_but, workload};
 use syncline_contract::CheckOutcome;
 
 const TESTS: [&str; 9] = [
@@ -33,7 +33,8 @@ fn statements_that_are_transactions_of_their_own_hold_too() {
     for test in ["read_only", "read_write", "write_only"] {
         let options = [
             ("test", test),
-            ("table_size", "50"),
+            ("table_size", "800"),
+            ("rand_type", "uniform"),
             ("skip_trx", "on"),
             ("delete_inserts", "3"),
             ("point_selects", "2"),
@@ -81,7 +82,9 @@ fn every_distribution_finds_its_rows() {
 #[test]
 fn a_table_of_one_row_holds_too() {
     let options = [("table_size", "1"), ("range_size", "5")];
-    runs_everywhere(&workload("oltp", &options), 4, 200);
+    // The only row is replaced by every event, and what was added to it is gone with it.
+    let unknown = ["every k has grown by the index updates"];
+    runs_everywhere_but(&workload("oltp", &options), 4, 200, &unknown);
 }
 
 #[test]
