@@ -250,10 +250,17 @@ impl<'o> Found<'o> {
         self.grown += grown;
     }
 
+    /// The additions that a table held before the run; none that was loaded for it.
+    fn before(&self, table: usize) -> i64 {
+        let before = self.before.as_ref();
+        before.map_or(0, |before| before[table])
+    }
+
     /// A row that was added to and not replaced shows it, if no earlier run can have added to it.
     fn shows(&mut self, row: RowId, grown: i64) {
         let place = Oltp::place(self.options.table_size, row);
-        if self.before.is_none() && self.added_to.has(place) && !self.deleted_rows.has(place) {
+        let shows = self.added_to.has(place) && !self.deleted_rows.has(place);
+        if shows && self.before(row.0) == 0 {
             self.some_show = true;
             self.counts.unless(grown > 0, || {
                 format!("{} was added to and has not grown", name(row.0, row.1))
@@ -303,8 +310,7 @@ impl<'o> Found<'o> {
             self.missing_until(table, self.options.loaded_rows() + 1);
         }
         self.next = 1;
-        let before = self.before.as_ref().map_or(0, |before| before[table]);
-        let grown = std::mem::take(&mut self.grown) - before;
+        let grown = std::mem::take(&mut self.grown) - self.before(table);
         let (least, most) = self.added[table].clone().into_inner();
         let table = table + 1;
         if self.options.replaces_rows() {
