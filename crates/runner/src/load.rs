@@ -6,8 +6,8 @@ use crate::kept::Ground;
 use crate::observer::{Event, Observer};
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{ScopedJoinHandle, Thread};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Load, Rows, Session, Stop, Target, Workload};
 
@@ -59,6 +59,20 @@ pub(crate) fn load<T: Target, W: Workload>(
     Ok(())
 }
 
+/// Says that a loader has ended, by a panic too, and ends the coordinator's wait: a load lasts as long as
+/// its loaders, not until progress is told next.
+struct Leaves<'l> {
+    left: &'l AtomicUsize,
+    coordinator: &'l Thread,
+}
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.left.fetch_add(1, Ordering::Release);
+        self.coordinator.unpark();
+    }
+}
+
 impl<T: Target, W: Workload> Loading<'_, T, W> {
     fn table(
         &self,
@@ -68,11 +82,20 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         observer: &dyn Observer,
     ) -> Result<(), Error> {
         let next = AtomicU64::new(0);
+        let coordinator = std::thread::current();
+        let left = AtomicUsize::new(0);
         let panicked = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..loaders)
-                .map(|_| scope.spawn(|| self.keep(self.batches(load, &next))))
-                .collect();
-            while threads.iter().any(|thread| !thread.is_finished()) {
+            let loader = |_| {
+                scope.spawn(|| {
+                    let _leaves = Leaves {
+                        left: &left,
+                        coordinator: &coordinator,
+                    };
+                    self.keep(self.batches(load, &next));
+                })
+            };
+            let threads: Vec<_> = (0..loaders).map(loader).collect();
+            while left.load(Ordering::Acquire) < loaders {
                 let units = self.loaded.load(Ordering::Relaxed);
                 observer.event(Event::Loading { units, of });
                 std::thread::park_timeout(TELL_EVERY);
