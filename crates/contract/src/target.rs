@@ -201,7 +201,8 @@ pub trait Target: Sync {
     async fn create(&self, plan: &Plan) -> TargetResult<()>;
 
     /// Opens the plan's tables as an earlier run has left them, in place of [`Target::create`]; refuses
-    /// others. `false` if there are none. Needs [`Capabilities::reopens`].
+    /// others. `false` if there are none. A plan without tables takes whatever of ours stands there as it
+    /// is, and in a server needs nothing of ours. Needs [`Capabilities::reopens`].
     async fn reopen(&self, _plan: &Plan) -> TargetResult<bool> {
         let what = format!("{} cannot be opened again", self.name());
         Err(Failure::new(FailureKind::Limit, what))

@@ -185,6 +185,12 @@ pub trait Workload: Sync {
         None
     }
 
+    /// True if a run leaves other rows than `loaded_as` says, a row more or less, so that no later run
+    /// can start from them.
+    fn leaves_other_rows(&self) -> bool {
+        false
+    }
+
     /// A run begins: what clients of an earlier one shared is forgotten. `salt` is zero where the rows are
     /// loaded for this run, so that equal seeds write equal values; where an earlier run has left them it
     /// is a number that no other run has, from which values are drawn too: what is there already must not

@@ -10,7 +10,7 @@ const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
 /// The most clients: each has a few KiB of histograms and of what is in flight, and a million of them
 /// still fit a machine's memory.
-const CLIENTS_MOST: usize = 1_000_000;
+pub const CLIENTS_MOST: usize = 1_000_000;
 
 /// The most arrivals a second: those that found nobody are counted one by one, also after the end.
 const RATE_MOST: f64 = 1e8;
@@ -55,6 +55,10 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
     if plan.transactions == Some(0) {
         return refuse("--transactions: a run of no transactions measures nothing");
     }
+    let each = plan.transactions_each;
+    if each.is_some_and(|each| plan.transactions != each.checked_mul(plan.clients as u64)) {
+        return refuse("transactions a client need a run of that many times its clients");
+    }
     if plan.interval < INTERVAL_MIN {
         return refuse("--interval: an interval lasts at least 10 ms");
     }
@@ -85,7 +89,10 @@ fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Optio
     if plan.reuse && !can.reopens {
         return Some("--reuse: what it stores cannot stay for a later run here".to_owned());
     }
-    if plan.reuse && workload.loaded_as().is_none() {
+    let other_rows = workload.leaves_other_rows() && !plan.spends_rows;
+    // A workload without tables of its own starts from whatever stands there.
+    let unknown = workload.loaded_as().is_none() && !workload.plan().tables().is_empty();
+    if plan.reuse && (unknown || other_rows) {
         return Some("--reuse: the workload cannot start from what an earlier run left".to_owned());
     }
     if plan.pipeline == Some(true) && !can.pipelines {

@@ -93,6 +93,8 @@ pub(crate) struct Slot<C> {
     pub client: C,
     /// The drawn transaction that has not been told its ending.
     pub open: Option<Open>,
+    /// Transactions of the measured span that it may still attempt.
+    pub left: u64,
     /// Commits in the measured span.
     pub commits: u64,
 }
@@ -152,12 +154,13 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
     let mut line = Line { session, asked };
     let mut turn = 0;
     let mut now = clock::now();
-    while !desk.control.ending() {
+    while !desk.control.ending() && slot.left > 0 {
         let due = match desk.schedule {
             None if now >= desk.times.deadline => break,
             None => now,
             Some(schedule) => {
-                let Some(taken) = next_arrival(slot.number, schedule, now, desk).await else {
+                let (number, left) = (slot.number, &mut slot.left);
+                let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
                     break;
                 };
                 now = now.max(clock::now());
@@ -179,6 +182,7 @@ pub(crate) async fn client_loop<T: Target, C: Client>(
             slot.client.ended(kind, Ending::Undone);
             break;
         }
+        slot.left -= u64::from(measured);
         let mut span = Span {
             due,
             started: now,
@@ -378,6 +382,7 @@ async fn once<T: Target, C: Client>(
 /// Waits for the next arrival that is not too late; none if the run ends first.
 async fn next_arrival<T: Target>(
     client: usize,
+    left: &mut u64,
     schedule: &Mutex<Schedule>,
     mut now: Nanos,
     desk: &Desk<'_, T>,
@@ -391,6 +396,10 @@ async fn next_arrival<T: Target>(
         // A skipped one is one of as many as are asked for, or a plan of a count might never end.
         let counted = taken.due >= desk.times.measure;
         if desk.control.ending() || (counted && !desk.control.take_one()) {
+            return None;
+        }
+        *left -= u64::from(counted);
+        if *left == 0 {
             return None;
         }
         now = clock::now();

@@ -6,12 +6,13 @@
 //!
 //! ```text
 //! no mark ── loaded ──> fingerprint ── a run that changes rows starts ──> changing
-//!                            └──────── it has ended, rows read again ───────┘
+//!                            └──────── it has ended, rows read again ──────────┤
+//!                                        spent <── it leaves rows more or less ──┘
 //! ```
 //!
 //! Invariants:
-//! 1. A store whose mark is missing or another, whose rows are changing or have another fingerprint, is
-//!    refused, and left as it is.
+//! 1. A store whose mark is missing or another, whose rows are changing, are spent or have another
+//!    fingerprint, is refused, and left as it is.
 //! 2. A store that was there before the run is never removed by it.
 
 use crate::error::Error;
@@ -30,6 +31,8 @@ const MARK_BYTES: u32 = 500;
 const ROWS_BYTES: u32 = 100;
 /// What it says while a run changes them.
 const CHANGING: &str = "changing";
+/// What it says of rows from which no run can start any more.
+const SPENT: &str = "spent";
 /// What it says of rows that the store cannot read in order.
 const NOT_READ: &str = "not read";
 
@@ -41,6 +44,8 @@ const KEY: i64 = 1;
 pub(crate) struct Ground<'w> {
     pub(crate) plan: Cow<'w, Plan>,
     mark: Option<Mark>,
+    /// True if it has no tables, and visits what stands there as it is.
+    visits: bool,
 }
 
 #[derive(Debug)]
@@ -53,6 +58,8 @@ struct Mark {
     tables: usize,
     /// True if transactions of the workload may change rows.
     changes: bool,
+    /// True if it leaves other rows than were loaded.
+    spends: bool,
 }
 
 /// What a mark says.
@@ -88,23 +95,30 @@ impl<'w> Ground<'w> {
                 read: plan.get("read mark", table, &["loaded", "rows_are"], Lock::None),
                 tables,
                 changes,
+                spends: workload.leaves_other_rows(),
             }
         });
-        Ground { plan, mark }
+        let visits = run.reuse && plan.tables().is_empty();
+        Ground { plan, mark, visits }
+    }
+
+    /// True if rows that the run has loaded itself are to stay after it.
+    pub(crate) fn stays(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| !mark.spends)
     }
 
     /// Opens what an earlier run has kept, if the run keeps rows and there is anything.
     pub(crate) fn reopen<T: Target>(&self, target: &T) -> Result<bool, Error> {
-        let Some(mark) = &self.mark else {
-            return Ok(false);
-        };
         let failed = |source| Error::Target {
             target: target.name(),
             doing: "its kept rows were looked at",
             source,
         };
+        if self.mark.is_none() && !self.visits {
+            return Ok(false);
+        }
         let there = block_on(target.reopen(&self.plan), &()).map_err(failed)?;
-        if there {
+        if let Some(mark) = self.mark.as_ref().filter(|_| there) {
             let found = self.found(target, mark).map_err(failed)?;
             let left = mark.hold_against(found).map_err(failed)?;
             let now = self.rows_are(target, mark).map_err(failed)?;
@@ -148,6 +162,7 @@ impl<'w> Ground<'w> {
     /// Says in the mark what the rows are now, if they are kept and may have changed.
     pub(crate) fn end_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
         match &self.mark {
+            Some(mark) if mark.spends => self.say(target, mark, SPENT),
             Some(mark) if mark.changes => {
                 let rows = self.rows_are(target, mark)?;
                 self.say(target, mark, &rows)
@@ -207,6 +222,37 @@ impl<'w> Ground<'w> {
     }
 }
 
+/// What the rows that an earlier run of the workload has left at the target's place were made from, as
+/// [`Workload::loaded_as`] says it; none if nothing stands there, or rows of another workload, or some
+/// that were not loaded to the end. Leaves the place as it is.
+pub fn loaded_as<T: Target, W: Workload>(
+    target: &T,
+    workload: &W,
+) -> Result<Option<String>, Error> {
+    let run = RunPlan {
+        reuse: true,
+        ..RunPlan::default()
+    };
+    let ground = Ground::of(workload, &run);
+    let Some(mark) = &ground.mark else {
+        return Ok(None);
+    };
+    let looked = block_on(target.reopen(&ground.plan), &()).and_then(|there| {
+        let found = there.then(|| ground.found(target, mark));
+        let found = found.transpose();
+        block_on(target.keep(), &())?;
+        found
+    });
+    let found = looked.map_err(|source| Error::Target {
+        target: target.name(),
+        doing: "its kept rows were looked at",
+        source,
+    })?;
+    let of = format!("{}: ", workload.name());
+    let text = found.flatten().map(|found| found.loaded);
+    Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))
+}
+
 impl Mark {
     /// What the rows were when they were left, if they are those that the run needs.
     fn hold_against(&self, found: Option<Found>) -> TargetResult<String> {
@@ -218,6 +264,9 @@ impl Mark {
             )),
             Some(found) if found.rows == CHANGING => {
                 refused("a run that changes its rows has not ended, so nobody knows what they are")
+            }
+            Some(found) if found.rows == SPENT => {
+                refused("a run that inserts or deletes has left other rows there than were loaded")
             }
             Some(found) => Ok(found.rows),
         }

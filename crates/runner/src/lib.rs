@@ -41,11 +41,13 @@ mod warning_rules;
 mod watch;
 mod worker;
 
+pub use admit::CLIENTS_MOST;
 pub use calibrate::{Calibration, calibrate};
 pub use counters::{StoreCounter, commits_per_sync};
 pub use error::Error;
 pub use executor::ask;
 pub use follower::{Fate, Followed, Follower};
+pub use kept::loaded_as;
 pub use observe::{Observation, ObservePlan, ObservedInterval, observe};
 pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};

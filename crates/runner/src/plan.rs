@@ -56,6 +56,9 @@ pub struct RunPlan {
     pub duration: Option<Duration>,
     /// How many transactions are attempted and measured, exactly.
     pub transactions: Option<u64>,
+    /// How many of them each client attempts at most, so that all do the same; none lets who is faster do
+    /// more. Needs `transactions`, which is then this many times the clients.
+    pub transactions_each: Option<u64>,
     /// How long the clients run before anything is measured.
     pub warm_up: Duration,
     /// How long transactions under way may take to end after the measured span; then they are
@@ -79,6 +82,9 @@ pub struct RunPlan {
     pub pin: Vec<usize>,
     /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
     pub reuse: bool,
+    /// With `reuse`: whether a workload that leaves other rows than it found may start from kept ones, so
+    /// that no later run can; else it is refused.
+    pub spends_rows: bool,
     /// Whether statements that do not wait for one another's answers travel together; false sends one a
     /// round trip, none leaves it to the workload.
     pub pipeline: Option<bool>,
@@ -111,6 +117,7 @@ impl Default for RunPlan {
             workers: None,
             duration: Some(Duration::from_secs(30)),
             transactions: None,
+            transactions_each: None,
             warm_up: Duration::from_secs(5),
             drain: Duration::from_secs(10),
             arrival: Arrival::Closed,
@@ -121,6 +128,7 @@ impl Default for RunPlan {
             seed: 1,
             pin: Vec::new(),
             reuse: false,
+            spends_rows: false,
             pipeline: None,
             connects_each: false,
             goes_on_after_errors: false,

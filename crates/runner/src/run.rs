@@ -162,7 +162,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             let (target, workload) = (self.target, self.workload);
             load(target, workload, self.ground, self.stop, self.observer)?;
             self.ground.mark(target)?;
-            *keeps = self.plan.reuse;
+            *keeps = self.ground.stays();
         }
         self.ground.begin_changes(self.target)?;
         let mut asked = Asked::before(self.target);

@@ -127,6 +127,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             number,
             client: self.workload.client(number, clients, self.plan.seed),
             open: None,
+            left: self.plan.transactions_each.unwrap_or(u64::MAX),
             commits: 0,
         }
     }

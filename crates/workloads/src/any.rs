@@ -166,6 +166,10 @@ macro_rules! workloads {
                 match self { $(AnyWorkload::$name(workload) => workload.loaded_as(),)* }
             }
 
+            fn leaves_other_rows(&self) -> bool {
+                match self { $(AnyWorkload::$name(workload) => workload.leaves_other_rows(),)* }
+            }
+
             fn run_begins(&self, salt: u64) {
                 match self { $(AnyWorkload::$name(workload) => workload.run_begins(salt),)* }
             }

@@ -39,9 +39,9 @@ pub(crate) struct PgbenchArgs {
     #[arg(short = 'I', long, value_name = "STEPS")]
     pub(crate) init_steps: Option<String>,
 
-    /// Scale of the tables: 100,000 accounts each
-    #[arg(short, long, value_name = "NUM", default_value_t = 1)]
-    pub(crate) scale: u64,
+    /// Scale of the tables: 100,000 accounts each; without it that of the tables that are there, else 1
+    #[arg(short, long, value_name = "NUM")]
+    pub(crate) scale: Option<u64>,
 
     /// Say less while tables are filled
     #[arg(short, long)]

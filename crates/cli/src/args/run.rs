@@ -52,6 +52,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Targets")]
     pub(crate) reuse: bool,
 
+    /// Not a flag: a front door's run may leave other rows than it found.
+    #[arg(skip)]
+    pub(crate) spends_rows: bool,
+
     /// Print what would be done: statements, settings, connections, bytes; touch nothing
     #[arg(long, help_heading = "Targets")]
     pub(crate) dry_run: bool,

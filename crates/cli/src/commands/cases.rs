@@ -172,6 +172,7 @@ fn plan(args: &RunArgs) -> RunPlan {
         seed: args.seed,
         pin: args.pin.clone(),
         reuse: args.reuse,
+        spends_rows: args.spends_rows,
         pipeline: args.pipeline,
         connects_each: args.connects_each,
         goes_on_after_errors: args.goes_on_after_errors,

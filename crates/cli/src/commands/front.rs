@@ -8,7 +8,7 @@ use crate::terminal;
 use std::cell::RefCell;
 use std::path::Path;
 use syncline_contract::conformance::block_on;
-use syncline_contract::{LogPlace, Plan, Target, Workload};
+use syncline_contract::{Failure, Kind, LogPlace, Plan, Table, Target, Workload};
 use syncline_profile::Map;
 use syncline_report::record::{self, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::{CostChoice, table};
@@ -115,10 +115,43 @@ pub(crate) fn only_run<T: Target, W: Workload>(
     runner::run(target, workload, plan, stop, observer).map_err(CannotRun::from)
 }
 
+/// Refuses a place where something stands, which a run would make anew; leaves it as it is. `what` says
+/// why the run cannot start from it.
+pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<(), CannotRun> {
+    // Any plan with a table asks for what stands there; only tables that stores number cannot be asked for.
+    let mut plan = Plan::new();
+    plan.table(
+        Table::new("syncline_any")
+            .column("id", Kind::Int)
+            .key(&["id"]),
+    );
+    let there = block_on(&(), async {
+        let there = target.reopen(&plan).await;
+        target.keep().await?;
+        Ok(there)
+    });
+    match there.map_err(|failure: Failure| CannotRun::from(failure))? {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(CannotRun(format!(
+            "{what}, and something stands at {} already: name another place, or remove it first",
+            target.name()
+        ))),
+        Err(failure) => Err(CannotRun(format!("{what}, and {}", failure.what))),
+    }
+}
+
 /// Removes what an earlier run of ours left at a target's place; refuses what is not ours.
 pub(crate) fn make_empty<T: Target>(target: &T) -> Result<(), CannotRun> {
+    let nothing = Plan::new();
     let emptied = block_on(&(), async {
-        target.create(&Plan::new()).await?;
+        if let Err(there) = target.create(&nothing).await {
+            // A server that makes nothing anew: what is ours is opened, and goes.
+            if !target.capabilities().reopens || !target.reopen(&nothing).await? {
+                return Err(there);
+            }
+            target.remove().await?;
+            target.create(&nothing).await?;
+        }
         target.remove().await
     });
     emptied.map_err(CannotRun::from)

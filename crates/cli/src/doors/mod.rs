@@ -13,6 +13,7 @@
 //! | `ycsb_watch.rs` | the latencies of every operation |
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
+//! | `clients.rs` | how many clients there may be |
 //! | `place.rs` | whether a target's place stays |
 //! | `server_url.rs` | the URL of a server that flags name |
 //! | `sysbench.rs` | the commands of `syncline sysbench` |
@@ -21,6 +22,7 @@
 //! | `sysbench_watch.rs` | what is counted of every event, and the lines while it runs |
 //! | `sysbench_report.rs` | sysbench's lines at the end |
 
+mod clients;
 mod java_properties;
 mod pgbench;
 mod pgbench_log;

@@ -1,12 +1,14 @@
 //! `syncline pgbench`: pgbench's flags as a run of the workload "script", and its summary of it.
 //!
 //! A target whose tables can stay is used as pgbench uses a database: `-i` makes the tables, later runs
-//! take what they find and leave it, and since other runs may have changed balances nothing is checked.
-//! A bare target is made, filled, checked and removed with the run.
+//! take what they find, at the scale that it has, and leave it; what the balances of built-in scripts have
+//! grown by is checked. Scripts that name none of pgbench's tables run in whatever stands there. A bare
+//! target is made, filled, checked and removed with the run.
 //!
 //! Exit codes are the program's: 2 where pgbench has 1 (nothing was measured), 1 where pgbench has 2
 //! (the run broke off; what was measured is printed).
 
+use super::clients::clients;
 use super::pgbench_report as report;
 use super::pgbench_watch::{Watch, seconds};
 use super::server_url::Server;
@@ -18,11 +20,11 @@ use crate::shelf::Shelf;
 use crate::terminal;
 use std::cell::Cell;
 use std::time::Duration;
-use syncline_contract::{Capabilities, ClientModel, Protocol, Target, Workload};
+use syncline_contract::{Capabilities, ClientModel, Protocol, Target};
 use syncline_metering::clock;
-use syncline_runner::{Arrival, Event, Follower, Observer, RunPlan, StopReason};
+use syncline_runner::{self as runner, Arrival, Event, Follower, Observer, RunPlan, StopReason};
 use syncline_workloads::AnyWorkload;
-use syncline_workloads::script::{BUILTINS, Builtin};
+use syncline_workloads::script::{BUILTINS, Builtin, Scripts, as_item};
 
 /// Runs what pgbench would.
 pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
@@ -103,7 +105,13 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let began = clock::now();
     front::make_empty(target)?;
     let select = ["select-only".to_owned()];
-    let options = options(args, &[], &select, Protocol::Prepared, false)?;
+    let options = options(
+        args,
+        &[],
+        &select,
+        Protocol::Prepared,
+        args.scale.unwrap_or(1),
+    );
     let workload = AnyWorkload::parse("script", &options)?;
     let plan = RunPlan {
         transactions: Some(1),
@@ -126,13 +134,15 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     let (files, builtins) = scripts(args);
     let can = target.capabilities();
     let protocol = protocol(args, &can);
-    let parsed = |checks| {
-        let options = options(args, &files, &builtins, protocol, checks)?;
+    let parsed = |scale| {
+        let options = options(args, &files, &builtins, protocol, scale);
         AnyWorkload::parse("script", &options).map_err(CannotRun::from)
     };
-    let kept = parsed(false)?;
-    let reuse = can.reopens && kept.loaded_as().is_some();
-    let workload = if reuse { kept } else { parsed(true)? };
+    let mut workload = parsed(args.scale.unwrap_or(1))?;
+    let reuse = can.reopens;
+    if let Some(scale) = scale_there(args, reuse, target, &workload)? {
+        workload = parsed(scale)?;
+    }
     let recording = Recording {
         url,
         runs: &args.runs,
@@ -167,6 +177,28 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     Ok(verdict)
 }
 
+/// The scale of pgbench's tables that stand there; none if none do, or the scripts name none. Another one
+/// by -s is refused: it would be untrue.
+fn scale_there<T: Target>(
+    args: &PgbenchArgs,
+    reuse: bool,
+    target: &T,
+    workload: &AnyWorkload,
+) -> Result<Option<u64>, CannotRun> {
+    if !reuse {
+        return Ok(None);
+    }
+    let loaded = runner::loaded_as(target, workload)?;
+    let there = loaded.as_deref().and_then(Scripts::scale_of);
+    match (there, args.scale) {
+        (Some(there), Some(asked)) if asked != there => Err(CannotRun(format!(
+            "-s {asked}: the tables there are at scale {there}, not at scale {asked}; leave -s out, or make \
+             them anew with -i -s {asked}"
+        ))),
+        _ => Ok(there),
+    }
+}
+
 /// How statements are sent: by the simple protocol unless -M says otherwise, as pgbench does; a store
 /// without protocols prepares them.
 fn protocol(args: &PgbenchArgs, can: &Capabilities) -> Protocol {
@@ -197,24 +229,23 @@ fn options(
     files: &[String],
     builtins: &[String],
     protocol: Protocol,
-    checks: bool,
-) -> Result<Vec<(String, String)>, CannotRun> {
-    let list = |flag: &str, all: &[String]| match all.iter().find(|one| one.contains(',')) {
-        Some(one) => Err(CannotRun(format!(
-            "{flag}: \"{one}\" holds a comma, which cannot be passed on"
-        ))),
-        None if all.is_empty() => Ok("none".to_owned()),
-        None => Ok(all.join(",")),
+    scale: u64,
+) -> Vec<(String, String)> {
+    let list = |all: &[String]| match all {
+        [] => "none".to_owned(),
+        all => {
+            let items: Vec<_> = all.iter().map(|one| as_item(one)).collect();
+            items.join(",")
+        }
     };
     let pair = |name: &str, value: String| (name.to_owned(), value);
-    Ok(vec![
-        pair("file", list("-f", files)?),
-        pair("builtin", list("-b", builtins)?),
-        pair("scale", args.scale.to_string()),
-        pair("define", list("-D", &args.define)?),
+    vec![
+        pair("file", list(files)),
+        pair("builtin", list(builtins)),
+        pair("scale", scale.to_string()),
+        pair("define", list(&args.define)),
         pair("protocol", protocol.word().to_owned()),
-        pair("check", if checks { "sums" } else { "none" }.to_owned()),
-    ])
+    ]
 }
 
 fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, CannotRun> {
@@ -227,12 +258,14 @@ fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, 
         .latency_limit
         .map(|ms| Duration::from_secs_f64((ms / 1e3).min(1e9)));
     let each = args.transactions.unwrap_or(10) as u64;
+    let by_count = args.time.is_none();
     let seconds = |count: usize| Duration::from_secs(count as u64);
     Ok(RunPlan {
         clients: args.client,
         workers: args.jobs.filter(|_| model != ClientModel::Threads),
         duration: args.time.map(seconds),
-        transactions: args.time.is_none().then(|| each * args.client as u64),
+        transactions: by_count.then(|| each.saturating_mul(args.client as u64)),
+        transactions_each: by_count.then_some(each),
         warm_up: Duration::ZERO,
         arrival: match args.rate {
             Some(rate_per_s) => Arrival::Poisson { rate_per_s },
@@ -268,6 +301,7 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
 
 /// Refuses, by its name, what cannot be done here.
 fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
+    clients("-c", args.client as u64)?;
     let no = &args.refused;
     let tables = "how tables are laid out is the target's affair";
     let steps = args.init_steps.as_deref().unwrap_or_default();

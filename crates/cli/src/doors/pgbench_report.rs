@@ -80,7 +80,10 @@ fn head(args: &PgbenchArgs, result: &RunResult, protocol: Protocol, text: &mut S
         &format!("syncline pgbench on {}", result.head.target.name),
     );
     line(text, &format!("transaction type: {kind}"));
-    line(text, &format!("scaling factor: {}", args.scale));
+    let mut options = result.head.workload.options.iter();
+    let scale = options.find(|(name, _)| name == "scale");
+    let scale = scale.map_or("unknown", |(_, scale)| scale);
+    line(text, &format!("scaling factor: {scale}"));
     line(text, &format!("query mode: {}", protocol.word()));
     line(
         text,

@@ -1,11 +1,12 @@
 //! `syncline sysbench`: sysbench's OLTP tests on the laboratory's targets.
 //!
 //! `prepare` makes and fills the tables and keeps them at the target's place; a later `run` starts from
-//! what it finds there, and makes and fills the tables if nothing is; `cleanup` removes them. A test that
-//! changes which rows there are would leave others than its `prepare` made: it starts from rows of its
-//! own, which are removed afterwards, and so does a run on a target without a place.
+//! what it finds there, and makes and fills the tables if nothing is; `cleanup` removes them. What `prepare`
+//! has made is removed by `cleanup` only. A run that may take rows away starts from prepared ones too, and
+//! no run after it; one that inserts needs tables of its own, so it is refused where something stands. What
+//! these two have made themselves is removed afterwards, as on a target without a place.
 
-use super::place::has_path;
+use super::place::{has_path, remove_if_empty};
 use super::sysbench_flags::{Command, Flags};
 use super::sysbench_report as report;
 use super::sysbench_watch::Watch;
@@ -22,7 +23,7 @@ use syncline_contract::{Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan, StopReason};
 use syncline_workloads::AnyWorkload;
-use syncline_workloads::oltp::{Oltp, Options};
+use syncline_workloads::oltp::{Oltp, Options, Test};
 
 /// Does what sysbench's command line says.
 pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
@@ -56,7 +57,7 @@ pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
     }
     match flags.command {
         Command::Prepare => prepare(&flags, url, &target),
-        Command::Cleanup => cleanup(&flags, &target),
+        Command::Cleanup => cleanup(&flags, url, &target),
         Command::Run | Command::Help => run(&flags, url, &target),
     }
 }
@@ -95,18 +96,33 @@ fn oltp(workload: &AnyWorkload) -> &Oltp {
     }
 }
 
+/// The tables of a test, with point selects in place of its statements.
+fn preparing(flags: &Flags) -> Result<AnyWorkload, CannotRun> {
+    let shapes = ["tables", "table_size", "create_secondary", "secondary"];
+    let options = flags.options.iter();
+    let options = options.filter(|(option, _)| shapes.contains(&option.as_str()));
+    let mut options: Vec<_> = options.cloned().collect();
+    options.push(("test".to_owned(), Test::PointSelect.word().to_owned()));
+    Ok(AnyWorkload::parse(Oltp::NAME, &options)?)
+}
+
 /// Makes the tables and fills them, unless they are there, and keeps them; a plan has at least one
 /// transaction, so one is performed.
 fn prepare<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let workload = workload(flags, true)?;
     if workload.loaded_as().is_none() {
         terminal::note(&format!(
-            "there is nothing to prepare: {} changes which rows there are, so that its run starts from \
-             rows of its own",
+            "there is nothing to prepare: {} inserts, so that its run makes tables of its own",
             flags.test.script()
         ));
         return Ok(Verdict::Holds);
     }
+    // One transaction of a test that takes rows away would spend what is to be prepared.
+    let workload = if workload.leaves_other_rows() {
+        preparing(flags)?
+    } else {
+        workload
+    };
     if !has_path(url) || !target.capabilities().reopens {
         return Err(CannotRun(format!(
             "what {url} holds goes with the program, so that nothing can be prepared there: name a place \
@@ -145,9 +161,10 @@ fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
     Ok(Verdict::Holds)
 }
 
-fn cleanup<T: Target>(flags: &Flags, target: &T) -> Outcome {
+fn cleanup<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let workload = workload(flags, true)?;
     front::make_empty(target)?;
+    remove_if_empty(url);
     for number in 1..=oltp(&workload).chosen().tables {
         terminal::print(&format!("Dropping table 'sbtest{number}'...\n"))?;
     }
@@ -159,10 +176,15 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let kept = workload(flags, true)?;
     let stays = can.reopens && has_path(url);
     let reuse = stays && kept.loaded_as().is_some();
+    let script = flags.test.script();
     if stays && !reuse {
+        let needs = format!("{script} inserts, so it makes tables of its own");
+        front::refuse_what_stands(target, &needs)?;
+        terminal::note(&format!("{needs} and leaves none"));
+    } else if reuse && kept.leaves_other_rows() {
         terminal::note(&format!(
-            "{} changes which rows there are, so it starts from rows of its own and leaves none",
-            flags.test.script()
+            "{script} takes rows away, so no later run can start from what was prepared here, and what the \
+             run fills itself is removed"
         ));
     }
     let workload = if reuse { kept } else { workload(flags, false)? };
@@ -195,6 +217,11 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
         front::print_cost(&record)?;
         if events < 1.0 {
             terminal::note("latencies are of single statements, each of which is a transaction");
+        } else if events > 1.0 {
+            terminal::note(&format!(
+                "latencies are of transactions of {events:.0} events each, of which only whole ones are \
+                 performed"
+            ));
         }
     }
     let verdict = front::judge(&record).and(kept);
@@ -228,6 +255,7 @@ fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
             seed => seed,
         },
         reuse,
+        spends_rows: true,
         interval: seconds(flags.report_interval_s.max(1)),
         meter: meter::options(&flags.meter),
         ..RunPlan::default()

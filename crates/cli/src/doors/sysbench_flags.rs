@@ -4,6 +4,7 @@
 //! Every option is one of four kinds: an option of the test, one of the run, one that says where a server
 //! is, or one that means nothing here, which is warned of or refused by its name.
 
+use super::clients::clients;
 use super::sysbench_url::{self, Said};
 use crate::args::{MeterArgs, MeterTyped};
 use crate::exit::CannotRun;
@@ -237,7 +238,7 @@ impl Parser {
             "help" => self.names.push("help".to_owned()),
             "config_file" => self.config(&read(wanted()?)?, read)?,
             "threads" | "num_threads" => {
-                self.flags.threads = usize::try_from(number(1)?).unwrap_or(usize::MAX);
+                self.flags.threads = clients("--threads", number(1)?)?;
             }
             "events" | "max_requests" => self.flags.events = number(0)?,
             "time" | "max_time" => self.flags.time_s = number(0)?,
@@ -273,8 +274,15 @@ impl Parser {
         read: &impl Fn(&str) -> Result<String, CannotRun>,
     ) -> Result<(), CannotRun> {
         for line in text.lines().map(str::trim) {
+            let option = line.trim_start_matches("--");
+            let name = option.split('=').next().unwrap_or_default();
+            if name.trim().replace('-', "_") == "config_file" {
+                return Err(CannotRun::because(
+                    "--config-file: a file of options cannot name another, since it could name itself",
+                ));
+            }
             if !line.is_empty() && !line.starts_with('#') {
-                self.option(line.trim_start_matches("--"), read)?;
+                self.option(option, read)?;
             }
         }
         Ok(())
@@ -448,6 +456,7 @@ mod tests {
     fn parse(line: &str) -> Result<Flags, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let parsed = Flags::parse(&words, |path| match path {
+            "itself" => Ok("config-file=itself\n".to_owned()),
             "file" => Ok("# comment\nthreads=3\n--table-size=70\n\n".to_owned()),
             other => Err(CannotRun(format!("no file {other}"))),
         });
@@ -529,6 +538,18 @@ mod tests {
             ("oltp_insert run -t", "two dashes"),
             ("oltp_insert run --time=0", "would never end"),
             ("oltp_insert run --config-file=none", "no file none"),
+            (
+                "oltp_insert run --config-file=itself",
+                "cannot name another",
+            ),
+            (
+                "oltp_insert run --threads=1000001",
+                "at most 1000000 clients",
+            ),
+            (
+                "oltp_insert run --threads=99999999999999999",
+                "at most 1000000 clients",
+            ),
             (
                 "oltp_insert run --on=a --db-driver=mysql",
                 "say one of them",

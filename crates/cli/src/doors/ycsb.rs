@@ -2,8 +2,9 @@
 //!
 //! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row
 //! back. A run starts from what a load has left there, or loads first and leaves it likewise. A mix that
-//! inserts would leave other rows than were loaded, so it starts from rows of its own, which are removed
-//! afterwards; so does a run on a target without a path.
+//! inserts leaves other rows than were loaded: what a load has left serves it, and no run after it, so that
+//! YCSB's own order holds (load, A, B, C, F, D; remove, load, E). Rows that such a mix, or a run on a target
+//! without a path, has loaded itself are removed afterwards. What a load has left is never removed.
 
 use super::place::has_path;
 use super::ycsb_flags::Flags;
@@ -52,7 +53,10 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
     // What a dry run prints is the same whether rows stay, and it meets nobody.
     let stays = has_path(url) && !flags.dry_run && shelf.meet(url)?.capabilities().reopens;
     if stays && meant.changes_rows {
-        terminal::note("the mix inserts, so it starts from rows of its own and leaves none");
+        terminal::note(
+            "the mix inserts, so no later run can start from what a load has left here, and what the run \
+             loads itself is removed",
+        );
     }
     let args = run_args(flags, meant, url, stays);
     let watch = Watch::new(meant.threads, workload.transactions().len());
@@ -63,7 +67,11 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
         Some(&watch),
         |records| {
             for warning in records.iter().flat_map(|record| &record.end.warnings) {
-                terminal::warn(&format!("{}; {}", warning.what, warning.advice));
+                let advice = match warning.name.as_str() {
+                    "short_warm_up" => "say -p warmuptime=5 or longer for figures to be kept",
+                    _ => &warning.advice,
+                };
+                terminal::warn(&format!("{}; {advice}", warning.what));
             }
             let lines = records
                 .iter()
@@ -106,7 +114,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         retries: 10,
         seed: flags.seed,
         pin: Vec::new(),
-        reuse: stays && !meant.changes_rows,
+        reuse: stays,
+        spends_rows: true,
         pipeline: None,
         connects_each: false,
         goes_on_after_errors: false,
@@ -126,8 +135,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
 fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
     if !has_path(url) {
         return Err(CannotRun(format!(
-            "--on {url} is removed when the program ends, so a load would be lost: name a place, such as \
-             {url}:./store"
+            "--on {url} is removed when the program ends, so a load would be lost: name a place, such as {}",
+            placed(url, shelf)
         )));
     }
     let mixes = [
@@ -174,6 +183,21 @@ fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome
         }
     }
     Ok(verdict)
+}
+
+/// A place that stays, of the same target if it has such.
+fn placed<S: Shelf>(url: &str, shelf: &S) -> String {
+    let (name, options) = url.split_once('?').unwrap_or((url, ""));
+    let options = if options.is_empty() {
+        String::new()
+    } else {
+        format!("?{options}")
+    };
+    let place = format!("{name}:./store{options}");
+    match shelf.open(&place) {
+        Ok(target) if target.capabilities().reopens => place,
+        _ => "engine:./store".to_owned(),
+    }
 }
 
 /// How far a load is, and how long it took.

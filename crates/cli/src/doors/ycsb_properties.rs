@@ -3,6 +3,7 @@
 //! What means nothing is warned about once by its name; what no version of YCSB's core workload knows is
 //! refused, since a misspelt property would be a run of something else.
 
+use super::clients::clients;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -216,7 +217,7 @@ impl Meant {
                 Ok(())
             }
             "threadcount" => {
-                self.threads = number(key, value)?.max(1) as usize;
+                self.threads = clients(key, number(key, value)?.max(1))?;
                 Ok(())
             }
             "target" => {
@@ -437,6 +438,7 @@ mod tests {
             (("operationcount", "many"), "a whole number"),
             (("operationcount", "0"), "a run needs an end"),
             (("recordcount", "0"), "recordcount is not given"),
+            (("threadcount", "999999999"), "at most 1000000 clients"),
         ] {
             let mut pairs = LEAST.to_vec();
             pairs.push(pair);

@@ -25,16 +25,17 @@ impl Times {
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Watch {
-    /// A client's kinds.
+    /// A client's kinds; none until it has committed something, since a histogram takes 16 KiB.
     clients: Vec<Mutex<Vec<Times>>>,
+    kinds: usize,
 }
 
 impl Watch {
     /// Of so many clients and kinds of operations.
     pub(super) fn new(clients: usize, kinds: usize) -> Watch {
-        let client = |_| Mutex::new(vec![Times::none(); kinds]);
         Watch {
-            clients: (0..clients).map(client).collect(),
+            clients: (0..clients).map(|_| Mutex::default()).collect(),
+            kinds,
         }
     }
 
@@ -42,7 +43,10 @@ impl Watch {
     pub(super) fn times(&self, kind: usize) -> Times {
         let mut all = Times::none();
         for client in &self.clients {
-            let times = &lock(client)[kind];
+            let client = lock(client);
+            let Some(times) = client.get(kind) else {
+                continue;
+            };
             for (sum, one) in [
                 (&mut all.service, &times.service),
                 (&mut all.intended, &times.intended),
@@ -60,7 +64,11 @@ impl Follower for Watch {
         let (Fate::Committed, Some(kind)) = (one.fate, one.kind) else {
             return;
         };
-        let times = &mut lock(&self.clients[one.client])[kind];
+        let mut client = lock(&self.clients[one.client]);
+        if client.is_empty() {
+            client.resize(self.kinds, Times::none());
+        }
+        let times = &mut client[kind];
         for (histogram, from) in [
             (&mut times.service, one.started),
             (&mut times.intended, one.due),

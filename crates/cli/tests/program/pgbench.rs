@@ -314,7 +314,6 @@ fn what_does_not_apply_is_refused_by_its_name() {
         ("--max-tries 0", "-T must end the run"),
         ("--random-seed x", "is no integer, time or rand"),
         ("-f bad.sql", "bad.sql:2:11: an expression is expected here"),
-        ("-f a,b.sql", "holds a comma"),
         ("-D 1x=2", "is no variable and its value"),
         ("-t 1 -T 1", "cannot be used with"),
     ] {
@@ -352,4 +351,80 @@ fn what_does_not_apply_is_refused_by_its_name() {
         warned.err.contains("-v: there is nothing to vacuum"),
         "{warned:?}"
     );
+}
+
+#[test]
+fn scripts_without_our_tables_leave_a_place_as_it_is() {
+    let folder = folder();
+    write(folder.path(), "two.sql", "SELECT 1 AS one;\n");
+    let on = "--on sqlite:store.db?durability=os";
+    let run = |line: &str| say(folder.path(), &format!("pgbench {line} {on}"));
+    let alone = run("-f two.sql -t 2");
+    assert_eq!(alone.code, 0, "{alone:?}");
+    assert!(
+        !folder.path().join("store.db").exists(),
+        "nothing was there"
+    );
+    assert_eq!(run("-i -q -s 2").code, 0);
+    let beside = run("-f two.sql -t 2");
+    assert_eq!(beside.code, 0, "{beside:?}");
+    // The scale is read from the store, and built-in scripts are checked by what they have added.
+    for line in ["-t 5 --json", "-S -t 5 --json", "-N -c 2 -t 5 --json"] {
+        let said = run(line);
+        assert_eq!(said.code, 0, "{line}: {said:?}");
+        let record = said.json();
+        assert_eq!(record["workload"]["rows_kept"], true, "{line}");
+        assert_eq!(record["workload"]["options"]["scale"], "2", "{line}");
+        let checks = record["checks"].as_array().unwrap();
+        assert_eq!(checks.len(), 2, "{checks:?}");
+        let held = checks.iter().all(|check| check["outcome"] == "held");
+        assert!(held, "{line}: {checks:?}");
+    }
+    let other = run("-s 3 -t 1");
+    assert_eq!(other.code, 2, "{other:?}");
+    assert!(other.err.contains("leave -s out"), "{other:?}");
+}
+
+#[test]
+fn each_client_performs_its_own_transactions() {
+    let folder = folder();
+    write(folder.path(), "two,3.sql", "SELECT :list AS one;\n");
+    for flags in ["", "-R 1000000"] {
+        let line = format!(
+            "pgbench -f two,3.sql -D list=1,2 -c 3 -t 5 -l {flags} --on sqlite?durability=os"
+        );
+        let said = say(folder.path(), &line);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.contains("actually processed: 15/15"), "{said:?}");
+        let mut clients: Vec<String> = Vec::new();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if name.starts_with("pgbench_log") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let first = |line: &str| line.split(' ').next().unwrap().to_owned();
+                clients.extend(text.lines().map(first));
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+        clients.sort();
+        let wanted: Vec<String> = (0..15).map(|one| (one / 5).to_string()).collect();
+        assert_eq!(clients, wanted, "{flags}");
+    }
+}
+
+#[test]
+fn what_pgbench_does_not_do_is_refused_with_its_line() {
+    let folder = folder();
+    write(
+        folder.path(),
+        "copy.sql",
+        "SELECT 1;\ncopy (SELECT 1) TO STDOUT;\n",
+    );
+    let said = say(folder.path(), "pgbench -f copy.sql -t 1 --on sqlite");
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("copy.sql:2:1: COPY"), "{said:?}");
+    let many = say(folder.path(), "pgbench -c 99999999999 --on null");
+    assert_eq!(many.code, 2, "{many:?}");
+    assert!(many.err.contains("at most 1000000 clients"), "{many:?}");
 }

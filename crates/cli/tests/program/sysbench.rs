@@ -194,3 +194,38 @@ fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
+
+#[test]
+fn no_run_removes_what_was_prepared() {
+    let folder = folder();
+    for (url, place) in [
+        ("sqlite:store.db?durability=os", "store.db"),
+        ("engine:./store?segment_kib=1024", "store"),
+    ] {
+        let on = format!("--on={url} --tables=2 --table-size=100");
+        for test in ["oltp_insert", "oltp_delete", "bulk_insert"] {
+            let own = sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
+            assert_eq!(own.code, 0, "{url} {test}: {own:?}");
+            assert!(!folder.path().join(place).exists(), "its own rows go");
+        }
+        let made = sysbench(folder.path(), &format!("oltp_delete {on} prepare"));
+        assert_eq!(made.code, 0, "{made:?}");
+        for test in ["oltp_insert", "oltp_insert --auto_inc=off", "bulk_insert"] {
+            let said = sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
+            assert_eq!(said.code, 2, "{url} {test}: {said:?}");
+            assert!(said.err.contains("inserts, so it makes tables"), "{said:?}");
+        }
+        let run = |test: &str| sysbench(folder.path(), &format!("{test} {on} --events=5 run"));
+        for test in ["oltp_read_write", "oltp_delete"] {
+            let said = run(test);
+            assert_eq!(said.code, 0, "{url} {test}: {said:?}");
+        }
+        let spent = run("oltp_read_only");
+        assert_eq!(spent.code, 2, "{spent:?}");
+        assert!(spent.err.contains("has left other rows"), "{spent:?}");
+        assert!(folder.path().join(place).exists(), "{url}");
+        let gone = sysbench(folder.path(), &format!("oltp_delete {on} cleanup"));
+        assert_eq!(gone.code, 0, "{gone:?}");
+        assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+    }
+}

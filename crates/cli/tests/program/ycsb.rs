@@ -238,3 +238,52 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
     assert_eq!(left_behind(folder.path()).len(), FILES.len());
     assert!(records(folder.path()).is_empty());
 }
+
+#[test]
+fn a_mix_that_inserts_spends_a_load_and_never_removes_it() {
+    let folder = folder();
+    write_files(folder.path());
+    for (url, place) in [
+        ("engine:./kept?segment_kib=1024", "kept"),
+        ("sqlite:./kept.db?durability=os", "kept.db"),
+    ] {
+        let alone = ycsb(folder.path(), &format!("run -P workloadd --on {url}"));
+        assert_eq!(alone.code, 0, "{alone:?}");
+        assert!(!folder.path().join(place).exists(), "its own rows go");
+        let load = ycsb(folder.path(), &format!("load -P workloada --on {url}"));
+        assert_eq!(load.code, 0, "{load:?}");
+        for letter in ["a", "b", "c", "f", "d"] {
+            let said = ycsb(
+                folder.path(),
+                &format!("run -P workload{letter} --on {url}"),
+            );
+            assert_eq!(said.code, 0, "{url} {letter}: {said:?}");
+            let last = records(folder.path()).pop().unwrap();
+            let record = std::fs::read_to_string(last).unwrap();
+            assert!(record.contains("\"rows_kept\":true"), "{letter}: {record}");
+            assert!(!record.contains("\"violated\""), "{letter}: {record}");
+        }
+        for line in ["run -P workloadc", "run -P workloade", "load -P workloada"] {
+            let said = ycsb(folder.path(), &format!("{line} --on {url}"));
+            assert_eq!(said.code, 2, "{url} {line}: {said:?}");
+            assert!(
+                said.err.contains("inserts or deletes has left other rows"),
+                "{said:?}"
+            );
+        }
+        assert!(folder.path().join(place).exists(), "{url}");
+    }
+}
+
+#[test]
+fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
+    let folder = folder();
+    let took_ms = (0..5).map(|number| {
+        let line = format!("load -p recordcount=10 --on engine:./kept{number}?durability=none");
+        let said = ycsb(folder.path(), &line);
+        assert_eq!(said.code, 0, "{said:?}");
+        value(&said, "[OVERALL], RunTime(ms)").unwrap()
+    });
+    let least = took_ms.fold(f64::INFINITY, f64::min);
+    assert!(least < 90.0, "ten rows took {least} ms at best");
+}

@@ -320,3 +320,26 @@ SELECT (ARRAY[1, 2])[1:2];
     let why = "p.sql:1:1: \\startpipeline needs the extended or the prepared protocol";
     assert!(refused.err.contains(why), "{refused:?}");
 }
+
+/// `-i` drops what it made before, and a script that names no table of ours wants no schema.
+#[test]
+fn tables_are_made_anew_and_a_script_without_them_makes_no_schema() {
+    let world = World::new();
+    let folder = folder();
+    std::fs::write(folder.path().join("one.sql"), "SELECT 1;\n").unwrap();
+    let url = world.url();
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let run = |line: &str| {
+        let line = format!("pgbench {line} --on {url}{sign}schema=pgbench");
+        let said = say(folder.path(), &line);
+        assert_eq!(said.code, 0, "{line}: {said:?}");
+        world.ours()
+    };
+    let nothing: [String; 0] = [];
+    assert_eq!(run("-f one.sql -t 2"), nothing);
+    let made = run("-i -q");
+    assert_eq!(made.len(), 1, "{made:?}");
+    for line in ["-i -q -s 2", "-t 5", "-f one.sql -t 2", "-i -q", "-t 5"] {
+        assert_eq!(run(line), made, "{line}");
+    }
+}

@@ -87,7 +87,7 @@ impl Own {
         match self.look(connection).await? {
             There::Nothing => Ok(false),
             There::Foreign => Err(self.foreign(connection)),
-            There::Ours(made) if made == digest_of_tables(tables) => {
+            There::Ours(made) if tables.is_empty() || made == digest_of_tables(tables) => {
                 self.refuse_use(connection).await?;
                 self.claimed.store(true, Ordering::Release);
                 Ok(true)

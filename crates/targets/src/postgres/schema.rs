@@ -89,6 +89,12 @@ pub(super) async fn reopen(
     Err(Failure::new(FailureKind::Storage, what))
 }
 
+/// True if it is there and ours.
+pub(super) async fn is_ours(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
+    let mark = mark(control, schema).await?;
+    Ok(mark.is_some_and(|mark| mark.starts_with(MARK)))
+}
+
 /// Removes it, if it is there and ours.
 pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
     match mark(control, schema).await? {

@@ -230,7 +230,14 @@ impl Target for Postgres {
     }
 
     async fn reopen(&self, plan: &Plan) -> TargetResult<bool> {
-        schema::reopen(&mut self.control().await?, plan, &self.schema).await
+        let mut control = self.control().await?;
+        if plan.tables().is_empty() {
+            // Nothing of ours is needed; what stands there is ours to remove, as after `create`.
+            let ours = schema::is_ours(&mut control, &self.schema).await?;
+            self.made.store(ours, Ordering::Release);
+            return Ok(true);
+        }
+        schema::reopen(&mut control, plan, &self.schema).await
     }
 
     async fn keep(&self) -> TargetResult<()> {

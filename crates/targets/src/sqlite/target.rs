@@ -126,6 +126,9 @@ impl Store {
         if !self.place.adopt()? {
             return Ok(false);
         }
+        if plan.tables().is_empty() {
+            return Ok(true);
+        }
         let path = self.place.database();
         let connection = self.connection()?;
         let made = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid";

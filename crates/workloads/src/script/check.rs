@@ -1,5 +1,6 @@
 //! What must be true after a run of built-in scripts: balances that agree, and a row of history for
-//! every acknowledged transaction that writes one. What a user's scripts promise only the user knows.
+//! every acknowledged transaction that writes one. Where rows come from earlier runs, what both have grown
+//! by is judged. What a user's scripts promise only the user knows.
 
 use super::builtin::Moves;
 use super::choice::Program;
@@ -29,8 +30,8 @@ pub(super) struct Sums {
 }
 
 /// What they are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Found {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Found {
     accounts: i64,
     tellers: i64,
     branches: i64,
@@ -81,6 +82,20 @@ impl Sums {
     }
 }
 
+impl Found {
+    /// What each has grown by.
+    fn since(self, before: Found) -> Found {
+        let grown = i64::wrapping_sub;
+        Found {
+            accounts: grown(self.accounts, before.accounts),
+            tellers: grown(self.tellers, before.tellers),
+            branches: grown(self.branches, before.branches),
+            history: grown(self.history, before.history),
+            rows: grown(self.rows, before.rows),
+        }
+    }
+}
+
 fn all(table: TableId) -> Path {
     Path {
         table,
@@ -106,9 +121,21 @@ fn balances(program: &Program) -> &'static str {
     }
 }
 
-/// Looks at the store.
+/// What stands there before a run; none if its scripts are not checked.
+pub(super) async fn look<S: Session>(
+    program: &Program,
+    session: &mut S,
+) -> Result<Option<Found>, Stop> {
+    match &program.sums {
+        Some(sums) => sums.ask(session).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Looks at the store, in which that was found before the run.
 pub(super) async fn check<S: Session>(
     program: &Program,
+    before: Found,
     tallies: &[Tally],
     session: &mut S,
 ) -> Result<Vec<Check>, Stop> {
@@ -116,14 +143,14 @@ pub(super) async fn check<S: Session>(
         let why = if program.moves.iter().any(Option::is_none) {
             "the scripts are the user's"
         } else {
-            "earlier runs may have changed the balances"
+            "check=none was asked for"
         };
         return Ok(vec![Check {
             name: OF_THE_USER.to_owned(),
             outcome: CheckOutcome::NotApplicable(why.to_owned()),
         }]);
     };
-    let found = sums.ask(session).await?;
+    let found = sums.ask(session).await?.since(before);
     let named = |name: &str, outcome| Check {
         name: name.to_owned(),
         outcome,
@@ -262,6 +289,25 @@ mod tests {
         };
         assert_eq!(agree(accounts_only, false), CheckOutcome::Held);
         assert_ne!(agree(accounts_only, true), CheckOutcome::Held);
+    }
+
+    #[test]
+    fn of_kept_rows_only_the_growth_counts() {
+        let before = Found {
+            accounts: 5,
+            tellers: -1,
+            branches: 9,
+            history: 0,
+            rows: 4,
+        };
+        let after = Found {
+            accounts: -2,
+            tellers: -8,
+            branches: 2,
+            history: -7,
+            rows: 7,
+        };
+        assert_eq!(after.since(before), AGREED);
     }
 
     #[test]

@@ -92,7 +92,7 @@ impl Options {
             name: "check",
             takes: "sums or none",
             default: "sums",
-            meaning: "whether built-in scripts' balances must agree; none lets rows stay for later runs",
+            meaning: "whether built-in scripts' balances must agree, or on rows that stay what they grow by",
         },
     ];
 
@@ -217,13 +217,34 @@ impl Program {
     }
 }
 
+/// A list's item as it stands in a list: a comma in it, and a backslash, with a backslash before it.
+pub fn as_item(text: &str) -> String {
+    text.replace('\\', "\\\\").replace(',', "\\,")
+}
+
+/// The items of a list.
+fn parts(list: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut signs = list.chars().peekable();
+    while let Some(sign) = signs.next() {
+        let escaped = signs.next_if(|next| sign == '\\' && matches!(next, ',' | '\\'));
+        match (sign, escaped, parts.last_mut()) {
+            (_, Some(escaped), Some(last)) => last.push(escaped),
+            (',', None, _) => parts.push(String::new()),
+            (sign, None, Some(last)) => last.push(sign),
+            (_, _, None) => unreachable!("there is one from the beginning"),
+        }
+    }
+    parts
+}
+
 /// Names and weights of `a@3,b`; none of "none".
 fn weighted(list: &str) -> Result<Vec<(String, u64)>, ScriptError> {
     if list == NONE {
         return Ok(Vec::new());
     }
-    let each = list.split(',').map(|one| {
-        let (name, weight) = one.rsplit_once('@').unwrap_or((one, "1"));
+    let each = parts(list).into_iter().map(|one| {
+        let (name, weight) = one.rsplit_once('@').unwrap_or((&one, "1"));
         let weight = weight.parse().ok().filter(|_| !name.is_empty());
         let weight = weight.filter(|weight: &u64| i32::try_from(*weight).is_ok());
         let wrong =
@@ -239,11 +260,24 @@ fn defined(list: &str) -> Result<Vec<(String, Held)>, ScriptError> {
     if list == NONE {
         return Ok(Vec::new());
     }
-    let each = list.split(',').map(|one| {
+    let each = parts(list).into_iter().map(|one| {
         let pair = one.split_once('=').filter(|(name, _)| is_name(name));
         let wrong = || format!("\"{one}\" is no variable and its value, such as a=1");
         let (name, value) = pair.ok_or_else(|| ScriptError::Choice(wrong()))?;
         Ok((name.to_owned(), Held::given(value)))
     });
     each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{as_item, parts};
+
+    #[test]
+    fn an_item_with_commas_and_backslashes_comes_back() {
+        let items = ["a=1,2", "b=x\\", "c=\\,\\\\", "plain"];
+        let list: Vec<_> = items.iter().map(|item| as_item(item)).collect();
+        assert_eq!(parts(&list.join(",")), items);
+        assert_eq!(parts("a=\\d,b"), ["a=\\d", "b"], "other backslashes stay");
+    }
 }

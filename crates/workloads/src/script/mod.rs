@@ -54,7 +54,7 @@ mod value;
 mod variables;
 
 pub use builtin::{BUILTINS, Builtin};
-pub use choice::Options;
+pub use choice::{Options, as_item};
 pub use client::{ScriptClient, Tally};
 pub use error::ScriptError;
 pub use schema::Scripts;

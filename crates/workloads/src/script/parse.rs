@@ -45,7 +45,7 @@ pub(super) fn parse(
     let mut lexer = Lexer::new(source);
     while let Some(piece) = lexer.next()? {
         match piece {
-            Piece::Request(statements) => parser.request(statements),
+            Piece::Request(statements) => parser.request(statements)?,
             Piece::Meta(meta) => parser.meta(&meta)?,
         }
     }
@@ -57,6 +57,14 @@ pub(super) fn parse(
         weight,
         steps: parser.steps,
     })
+}
+
+/// True of a COPY whose rows travel on the connection.
+fn copies_to_client(raw: &Raw) -> bool {
+    let text = raw.text.to_ascii_uppercase();
+    let mut words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
+    raw.words.first().is_some_and(|word| word == "COPY")
+        && words.any(|word| matches!(word, "STDOUT" | "STDIN"))
 }
 
 /// An `\if` that waits for its `\endif`.
@@ -84,8 +92,12 @@ impl Parser<'_, '_> {
         self.steps.push(Step { line, action });
     }
 
-    fn request(&mut self, raws: Vec<Raw>) {
+    fn request(&mut self, raws: Vec<Raw>) -> Result<(), ScriptError> {
         let at = raws[0].at;
+        if let Some(raw) = raws.iter().find(|raw| copies_to_client(raw)) {
+            let what = "COPY from or to the client is not done here, nor by pgbench: name a file of the server";
+            return Err(self.source.error(raw.at, what));
+        }
         let statements: Vec<_> = raws.into_iter().map(|raw| self.statement(raw)).collect();
         let bare = |statement: &Statement| statement.control == Control::None;
         let whole = statements.len() > 1 && statements.iter().all(bare);
@@ -96,6 +108,7 @@ impl Parser<'_, '_> {
             whole,
         };
         self.step(at, Action::Request(request));
+        Ok(())
     }
 
     fn statement(&mut self, raw: Raw) -> Statement {

@@ -1,11 +1,14 @@
 //! The workload itself: its options as the record shows them, its tables, its clients.
 
 use super::builtin::Moves;
-use super::check;
+use super::check::{self, Found};
 use super::choice::{Options, Program, check_word};
 use super::client::{ScriptClient, Tally};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
+
+/// What rows of ours are made from, before their scale.
+const LOADED_AS: &str = "pgbench's tables at scale ";
 
 /// Scripts of pgbench.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub struct Scripts {
     define: String,
     checks: bool,
     program: Arc<Program>,
+    /// What a run has found that started from rows of an earlier one.
+    before: Mutex<Option<Found>>,
     /// The scripts' names; they live as long as the program, as the contract wants them.
     names: &'static [&'static str],
 }
@@ -36,8 +41,18 @@ impl Scripts {
             define: options.define,
             checks: options.checks,
             program: Arc::new(options.program),
+            before: Mutex::default(),
             names: names.leak(),
         }
+    }
+
+    /// The scale of tables that were loaded as this says ([`Workload::loaded_as`]).
+    pub fn scale_of(loaded_as: &str) -> Option<u64> {
+        loaded_as.strip_prefix(LOADED_AS)?.parse().ok()
+    }
+
+    fn before(&self) -> MutexGuard<'_, Option<Found>> {
+        self.before.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often each script is chosen, in the order of the transactions.
@@ -101,9 +116,18 @@ impl Workload for Scripts {
     }
 
     fn loaded_as(&self) -> Option<String> {
-        // Scripts change the rows for good, so that only who does not check balances may go on.
-        let kept = self.program.tables.is_some() && !self.checks;
-        kept.then(|| format!("pgbench's tables at scale {}", self.scale))
+        let tables = self.program.tables;
+        tables.map(|_| format!("{LOADED_AS}{}", self.scale))
+    }
+
+    fn run_begins(&self, _salt: u64) {
+        *self.before() = None;
+    }
+
+    async fn look_at_kept_rows<S: Session>(&self, session: &mut S) -> Result<(), Stop> {
+        let found = check::look(&self.program, session).await?;
+        *self.before() = found;
+        Ok(())
     }
 
     fn client(&self, number: usize, _clients: usize, seed: u64) -> ScriptClient {
@@ -115,7 +139,8 @@ impl Workload for Scripts {
         tallies: Vec<Tally>,
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
-        check::check(&self.program, &tallies, session).await
+        let before = self.before().unwrap_or_default();
+        check::check(&self.program, before, &tallies, session).await
     }
 
     fn check_names(&self) -> Vec<&'static str> {
