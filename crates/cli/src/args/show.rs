@@ -35,20 +35,20 @@ pub(crate) struct ShowArgs {
 
     /// Of a metered run: charge what several modules stand on to the innermost, or to the one on whose
     /// behalf it worked
-    #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost")]
+    #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) view: ViewArg,
 
     /// Of a metered run: the threads of a class (connection, client, background, runtime, unknown), or
     /// all; with --functions also a pattern of their names [default: those that serve clients]
-    #[arg(long, value_name = "THREADS")]
+    #[arg(long, value_name = "THREADS", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) threads: Option<String>,
 
     /// Print the functions that used up most, from the stacks beside the record of a metered run
-    #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements"])]
+    #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "share"])]
     pub(crate) functions: Option<FunctionsArg>,
 
-    /// So many functions
-    #[arg(long, value_name = "N", value_parser = super::value::at_least_one, default_value = "20")]
+    /// So many functions, with --functions
+    #[arg(long, value_name = "N", value_parser = super::value::at_least_one, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
     /// Print the stacks of a metered run for other programs

@@ -31,7 +31,9 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
                         stacks.push(found);
                     }
                     Err(why) if needed => return Err(why.into()),
-                    Err(_) => {}
+                    // A run that was not metered, or whose stacks were left behind, has no drawing.
+                    Err(syncline_report::Error::NoStacks { .. }) => {}
+                    Err(why) => terminal::note(&format!("no drawing of stacks: {why}")),
                 }
             }
             records.push(record);

@@ -176,11 +176,61 @@ fn functions_and_stacks_are_printed_for_people_and_programs() {
 }
 
 #[test]
+fn what_a_view_cannot_choose_is_refused() {
+    let folder = folder();
+    for line in [
+        "show --html a.html --view behalf r.jsonl",
+        "show --html a.html --threads all r.jsonl",
+        "show --json --threads all r.jsonl",
+        "show --as derby --view behalf r.jsonl",
+        "show --as derby --threads all r.jsonl",
+        "show --stacks collapsed --threads background r.jsonl",
+        "show --stacks pprof --view behalf r.jsonl",
+        "show --statements --threads all r.jsonl",
+        "show --functions cpu --share r.jsonl",
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(
+            said.err.contains("cannot be used with"),
+            "{line}: {}",
+            said.err
+        );
+    }
+    let said = say(folder.path(), "show --top 3 r.jsonl");
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("--functions"), "{}", said.err);
+}
+
+#[test]
+fn a_page_whose_stacks_are_damaged_says_so() {
+    let folder = folder();
+    let said = quick_run(folder.path(), "--on engine --transactions 200 --meter");
+    assert_eq!(said.code, 0, "{said:?}");
+    let path = records(folder.path()).remove(0);
+    let page = format!("show --html page.html {}", path.display());
+    let whole = say(folder.path(), &page);
+    assert!(!whole.err.contains("no drawing"), "{}", whole.err);
+    fs::write(path.with_extension("stacks"), "{\"head\":").unwrap();
+    let damaged = say(folder.path(), &page);
+    assert_eq!(damaged.code, 0, "{damaged:?}");
+    for wanted in ["no drawing of stacks", "line 1", "wrote page.html"] {
+        assert!(damaged.err.contains(wanted), "{wanted}: {}", damaged.err);
+    }
+}
+
+#[test]
 fn meters_that_work_here_and_what_opens_the_others_are_listed() {
     let folder = folder();
     let said = say(folder.path(), "list meters");
     assert_eq!(said.code, 0, "{said:?}");
-    for wanted in ["by module, works here", "not by module here"] {
+    for wanted in [
+        "by module, works here",
+        "not by module here",
+        "async-profiler",
+        "flight recorder",
+        "tags",
+    ] {
         assert!(said.out.contains(wanted), "{}", said.out);
     }
 }
