@@ -65,7 +65,7 @@ fn option_password(argument: &str) -> Option<(&str, &str)> {
         .iter()
         .any(|word| name.ends_with(word));
     let is_typed = !value.is_empty() && !value.starts_with("${");
-    (is_secret && is_typed && !holds_url(argument)).then_some((option, value))
+    (is_secret && is_typed && !holds_url(option)).then_some((option, value))
 }
 
 /// The command line as records keep it.

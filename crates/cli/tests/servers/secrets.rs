@@ -4,7 +4,8 @@ use crate::support::{Said, folder, program, records};
 use crate::world::{World, command_lines, first_interval};
 use std::process::Stdio;
 
-const PASSWORD: &str = "open-sesame-4711";
+/// With a sign that ends something elsewhere in a URL.
+const PASSWORD: &str = "open;sesame-4711";
 
 fn with_password(url: &str) -> String {
     url.replace("postgres@", &format!("postgres:{PASSWORD}@"))
@@ -35,7 +36,7 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     let said = Said::of(child.wait_with_output().unwrap());
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     for text in [&said.out, &said.err, &record] {
-        assert!(!text.contains(PASSWORD), "{text}");
+        assert!(!text.contains("sesame"), "{text}");
     }
     assert!(record.contains("postgres://postgres@127.0.0.1"), "{record}");
 }
@@ -63,6 +64,7 @@ fn a_refused_url_is_shown_without_its_password() {
     let folder = folder();
     for url in [
         format!("postgres://bob:{PASSWORD}@127.0.0.1:1/db"),
+        format!("postgres://bob:?{PASSWORD}@127.0.0.1:1/db"),
         format!("postgres://bob:{PASSWORD}@127.0.0.1:99999/db"),
         format!("postgres://bob:{PASSWORD}@127.0.0.1:1/db?hue=red"),
         format!("nothing://bob:{PASSWORD}@127.0.0.1:1/db"),
@@ -75,7 +77,7 @@ fn a_refused_url_is_shown_without_its_password() {
         let said = Said::of({ said }.output().unwrap());
         assert_eq!(said.code, 2, "{url}: {said:?}");
         assert!(
-            !said.err.contains(PASSWORD) && !said.out.contains(PASSWORD),
+            !said.err.contains("sesame") && !said.out.contains("sesame"),
             "{said:?}"
         );
     }

@@ -2,7 +2,8 @@
 //!
 //! | file | what stands in it |
 //! |---|---|
-//! | `secret.rs` | passwords: where they stand in a URL, how a URL is shown without them |
+//! | `secret.rs` | passwords: how a URL is shown without them |
+//! | `found.rs` | where the passwords of a URL stand |
 //! | `address.rs` | a server's address, user, password and database, taken out of a URL |
 //! | `encryption.rs` | encryption of servers that negotiate none |
 //! | `live.rs` | how a run is refused that would disturb others |
@@ -14,6 +15,7 @@
 
 mod address;
 mod encryption;
+mod found;
 mod live;
 mod places;
 mod schema_name;

@@ -1,13 +1,13 @@
-//! Passwords: where they stand in a URL, and how a URL is shown without them.
+//! Passwords, and how a URL is shown without them; `found.rs` finds them.
 //!
 //! A password stands after the user (`postgres://user:PASSWORD@host/`, `jdbc:oracle:thin:user/PASSWORD@`)
 //! or in an option whose name says so (`password=`, `sslpassword=`, `pwd=`). There `${NAME}` stands for
 //! the environment variable of that name, so that it need not stand in a script, a history or the
 //! process list. [`without_secrets`] puts such names in place of passwords.
 
+use super::found::secrets;
 use crate::error::Error;
 use std::fmt;
-use std::ops::Range;
 
 /// A password. It prints as nothing.
 #[derive(Clone, PartialEq, Eq)]
@@ -79,69 +79,6 @@ fn variable(text: &str) -> Option<&str> {
     text.strip_prefix("${")?.strip_suffix('}')
 }
 
-/// A password in a URL, by byte positions.
-struct Secret {
-    /// Itself.
-    text: Range<usize>,
-    /// With what goes with it: its sign, its option's name.
-    whole: Range<usize>,
-}
-
-/// The passwords of a URL, from left to right.
-fn secrets(url: &str) -> Vec<Secret> {
-    let mut found = Vec::new();
-    let options = url.find(['?', ';']).unwrap_or(url.len());
-    found.extend(after_user(&url[..options]));
-    let mut at = options;
-    while at < url.len() {
-        // Each option begins with what separates it from the one before.
-        let begin = at + 1;
-        let end = url[begin..].find(['&', ';']);
-        let end = end.map_or(url.len(), |length| begin + length);
-        if let Some(equals) = url[begin..end].find('=')
-            && is_secret(&url[begin..begin + equals])
-        {
-            let first = url.as_bytes()[at] == b'?';
-            found.push(Secret {
-                text: begin + equals + 1..end,
-                whole: if first { begin..end } else { at..end },
-            });
-        }
-        at = end;
-    }
-    found
-}
-
-fn is_secret(option: &str) -> bool {
-    let option = option.trim().to_ascii_lowercase();
-    option.ends_with("password") || matches!(option.as_str(), "pwd" | "passwd" | "pass")
-}
-
-/// The password between user and host of a URL without options.
-fn after_user(url: &str) -> Option<Secret> {
-    if let Some(scheme) = url.find("://") {
-        let authority = scheme + 3;
-        let end = url[authority..].find('/');
-        let end = end.map_or(url.len(), |length| authority + length);
-        // A password may hold a slash or an @ by mistake: the last @ of all is the sign, if any.
-        let host = url[authority..end]
-            .rfind('@')
-            .or_else(|| url[authority..].rfind('@'))?;
-        let colon = url[authority..authority + host].find(':')?;
-        return Some(Secret {
-            text: authority + colon + 1..authority + host,
-            whole: authority + colon..authority + host,
-        });
-    }
-    let thin = url.find(":thin:")? + ":thin:".len();
-    let host = url[thin..].rfind('@')?;
-    let slash = url[thin..thin + host].find('/')?;
-    Some(Secret {
-        text: thin + slash + 1..thin + host,
-        whole: thin + slash..thin + host,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Password, expanded, shown, without_secrets};
@@ -174,6 +111,26 @@ mod tests {
                 "jdbc:oracle:thin:scott/secret@//host:1521/x",
                 "jdbc:oracle:thin:scott@//host:1521/x",
             ),
+            (
+                "jdbc:sqlserver://host:1433;user=sa;password={secret;se}}cret};encrypt=true",
+                "jdbc:sqlserver://host:1433;user=sa;encrypt=true",
+            ),
+            (
+                "jdbc:sqlserver://host:1433;user=me@corp;password=secret;secret",
+                "jdbc:sqlserver://host:1433;user=me@corp",
+            ),
+            (
+                "jdbc:sqlserver://host;password={secret;secret=1",
+                "jdbc:sqlserver://host",
+            ),
+            (
+                "jdbc:mysql://bob:se;cret@host/db?password=secret&useSSL=false",
+                "jdbc:mysql://bob@host/db?useSSL=false",
+            ),
+            (
+                "jdbc:oracle:thin:scott/se;cr?et@//host:1521/x",
+                "jdbc:oracle:thin:scott@//host:1521/x",
+            ),
             ("redis://:secret@host", "redis://@host"),
             ("postgres://bob:s/ec@ret@host/db", "postgres://bob@host/db"),
             (
@@ -186,6 +143,76 @@ mod tests {
             assert_eq!(shown(url), expected, "{url}");
         }
         assert!(!format!("{:?}", Password::new("secret")).contains("secret"));
+    }
+
+    /// Signs that mean something elsewhere in a URL, by themselves and in company.
+    const SIGNED: [&str; 15] = [
+        "se;cret",
+        "se?cret",
+        "se#cret",
+        "se&cret",
+        "se@cret",
+        "se%cret",
+        "se/cret",
+        "se:cret",
+        "se;c=ret",
+        "se?c=ret",
+        "12?c=ret",
+        "se@x?c=ret",
+        "se&c=ret",
+        "s@e/c@ret",
+        "s?e;c#r&e@t%",
+    ];
+
+    #[test]
+    fn a_password_of_any_signs_is_hidden_whole() {
+        for password in SIGNED {
+            for rest in ["host", "host:5432/db", "[::1]:7/db?durability=data"] {
+                let url = format!("postgres://bob:{password}@{rest}");
+                assert_eq!(shown(&url), format!("postgres://bob@{rest}"), "{url}");
+                let (hidden, taken) = without_secrets(&url, || "P".to_owned());
+                assert_eq!(hidden, format!("postgres://bob:${{P}}@{rest}"), "{url}");
+                assert_eq!(taken, [("P".to_owned(), password.to_owned())]);
+            }
+        }
+    }
+
+    #[test]
+    fn a_password_that_reads_as_an_option_is_hidden_too() {
+        let said = shown("postgres://bob:?password=secret@host");
+        assert!(!said.contains("secret") && !said.contains("host"), "{said}");
+    }
+
+    #[test]
+    fn a_password_among_the_options_is_hidden_whole() {
+        for password in [
+            "se;cret", "se?cret", "se#cret", "se&cret", "se@cret", "se&c=ret",
+        ] {
+            for place in [
+                "mysql://host/db",
+                "mysql://host:3306/db",
+                "mysql://bob@host/db",
+            ] {
+                let url = format!("{place}?password={password}&durability=os");
+                assert_eq!(shown(&url), format!("{place}?durability=os"), "{url}");
+                let broken = format!("{place}?novalue&password={password}");
+                let said = shown(&broken);
+                assert!(!said.contains("ret"), "{broken}: {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_password_is_shown() {
+        for url in [
+            "postgres://bob@host:5432/db?socket=/run/a:b@c&durability=data",
+            "postgres://host:5432/db?schema=a?b",
+            "redis://[::1]/3?tls_roots=/a@b.pem",
+            "jdbc:h2:/tmp/a@b:c;DB_CLOSE_DELAY=-1;",
+            "jdbc:derby:/tmp/x;create=true",
+        ] {
+            assert_eq!(shown(url), url);
+        }
     }
 
     #[test]

@@ -1,0 +1,221 @@
+//! Where the passwords of a URL stand.
+//!
+//! A URL that was typed by hand may hold, unescaped, in its password the very signs that end one. So the
+//! end of the login is sought before the options are cut off: options begin at the first `?` (of JDBC
+//! also `;`) behind which everything reads as options, and before which stands a login with its `@`, or
+//! a host with nothing but a number behind its colon. Where no such sign is, the last `@` ends the login.
+//!
+//! Invariants:
+//! 1. In doubt more is taken for a password, never less; a URL that a target takes is not doubtful.
+//! 2. The ranges rise and do not overlap.
+
+use std::ops::Range;
+
+/// A password in a URL, by byte positions.
+#[derive(Debug)]
+pub(super) struct Secret {
+    /// Itself.
+    pub(super) text: Range<usize>,
+    /// With what goes with it: its sign, its option's name.
+    pub(super) whole: Range<usize>,
+}
+
+/// The passwords of a URL, from left to right.
+pub(super) fn secrets(url: &str) -> Vec<Secret> {
+    let form = Form::of(url);
+    let signs = || url.match_indices(form.begins()).map(|(at, _)| at);
+    let first = signs().next().unwrap_or(url.len());
+    let options =
+        signs().find(|at| form.reads_as_place(&url[..*at]) && form.reads_as_options(url, *at));
+    let login = after_user(&url[..options.unwrap_or(url.len())]);
+    let given = form.options(url, options.unwrap_or(first));
+    let given = given.into_iter().filter(|option| is_secret(option.name));
+    let given = given.map(|option| Secret {
+        whole: if url.as_bytes()[option.sign] == b'?' {
+            option.sign + 1..option.value.end
+        } else {
+            option.sign..option.value.end
+        },
+        text: option.value,
+    });
+    merged(login.into_iter().chain(given))
+}
+
+/// Those that overlap are one: where a URL is read in two ways, both hide.
+fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
+    let mut found: Vec<Secret> = Vec::new();
+    for secret in secrets {
+        match found.last_mut() {
+            Some(last) if secret.whole.start < last.whole.end => {
+                let end = last.text.end.max(secret.text.end);
+                last.text.end = end;
+                last.whole.end = end;
+            }
+            _ => found.push(secret),
+        }
+    }
+    found
+}
+
+/// How a URL's options look.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `?name=value&name=value`, of names that targets list.
+    Ours,
+    /// `?name=value&...` or `;name=value;...`, of names that a driver knows.
+    Jdbc,
+}
+
+/// An option, by byte positions.
+struct Given<'u> {
+    /// What separates it from what stands before.
+    sign: usize,
+    /// Empty if it has none.
+    name: &'u str,
+    value: Range<usize>,
+}
+
+impl Form {
+    fn of(url: &str) -> Form {
+        let scheme = url.find("://").unwrap_or(url.len());
+        if url[..scheme].contains("jdbc:") {
+            Form::Jdbc
+        } else {
+            Form::Ours
+        }
+    }
+
+    fn begins(self) -> &'static [char] {
+        match self {
+            Form::Ours => &['?'],
+            Form::Jdbc => &['?', ';'],
+        }
+    }
+
+    fn separates(self) -> &'static [char] {
+        match self {
+            Form::Ours => &['&'],
+            Form::Jdbc => &['&', ';'],
+        }
+    }
+
+    /// True if a text can be all that stands before the options.
+    fn reads_as_place(self, place: &str) -> bool {
+        let Some(begin) = authority(place) else {
+            return true;
+        };
+        let authority = place[begin..].split('/').next().unwrap_or_default();
+        let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+        place[begin..].contains('@')
+            || authority.ends_with(']')
+            || port.bytes().all(|byte| byte.is_ascii_digit())
+    }
+
+    /// True if everything from a sign on can be options.
+    fn reads_as_options(self, url: &str, sign: usize) -> bool {
+        self.options(url, sign).iter().all(|option| {
+            // Where an @ stands in the value, the name must be one that can be meant.
+            let value = &url[option.value.clone()];
+            let is_meant = self == Form::Jdbc || !value.contains('@') || is_known(option.name);
+            is_name(option.name) && is_meant || option.name.is_empty() && value.is_empty()
+        })
+    }
+
+    /// The options from a sign on. What has no name of its own belongs to the password before it.
+    fn options(self, url: &str, mut sign: usize) -> Vec<Given<'_>> {
+        let mut found: Vec<Given<'_>> = Vec::new();
+        while sign < url.len() {
+            let begin = sign + 1;
+            let end = self.end(url, begin);
+            let equals = url[begin..end].find('=').map(|length| begin + length);
+            let (name, value) = match equals {
+                Some(equals) => (&url[begin..equals], equals + 1..end),
+                None => ("", begin..end),
+            };
+            match found.last_mut() {
+                Some(last) if is_secret(last.name) && !self.is_option(name) && begin < end => {
+                    last.value.end = end;
+                }
+                _ => found.push(Given { sign, name, value }),
+            }
+            sign = end;
+        }
+        found
+    }
+
+    /// Where the option ends that begins there.
+    fn end(self, url: &str, begin: usize) -> usize {
+        let rest = &url[begin..];
+        let plain = |from: usize| {
+            let end = rest[from..].find(self.separates());
+            end.map_or(url.len(), |length| begin + from + length)
+        };
+        let end = plain(0);
+        match rest.find("={") {
+            // A driver's value in braces holds what it likes; `}}` is a brace in it.
+            Some(brace) if self == Form::Jdbc && begin + brace < end => {
+                let inside = brace + 2;
+                closing(&rest[inside..]).map_or(url.len(), |length| plain(inside + length))
+            }
+            _ => end,
+        }
+    }
+
+    fn is_option(self, name: &str) -> bool {
+        match self {
+            Form::Ours => is_known(name) || is_secret(name),
+            Form::Jdbc => is_name(name),
+        }
+    }
+}
+
+/// The position behind the brace that ends a text in braces.
+fn closing(text: &str) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let brace = from + text[from..].find('}')?;
+        if !text[brace + 1..].starts_with('}') {
+            return Some(brace + 1);
+        }
+        from = brace + 2;
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-. ".contains(letter);
+    !name.trim().is_empty() && name.chars().all(fits)
+}
+
+/// True if some target lists an option of that name.
+fn is_known(name: &str) -> bool {
+    let mut options = crate::listings().flat_map(|listing| listing.options);
+    is_secret(name) || options.any(|option| option.name == name)
+}
+
+fn is_secret(option: &str) -> bool {
+    let option = option.trim().to_ascii_lowercase();
+    is_name(&option)
+        && (option.ends_with("password") || matches!(option.as_str(), "pwd" | "passwd" | "pass"))
+}
+
+/// Where the login or the host of a URL begins, if it has any.
+fn authority(url: &str) -> Option<usize> {
+    let begins = |sign: &str| url.find(sign).map(|at| at + sign.len());
+    begins("://").or_else(|| begins(":thin:"))
+}
+
+/// The password between user and host of a URL without options; its end is the last @.
+fn after_user(url: &str) -> Option<Secret> {
+    let begin = authority(url)?;
+    let host = begin + url[begin..].rfind('@')?;
+    let sign = if url[..begin].ends_with("://") {
+        ':'
+    } else {
+        '/'
+    };
+    let sign = begin + url[begin..host].find(sign)?;
+    Some(Secret {
+        text: sign + 1..host,
+        whole: sign..host,
+    })
+}
