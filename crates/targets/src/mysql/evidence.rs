@@ -14,13 +14,16 @@ use syncline_contract::{
 const SQL_MODE: &str =
     "STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO";
 
+/// What makes snapshot isolation of MariaDB's repeatable read.
+const SNAPSHOT: &str = "innodb_snapshot_isolation";
+
 /// What each session sets on itself, in order.
 pub(super) fn session_settings(settings: &Settings, variables: &Variables) -> Vec<String> {
     let mut set = format!("SET SESSION autocommit=1, time_zone='+00:00', sql_mode='{SQL_MODE}'");
     if let Some(seconds) = settings.lock_wait_s {
         set.push_str(&format!(", innodb_lock_wait_timeout={seconds}"));
     }
-    if variables.get("innodb_snapshot_isolation").is_some() {
+    if variables.get(SNAPSHOT).is_some() {
         set.push_str(&format!(", {}", snapshot(settings)));
     }
     vec![
@@ -57,6 +60,11 @@ pub(super) async fn set(
     for text in session_settings(settings, variables) {
         connection.query(&text, "set its session").await?;
     }
+    if let Some(said) = snapshot_said(connection, variables).await?
+        && let Some(what) = snapshot_refused(connection.whom(), settings, &said)
+    {
+        return Err(Failure::new(FailureKind::Statement, what));
+    }
     let said = isolation_said(connection, variables).await?;
     if level_of(&said.value) == Some(settings.apart.level()) {
         return Ok(());
@@ -90,6 +98,34 @@ async fn isolation_said(
     })
 }
 
+/// Whether the session refuses to lock rows that have changed since its snapshot; none where the server
+/// has no such setting.
+async fn snapshot_said(
+    connection: &mut Connection,
+    variables: &Variables,
+) -> TargetResult<Option<Setting>> {
+    if variables.get(SNAPSHOT).is_none() {
+        return Ok(None);
+    }
+    let said_by = format!("SELECT @@session.{SNAPSHOT}");
+    // As a text, whichever type a version answers.
+    let asks = format!("SELECT CAST(@@session.{SNAPSHOT} AS CHAR)");
+    let rows = connection.query(&asks, "say its isolation").await?;
+    let is_on = matches!(cell(&rows, 0, 0), "1" | "ON");
+    Ok(Some(Setting {
+        name: SNAPSHOT.to_owned(),
+        value: if is_on { "ON" } else { "OFF" }.to_owned(),
+        said_by,
+    }))
+}
+
+/// What is wrong if the session is not as it was asked to be.
+fn snapshot_refused(whom: &str, settings: &Settings, said: &Setting) -> Option<String> {
+    let asked = snapshot(settings);
+    let there = format!("{}={}", said.name, said.value);
+    (there != asked).then(|| format!("{whom} was asked for {asked} and says {there}"))
+}
+
 /// The words of SET TRANSACTION for a variable's value.
 fn level_of(value: &str) -> Option<&'static str> {
     Apart::ALL
@@ -105,6 +141,7 @@ pub(super) async fn evidence(
     server: &Server,
 ) -> TargetResult<Evidence> {
     let isolation = isolation_said(connection, &server.variables).await?;
+    let snapshot = snapshot_said(connection, &server.variables).await?;
     let durability = server.verdict.durability.min(settings.durability);
     let more = if durability < server.verdict.durability && durability == Durability::Data {
         "; this is what durability=full asks for, too"
@@ -136,7 +173,11 @@ pub(super) async fn evidence(
             said_by: "SHOW COLLATION".to_owned(),
         },
     ];
-    said.extend(settings_said(&server.variables));
+    // What the session says is in force, whatever is global.
+    let global = settings_said(&server.variables).into_iter();
+    let is_said = |one: &Setting| snapshot.as_ref().is_some_and(|said| said.name == one.name);
+    said.extend(global.filter(|one| !is_said(one)));
+    said.extend(snapshot);
     Ok(Evidence {
         product: server.product().to_owned(),
         version: server.version.clone(),
@@ -198,11 +239,32 @@ pub(super) fn pairs(rows: &Rows) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cell, level_of, pairs, session_settings};
+    use super::{cell, level_of, pairs, session_settings, snapshot_refused};
     use crate::mysql::durability::Variables;
     use crate::mysql::settings::{LISTING, Settings};
     use crate::url::Url;
-    use syncline_contract::{Rows, Value};
+    use syncline_contract::{Rows, Setting, Value};
+
+    #[test]
+    fn a_session_that_does_not_say_what_it_was_asked_for_is_refused() {
+        let refused = |isolation: &str, value: &str| {
+            let url = Url::parse(&format!("mysql://h?isolation={isolation}")).unwrap();
+            let said = Setting {
+                name: "innodb_snapshot_isolation".to_owned(),
+                value: value.to_owned(),
+                said_by: String::new(),
+            };
+            snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &said)
+        };
+        assert_eq!(refused("snapshot", "ON"), None);
+        assert_eq!(refused("repeatable_read", "OFF"), None);
+        let words = refused("snapshot", "OFF").unwrap();
+        assert!(
+            words.contains("=ON and says") && words.ends_with("=OFF"),
+            "{words}"
+        );
+        assert!(refused("repeatable_read", "ON").is_some());
+    }
 
     #[test]
     fn a_session_says_its_isolation_and_waits_as_asked() {
