@@ -1,8 +1,10 @@
 //! Our own database: made, marked, found again, dropped. Nothing else of the server is changed.
 //!
 //! The mark is a table of our name in it, whose comment is [`MARK`] and whose row holds the digest of what
-//! made the other tables, so that a later run can tell whether they are those it would make. Only a
-//! database that has a name of ours *and* the mark is ever emptied or dropped.
+//! made the other tables, so that a later run can tell whether they are those it would make. MariaDB has a
+//! comment for the database itself, from version 10.5 on: there it says the same from the first moment, so
+//! that a run that is killed before it has made the table leaves nothing that is not known as ours. Only a
+//! database that has a name of ours *and* the mark is ever dropped.
 
 use super::connection::Connection;
 use super::evidence::cell;
@@ -39,7 +41,7 @@ impl Own {
         }
     }
 
-    /// Makes the database, empty, with its tables; one of ours that is there is emptied.
+    /// Makes the database with its tables; refuses one that is there.
     pub(super) async fn claim(
         &self,
         connection: &mut Connection,
@@ -49,8 +51,13 @@ impl Own {
         match self.look(connection).await? {
             There::Nothing => {}
             There::Ours(_) => {
-                self.refuse_use(connection).await?;
-                connection.query(&self.drop_text(), "empty").await?;
+                let what = format!(
+                    "database {} at {} is there already; name another by schema=, run with --reuse, or \
+                     remove what is ours by syncline clean",
+                    self.name,
+                    connection.whom()
+                );
+                return Err(Failure::new(FailureKind::Storage, what));
             }
             There::Foreign => return Err(self.foreign(connection)),
         }
@@ -137,6 +144,14 @@ impl Own {
         if !marked.contains(&self.name) {
             return Ok(There::Foreign);
         }
+        let marking = format!(
+            "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = \
+             '{TABLE}'",
+            self.name
+        );
+        if cell(&connection.query(&marking, doing).await?, 0, 0) == "0" {
+            return Ok(There::Ours(String::new()));
+        }
         let made = format!("SELECT made FROM `{}`.`{TABLE}`", self.name);
         let rows = connection.query(&made, doing).await?;
         Ok(There::Ours(if rows.is_empty() {
@@ -170,7 +185,7 @@ impl Own {
     /// The statement that makes it.
     pub(super) fn create_text(&self, collation: &str) -> String {
         format!(
-            "CREATE DATABASE `{}` CHARACTER SET utf8mb4 COLLATE {collation}",
+            "CREATE DATABASE `{}` CHARACTER SET utf8mb4 COLLATE {collation} /*M!100500 COMMENT='{MARK}' */",
             self.name
         )
     }
@@ -194,7 +209,8 @@ pub(super) fn mark_texts(tables: &[String]) -> [String; 2] {
 async fn marked(connection: &mut Connection) -> TargetResult<Vec<SchemaName>> {
     let text = format!(
         "SELECT TABLE_SCHEMA FROM information_schema.TABLES WHERE TABLE_NAME = '{TABLE}' \
-         AND TABLE_COMMENT = '{MARK}' ORDER BY TABLE_SCHEMA"
+         AND TABLE_COMMENT = '{MARK}' /*M!100500 UNION SELECT SCHEMA_NAME FROM \
+         information_schema.SCHEMATA WHERE SCHEMA_COMMENT = '{MARK}' */ ORDER BY 1"
     );
     let rows = connection
         .query(&text, "look for databases of ours")

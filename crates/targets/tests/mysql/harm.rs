@@ -8,6 +8,7 @@ use std::time::Duration;
 use syncline_contract::conformance::refuses_foreign;
 use syncline_contract::{FailureKind, Kind, Table, Target};
 use syncline_targets::AnyTarget;
+use syncline_targets::server::MARK;
 
 fn open(server: &Server, options: &str) -> AnyTarget {
     AnyTarget::open(&server.by_socket(options)).expect("a good URL")
@@ -90,7 +91,13 @@ fn clients_are_capped_by_free_connections() {
 fn clean_drops_what_is_ours_alone_and_not_what_is_in_use() {
     let server = Server::start(&[]);
     server.says("CREATE DATABASE syncline_theirs");
+    // A run that was killed between the making of its database and that of its mark.
+    let cut_off = format!("CREATE DATABASE syncline_cut COMMENT='{MARK}'");
+    server.says(&cut_off);
     let kept = Desk::on(&server, "schema=kept");
+    let comment = "SELECT SCHEMA_COMMENT FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = \
+                   'syncline_kept'";
+    assert_eq!(server.says(comment).trim(), MARK);
     now(kept.target.keep()).unwrap();
     let used = Desk::on(&server, "schema=used");
     let session = used.session();
@@ -98,6 +105,7 @@ fn clean_drops_what_is_ours_alone_and_not_what_is_in_use() {
     assert_eq!(
         lines,
         [
+            "dropped database syncline_cut",
             "dropped database syncline_kept",
             "kept database syncline_used: a session uses it"
         ]
@@ -123,6 +131,10 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     let again = open(server, "schema=stays&live=yes");
     assert!(again.capabilities().reopens);
     assert!(now(again.reopen(&kept)).unwrap());
+    let refused = now(open(server, "schema=stays&live=yes").create(&kept)).unwrap_err();
+    assert!(refused.what.contains("is there already"), "{refused}");
+    assert_eq!(refused.kind, FailureKind::Storage);
+    assert!(now(again.reopen(&kept)).unwrap(), "its rows stay");
     let other = with("more");
     let refused = now(again.reopen(&other)).unwrap_err();
     assert_eq!(refused.kind, FailureKind::Storage);
