@@ -2,7 +2,8 @@
 //!
 //! Making: the directory, a file `making` with its name synced, the data file, the log, their names
 //! synced, and `making` removed. Where that was cut off, whatever lies beside `making` holds no commit,
-//! and making it again begins anew.
+//! and making it again begins anew. A log that lies elsewhere is known as this database's by the number
+//! that the data file has, whose name is stable before such a log is made.
 //!
 //! Opening: lock and root of the data file, its pages, the forest, the log's commits behind the root,
 //! ghosts that the checkpoint had caught, the catalogue, and trees that it does not name (`recovery`).
@@ -16,7 +17,7 @@ use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::forest::{Forest, Listed};
 use crate::ids::{Csn, DatabaseId};
-use crate::log::{Log, Threads};
+use crate::log::{Log, Threads, unmake};
 use crate::options::Options;
 use crate::plant::{Plant, planted};
 use crate::recovery::{Redo, Redone};
@@ -42,6 +43,9 @@ pub(crate) fn create<D: Disk>(
     let names = claim(disk, directory)?;
     let log_directory = log_directory(directory, &options);
     if names.contains(&MAKING.into()) {
+        if options.log_directory.is_some() && names.contains(&DATA.into()) {
+            clear_elsewhere(disk, directory, &log_directory, &options)?;
+        }
         clear(disk, directory, &names)?;
     } else if !names.is_empty() {
         let directory = directory.to_owned();
@@ -54,6 +58,9 @@ pub(crate) fn create<D: Disk>(
     let file_options = file_options(&options);
     let data = directory.join(DATA);
     let file = DataFile::create(disk, &data, database, options.page_bytes, &file_options)?;
+    if options.log_directory.is_some() {
+        disk.sync_directory(directory)?;
+    }
     let log = Log::create_with(disk, &log_directory, database, options.log.clone(), threads)?;
     disk.sync_directory(directory)?;
     disk.remove(&directory.join(MAKING))?;
@@ -139,7 +146,7 @@ impl Parts {
             self.buffer.install(page, bytes);
             let bytes = self.buffer.resident_bytes();
             if bytes > bytes_max {
-                let what = "the database in memory";
+                let what = "the database in memory (resident_bytes_max)";
                 return Err(Error::Capped {
                     what,
                     bytes,
@@ -330,8 +337,23 @@ fn claim<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(Vec::new())
 }
 
+/// Removes the log elsewhere that a making that was cut off had made. One of another database stays.
+fn clear_elsewhere<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    log_directory: &Path,
+    options: &Options,
+) -> Result<()> {
+    match DataFile::open(disk, &directory.join(DATA), &file_options(options)) {
+        Ok(file) => unmake(disk, log_directory, file.root().database),
+        Err(error @ Error::Disk(_)) => Err(error),
+        // What cannot be read was never stable, and no log is made before it is.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Removes what a making that was cut off has left in the database's own directory, all but the file
-/// that says so. A log elsewhere is left alone: it may be another database's.
+/// that says so.
 fn clear<D: Disk>(disk: &D, directory: &Path, names: &[PathBuf]) -> Result<()> {
     for name in names {
         if name.to_string_lossy().starts_with(DATA) {

@@ -92,6 +92,7 @@ mod tests;
 pub use commit::{Permit, Reserved, Ticket};
 pub(crate) use groups::Group;
 pub use handle::{Log, Settings};
+pub(crate) use open::unmake;
 pub use options::{Durability, Options, Writer};
 pub use stats::Stats;
 pub(crate) use threads::Threads;

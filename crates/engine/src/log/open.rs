@@ -90,6 +90,32 @@ pub(super) fn create<D: Disk>(
     Ok(opened(options, mode, start, segments, lock))
 }
 
+/// Removes the log of a database whose making was cut off, so that nothing was ever committed to it.
+/// A directory that is missing, or that holds anything of another database, is left alone.
+pub(crate) fn unmake<D: Disk>(disk: &D, directory: &Path, database: DatabaseId) -> Result<()> {
+    match disk.list(directory) {
+        Ok(_) => {}
+        Err(error) if error.kind() == Some(ErrorKind::NotFound) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    }
+    let _lock = lock(disk, directory)?;
+    let found = survey::find(disk, directory)?;
+    let is_its_own = |file: &survey::Found| match file.header {
+        HeaderRead::Sound(header) => header.database == database,
+        HeaderRead::Blank => true,
+        HeaderRead::Bad | HeaderRead::Newer(_) => false,
+    };
+    let is_begun = |file: &survey::Found| matches!(file.header, HeaderRead::Sound(_));
+    if !found.iter().any(is_begun) || !found.iter().all(is_its_own) {
+        return Ok(());
+    }
+    for file in found {
+        disk.remove(&segment::path(directory, file.index))?;
+    }
+    disk.sync_directory(directory)?;
+    Ok(())
+}
+
 /// Opens a log that exists.
 pub(super) fn open<D: Disk>(
     disk: &D,
@@ -108,14 +134,14 @@ pub(super) fn open<D: Disk>(
         Ok(names) => names,
         Err(error) if error.kind() == Some(ErrorKind::NotFound) => {
             return Err(missing(
-                "there is no such directory; make a new log, or name the right one",
+                "there is no such directory; name the right one, or bring it back",
             ));
         }
         Err(error) => return Err(error.into()),
     };
     if names.is_empty() {
         return Err(missing(
-            "the directory is empty; make a new log, or name the right one",
+            "the directory is empty; name the right one, or bring its files back",
         ));
     }
     let lock = lock(disk, directory)?;

@@ -4,4 +4,5 @@ mod define;
 mod full;
 mod ghosts;
 mod limits;
+mod making;
 mod whole;
