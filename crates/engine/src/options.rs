@@ -32,8 +32,8 @@ pub struct Options {
     /// Bytes of log segments after which a checkpoint begins by itself, and at twice of which writers
     /// wait for it. A single client writes 4 KiB a commit, however short its record. Default 4 GiB.
     pub checkpoint_segment_bytes: u64,
-    /// Bytes with which the data file begins and by which it grows at most, a multiple of the page; a file
-    /// of less than 2 GiB grows by less. Default 64 MiB.
+    /// Bytes with which the data file begins and by which it grows at most, a multiple of the page from
+    /// 4 KiB to 1 GiB; a file of less than 2 GiB grows by less. Default 64 MiB.
     pub extent_bytes: u64,
     /// How often [`Database::run`](crate::Database::run) tries again beside others before it runs the
     /// closure alone. Default 8.
@@ -43,7 +43,7 @@ pub struct Options {
     pub log_directory: Option<PathBuf>,
     /// The log's own knobs: durability, segments, groups. Its `record_bytes_max` caps a transaction.
     pub log: log::Options,
-    /// For tests: every n-th look for a page answers that it is absent. Default: none.
+    /// For tests: every n-th look for a page answers that it is absent, n being 1 or more. Default: none.
     pub miss_every: Option<u32>,
     /// Checkpoints begin by themselves, on a thread of the database. Default true; without it the
     /// caller checkpoints. When segments of more than twice `checkpoint_segment_bytes` wait for that,
@@ -133,6 +133,18 @@ impl Options {
             "it must be a multiple of page_bytes",
         )?;
         rule(
+            (4 << 10..=1 << 30).contains(&self.extent_bytes),
+            "extent_bytes",
+            self.extent_bytes,
+            "it must lie between 4 KiB and 1 GiB",
+        )?;
+        rule(
+            self.miss_every != Some(0),
+            "miss_every",
+            0,
+            "it must be 1 or more, or none",
+        )?;
+        rule(
             self.checkpoint_segment_bytes >= 4 * self.log.segment_bytes,
             "checkpoint_segment_bytes",
             self.checkpoint_segment_bytes,
@@ -179,6 +191,8 @@ mod tests {
         assert_eq!(refused(|o| o.key_bytes_max = 4097), "key_bytes_max");
         assert_eq!(refused(|o| o.value_bytes_max = 0), "value_bytes_max");
         assert_eq!(refused(|o| o.extent_bytes = 1), "extent_bytes");
+        assert_eq!(refused(|o| o.extent_bytes = 2 << 30), "extent_bytes");
+        assert_eq!(refused(|o| o.miss_every = Some(0)), "miss_every");
         assert_eq!(
             refused(|o| o.checkpoint_segment_bytes = 0),
             "checkpoint_segment_bytes"

@@ -85,7 +85,7 @@ impl Buffer {
         if bytes > self.resident_bytes_max {
             self.promised.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::Capped {
-                what: "memory for pages",
+                what: "memory for pages (resident_bytes_max)",
                 bytes,
                 bytes_max: self.resident_bytes_max,
             });

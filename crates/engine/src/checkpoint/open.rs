@@ -257,7 +257,7 @@ fn check_features(path: &Path, features: Features, options: &FileOptions) -> Res
     }
     let unknown = features.read_only & !Features::KNOWN.read_only;
     if unknown != 0 && !options.read_only {
-        return refused(unknown, "use a newer program, or open it for reading only");
+        return refused(unknown, "use a newer program");
     }
     Ok(())
 }

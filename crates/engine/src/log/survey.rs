@@ -200,7 +200,7 @@ fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[Found]) -> Error {
     if is_unused(found, is_being_made) {
         return Error::Missing {
             directory: directory.to_owned(),
-            what: "nothing was ever committed there; make a new log, or name the right directory"
+            what: "nothing was ever committed there; name the right directory, or make the database anew"
                 .to_owned(),
         };
     }
