@@ -257,13 +257,13 @@ mod tests {
             snapshot_refused("h", &Settings::parse(&url, LISTING).unwrap(), &said)
         };
         assert_eq!(refused("snapshot", "ON"), None);
-        assert_eq!(refused("repeatable_read", "OFF"), None);
+        assert_eq!(refused("repeatable-read", "OFF"), None);
         let words = refused("snapshot", "OFF").unwrap();
         assert!(
             words.contains("=ON and says") && words.ends_with("=OFF"),
             "{words}"
         );
-        assert!(refused("repeatable_read", "ON").is_some());
+        assert!(refused("repeatable-read", "ON").is_some());
     }
 
     #[test]
