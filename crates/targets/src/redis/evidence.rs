@@ -56,6 +56,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
     let (durability, evidence) = durability(
         value("appendonly"),
         value("appendfsync"),
+        value("no-appendfsync-on-rewrite"),
         info.get("aof_enabled"),
     );
     let process = process(settings, &info);
@@ -114,9 +115,17 @@ pub(super) fn refuse_word(met: &Met, settings: &Settings) -> io::Result<()> {
 fn durability(
     appendonly: Option<&str>,
     appendfsync: Option<&str>,
+    unsynced_rewrite: Option<&str>,
     enabled: Option<&str>,
 ) -> (Durability, String) {
     match (appendonly, appendfsync, enabled) {
+        (Some("yes"), Some("always"), Some("1")) if unsynced_rewrite == Some("yes") => (
+            Durability::Os,
+            "appendonly=yes, appendfsync=always and no-appendfsync-on-rewrite=yes read back by CONFIG GET: \
+             while the server rewrites or saves its file, it answers commits that are not synced; CONFIG SET \
+             no-appendfsync-on-rewrite no makes it data"
+                .to_owned(),
+        ),
         (Some("yes"), Some("always"), Some("1")) => (
             Durability::Data,
             "appendonly=yes and appendfsync=always read back by CONFIG GET, aof_enabled:1 by INFO: the \
@@ -236,7 +245,7 @@ mod tests {
 
     #[test]
     fn each_setting_is_worth_its_word_and_no_more() {
-        let word = |only, sync, enabled| durability(only, sync, enabled).0;
+        let word = |only, sync, enabled| durability(only, sync, Some("no"), enabled).0;
         let (yes, one) = (Some("yes"), Some("1"));
         assert_eq!(word(yes, Some("always"), one), Durability::Data);
         assert_eq!(word(yes, Some("everysec"), one), Durability::Os);
@@ -247,7 +256,12 @@ mod tests {
         );
         // Set, but not in force.
         assert_eq!(word(yes, Some("always"), Some("0")), Durability::None);
-        let (unknown, why) = durability(None, None, one);
+        let (lax, why) = durability(yes, Some("always"), yes, one);
+        assert!(
+            lax == Durability::Os && why.contains("no-appendfsync-on-rewrite=yes"),
+            "{why}"
+        );
+        let (unknown, why) = durability(None, None, None, one);
         assert!(
             unknown == Durability::None && why.starts_with("not known"),
             "{why}"
