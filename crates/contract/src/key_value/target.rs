@@ -67,12 +67,14 @@ impl<K: KeyValue> KeyValueTarget<K> {
     }
 
     fn failure(&self, error: &std::io::Error, doing: &str) -> Failure {
+        // A server's log may stand in a directory of this machine; it is not where the server is met.
+        let is_here = self.process() == StoreProcess::Ours;
         let doing = match self.log_place() {
-            LogPlace::Directory(place) => {
+            LogPlace::Directory(place) if is_here => {
                 let place = path::absolute(&place).unwrap_or(place);
                 format!("{doing} in {}", place.display())
             }
-            LogPlace::Nowhere(_) => doing.to_owned(),
+            _ => doing.to_owned(),
         };
         outside(error, &self.shared.name, &doing)
     }

@@ -8,6 +8,7 @@ use super::secret::Password;
 use crate::error::Error;
 use crate::url::Url;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use syncline_contract::OptionListing;
@@ -156,6 +157,11 @@ impl Address {
             password: password.map(Password::new),
             database: filled(decoded(database.unwrap_or_default())?),
         })
+    }
+
+    /// An error with the address at which it happened.
+    pub(crate) fn named_in(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{self}: {error}"))
     }
 
     /// True if it is reached without a network: through a socket, or by a name that means this machine.
