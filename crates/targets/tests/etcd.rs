@@ -162,14 +162,14 @@ fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
             "{stopped:?}"
         );
         session.abort().await;
-        assert_eq!(keys(&server), "1", "the mark alone");
+        assert_eq!(keys(&server), "2", "the mark, and that it is used");
         let mut batch = syncline_contract::Rows::new(2);
         (0..200).for_each(|id| batch.push_row(&[Value::Int(id), Value::Int(id)]));
         session
             .load(syncline_contract::TableId(0), &batch)
             .await
             .unwrap();
-        assert_eq!(keys(&server), "201");
+        assert_eq!(keys(&server), "202");
     });
     block_on(&(), target.remove()).unwrap();
 }
@@ -198,9 +198,23 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
     });
     block_on(&(), target.meet()).unwrap();
     block_on(&(), target.create(&plan())).unwrap();
-    assert_eq!(keys(&server), "3");
+    assert_eq!(
+        keys(&server),
+        "4",
+        "two of ours: the mark, and that it is used"
+    );
+    let kept = block_on(&(), open(place(&server)).clean()).unwrap();
+    assert!(
+        kept.len() == 1 && kept[0].starts_with("kept"),
+        "a run uses them: {kept:?}"
+    );
+    assert_eq!(keys(&server), "4");
+    drop(target);
     let cleaned = block_on(&(), open(place(&server)).clean()).unwrap();
-    assert_eq!(cleaned.len(), 1, "{cleaned:?}");
+    assert!(
+        cleaned.len() == 1 && cleaned[0].contains("keys of prefix"),
+        "{cleaned:?}"
+    );
     assert_eq!(keys(&server), "2", "what is not ours stays");
 }
 

@@ -20,6 +20,7 @@
 
 mod evidence;
 mod gateway;
+mod lease;
 mod metrics;
 mod settings;
 mod store;

@@ -2,6 +2,7 @@
 
 use super::evidence::{self, Met};
 use super::gateway::{Gateway, coded, decoded, number};
+use super::lease::{LASTS_S, Lease};
 use super::metrics::{self, Metrics};
 use super::settings::{LISTING, Settings};
 use crate::any::AnyTarget;
@@ -22,6 +23,9 @@ pub type EtcdTarget = KeyValueTarget<Etcd>;
 /// What etcd takes in one transaction, unless it was started with another `--max-txn-ops`.
 const OPERATIONS_MAX: usize = 128;
 
+/// The key that is there while a run is under way.
+const USED: &[u8] = b"used";
+
 /// etcd as a store of keys and values: a client's own handle, or the one that all clients come from.
 #[derive(Debug)]
 pub struct Etcd {
@@ -38,6 +42,8 @@ struct Shared {
     met: Mutex<Option<Met>>,
     /// What a commit promises, since the store was made.
     said: Mutex<Option<(Durability, String)>>,
+    /// Says to `clean` that the keys are in use; from `create` to `remove`, or to the end of the process.
+    lease: Mutex<Option<Lease>>,
 }
 
 /// Opens what an `etcd:` URL names; touches nothing yet.
@@ -50,6 +56,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         prefix: SchemaName::fresh(),
         met: Mutex::new(None),
         said: Mutex::new(None),
+        lease: Mutex::new(None),
     };
     let store = Etcd::of(Arc::new(shared));
     Ok(AnyTarget::Etcd(KeyValueTarget::new(store)))
@@ -175,6 +182,8 @@ impl KeyValue for Etcd {
                 ),
             ));
         }
+        let lease = Lease::take(&self.shared.settings, &self.named(USED))?;
+        *held(&self.shared.lease) = Some(lease);
         let trial = self.named(b"trial");
         let commits = || self.transaction(&[], &[put(&trial, b"")]).map(drop);
         let said = evidence::durability(self.gateway()?, commits)?;
@@ -188,6 +197,7 @@ impl KeyValue for Etcd {
         };
         self.transaction(&[], &[delete(&trial)])?;
         if let Some(refused) = refused {
+            drop(held(&self.shared.lease).take());
             remove(self.gateway()?, &self.shared.prefix)?;
             return Err(io::Error::new(ErrorKind::InvalidInput, refused));
         }
@@ -196,13 +206,15 @@ impl KeyValue for Etcd {
     }
 
     fn remove(&self) -> io::Result<()> {
+        drop(held(&self.shared.lease).take());
         remove(self.gateway()?, &self.shared.prefix).map(drop)
     }
 
     fn client(&self) -> io::Result<Option<Etcd>> {
         let client = Etcd::of(Arc::clone(&self.shared));
         // So that a server that is not there is said when a client connects.
-        client.ping()?;
+        let address = &self.shared.settings.address;
+        client.ping().map_err(|error| address.named_in(&error))?;
         Ok(Some(client))
     }
 
@@ -328,7 +340,10 @@ impl KeyValue for Etcd {
     fn intent(&self, clients: usize) -> Intent {
         let prefix = &self.shared.prefix;
         Intent {
-            makes: vec![format!("put {prefix}/mark \"{MARK}\" if it is not there")],
+            makes: vec![
+                format!("put {prefix}/mark \"{MARK}\" if it is not there"),
+                format!("lease grant, put {prefix}/used under it, kept alive by a thread"),
+            ],
             transactions: vec![
                 format!("range {prefix}/row/KEY for what is written over"),
                 format!("txn: if the revisions are those, put {prefix}/row/KEY VALUE"),
@@ -338,6 +353,16 @@ impl KeyValue for Etcd {
             ..Intent::default()
         }
     }
+}
+
+/// True while the lease of a run stands, which ends by itself behind one that was killed.
+fn is_used(gateway: &Gateway, prefix: &SchemaName) -> io::Result<bool> {
+    let used = [prefix.as_str().as_bytes(), b"/", USED].concat();
+    let found = gateway.ask(
+        "/v3/kv/range",
+        &json!({ "key": coded(&used), "keys_only": true }),
+    )?;
+    Ok(!found["kvs"][0].is_null())
 }
 
 /// Removes every key of a prefix of ours; says how many there were.
@@ -368,6 +393,13 @@ fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
         let Some(prefix) = prefix else { continue };
         let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&key) }))?;
         if decoded(&found["kvs"][0]["value"])? == MARK.as_bytes() {
+            if is_used(gateway, &prefix)? {
+                cleaned.push(format!(
+                    "kept the keys of prefix {prefix}: a run uses them; if it was killed, clean again in \
+                     {LASTS_S} s"
+                ));
+                continue;
+            }
             let count = remove(gateway, &prefix)?;
             cleaned.push(format!("{count} keys of prefix {prefix}"));
         }

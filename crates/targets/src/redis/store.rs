@@ -7,7 +7,7 @@ use super::protocol::Reply;
 use super::settings::{LISTING, Settings};
 use crate::any::AnyTarget;
 use crate::error::Error;
-use crate::server::{MARK, SchemaName};
+use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
 use crate::url::Url;
 use crate::wire::Tls;
 use std::io::{self, ErrorKind};
@@ -115,9 +115,19 @@ impl Redis {
         done
     }
 
+    /// A connection that bears the name of the run's keys, by which `clean` knows that they are in use.
     fn connected(&self) -> io::Result<Link> {
+        let settings = &self.shared.settings;
+        let mut connection = Connection::open(settings, &self.shared.tls)
+            .map_err(|error| settings.address.named_in(&error))?;
+        let name = self.shared.prefix.as_str().as_bytes();
+        match connection.ask(&[b"CLIENT", b"SETNAME", name]) {
+            Err(error) if is_lost(&error) => return Err(error),
+            // Who may not name a session may not list them either: there `clean` is refused.
+            _ => {}
+        }
         Ok(Link {
-            connection: Connection::open(&self.shared.settings, &self.shared.tls)?,
+            connection,
             watching: false,
         })
     }
@@ -429,11 +439,31 @@ fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
         // A key of another kind answers a refusal: it is not ours.
         let marked = connection.ask(&[b"GET", &key]);
         if matches!(marked, Ok(Reply::Bytes(Some(words))) if words == MARK.as_bytes()) {
+            if is_used(connection, &prefix)? {
+                cleaned.push(format!("kept the keys of prefix {prefix}: a run uses them"));
+                continue;
+            }
             let count = remove(connection, &prefix)?;
             cleaned.push(format!("{count} keys of prefix {prefix}"));
         }
     }
     Ok(cleaned)
+}
+
+/// True if connections bear that name, and still do when those of a killed run had time to go.
+fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool> {
+    let name = format!("name={prefix}");
+    for _ in 0..FAREWELL_LOOKS {
+        let clients = match connection.ask(&[b"CLIENT", b"LIST"])? {
+            Reply::Bytes(Some(text)) => String::from_utf8_lossy(&text).into_owned(),
+            other => return Err(unexpected(&other)),
+        };
+        if !clients.split_whitespace().any(|field| field == name) {
+            return Ok(false);
+        }
+        std::thread::sleep(FAREWELL_PAUSE);
+    }
+    Ok(true)
 }
 
 /// The keys that match a pattern.

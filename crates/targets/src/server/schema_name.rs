@@ -8,7 +8,7 @@ use crate::error::Error;
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The words of the mark: the comment on a schema of ours, or what stands in its marking table.
 pub const MARK: &str = "made by Syncline, which may drop it";
@@ -23,9 +23,11 @@ pub fn digest_of_tables(statements: &[String]) -> String {
     digits
 }
 
-/// How often we look, 50 ms apart, whether a schema is in use: a server ends the sessions of a process that
-/// was killed a moment after it is gone.
+/// How often we look, 50 ms apart, whether a schema is in use: a server ends the sessions of
+/// a process that was killed a moment after it is gone.
 pub const FAREWELL_LOOKS: usize = 20;
+/// See [`FAREWELL_LOOKS`].
+pub(crate) const FAREWELL_PAUSE: Duration = Duration::from_millis(50);
 
 const PREFIX: &str = "syncline_";
 /// What every server takes as a name.
