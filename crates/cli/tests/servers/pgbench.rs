@@ -107,6 +107,23 @@ fn each_statement_has_the_time_to_its_own_answer() {
     }
 }
 
+#[test]
+fn a_script_reaches_the_tables_of_its_user_behind_ours() {
+    let (world, folder) = (World::new(), folder());
+    world.ask("CREATE TABLE t17 (n int)");
+    let script = folder.path().join("own.sql");
+    std::fs::write(&script, "INSERT INTO t17 VALUES (1);\n").unwrap();
+    let line = format!(
+        "pgbench -n -f {} -c 1 -t 5 --on {}",
+        script.display(),
+        world.url()
+    );
+    let said = say(folder.path(), &line);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(world.ask("SELECT count(*) FROM t17"), "5");
+    assert_eq!(world.ours(), Vec::<String>::new());
+}
+
 /// What `\set` computes, by every operator and every function whose value is not drawn.
 const EXPRESSIONS: &[&str] = &[
     "10 / 4",

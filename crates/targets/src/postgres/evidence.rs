@@ -3,7 +3,7 @@
 use super::control::Control;
 use super::meeting::{Met, syncs_metadata};
 use super::protocol::Place;
-use super::settings::isolation_of;
+use super::settings::{Names, isolation_of};
 use crate::server::SchemaName;
 use syncline_contract::{
     Durability, Evidence, Failure, FailureKind, Isolation, Setting, TargetResult,
@@ -41,7 +41,7 @@ pub(super) async fn evidence(
     schema: &SchemaName,
 ) -> TargetResult<Evidence> {
     let mut control = Control::open(place).await?;
-    for statement in place.settings.session(schema) {
+    for statement in place.settings.session(schema, Names::Ours) {
         control.run(&statement).await?;
     }
     let isolation = control.text("SHOW default_transaction_isolation").await?;
@@ -80,7 +80,7 @@ pub(super) async fn evidence(
 
 /// The durability that settings stand for, and in words why. A server that does more than data was asked
 /// for is said to do data: the asked word is what a run is compared by.
-fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
+pub(crate) fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
     let said = |name: &str| {
         let found = settings.iter().find(|setting| setting.name == name);
         found.map_or("not told", |setting| setting.value.as_str())

@@ -6,7 +6,7 @@ use crate::url::{Listing, Url};
 use crate::wire::TlsMode;
 use std::path::PathBuf;
 use std::time::Duration;
-use syncline_contract::{Durability, Isolation, OptionListing};
+use syncline_contract::{Action, Durability, Isolation, OptionListing, Plan};
 
 /// As listings show it.
 pub const LISTING: &Listing = &Listing {
@@ -81,6 +81,27 @@ pub const LISTING: &Listing = &Listing {
     ],
 };
 
+/// Which tables a session's statements name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Names {
+    /// Those that we made.
+    Ours,
+    /// Those, and behind them what the session finds without us: a script is its user's own words.
+    All,
+}
+
+impl Names {
+    /// What a plan's statements name.
+    pub(super) fn of(plan: &Plan) -> Names {
+        let mut operations = plan.operations().iter();
+        if operations.any(|operation| matches!(operation.action, Action::Statement { .. })) {
+            Names::All
+        } else {
+            Names::Ours
+        }
+    }
+}
+
 /// What a URL asks for, beside the address.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -143,8 +164,14 @@ impl Settings {
 
     /// What a session sets on itself, statement by statement. `synchronous_commit` that waits for more
     /// than the server's own disk (for followers) is left as it is.
-    pub(super) fn session(&self, schema: &SchemaName) -> Vec<String> {
-        let mut statements = vec![format!("SET search_path = \"{schema}\"")];
+    pub(super) fn session(&self, schema: &SchemaName, names: Names) -> Vec<String> {
+        let mut statements = vec![match names {
+            Names::Ours => format!("SET search_path = \"{schema}\""),
+            Names::All => format!(
+                "SELECT set_config('search_path', concat_ws(', ', '\"{schema}\"', \
+                 nullif(current_setting('search_path'), '')), false)"
+            ),
+        }];
         match self.durability {
             Durability::None => statements.push("SET synchronous_commit = off".to_owned()),
             // A server whose default is weaker than a wait for its own disk is made to wait.
@@ -171,7 +198,7 @@ const WAITS_FOR_OWN_DISK: &str = "SELECT set_config('synchronous_commit', CASE \
 
 #[cfg(test)]
 mod tests {
-    use super::Settings;
+    use super::{Names, Settings};
     use crate::server::SchemaName;
     use crate::url::Url;
 
@@ -194,7 +221,7 @@ mod tests {
     #[test]
     fn a_session_sets_what_the_url_asks_for_and_nothing_else() {
         let schema = SchemaName::chosen("x").unwrap();
-        let set = |options| parsed(options).unwrap().session(&schema);
+        let set = |options| parsed(options).unwrap().session(&schema, Names::Ours);
         let none = set(
             "?durability=none&isolation=repeatable_read&lock_timeout_ms=50&deadlock_timeout_ms=10",
         );
@@ -210,6 +237,13 @@ mod tests {
         );
         let data = set("");
         assert_eq!((data.len(), &data), (2, &set("?durability=os")));
+        let all = parsed("").unwrap().session(&schema, Names::All);
+        assert!(
+            all[0].contains("'\"syncline_x\"', nullif(current_setting('search_path')"),
+            "{}",
+            all[0]
+        );
+        assert_eq!(all[1..], data[1..]);
         assert!(data[1].contains("WHEN 'off' THEN 'on'"), "{}", data[1]);
     }
 }

@@ -11,7 +11,7 @@ use super::prepared::{Bound, prepare};
 use super::protocol::{Connection, Place};
 use super::schema;
 use super::session::PostgresSession;
-use super::settings::{LISTING, Settings};
+use super::settings::{LISTING, Names, Settings};
 use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::server::{Address, AddressForm, Host, SchemaName};
@@ -200,7 +200,7 @@ impl Target for Postgres {
             transactions: [Bound::Begin, Bound::Commit, Bound::Rollback]
                 .map(|bound| bound.word().to_owned())
                 .into(),
-            settings: self.place.settings.session(&self.schema),
+            settings: self.place.settings.session(&self.schema, Names::of(plan)),
             // One beside the clients', for what is asked before and after them.
             connections: Some(clients + 1),
             removes: vec![schema::removes(&self.schema)],
@@ -263,7 +263,8 @@ impl Target for Postgres {
             self.analyze(plan).await?;
         }
         let mut connection = Connection::open(&self.place, Some(worker)).await?;
-        let settings = self.place.settings.session(&self.schema).join("; ");
+        let settings = self.place.settings.session(&self.schema, Names::of(plan));
+        let settings = settings.join("; ");
         let written = frontend::query(&settings, &mut connection.out);
         written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
         connection.flush().await?;
