@@ -5,6 +5,7 @@ use super::live::lively;
 use crate::args::SurveyArgs;
 use crate::exit::CannotRun;
 use crate::shelf::Shelf;
+use crate::terminal;
 use std::path::{Path, PathBuf};
 use syncline_contract::{ClientModel, LogPlace, Target};
 
@@ -50,6 +51,13 @@ pub(super) fn choose<S: Shelf>(
     }
     let named = args.on.iter().map(|url| lively(url, args.live));
     for url in named.chain(shelf.own().map(str::to_owned)) {
+        if is_built_in(&url) && !directories.is_empty() {
+            terminal::note(&format!(
+                "--on {url} is left out: every survey looks at it in each directory; options or a path \
+                 make it another"
+            ));
+            continue;
+        }
         let entry = entry(args, shelf, &url)?;
         if let LogPlace::Directory(directory) = &entry.log_place
             && !directories.contains(directory)
@@ -75,6 +83,13 @@ fn built_in(directory: &Path, number: usize) -> Vec<String> {
     urls.push(format!("sqlite:{sqlite}?durability=data"));
     urls.push(format!("sqlite:{sqlite}?durability=data&client=queue"));
     urls
+}
+
+/// True of a bare word for a store that every survey looks at.
+fn is_built_in(url: &str) -> bool {
+    built_in(Path::new(""), 0)
+        .iter()
+        .any(|known| known.split(':').next() == Some(url))
 }
 
 /// A path inside a URL.
@@ -134,7 +149,7 @@ fn real(place: LogPlace) -> LogPlace {
 
 #[cfg(test)]
 mod tests {
-    use super::{THREADS_MAX, durability, encoded, refusal};
+    use super::{THREADS_MAX, durability, encoded, is_built_in, refusal};
     use syncline_contract::ClientModel;
 
     #[test]
@@ -143,6 +158,14 @@ mod tests {
         assert!(refusal(ClientModel::Threads, None, 1_000).is_some_and(|why| why.contains("1000")));
         assert!(refusal(ClientModel::Queue, None, 1_000).is_none());
         assert!(refusal(ClientModel::Queue, Some(10), 11).is_some());
+    }
+
+    #[test]
+    fn only_a_bare_word_names_what_every_survey_has() {
+        assert!(is_built_in("sqlite") && is_built_in("engine"));
+        for other in ["sqlite?durability=os", "sqlite:x.db", "null", "engine:e"] {
+            assert!(!is_built_in(other), "{other}");
+        }
     }
 
     #[test]
