@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syncline_contract::LogPlace;
 use syncline_probe::{Plan, ProbeResult};
-use syncline_report::record::{self, ProbeRecord, Record, SyncLine};
+use syncline_report::record::{self, ProbeRecord, Record, SyncLine, Warning};
 
 /// Lines by directory, before and after.
 pub(super) struct Lines {
@@ -16,6 +16,8 @@ pub(super) struct Lines {
     given: Option<ProbeRecord>,
     before: BTreeMap<PathBuf, ProbeResult>,
     after: BTreeMap<PathBuf, ProbeResult>,
+    /// Why those directories could not be measured again: a server that was killed takes its own along.
+    lost: BTreeMap<PathBuf, String>,
 }
 
 impl Lines {
@@ -26,6 +28,7 @@ impl Lines {
             given: None,
             before: BTreeMap::new(),
             after: BTreeMap::new(),
+            lost: BTreeMap::new(),
         };
         match source {
             LineArg::None => {}
@@ -41,17 +44,15 @@ impl Lines {
         Ok(lines)
     }
 
-    /// Measures the same lines again. What could be told before is told without it, too.
-    pub(super) fn after(&mut self) -> Result<(), CannotRun> {
+    /// Measures the same lines again. A line that cannot be is said in the records: what ran is kept.
+    pub(super) fn after(&mut self) {
         for (directory, before) in &self.before {
-            if let Some(line) = &before.line {
-                let directory = std::slice::from_ref(directory);
-                let plan = Plan::brief(line);
-                let results = probe::run(directory, &plan, interrupt::stop_flag())?;
-                self.after.extend(directory.iter().cloned().zip(results));
+            match before.line.as_ref().map(|line| again(directory, line)) {
+                Some(Ok(after)) => drop(self.after.insert(directory.clone(), after)),
+                Some(Err(why)) => drop(self.lost.insert(directory.clone(), why.0)),
+                None => {}
             }
         }
-        Ok(())
     }
 
     /// `line_max` of a log place, where it is known.
@@ -65,22 +66,24 @@ impl Lines {
         self.before.get(directory)?.line.as_ref()?.line_max
     }
 
-    /// The line of a log place, for a record.
-    pub(super) fn of(&self, place: &LogPlace) -> SyncLine {
+    /// The line of a log place, for a record, and what it has to warn of.
+    pub(super) fn of(&self, place: &LogPlace) -> (SyncLine, Option<Warning>) {
         if let Some(probe) = &self.given {
-            return SyncLine::between(probe, None);
+            return (SyncLine::between(probe, None), None);
         }
         let directory = match place {
-            LogPlace::Nowhere(why) => return SyncLine::unknown(None, why.clone()),
+            LogPlace::Nowhere(why) => return (SyncLine::unknown(None, why.clone()), None),
             LogPlace::Directory(directory) => directory,
         };
         if let Some(before) = self.before.get(directory) {
-            return between(before, self.after.get(directory));
+            let lost = self.lost.get(directory).map(|why| not_again(why));
+            return (between(before, self.after.get(directory)), lost);
         }
-        SyncLine::unknown(
+        let unknown = SyncLine::unknown(
             Some(directory.display().to_string()),
             "not measured: --line none",
-        )
+        );
+        (unknown, None)
     }
 
     /// What the lines were measured for, in words, for the estimate: seconds before and after.
@@ -104,6 +107,27 @@ impl std::fmt::Debug for Lines {
         f.debug_struct("Lines")
             .field("source", &self.source)
             .finish_non_exhaustive()
+    }
+}
+
+/// A line measured once more, in brief.
+pub(super) fn again(
+    directory: &Path,
+    line: &syncline_probe::SyncLine,
+) -> Result<ProbeResult, CannotRun> {
+    let directories = [directory.to_owned()];
+    let mut results = probe::run(&directories, &Plan::brief(line), interrupt::stop_flag())?;
+    let result = results.pop();
+    result.ok_or_else(|| CannotRun(format!("nothing was measured in {}", directory.display())))
+}
+
+/// What a record says of a line that was not measured again.
+pub(super) fn not_again(why: &str) -> Warning {
+    Warning {
+        name: "line_not_measured_again".to_owned(),
+        what: format!("the sync line was not measured again after the run: {why}"),
+        advice: "whether the disk kept its pace is not known; measure it alone: syncline probe DIR"
+            .to_owned(),
     }
 }
 

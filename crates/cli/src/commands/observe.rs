@@ -85,7 +85,7 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
         return Ok(SyncLine::unknown(None, why));
     }
     let lines = Lines::before(&args.line, std::slice::from_ref(place))?;
-    Ok(lines.of(place))
+    Ok(lines.of(place).0)
 }
 
 fn show(args: &ObserveArgs, record: ObservationRecord) -> Result<(), CannotRun> {

@@ -68,7 +68,7 @@ pub(crate) fn run_with<S: Shelf>(
     let result = series.run(shelf, &cases, &bar, follower);
     drop(bar);
     if !result.ran.is_empty() && !interrupt::stopped() {
-        lines.after()?;
+        lines.after();
     }
     let mut verdict = Verdict::Holds;
     if interrupt::stopped() && result.failed.is_empty() && result.ran.len() < cases.len() {

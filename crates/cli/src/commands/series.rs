@@ -11,7 +11,9 @@ use std::time::Duration;
 use syncline_contract::LogPlace;
 use syncline_metering::clock;
 use syncline_profile::Map;
-use syncline_report::record::{self, Identity, Record, RunGiven, RunRecord, SyncLine, Writer};
+use syncline_report::record::{
+    self, Identity, Record, RunGiven, RunRecord, SyncLine, Warning, Writer,
+};
 use syncline_report::units;
 use syncline_runner::{self as runner, Case, Event, Follower, Observer, RunPlan, RunResult, Turns};
 use syncline_targets::server::shown;
@@ -125,13 +127,16 @@ impl Series<'_> {
 }
 
 impl Ran {
-    /// Closes the record with the line that was measured around it. Returns the record and its file.
+    /// Closes the record with the line that was measured around it, and what is to be warned of there.
+    /// Returns the record and its file.
     pub(super) fn finish(
         mut self,
-        line: impl Fn(&LogPlace) -> SyncLine,
+        line: impl Fn(&LogPlace) -> (SyncLine, Option<Warning>),
     ) -> (RunRecord, Result<Option<PathBuf>, CannotRun>) {
-        self.given.sync_line = line(&self.log_place);
+        let (line, warning) = line(&self.log_place);
+        self.given.sync_line = line;
         let mut record = record::from_run(&self.results, &self.given);
+        record.end.warnings.extend(warning);
         let stacks = record::stacks_of(&self.results, &self.given);
         let file = self
             .writer

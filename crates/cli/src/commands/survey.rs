@@ -12,6 +12,7 @@ use crate::args::SurveyArgs;
 use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use syncline_contract::LogPlace;
 use syncline_probe::{Model, Plan, ProbeResult, Rating};
 use syncline_profile::Map;
 use syncline_report::record::{
-    self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Writer,
+    self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
 };
 use syncline_report::{survey::Survey, table, units};
 use syncline_runner::{RunPlan, Turns};
@@ -38,7 +39,7 @@ pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let mut probes = Probes::begin(args, &directories, &plan, &entries)?;
     let series = run_rungs(args, shelf, &workload, &entries, &probes, map.as_ref());
     if !interrupt::stopped() {
-        probes.again()?;
+        probes.again();
     }
     let (records, files, verdict) = finish(probes, series);
     print(args, &records, sheet)?;
@@ -54,6 +55,8 @@ struct Probes {
     id: String,
     before: Vec<ProbeResult>,
     after: Vec<ProbeResult>,
+    /// Why those directories could not be measured again.
+    lost: BTreeMap<PathBuf, String>,
     records: Vec<ProbeRecord>,
     files: Vec<PathBuf>,
 }
@@ -104,36 +107,42 @@ impl Probes {
             id,
             before,
             after: Vec::new(),
+            lost: BTreeMap::new(),
             records,
             files,
         })
     }
 
-    /// Measures the lines again.
-    fn again(&mut self) -> Result<(), CannotRun> {
+    /// Measures the lines again. One that cannot be is said in the records: what ran is kept.
+    fn again(&mut self) {
         for before in &self.before {
             let Some(line) = &before.line else { continue };
-            let directory = std::slice::from_ref(&before.directory);
-            let plan = Plan::brief(line);
-            self.after
-                .extend(probe::run(directory, &plan, interrupt::stop_flag())?);
+            match line::again(&before.directory, line) {
+                Ok(after) => self.after.push(after),
+                Err(why) => drop(self.lost.insert(before.directory.clone(), why.0)),
+            }
         }
-        Ok(())
     }
 
     fn line_max(&self, place: &LogPlace) -> Option<f64> {
         probe_of(place, &self.before)?.line.as_ref()?.line_max
     }
 
-    fn line(&self, place: &LogPlace) -> SyncLine {
-        match (place, probe_of(place, &self.before)) {
+    /// The line of a log place, and what a record has to warn of.
+    fn line(&self, place: &LogPlace) -> (SyncLine, Option<Warning>) {
+        let lost = match place {
+            LogPlace::Directory(directory) => self.lost.get(directory),
+            LogPlace::Nowhere(_) => None,
+        };
+        let line = match (place, probe_of(place, &self.before)) {
             (LogPlace::Nowhere(why), _) => SyncLine::unknown(None, why.clone()),
             (LogPlace::Directory(directory), None) => SyncLine::unknown(
                 Some(directory.display().to_string()),
                 "its directory was not probed",
             ),
             (_, Some(before)) => line::between(before, probe_of(place, &self.after)),
-        }
+        };
+        (line, lost.map(|why| line::not_again(why)))
     }
 }
 

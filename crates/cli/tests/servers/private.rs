@@ -1,7 +1,7 @@
 //! `syncline private` and `--on PRODUCT:private`: servers that leave nothing behind.
 
 use crate::support::{Said, folder, left_behind, program, records, say};
-use crate::world::{command_lines, first_interval, open_folder};
+use crate::world::{World, command_lines, first_interval, open_folder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -171,4 +171,30 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
     assert_eq!(said.code, 2);
     assert!(said.err.contains("postgres, mariadb"), "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_server_that_dies_with_its_directory_leaves_the_record_of_its_run() {
+    let (world, folder) = (World::new(), folder());
+    let data = world.ask("SHOW data_directory");
+    let line = format!(
+        "run insert --on {} --duration 8s --warm-up 0 --clients 2",
+        world.url()
+    );
+    let child = program(folder.path(), &line)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    first_interval(folder.path());
+    let file = std::fs::read_to_string(Path::new(&data).join("postmaster.pid")).unwrap();
+    let postmaster = file.lines().next().unwrap().parse().unwrap();
+    kill_process(Pid::from_raw(postmaster).unwrap(), Signal::KILL).unwrap();
+    // Its keeper removes the directory; if it has not by now, we do.
+    drop(std::fs::rename(&data, format!("{data}.gone")));
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("committed"), "{said:?}");
+    let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
+    assert!(record.contains("line_not_measured_again"), "{record}");
 }
