@@ -10,7 +10,8 @@
 //! | `log/segment-N.log` | it begins as a log segment does, or with zeros |
 //!
 //! Invariants:
-//! 1. Nothing is removed from a directory that holds anything else.
+//! 1. Nothing is removed from a directory that holds anything else, nor from one that holds a log whose
+//!    data file is missing: it may be all that is left of somebody's rows.
 //! 2. A directory that was there before stays; one that was made here goes with the database.
 
 use std::fs::{self, File};
@@ -63,6 +64,7 @@ impl Place {
         }
         let ours = self.ours()?;
         refuse_in_use(&self.directory)?;
+        self.refuse_lone_log(&ours)?;
         self.claimed.store(true, Ordering::SeqCst);
         ours.remove()
     }
@@ -101,6 +103,25 @@ impl Place {
         Ok(())
     }
 
+    /// Refuses a log that was written to, where the data file is missing and no making was cut off.
+    fn refuse_lone_log(&self, ours: &Ours) -> TargetResult<()> {
+        let is_there = |name: &str| ours.files.contains(&self.directory.join(name));
+        let begun = |path: &&PathBuf| begins_with(path, LOG_MAGIC).unwrap_or(true);
+        let in_log = |path: &&PathBuf| path.parent() == ours.log.as_deref();
+        let segment = ours.files.iter().filter(in_log).find(begun);
+        match segment {
+            Some(_) if !["data", "data.new", "making"].into_iter().any(is_there) => {
+                let what = format!(
+                    "{} holds the log of a database and no data file; bring back the file named data, or \
+                     empty the directory yourself",
+                    self.directory.display()
+                );
+                Err(Failure::new(FailureKind::Storage, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Our files; a failure if there is any other.
     fn ours(&self) -> TargetResult<Ours> {
         let log = self.directory.join(LOG);
@@ -132,12 +153,17 @@ struct Ours {
 }
 
 impl Ours {
+    /// The log goes first, so that no removal that was cut off leaves a log without its data file.
     fn remove(&self) -> TargetResult<()> {
-        self.files.iter().try_for_each(|path| delete(path))?;
-        match &self.log {
-            Some(log) => fs::remove_dir(log).map_err(|error| failed("remove", log, &error)),
-            None => Ok(()),
+        let (in_log, beside): (Vec<_>, Vec<_>) = self
+            .files
+            .iter()
+            .partition(|path| path.parent() == self.log.as_deref());
+        in_log.into_iter().try_for_each(|path| delete(path))?;
+        if let Some(log) = &self.log {
+            fs::remove_dir(log).map_err(|error| failed("remove", log, &error))?;
         }
+        beside.into_iter().try_for_each(|path| delete(path))
     }
 }
 

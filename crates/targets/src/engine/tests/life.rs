@@ -349,3 +349,32 @@ fn it_says_what_is_in_force_and_refuses_words_it_cannot_honour() {
         assert!(said.contains(why), "{url}: {said}");
     }
 }
+
+#[test]
+fn a_log_whose_data_file_is_missing_is_refused_and_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("kept");
+    let target = engine(&place, "durability=data");
+    block_on(&(), target.create(&plan())).unwrap();
+    block_on(&(), target.keep()).unwrap();
+    drop(target);
+    std::fs::remove_file(place.join("data")).unwrap();
+    let log = || {
+        let entries = std::fs::read_dir(place.join("log")).unwrap();
+        let mut all: Vec<_> = entries
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                (path.clone(), std::fs::read(path).unwrap())
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let before = log();
+    let again = engine(&place, "durability=data");
+    assert!(!block_on(&(), again.reopen(&plan())).unwrap_or(false));
+    let refused = block_on(&(), again.create(&plan())).unwrap_err();
+    assert!(refused.what.contains("no data file"), "{refused}");
+    drop(again);
+    assert_eq!(log(), before);
+}
