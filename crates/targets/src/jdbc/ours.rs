@@ -3,9 +3,9 @@
 
 use super::connection::Connection;
 use super::jvm::Thrown;
-use super::product::Product;
+use super::product::{Product, Users};
 use super::target::Jdbc;
-use crate::server::{LIVE, MARK, SchemaName, counted};
+use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, LIVE, MARK, SchemaName, counted};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// The table that marks a schema as ours.
@@ -76,11 +76,50 @@ pub(super) fn clean(connection: &mut Connection, product: &Product) -> Result<Ve
             continue;
         };
         if is_marked(connection, product, &schema)? {
+            if is_used(connection, product, &schema)? {
+                cleaned.push(format!("kept schema {schema}: a session uses it"));
+                continue;
+            }
             remove_schema(connection, product, &schema)?;
             cleaned.push(format!("schema {schema}"));
         }
     }
     Ok(cleaned)
+}
+
+/// Lets a session say which schema it uses, where only it can.
+pub(super) fn name_session(
+    connection: &mut Connection,
+    product: &Product,
+    schema: &SchemaName,
+) -> Result<(), Thrown> {
+    match product.users.and_then(|users| users.names) {
+        Some((before, after)) => connection.execute(&format!("{before}{schema}{after}")),
+        None => Ok(()),
+    }
+}
+
+/// True if sessions use it, and still do when those of a killed run had time to go.
+fn is_used(
+    connection: &mut Connection,
+    product: &Product,
+    schema: &SchemaName,
+) -> Result<bool, Thrown> {
+    let Some(Users {
+        counts: (before, after),
+        ..
+    }) = product.users
+    else {
+        return Ok(false);
+    };
+    for _ in 0..FAREWELL_LOOKS {
+        let count = connection.cell(&format!("{before}{schema}{after}"))?;
+        if count.as_deref() == Some("0") {
+            return Ok(false);
+        }
+        std::thread::sleep(FAREWELL_PAUSE);
+    }
+    Ok(true)
 }
 
 fn is_marked(

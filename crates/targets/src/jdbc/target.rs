@@ -150,6 +150,8 @@ impl Jdbc {
         if let Place::Server { schema, .. } = &self.place {
             let entered = connection.enter(schema.as_str(), self.product.schema.is_catalog);
             entered.map_err(|thrown| self.failure(&thrown, &format!("enter schema {schema}")))?;
+            let named = ours::name_session(&mut connection, self.product, schema);
+            named.map_err(|thrown| self.failure(&thrown, "name its session"))?;
         }
         Ok(connection)
     }

@@ -14,11 +14,11 @@ use syncline_contract::Durability;
 
 /// The server's variables, by name in lower case.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Variables(pub(super) BTreeMap<String, String>);
+pub(crate) struct Variables(pub(crate) BTreeMap<String, String>);
 
 impl Variables {
     /// The value of one; none where the server has no such variable.
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
 
@@ -41,10 +41,10 @@ impl Variables {
 
 /// What the server's settings come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
-    pub(super) durability: Durability,
+pub(crate) struct Verdict {
+    pub(crate) durability: Durability,
     /// Which settings say so.
-    pub(super) evidence: String,
+    pub(crate) evidence: String,
     /// Why it is not more; a clause for each setting.
     short_of: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Verdict {
 const FLUSH: &str = "innodb_flush_log_at_trx_commit";
 
 /// Judges the settings in force.
-pub(super) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
+pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
     let mut short_of = Vec::new();
     let written = match variables.get(FLUSH) {
         Some("0") => Durability::None,

@@ -58,5 +58,7 @@ pub use session::MysqlSession;
 pub use settings::Apart;
 pub use target::Mysql;
 
+#[cfg(feature = "jdbc")]
+pub(crate) use durability::{Variables, judge};
 pub(crate) use settings::{LISTING, MARIADB_LISTING};
 pub(crate) use target::{open, open_mariadb};

@@ -62,6 +62,8 @@ mod target;
 mod types;
 mod values;
 
+#[cfg(feature = "jdbc")]
+pub(crate) use evidence::durability;
 pub use session::PostgresSession;
 pub use settings::LISTING;
 pub use target::Postgres;

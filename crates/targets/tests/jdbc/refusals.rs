@@ -1,12 +1,13 @@
 //! What is not ours is left alone, and what cannot be is said in a sentence.
 
-use crate::support::{DerbyServer, derby_jars, jars, open};
+use crate::support::{DerbyServer, NativeServer, derby_jars, jars, open};
 use std::fs;
 use std::mem::ManuallyDrop;
 use syncline_contract::conformance::{block_on, refuses_foreign};
 use syncline_contract::{
     FailureKind, Int, Kind, OperationId, Plan, Session, Shape, Stop, Table, Target, Value, Write,
 };
+use syncline_targets::private::Product;
 
 fn plan() -> Plan {
     let mut plan = Plan::new();
@@ -72,6 +73,32 @@ fn a_schema_of_others_stays_and_what_a_killed_run_left_is_cleaned() {
         schemas.contains("syncline_theirs") && schemas.contains("PRECIOUS"),
         "{schemas}"
     );
+}
+
+#[test]
+fn what_a_run_under_way_uses_is_not_cleaned() {
+    for product in [Product::Postgres, Product::Mariadb] {
+        let server = NativeServer::start(product);
+        let target = open(&server.url(""));
+        let plan = plan();
+        block_on(&(), target.create(&plan)).unwrap();
+        let worker = target.worker().unwrap();
+        let clean = || block_on(&(), open(&server.url("")).clean()).unwrap();
+        block_on(&worker, async {
+            let session = target.connect(&plan, &worker).await.unwrap();
+            let kept = clean();
+            assert!(
+                kept.len() == 1 && kept[0].starts_with("kept schema syncline_"),
+                "{kept:?}"
+            );
+            drop(session);
+        });
+        let cleaned = clean();
+        assert!(
+            cleaned.len() == 1 && cleaned[0].starts_with("schema syncline_"),
+            "{cleaned:?}"
+        );
+    }
 }
 
 #[test]

@@ -40,6 +40,15 @@ pub(in crate::jdbc) struct Looked<'a> {
     pub(in crate::jdbc) process: Option<u32>,
 }
 
+/// How the sessions that use a schema of ours are known; its name stands between each two parts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::jdbc) struct Users {
+    /// What a session says of itself, where the product does not know in which schema it stands.
+    pub(in crate::jdbc) names: Option<(&'static str, &'static str)>,
+    /// Counts the other sessions.
+    pub(in crate::jdbc) counts: (&'static str, &'static str),
+}
+
 /// One product.
 #[derive(Debug)]
 pub(in crate::jdbc) struct Product {
@@ -63,6 +72,8 @@ pub(in crate::jdbc) struct Product {
     pub(in crate::jdbc) schema: Schema,
     /// How it runs in this process; none if it does not.
     pub(in crate::jdbc) embedded: Option<Embedded>,
+    /// How `clean` knows that a run uses a schema; none where the product cannot be asked.
+    pub(in crate::jdbc) users: Option<Users>,
     /// Asks for the sessions of others that work on the server, as one number; none where it cannot
     /// be asked.
     pub(in crate::jdbc) others: Option<&'static str>,

@@ -68,6 +68,7 @@ pub(in crate::jdbc) const DERBY: Product = Product {
             format!("jdbc:derby:{};shutdown=true", database(directory).display())
         }),
     }),
+    users: None,
     others: Some(
         "SELECT count(*) FROM syscs_diag.transaction_table WHERE type = 'UserTransaction' \
          AND status = 'ACTIVE'",

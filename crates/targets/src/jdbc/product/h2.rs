@@ -70,6 +70,7 @@ pub(in crate::jdbc) const H2: Product = Product {
         check: None,
         close: Close::Statement("SHUTDOWN"),
     }),
+    users: None,
     others: Some(
         "SELECT count(*) FROM information_schema.sessions WHERE session_id <> SESSION_ID()",
     ),

@@ -73,6 +73,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         check: None,
         close: Close::Statement("SHUTDOWN"),
     }),
+    users: None,
     others: Some(
         "SELECT count(*) - 1 FROM information_schema.system_sessions WHERE session_id >= 0",
     ),

@@ -1,12 +1,13 @@
 //! MariaDB by its JDBC driver, for the comparison with the native session. Durability is as the
 //! server's own settings say; none is changed.
 
-use super::{Looked, Product, Put, Said, Schema, setting};
+use super::{Looked, Product, Put, Said, Schema, Users, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
+use crate::mysql::{Variables, judge};
 use crate::sql;
 use std::path::PathBuf;
-use syncline_contract::{Cause, Durability};
+use syncline_contract::Cause;
 
 pub(in crate::jdbc) const MARIADB: Product = Product {
     word: "mariadb",
@@ -33,6 +34,13 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
         is_catalog: true,
     },
     embedded: None,
+    users: Some(Users {
+        names: None,
+        counts: (
+            "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id() AND db = '",
+            "'",
+        ),
+    }),
     others: Some(
         "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id() \
          AND command NOT IN ('Daemon', 'Binlog Dump')",
@@ -50,30 +58,69 @@ fn log(looked: &mut Looked<'_>) -> Option<PathBuf> {
     Some(PathBuf::from(row.first()?).join(row.get(1)?))
 }
 
+/// What bears on the durability of a commit, and on its speed.
+const ASKED: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', \
+     'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'innodb_use_fdatasync', \
+     'innodb_buffer_pool_size', 'version')";
+
 fn said(looked: &mut Looked<'_>) -> Result<Said, Thrown> {
-    let mut settings = Vec::new();
-    for name in [
-        "innodb_flush_log_at_trx_commit",
-        "sync_binlog",
-        "log_bin",
-        "innodb_doublewrite",
-        "innodb_flush_method",
-        "innodb_buffer_pool_size",
-    ] {
-        let by = format!("SELECT @@global.{name}");
-        let value = looked.connection.cell(&by)?.unwrap_or_default();
-        settings.push(setting(name, value, &by));
+    let rows = looked.connection.rows(ASKED, 2)?;
+    let pairs = rows.into_iter().filter_map(|row| {
+        let mut cells = row.into_iter();
+        Some((cells.next()?.to_ascii_lowercase(), cells.next()?))
+    });
+    Ok(judged(&Variables(pairs.collect())))
+}
+
+/// The native target's judgement of the same settings.
+fn judged(variables: &Variables) -> Said {
+    let version = variables.get("version").unwrap_or_default();
+    let verdict = judge(variables, version.to_ascii_lowercase().contains("mariadb"));
+    let all = variables.0.iter();
+    let settings = all.map(|(name, value)| setting(name, value.clone(), "SHOW GLOBAL VARIABLES"));
+    Said {
+        durability: verdict.durability,
+        evidence: verdict.evidence,
+        settings: settings.collect(),
     }
-    let flush = settings[0].value.as_str();
-    let durability = match flush {
-        "1" | "3" => Durability::Data,
-        "2" => Durability::Os,
-        _ => Durability::None,
-    };
-    let evidence = format!("innodb_flush_log_at_trx_commit={flush} read back by SELECT");
-    Ok(Said {
-        durability,
-        evidence,
-        settings,
-    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judged;
+    use crate::mysql::Variables;
+    use syncline_contract::Durability;
+
+    #[test]
+    fn every_setting_that_is_read_is_judged() {
+        let of = |name: &str, value: &str| {
+            let mut variables = Variables::default();
+            for (name, value) in [
+                ("version", "10.11.6-MariaDB"),
+                ("innodb_flush_log_at_trx_commit", "1"),
+                ("log_bin", "ON"),
+                ("sync_binlog", "1"),
+                ("innodb_doublewrite", "ON"),
+                ("innodb_flush_method", "O_DIRECT"),
+                (name, value),
+            ] {
+                variables.0.insert(name.to_owned(), value.to_owned());
+            }
+            judged(&variables)
+        };
+        assert_eq!(of("log_bin", "ON").durability, Durability::Data);
+        for (name, value, word) in [
+            ("innodb_flush_log_at_trx_commit", "2", Durability::Os),
+            ("innodb_flush_log_at_trx_commit", "0", Durability::None),
+            ("sync_binlog", "0", Durability::Os),
+            ("innodb_doublewrite", "OFF", Durability::Os),
+            ("innodb_flush_method", "nosync", Durability::Os),
+        ] {
+            let said = of(name, value);
+            assert_eq!(said.durability, word, "{name}={value}: {said:?}");
+            let told = format!("{name}={value}");
+            assert!(said.evidence.contains(&told), "{said:?}");
+            assert!(said.settings.iter().any(|one| one.name == name), "{said:?}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod mariadb;
 mod other;
 mod postgres;
 
-pub(super) use definition::{Close, Embedded, Looked, Product, Property, Put, Said, Schema};
+pub(super) use definition::{Close, Embedded, Looked, Product, Property, Put, Said, Schema, Users};
 use definition::{SCHEMA, nowhere, setting};
 pub(super) use derby::DERBY;
 pub(super) use h2::H2;

@@ -36,6 +36,7 @@ pub(in crate::jdbc) const OTHER: Product = Product {
         ..SCHEMA
     },
     embedded: None,
+    users: None,
     others: None,
     free: None,
     log: nowhere,

@@ -1,12 +1,13 @@
 //! PostgreSQL by its JDBC driver, for the comparison with the native session. Durability is as the
 //! server's own settings say; none is changed.
 
-use super::{Looked, Product, Put, SCHEMA, Said, Schema, setting};
+use super::{Looked, Product, Put, SCHEMA, Said, Schema, Users, setting};
 use crate::jdbc::jvm::Thrown;
 use crate::jdbc::settings::Level;
+use crate::postgres::durability;
 use crate::sql::{self, Dialect, Placeholder};
 use std::path::PathBuf;
-use syncline_contract::{Cause, Durability};
+use syncline_contract::{Cause, Durability, Setting};
 
 pub(in crate::jdbc) const POSTGRES: Product = Product {
     word: "postgresql",
@@ -26,6 +27,13 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
         ..SCHEMA
     },
     embedded: None,
+    users: Some(Users {
+        names: Some(("SET application_name = '", "'")),
+        counts: (
+            "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = '",
+            "'",
+        ),
+    }),
     others: Some(
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
          AND pid <> pg_backend_pid()",
@@ -52,23 +60,52 @@ fn said(looked: &mut Looked<'_>) -> Result<Said, Thrown> {
         "synchronous_commit",
         "full_page_writes",
         "wal_sync_method",
+        "wal_writer_delay",
+        "synchronous_standby_names",
         "shared_buffers",
     ] {
         let by = format!("SHOW {name}");
         let value = looked.connection.cell(&by)?.unwrap_or_default();
         settings.push(setting(name, value, &by));
     }
-    let (fsync, commit) = (settings[0].value.as_str(), settings[1].value.as_str());
-    let durability = match (fsync, commit) {
-        ("on", "off") => Durability::None,
-        ("on", _) => Durability::Data,
-        (_, "off") => Durability::None,
-        _ => Durability::Os,
-    };
-    let evidence = format!("fsync={fsync} and synchronous_commit={commit} read back by SHOW");
-    Ok(Said {
+    Ok(judged(settings))
+}
+
+/// The native target's judgement of the same settings.
+fn judged(settings: Vec<Setting>) -> Said {
+    let (durability, evidence) = durability(&settings, Durability::Data);
+    Said {
         durability,
         evidence,
         settings,
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{judged, setting};
+    use syncline_contract::Durability;
+
+    #[test]
+    fn every_setting_that_is_read_is_judged() {
+        let of = |fsync: &str, waits: &str, mends: &str| {
+            let pairs = [
+                ("fsync", fsync),
+                ("synchronous_commit", waits),
+                ("full_page_writes", mends),
+                ("wal_sync_method", "fdatasync"),
+            ];
+            judged(
+                pairs
+                    .map(|(name, value)| setting(name, value.to_owned(), "SHOW"))
+                    .into(),
+            )
+        };
+        assert_eq!(of("on", "on", "on").durability, Durability::Data);
+        assert_eq!(of("off", "on", "on").durability, Durability::Os);
+        assert_eq!(of("on", "off", "on").durability, Durability::None);
+        let torn = of("on", "on", "off");
+        assert_eq!(torn.durability, Durability::Os, "{torn:?}");
+        assert!(torn.evidence.contains("full_page_writes=off"), "{torn:?}");
+    }
 }
