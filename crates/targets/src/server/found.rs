@@ -25,8 +25,7 @@ pub(super) fn secrets(url: &str) -> Vec<Secret> {
     let form = Form::of(url);
     let signs = || url.match_indices(form.begins()).map(|(at, _)| at);
     let first = signs().next().unwrap_or(url.len());
-    let options =
-        signs().find(|at| form.reads_as_place(&url[..*at]) && form.reads_as_options(url, *at));
+    let options = signs().find(|at| reads_as_place(&url[..*at]) && form.reads_as_options(url, *at));
     let login = after_user(&url[..options.unwrap_or(url.len())]);
     let given = form.options(url, options.unwrap_or(first));
     let given = given.into_iter().filter(|option| is_secret(option.name));
@@ -99,18 +98,6 @@ impl Form {
         }
     }
 
-    /// True if a text can be all that stands before the options.
-    fn reads_as_place(self, place: &str) -> bool {
-        let Some(begin) = authority(place) else {
-            return true;
-        };
-        let authority = place[begin..].split('/').next().unwrap_or_default();
-        let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
-        place[begin..].contains('@')
-            || authority.ends_with(']')
-            || port.bytes().all(|byte| byte.is_ascii_digit())
-    }
-
     /// True if everything from a sign on can be options.
     fn reads_as_options(self, url: &str, sign: usize) -> bool {
         self.options(url, sign).iter().all(|option| {
@@ -167,6 +154,18 @@ impl Form {
             Form::Jdbc => is_name(name),
         }
     }
+}
+
+/// True if a text can be all that stands before the options.
+fn reads_as_place(place: &str) -> bool {
+    let Some(begin) = authority(place) else {
+        return true;
+    };
+    let authority = place[begin..].split('/').next().unwrap_or_default();
+    let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+    place[begin..].contains('@')
+        || authority.ends_with(']')
+        || port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The position behind the brace that ends a text in braces.
