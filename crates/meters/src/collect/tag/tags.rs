@@ -22,8 +22,8 @@ const COLLECTOR: &str = "tags of the store's own threads";
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Strikes a second of processor time, at most: a timer strikes at the first tick of the kernel after its
-/// time, and most kernels have 250 a second. As many as ticks would miss one in three: who sleeps a little between
-/// two of them has not used a tick's time by the second.
+/// time, and most kernels have 250 a second. As many as ticks would miss one in three: who sleeps a little
+/// between two of them has not used a tick's time by the second.
 const STRIKES_A_SECOND: u64 = 500;
 
 /// A timer that is only tried strikes after more processor time than that takes.
