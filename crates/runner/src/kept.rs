@@ -238,8 +238,10 @@ pub fn loaded_as<T: Target, W: Workload>(
         return Ok(None);
     };
     let looked = block_on(target.reopen(&ground.plan), &()).and_then(|there| {
-        let found = there.then(|| ground.found(target, mark));
-        let found = found.transpose();
+        if !there {
+            return Ok(None);
+        }
+        let found = ground.found(target, mark);
         block_on(target.keep(), &())?;
         found
     });
@@ -249,7 +251,7 @@ pub fn loaded_as<T: Target, W: Workload>(
         source,
     })?;
     let of = format!("{}: ", workload.name());
-    let text = found.flatten().map(|found| found.loaded);
+    let text = found.map(|found| found.loaded);
     Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))
 }
 

@@ -10,8 +10,8 @@ use clap::Args;
 /// record goes, --json prints it, --dry-run prints what would be done and touches nothing; --meter,
 /// --looks=N and --map=FILE look where the store's time goes. `prepare` makes and fills the tables and
 /// keeps them at the target's place; `run` starts from what is there, and makes and fills the tables if
-/// nothing is; `cleanup` removes them. A test that changes which rows there are starts from rows of its
-/// own.
+/// nothing is; only `cleanup` removes what `prepare` made. After a run that takes rows away no other can
+/// start there; one that inserts needs a place where nothing stands.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 prepare\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 run"

@@ -127,7 +127,9 @@ pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<()
     );
     let there = block_on(&(), async {
         let there = target.reopen(&plan).await;
-        target.keep().await?;
+        if !matches!(there, Ok(false)) {
+            target.keep().await?;
+        }
         Ok(there)
     });
     match there.map_err(|failure: Failure| CannotRun::from(failure))? {

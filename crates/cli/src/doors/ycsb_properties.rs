@@ -78,6 +78,34 @@ const YES_OR_NO: &[(&str, &str)] = &[
     ("writeallfields", "write_all_fields"),
 ];
 
+/// Properties that take one of a few words.
+const WORDS: &[(&str, &[&str])] = &[
+    (
+        "workload",
+        &[
+            "site.ycsb.workloads.CoreWorkload",
+            "com.yahoo.ycsb.workloads.CoreWorkload",
+            "core",
+        ],
+    ),
+    (
+        "fieldlengthdistribution",
+        &["constant", "uniform", "zipfian"],
+    ),
+    (
+        "requestdistribution",
+        &[
+            "uniform",
+            "zipfian",
+            "latest",
+            "hotspot",
+            "sequential",
+            "exponential",
+        ],
+    ),
+    ("measurement.interval", &["op", "intended", "both"]),
+];
+
 /// Properties that mean nothing here, and why.
 const NOTHING: &[(&str, &str)] = &[
     ("readallfieldsbyname", "fields are always named"),
@@ -193,16 +221,37 @@ impl Meant {
             self.warn(key, why);
             return Ok(());
         }
-        match key {
-            "workload" => known(
+        if let Some((_, words)) = WORDS.iter().find(|(name, _)| *name == key) {
+            known(key, value, words)?;
+            self.word(key, value);
+            return Ok(());
+        }
+        if BINDINGS.iter().any(|binding| key.starts_with(binding)) {
+            self.warn(
                 key,
-                value,
-                &[
-                    "site.ycsb.workloads.CoreWorkload",
-                    "com.yahoo.ycsb.workloads.CoreWorkload",
-                    "core",
-                ],
-            ),
+                "it belongs to a database binding, and --on names the store",
+            );
+            return Ok(());
+        }
+        self.of_the_run(key, value)
+    }
+
+    /// Takes one of the words of [`WORDS`].
+    fn word(&mut self, key: &str, value: &str) {
+        match (key, value) {
+            ("fieldlengthdistribution", _) => self.set("field_lengths", value),
+            ("requestdistribution", "zipfian") => self.set("distribution", "scrambled"),
+            ("requestdistribution", _) => self.set("distribution", value),
+            ("measurement.interval", "intended") => self.interval = Interval::Intended,
+            ("measurement.interval", "both") => self.interval = Interval::Both,
+            // The other words say what is so anyway.
+            _ => {}
+        }
+    }
+
+    /// Takes what says how long, how fast and by whom, and what is told of it.
+    fn of_the_run(&mut self, key: &str, value: &str) -> Result<(), CannotRun> {
+        match key {
             "operationcount" => {
                 self.operations = Some(number(key, value)?).filter(|count| *count > 0);
                 Ok(())
@@ -226,29 +275,6 @@ impl Meant {
                 self.target_per_s = (rate > 0.0).then_some(rate);
                 Ok(())
             }
-            "fieldlengthdistribution" => {
-                known(key, value, &["constant", "uniform", "zipfian"])?;
-                self.set("field_lengths", value);
-                Ok(())
-            }
-            "requestdistribution" => {
-                let all = [
-                    "uniform",
-                    "zipfian",
-                    "latest",
-                    "hotspot",
-                    "sequential",
-                    "exponential",
-                ];
-                known(key, value, &all)?;
-                let here = if value == "zipfian" {
-                    "scrambled"
-                } else {
-                    value
-                };
-                self.set("distribution", here);
-                Ok(())
-            }
             "dataintegrity" => {
                 if yes(key, value)? {
                     self.set("verify", "row");
@@ -259,15 +285,6 @@ impl Meant {
                 if value != "hdrhistogram" && value != "histogram" {
                     self.warn(key, "latencies are kept in HdrHistograms");
                 }
-                Ok(())
-            }
-            "measurement.interval" => {
-                known(key, value, &["op", "intended", "both"])?;
-                self.interval = match value {
-                    "intended" => Interval::Intended,
-                    "both" => Interval::Both,
-                    _ => Interval::Op,
-                };
                 Ok(())
             }
             "hdrhistogram.percentiles" => {
@@ -286,13 +303,6 @@ impl Meant {
             }
             // Held against the number of records when that is known.
             "insertstart" | "insertcount" => number(key, value).map(drop),
-            other if BINDINGS.iter().any(|binding| other.starts_with(binding)) => {
-                self.warn(
-                    key,
-                    "it belongs to a database binding, and --on names the store",
-                );
-                Ok(())
-            }
             unknown => Err(CannotRun(format!(
                 "\"{unknown}\" is no property of YCSB's core workload; take it out, or look at its spelling"
             ))),
