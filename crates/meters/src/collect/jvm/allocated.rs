@@ -3,8 +3,8 @@
 //! A sample tells what its thread has allocated since the sample before it, whenever that was: the first one
 //! of a recording tells of all the thread's life before it. So the recording begins before the window, and of
 //! the sample that leads into the window and the one that leads out of it a part counts, by time. Of a
-//! thread's first sample nothing counts, unless the thread was started in the recording: since when it tells is not
-//! known.
+//! thread's first sample nothing counts, unless the thread was started in the recording: since when it tells
+//! is not known.
 
 use super::jfr::{Chunk, Event};
 use std::collections::HashMap;
