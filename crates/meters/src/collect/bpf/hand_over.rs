@@ -225,8 +225,8 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// By how much a thread's part of a metric is scaled up: its switches to what the kernel itself counted of
-    /// them, if it was there at the end.
+    /// By how much a thread's part of a metric is scaled up: its switches to what the kernel itself counted
+    /// of them, if it was there at the end.
     fn scale_of(&self, metric: Metric, number: u32) -> Scale {
         let looked = &self.seen.looked;
         let all = looked.switches.get(&number).filter(|_| looked.paused);
