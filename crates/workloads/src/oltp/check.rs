@@ -5,8 +5,9 @@
 //! 2. Every text is one that was written for its row.
 //! 3. A row's `k` less the one it began with is the number of its additions: in a table they have grown
 //!    since the run began by as many as were acknowledged, or more by at most those of unknown outcome.
-//! 4. Where rows are replaced, their additions are gone, so that only the most is known of the sum. A row
-//!    that was added to and not replaced still shows it, unless an earlier run may have added to it too.
+//! 4. Where rows are replaced or taken away, their additions are gone, so that only the most is known of
+//!    the sum. A row that was added to and not replaced still shows it, unless an earlier run may have added
+//!    to it too.
 //! 5. No row whose `c` was set holds the loaded one.
 //! 6. Every read of the run answered the rows that had to be there, in their order.
 
@@ -38,7 +39,7 @@ pub(super) fn names(oltp: &Oltp) -> Vec<&'static str> {
         return vec![Expected::NAME, BULK];
     }
     let mut names = vec![Expected::NAME, TEXTS, COUNTS];
-    names.extend(oltp.options.replaces_rows().then_some(MOST));
+    names.extend(oltp.options.drops_additions().then_some(MOST));
     names.extend(oltp.event.has(Statement::NonIndexUpdate).then_some(SET));
     names.push(READS);
     names
@@ -313,7 +314,7 @@ impl<'o> Found<'o> {
         let grown = std::mem::take(&mut self.grown) - self.before(table);
         let (least, most) = self.added[table].clone().into_inner();
         let table = table + 1;
-        if self.options.replaces_rows() {
+        if self.options.drops_additions() {
             self.most.unless(grown <= most, || {
                 format!("sbtest{table} has grown by {grown} additions in place of at most {most}")
             });
@@ -350,14 +351,14 @@ impl<'o> Found<'o> {
             reads.merge(&tally.misread);
         }
         let added = tallies.iter().flat_map(|tally| &tally.added).sum::<u64>();
-        let shown = !self.options.replaces_rows() || added == 0 || self.some_show;
+        let shown = !self.options.drops_additions() || added == 0 || self.some_show;
         let mut counts = self.counts.check(COUNTS);
         if !shown && counts.outcome == CheckOutcome::Held {
             let why = "rows are replaced, and what an earlier run or this one has added is gone with them";
             counts.outcome = CheckOutcome::NotApplicable(why.to_owned());
         }
         let mut checks = vec![rows, self.texts.check(TEXTS), counts];
-        if self.options.replaces_rows() {
+        if self.options.drops_additions() {
             checks.push(self.most.check(MOST));
         }
         if self.oltp.event.has(Statement::NonIndexUpdate) {

@@ -392,10 +392,10 @@ impl Options {
         self.test == Test::Delete || (writes && parted)
     }
 
-    /// True if rows are replaced, whose additions to `k` are then gone.
-    pub(super) fn replaces_rows(&self) -> bool {
+    /// True if rows are replaced or taken away, and with them what was added to their `k`.
+    pub(super) fn drops_additions(&self) -> bool {
         let writes = matches!(self.test, Test::WriteOnly | Test::ReadWrite);
-        writes && self.delete_inserts > 0
+        self.test == Test::Delete || (writes && self.delete_inserts > 0)
     }
 
     /// True if the store counts up ids.
