@@ -18,6 +18,7 @@ use std::io::{PipeWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
@@ -90,8 +91,11 @@ fn counted(watched: Watched, act: impl FnOnce()) -> (Counts, u64) {
     (counts, until - since)
 }
 
-/// The same by the collector, as a profile.
+/// The same by the collector, as a profile. One at a time: threads that wait at the same instruction and
+/// depth of the stack share the copies by which their stacks are told, whichever test they are of.
 fn profiled(watched: Watched, act: impl FnOnce()) -> Profile {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut collector = open(&Subject::of(watched), &MeterOptions::default()).unwrap();
     collector.prepare().unwrap();
     collector.start().unwrap();
