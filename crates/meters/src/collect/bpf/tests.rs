@@ -18,18 +18,21 @@ use std::io::{PipeWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
 
-/// False for who may not load programs, which is then said with the way out.
-fn may_load() -> bool {
+/// None for who may not load programs, which is then said with the way out. One test at a time: all look at
+/// this process's threads, which are those of all tests, and calls beyond the first thousands, and stacks of
+/// those who wait at one depth, are known of all together.
+fn may_load() -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
     if geteuid().is_root() {
-        return true;
+        return Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner));
     }
     assert_refused();
-    false
+    None
 }
 
 fn assert_refused() {
@@ -91,11 +94,8 @@ fn counted(watched: Watched, act: impl FnOnce()) -> (Counts, u64) {
     (counts, until - since)
 }
 
-/// The same by the collector, as a profile. One at a time: threads that wait at the same instruction and
-/// depth of the stack share the copies by which their stacks are told, whichever test they are of.
+/// The same by the collector, as a profile.
 fn profiled(watched: Watched, act: impl FnOnce()) -> Profile {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut collector = open(&Subject::of(watched), &MeterOptions::default()).unwrap();
     collector.prepare().unwrap();
     collector.start().unwrap();
@@ -130,9 +130,9 @@ fn calls() -> (u16, u16) {
 
 #[test]
 fn every_call_of_a_child_is_counted_and_none_of_other_processes() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     // dd writes byte by byte; it is forked after the counting has begun.
     let copy = |times: u32| {
         Waiting::shell(&format!(
@@ -155,9 +155,9 @@ fn every_call_of_a_child_is_counted_and_none_of_other_processes() {
 
 #[test]
 fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let work = |times: u32| {
         for _ in 0..times {
             assert!(getppid().is_some());
@@ -180,9 +180,9 @@ fn every_call_of_threads_that_were_there_and_of_later_ones_is_counted() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn what_is_no_frame_pointer_makes_no_site() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let mut number = 0;
     let (counts, _) = counted(Watched::Ours, || {
         let calling = thread::spawn(|| {
@@ -214,9 +214,9 @@ fn calls_at_depths(depth: u32) {
 /// More sites at once than the ring holds copies: none is lost, and whoever was refused comes later.
 #[test]
 fn first_copies_of_many_sites_wait_for_their_turn() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let profile = profiled(Watched::Ours, || {
         let builder = thread::Builder::new().name("many sites".to_owned());
         let calling = builder.spawn(|| {
@@ -242,9 +242,9 @@ fn first_copies_of_many_sites_wait_for_their_turn() {
 
 #[test]
 fn many_calls_are_all_counted_though_one_in_16_is_looked_at() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let times = 60_000;
     let line = format!("dd if=/dev/zero of=/dev/null bs=1 count={times} status=none");
     let watched = Waiting::shell(&line);
@@ -277,9 +277,9 @@ fn syncs_at_depths(file: &PipeWriter, depth: u32) {
 /// without its place.
 #[test]
 fn nothing_is_lost_where_there_is_no_room_for_more_sites() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let profile = profiled(Watched::Ours, || {
         let builder = thread::Builder::new().stack_size(256 << 20);
         let named = builder.name("too many sites".to_owned());
@@ -296,9 +296,9 @@ fn nothing_is_lost_where_there_is_no_room_for_more_sites() {
 
 #[test]
 fn every_sync_is_a_sync_call_and_a_system_call() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "bytes").unwrap();
@@ -325,9 +325,9 @@ fn every_sync_is_a_sync_call_and_a_system_call() {
 
 #[test]
 fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let watched = Waiting::shell("sleep 0.2; sleep 0.3");
     let profile = profiled(watched.watched(), || watched.go());
     let of_sleep = |sample: &Sample| profile.thread(sample.thread).name == "sleep";
@@ -342,9 +342,9 @@ fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
 
 #[test]
 fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let watched = Waiting::shell("true");
     let (counts, window) = counted(watched.watched(), || {
         thread::sleep(Duration::from_millis(50));
@@ -372,9 +372,9 @@ fn calls_and_syncs(calls: u32) -> u32 {
 
 #[test]
 fn between_spells_syncs_are_counted_and_calls_are_not_and_who_sleeps_through_was_off_in_all() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let mut programs = Programs::load().unwrap();
     programs.attach().unwrap();
     if !programs.can_pause() {
@@ -433,9 +433,9 @@ const CALLS: u64 = 100;
 /// A thread that does nothing but call the system costs too much to be looked at all the time.
 #[test]
 fn what_is_dear_is_looked_at_in_spells_and_scaled_to_all_that_was_done() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let (done, over) = (AtomicU64::new(0), AtomicBool::new(false));
     let commits = || done.load(Ordering::Relaxed);
     let mut collector = open(&Subject::of(Watched::Ours), &MeterOptions::default()).unwrap();
@@ -494,9 +494,9 @@ fn waits_here() {
 
 #[test]
 fn a_wait_inside_the_c_library_is_seen_to_come_from_its_caller() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let profile = profiled(Watched::Ours, || {
         let waiting = thread::Builder::new().name("waiting".to_owned());
         waiting.spawn(waits_here).unwrap().join().unwrap();
@@ -531,9 +531,9 @@ fn waits_at_depths(depth: u32) {
 /// the map.
 #[test]
 fn every_switch_of_a_thread_that_waits_at_many_places_is_counted() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let mut told = 0;
     let profile = profiled(Watched::Ours, || {
         let builder = thread::Builder::new().name("many places".to_owned());
@@ -581,9 +581,9 @@ fn without_the_capability_it_is_said_what_opens_the_way() {
 
 #[test]
 fn switches_need_no_record_on_this_kernel() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let mut programs = Programs::load().unwrap();
     let release = rustix::system::uname()
         .release()
@@ -603,9 +603,9 @@ fn switches_need_no_record_on_this_kernel() {
 
 #[test]
 fn a_process_that_is_not_there_is_refused_in_words() {
-    if !may_load() {
+    let Some(_alone) = may_load() else {
         return;
-    }
+    };
     let mut programs = Programs::load().unwrap();
     let why = tree::enter(&mut programs, Watched::Other(u32::MAX)).unwrap_err();
     assert!(why.contains("no threads"), "{why}");
