@@ -3,6 +3,7 @@
 //! What shapes the bytes on disk (`page_bytes`, the log's segments and frame unit) is fixed when a
 //! database is made: an opened one keeps what its files say.
 
+use crate::checkpoint::check_extent;
 use crate::error::{Error, Result};
 use crate::log;
 use std::path::PathBuf;
@@ -132,12 +133,7 @@ impl Options {
             self.extent_bytes,
             "it must be a multiple of page_bytes",
         )?;
-        rule(
-            (4 << 10..=1 << 30).contains(&self.extent_bytes),
-            "extent_bytes",
-            self.extent_bytes,
-            "it must lie between 4 KiB and 1 GiB",
-        )?;
+        check_extent(self.extent_bytes)?;
         rule(
             self.miss_every != Some(0),
             "miss_every",

@@ -71,7 +71,7 @@ pub(crate) use {
     data_file::DataFile,
     inspect::Inspection,
     machine::{Checkpoint, Progress},
-    options::FileOptions,
+    options::{FileOptions, check_extent},
     plan::Work,
     root::Root,
 };

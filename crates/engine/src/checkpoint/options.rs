@@ -34,12 +34,7 @@ impl Default for FileOptions {
 impl FileOptions {
     /// Refuses what lies outside the limits.
     pub(crate) fn check(&self) -> Result<()> {
-        rule(
-            (4 << 10..=1 << 30).contains(&self.extent_bytes),
-            "extent_bytes",
-            self.extent_bytes,
-            "it must lie between 4 KiB and 1 GiB",
-        )?;
+        check_extent(self.extent_bytes)?;
         rule(
             self.reserve_bytes <= 1 << 30,
             "reserve_bytes",
@@ -47,6 +42,16 @@ impl FileOptions {
             "it must be at most 1 GiB",
         )
     }
+}
+
+/// Refuses extents outside the limits: the file grows by one at a time.
+pub(crate) fn check_extent(bytes: u64) -> Result<()> {
+    rule(
+        (4 << 10..=1 << 30).contains(&bytes),
+        "extent_bytes",
+        bytes,
+        "it must lie between 4 KiB and 1 GiB",
+    )
 }
 
 /// Refuses a page size that no data file can have.
