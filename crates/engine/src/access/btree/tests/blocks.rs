@@ -4,9 +4,13 @@ use super::support::{Bed, options};
 use crate::access::btree::Blocked;
 use crate::buffer::BufferOptions;
 use crate::error::Error;
+use std::thread::yield_now;
+use syncline_metering::{Nanos, clock};
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_BYTES: u64 = 2 << 20;
+/// What nobody sees any more is freed within this time, though other tests' threads may hold the epoch up.
+const FREED_WITHIN: Nanos = clock::SECOND / 2;
 
 fn key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
@@ -14,17 +18,16 @@ fn key(number: u32) -> [u8; 4] {
 
 /// Inserts rows until one is refused, and not because of what waits for its last reader; answers its number.
 fn fill(bed: &Bed, from: u32) -> u32 {
-    let (mut number, mut refused) = (from, 0);
+    let (mut number, mut taken) = (from, clock::now());
     loop {
         match bed.tree.make_room(&bed.buffer, &key(number), 900) {
             Ok(()) => {
                 bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
-                (number, refused) = (number + 1, 0);
+                (number, taken) = (number + 1, clock::now());
             }
-            Err(Blocked::Failed(Error::Capped { .. })) if refused < 1_000 => {
+            Err(Blocked::Failed(Error::Capped { .. })) if clock::now() - taken < FREED_WITHIN => {
                 crossbeam_epoch::pin().flush();
-                std::thread::yield_now();
-                refused += 1;
+                yield_now();
             }
             Err(Blocked::Failed(Error::Capped { .. })) => return number,
             Err(blocked) => panic!("{blocked:?}"),
@@ -34,12 +37,10 @@ fn fill(bed: &Bed, from: u32) -> u32 {
 
 /// Memory in use when frames that nobody sees any more are freed.
 fn settled_bytes(bed: &Bed, bytes_max: u64) -> u64 {
-    for _ in 0..10_000 {
+    let since = clock::now();
+    while bed.buffer.resident_bytes() > bytes_max && clock::now() - since < 20 * FREED_WITHIN {
         crossbeam_epoch::pin().flush();
-        if bed.buffer.resident_bytes() <= bytes_max {
-            break;
-        }
-        std::thread::yield_now(); // Other tests' threads may hold the epoch up.
+        yield_now();
     }
     bed.buffer.resident_bytes()
 }
@@ -89,7 +90,6 @@ fn leaves_scattered_over_blocks_leave_room_for_leaves() {
     for number in (0..rows).filter(|number| number % 40 > 3) {
         assert!(bed.remove(&key(number), &mut || panic!("no cut")));
     }
-    settled_bytes(&bed, 3 * BLOCK_BYTES);
     let again = fill(&bed, rows) - rows;
     assert!(again > rows / 2, "{again} rows again after {rows}");
 }
