@@ -17,7 +17,7 @@ use syncline_disk::{
 };
 use syncline_metering::clock;
 use syncline_verify::power::{
-    ACKNOWLEDGEMENTS, Class, Fault, FaultRule, Loss, Machine, Metadata, Mount, Recording,
+    ACKNOWLEDGEMENTS, Class, Fault, FaultRule, Loss, Machine, Metadata, Mount, Recording, Step,
 };
 use tempfile::TempDir;
 
@@ -157,6 +157,50 @@ fn what_was_synced_before_the_cut_is_left_and_the_rest_is_lost() {
         [8; 10]
     );
     drop(scene.folder);
+}
+
+/// Runs something in a thread of its own; when it is under way, and before it is over, acknowledges.
+fn acknowledged_during(scene: &Scene, call: impl FnOnce() + Send) {
+    let pause = Duration::from_millis(400);
+    scene.mount().arm(FaultRule {
+        fault: Fault::SlowSync(pause),
+        class: None,
+        skip: 0,
+        times: 1,
+    });
+    let before = clock::now();
+    std::thread::scope(|scope| {
+        let call = scope.spawn(call);
+        while scene.mount().struck().is_empty() {
+            std::thread::yield_now();
+        }
+        scene.acknowledge(b"too early").unwrap();
+        assert!(!call.is_finished(), "{}", clock::now() - before);
+        call.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_acknowledged_while_its_sync_is_under_way_is_lost_by_a_cut_there() {
+    for method in [SyncMethod::Fdatasync, SyncMethod::DirectODsync] {
+        let Some(mut scene) = Scene::new() else {
+            return;
+        };
+        let old = scene.open("old");
+        let mut writer = DurableWriter::open(&scene.at("old"), method).unwrap();
+        let mut block = syncline_disk::AlignedBuffer::zeroed(4096);
+        block.fill(7);
+        acknowledged_during(&scene, || writer.write(&block, 0).unwrap());
+        drop((old, writer));
+        let recording = scene.mount.take().unwrap().end().unwrap();
+        let early = |step: &Step| matches!(step, Step::Acknowledged(_));
+        let early = recording.steps.iter().position(early).unwrap();
+        for (steps, first) in [(early + 1, 9), (recording.steps.len(), 7)] {
+            let left = image(&recording, steps, Loss::Drop);
+            let bytes = fs::read(left.path().join("old")).unwrap();
+            assert_eq!(bytes[0], first, "{method:?}, {steps} steps");
+        }
+    }
 }
 
 #[test]

@@ -150,7 +150,7 @@ mod tests {
                     offset,
                     bytes: Arc::from([1; 64]),
                 });
-                recording.steps.push(Step::Sync(Node(number)));
+                recording.steps.push(Step::sync(Node(number)));
             }
             recording.steps.push(Step::Acknowledged(Arc::from([0; 24])));
         }
@@ -188,14 +188,14 @@ mod tests {
         recording.base.nodes = vec![node(2, "log"), node(3, "data")];
         recording.steps = vec![
             write(2, 900), // before the first acknowledgement
-            Step::Sync(Node(2)),
+            Step::sync(Node(2)),
             acknowledged.clone(),
             write(2, 50),
             write(2, 50),
             acknowledged.clone(),
-            Step::Sync(Node(2)),
+            Step::sync(Node(2)),
             write(3, 5_000),
-            Step::Sync(Node(3)),
+            Step::sync(Node(3)),
             write(2, 60),
             acknowledged,
         ];

@@ -108,7 +108,7 @@ fn moments(
                 let before = lengths.insert(*node, *len).unwrap_or_default();
                 (*len > before).then_some(node)
             }
-            Step::Sync(node) | Step::SyncWritten(node) => {
+            Step::Sync { node, .. } | Step::SyncWritten { node, .. } => {
                 if pending.remove(node) && number >= first {
                     let age = number - grown.get(node).copied().unwrap_or_default();
                     let of_file = moments.entry(*node).or_default();
@@ -141,7 +141,7 @@ mod tests {
         };
         let steps = (0..rounds).flat_map(|round| {
             let further = if round < still { 10 * round as u64 } else { 5 };
-            [write(further), write(0), Step::Sync(Node(2))]
+            [write(further), write(0), Step::sync(Node(2))]
         });
         Recording {
             steps: steps.collect(),

@@ -81,7 +81,7 @@ impl Places {
 }
 
 /// Before which step, from one on, the most bytes of a class wait to be synced: the first of such; none if
-/// nothing of it ever waits.
+/// nothing of it ever waits. What was written during a sync counts as if it were in it.
 fn most_pending(
     recording: &Recording,
     classes: &BTreeMap<Node, PathClass>,
@@ -99,7 +99,7 @@ fn most_pending(
                 *pending.entry(*node).or_default() += bytes.len() as u64;
                 all += bytes.len() as u64;
             }
-            Step::Sync(node) | Step::SyncWritten(node) => {
+            Step::Sync { node, .. } | Step::SyncWritten { node, .. } => {
                 all -= pending.remove(node).unwrap_or(0);
             }
             _ => {}
@@ -117,7 +117,10 @@ fn syncs(
     let class = |node| classes.get(node).copied().unwrap_or(PathClass::Other);
     let mut syncs: BTreeMap<PathClass, BTreeMap<Node, Vec<usize>>> = BTreeMap::new();
     for (number, step) in recording.steps.iter().enumerate().skip(first) {
-        if let Step::Sync(node) | Step::SyncWritten(node) | Step::SyncDirectory(node) = step {
+        if let Step::Sync { node, .. }
+        | Step::SyncWritten { node, .. }
+        | Step::SyncDirectory { node, .. } = step
+        {
             let of_class = syncs.entry(class(node)).or_default();
             of_class.entry(*node).or_default().push(number);
         }

@@ -21,6 +21,8 @@ pub struct Machine {
     names: Names,
     nodes: BTreeMap<Node, (Kind, Owner)>,
     files: BTreeMap<Node, Pending>,
+    /// The number of the latest step.
+    at: u64,
 }
 
 impl Machine {
@@ -31,6 +33,7 @@ impl Machine {
             names: Names::new(model, Tree::new()),
             nodes: BTreeMap::new(),
             files: BTreeMap::new(),
+            at: 0,
         };
         let mut tree = Tree::new();
         for node in &base.nodes {
@@ -54,6 +57,7 @@ impl Machine {
     }
 
     fn try_step(&mut self, step: &Step) -> std::io::Result<()> {
+        self.at += 1;
         match step {
             Step::Create {
                 node,
@@ -65,11 +69,11 @@ impl Machine {
                 if *kind == Kind::File {
                     self.files.insert(*node, Pending::default());
                 }
-                self.names.add(place.clone(), *node);
+                self.names.add(self.at, place.clone(), *node);
             }
-            Step::Link(node, place) => self.names.add(place.clone(), *node),
-            Step::Remove(place) => self.names.remove(place.clone()),
-            Step::Rename(from, to) => self.names.rename(from.clone(), to.clone()),
+            Step::Link(node, place) => self.names.add(self.at, place.clone(), *node),
+            Step::Remove(place) => self.names.remove(self.at, place.clone()),
+            Step::Rename(from, to) => self.names.rename(self.at, from.clone(), to.clone()),
             Step::Own(node, owner) => {
                 if let Some((_, old)) = self.nodes.get_mut(node) {
                     *old = *owner;
@@ -83,21 +87,21 @@ impl Machine {
                 let (offset, bytes) = (*offset, bytes.clone());
                 self.change(*node, Change::Write { offset, bytes });
             }
-            Step::SyncWritten(node) => {
-                self.file(*node).sync_newest()?;
-                self.names.sync_file(*node);
+            Step::SyncWritten { node, write } => {
+                self.file(*node).sync_written(*write)?;
+                self.names.sync_file(*node, *write);
             }
             Step::Zeros { node, offset, len } => {
                 let (offset, len) = (*offset, *len);
                 self.change(*node, Change::Zeros { offset, len });
             }
             Step::SetLen(node, len) => self.change(*node, Change::SetLen(*len)),
-            Step::Sync(node) => {
-                self.file(*node).sync()?;
-                self.names.sync_file(*node);
+            Step::Sync { node, began } => {
+                self.file(*node).sync(*began)?;
+                self.names.sync_file(*node, *began);
             }
             Step::SyncFailed(node) => self.file(*node).fail_sync(),
-            Step::SyncDirectory(node) => self.names.sync_directory(*node),
+            Step::SyncDirectory { node, began } => self.names.sync_directory(*node, *began),
             Step::Acknowledged(_) => {}
         }
         Ok(())
@@ -140,7 +144,8 @@ impl Machine {
     }
 
     fn change(&mut self, node: Node, change: Change) {
-        self.file(node).change(change);
+        let at = self.at;
+        self.file(node).change(at, change);
     }
 }
 

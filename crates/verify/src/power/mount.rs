@@ -16,8 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// So many calls run at once; all but slow syncs wait for one lock.
-const THREADS: usize = 4;
+/// So many calls run at once: all but syncs under way wait for one lock.
+const THREADS: usize = 16;
 
 /// A directory shown at another path, whose power can be cut. Dropping it cuts the power and unmounts.
 #[derive(Debug)]

@@ -14,6 +14,8 @@ pub(super) type Tree = BTreeMap<Place, Node>;
 
 #[derive(Clone, Debug)]
 struct Operation {
+    /// The number of its step.
+    number: u64,
     /// The entries as they shall be; none is no entry.
     entries: Vec<(Place, Option<Node>)>,
     /// The node that was named, renamed or lost a name.
@@ -55,36 +57,36 @@ impl Names {
         self.visible.get(place).copied()
     }
 
-    /// A place leads to a node.
-    pub(super) fn add(&mut self, place: Place, node: Node) {
-        self.change(node, vec![(place, Some(node))]);
+    /// A place leads to a node, from the step of that number on.
+    pub(super) fn add(&mut self, step: u64, place: Place, node: Node) {
+        self.change(step, node, vec![(place, Some(node))]);
     }
 
-    /// A place leads nowhere.
-    pub(super) fn remove(&mut self, place: Place) {
+    /// A place leads nowhere; see [`Names::add`].
+    pub(super) fn remove(&mut self, step: u64, place: Place) {
         if let Some(node) = self.get(&place) {
-            self.change(node, vec![(place, None)]);
+            self.change(step, node, vec![(place, None)]);
         }
     }
 
-    /// One place leads nowhere, another to its node.
-    pub(super) fn rename(&mut self, from: Place, to: Place) {
+    /// One place leads nowhere, another to its node; see [`Names::add`].
+    pub(super) fn rename(&mut self, step: u64, from: Place, to: Place) {
         let Some(node) = self.get(&from) else { return };
         let (added, gone) = ((to, Some(node)), (from, None));
         if self.model == Metadata::Strict && added.0.0 != gone.0.0 {
             // Two directories, each written by itself.
-            self.change(node, vec![added]);
-            self.change(node, vec![gone]);
+            self.change(step, node, vec![added]);
+            self.change(step, node, vec![gone]);
         } else {
-            self.change(node, vec![gone, added]);
+            self.change(step, node, vec![gone, added]);
         }
     }
 
-    /// The names in a directory become stable.
-    pub(super) fn sync_directory(&mut self, directory: Node) {
+    /// The names in a directory, as a step has left them, become stable.
+    pub(super) fn sync_directory(&mut self, directory: Node, step: u64) {
         let touches = |operation: &Operation| {
             let places = &mut operation.entries.iter().map(|(place, _)| place);
-            places.any(|(parent, _)| *parent == directory)
+            operation.number <= step && places.any(|(parent, _)| *parent == directory)
         };
         match self.model {
             Metadata::Strict => {
@@ -96,15 +98,16 @@ impl Names {
                 }
             }
             Metadata::OrderedJournal => {
-                self.fold_until(|operation| touches(operation) || operation.node == directory);
+                let names = |operation: &Operation| operation.node == directory;
+                self.fold_until(|one| touches(one) || one.number <= step && names(one));
             }
         }
     }
 
-    /// What the sync of a file does for its names.
-    pub(super) fn sync_file(&mut self, file: Node) {
+    /// What the sync of a file does for its names, as a step has left them.
+    pub(super) fn sync_file(&mut self, file: Node, step: u64) {
         if self.model == Metadata::OrderedJournal {
-            self.fold_until(|operation| operation.node == file);
+            self.fold_until(|operation| operation.number <= step && operation.node == file);
         }
     }
 
@@ -137,8 +140,12 @@ impl Names {
         self.operations.len()
     }
 
-    fn change(&mut self, node: Node, entries: Vec<(Place, Option<Node>)>) {
-        let operation = Operation { entries, node };
+    fn change(&mut self, number: u64, node: Node, entries: Vec<(Place, Option<Node>)>) {
+        let operation = Operation {
+            number,
+            entries,
+            node,
+        };
         operation.apply(&mut self.visible);
         self.operations.push(operation);
     }

@@ -1,7 +1,9 @@
 //! Each call, passed through to the backing directory and recorded.
 //!
 //! The shape of every call: take the lock, look at the power, let a fault strike, do it on the backing
-//! directory, record the step. The backing directory is scratch: it is never synced.
+//! directory, record the step. The backing directory is scratch: it is never synced. A sync waits instead,
+//! without the lock, as long as a disk takes: what a store writes or acknowledges meanwhile would else never
+//! stand between a write and its sync, and who acknowledges too early would be found by luck alone.
 
 use super::base::owner_of;
 use super::content::PAGE_BYTES;
@@ -17,9 +19,13 @@ use std::os::unix::fs::{FileExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// The file that is not there: see [`ACKNOWLEDGEMENTS`].
 pub(super) const ACKNOWLEDGEMENTS_NODE: Node = Node(u64::MAX);
+
+/// How long a sync takes: about as long as on a good disk, and longer than an acknowledgement's way here.
+const SYNC_TAKES: Duration = Duration::from_micros(200);
 
 /// Calls of one mount.
 #[derive(Debug)]
@@ -48,6 +54,20 @@ impl Pass {
     /// The lock, whether or not there is power.
     pub(super) fn switch(&self) -> MutexGuard<'_, Switch> {
         self.switch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets go of the lock while a sync is under way.
+    fn sync_under_way<'p>(
+        &'p self,
+        switch: MutexGuard<'p, Switch>,
+        fault: Option<Fault>,
+    ) -> io::Result<MutexGuard<'p, Switch>> {
+        drop(switch);
+        thread::sleep(match fault {
+            Some(Fault::SlowSync(time)) => time.max(SYNC_TAKES),
+            _ => SYNC_TAKES,
+        });
+        self.powered()
     }
 
     fn powered(&self) -> io::Result<MutexGuard<'_, Switch>> {
@@ -229,7 +249,7 @@ impl Pass {
         };
         strike(&mut switch, Call::Write, node)?;
         // A synced write is a write and a sync: either may be struck.
-        let failed = synced && strike(&mut switch, Call::Sync, node).is_err();
+        let sync = synced.then(|| strike(&mut switch, Call::Sync, node));
         if let Open::File { file, .. } = switch.handle(handle)? {
             file.write_all_at(bytes, offset)?;
         }
@@ -238,12 +258,17 @@ impl Pass {
             offset,
             bytes: bytes.into(),
         });
-        if synced && !failed {
-            switch.record(Step::SyncWritten(node));
-        }
-        if failed {
-            switch.record(Step::SyncFailed(node));
-            return Err(Errno::IO.into());
+        match sync {
+            None => {}
+            Some(Ok(fault)) => {
+                let write = switch.steps() as u64;
+                let mut switch = self.sync_under_way(switch, fault)?;
+                switch.record(Step::SyncWritten { node, write });
+            }
+            Some(Err(error)) => {
+                switch.record(Step::SyncFailed(node));
+                return Err(error);
+            }
         }
         Ok(())
     }
@@ -277,27 +302,23 @@ impl Pass {
         Ok(())
     }
 
-    /// A sync of a file or directory; slow ones wait before they take the lock.
+    /// A sync of a file or directory.
     pub(super) fn sync(&self, node: Node) -> io::Result<()> {
         if node == ACKNOWLEDGEMENTS_NODE {
             return self.powered().map(drop);
         }
         let mut switch = self.powered()?;
-        match strike(&mut switch, Call::Sync, node) {
-            Ok(Some(Fault::SlowSync(time))) => {
-                drop(switch);
-                thread::sleep(time);
-                switch = self.powered()?;
-            }
-            Ok(_) => {}
+        let began = switch.steps() as u64;
+        let mut switch = match strike(&mut switch, Call::Sync, node) {
+            Ok(fault) => self.sync_under_way(switch, fault)?,
             Err(error) => {
                 switch.record(Step::SyncFailed(node));
                 return Err(error);
             }
-        }
+        };
         let step = match switch.tree.kind(node) {
-            Some(Kind::Directory) => Step::SyncDirectory(node),
-            _ => Step::Sync(node),
+            Some(Kind::Directory) => Step::SyncDirectory { node, began },
+            _ => Step::Sync { node, began },
         };
         switch.record(step);
         Ok(())

@@ -6,6 +6,7 @@
 //! 2. A change whose sync has failed is covered by no later sync, and may have arrived nevertheless.
 //! 3. `floors` says for each unit of 512 bytes up to which change it is stable, where that is not the
 //!    same for the whole file: after a synced write, and beside changes whose sync has failed.
+//! 4. What was changed while a sync was under way is not in it.
 
 use super::content::{Content, PAGE_BYTES};
 use super::model::{Loss, Metadata};
@@ -32,7 +33,7 @@ pub(super) enum Change {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// Its number in the file, from 1 up.
+    /// The number of its step.
     number: u64,
     failed: bool,
     change: Change,
@@ -44,7 +45,6 @@ pub(super) struct Pending {
     stable: Content,
     entries: Vec<Entry>,
     floors: BTreeMap<u64, u64>,
-    last: u64,
 }
 
 /// What a loss took from one file.
@@ -73,61 +73,55 @@ impl Pending {
         self.entries.is_empty()
     }
 
-    /// A change that is visible and not stable.
-    pub(super) fn change(&mut self, change: Change) {
-        self.last += 1;
+    /// A change by the step of that number, which is visible and not stable.
+    pub(super) fn change(&mut self, number: u64, change: Change) {
         self.entries.push(Entry {
-            number: self.last,
+            number,
             failed: false,
             change,
         });
     }
 
-    /// A sync has succeeded.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
+    /// A sync of what was changed up to a step has succeeded.
+    pub(super) fn sync(&mut self, step: u64) -> io::Result<()> {
         let entries = std::mem::take(&mut self.entries);
         let any_failed = entries.iter().any(|entry| entry.failed);
         for entry in entries {
-            if entry.failed {
+            if entry.failed || entry.number > step {
                 self.entries.push(entry);
                 continue;
             }
             self.apply(&entry)?;
             if any_failed {
-                self.raise_floors(&entry);
+                self.raise_floors(entry.change.units(), entry.number);
             }
         }
-        if !any_failed {
-            self.floors.clear();
-        }
+        self.forget_floors();
         Ok(())
     }
 
-    /// The newest write was itself a sync. Where lengths were set before it and not synced, all is:
+    /// The write of a step was itself a sync. Where lengths were set before it and not synced, all is:
     /// the bytes could not be read back else.
-    pub(super) fn sync_newest(&mut self) -> io::Result<()> {
-        let is_length = |entry: &Entry| matches!(entry.change, Change::SetLen(_));
-        if self.entries.iter().any(is_length) {
-            return self.sync();
-        }
-        let Some(newest) = self.entries.pop() else {
-            return Ok(());
+    pub(super) fn sync_written(&mut self, step: u64) -> io::Result<()> {
+        let Some(at) = self.entries.iter().position(|one| one.number == step) else {
+            return Ok(()); // a sync that began behind it has covered it by now
         };
+        let is_length = |entry: &Entry| matches!(entry.change, Change::SetLen(_));
+        if self.entries[..at].iter().any(is_length) {
+            return self.sync(step);
+        }
+        let written = self.entries.remove(at);
         // What is written back are the pages of the range: earlier changes of theirs come with it.
-        let units = newest.change.units();
+        let units = written.change.units();
         let range =
             units.start / PAGE_SECTORS * PAGE_SECTORS..units.end.next_multiple_of(PAGE_SECTORS);
-        for entry in self.entries.clone() {
-            if !entry.failed {
-                self.apply_where(&entry, |unit| range.contains(&unit))?;
-            }
+        let before = self.entries[..at].iter().filter(|entry| !entry.failed);
+        for entry in before.cloned().collect::<Vec<_>>() {
+            self.apply_where(&entry, |unit| range.contains(&unit))?;
         }
-        self.apply(&newest)?;
-        if self.entries.is_empty() {
-            self.floors.clear();
-        } else {
-            self.floors.extend(range.map(|unit| (unit, newest.number)));
-        }
+        self.apply(&written)?;
+        self.raise_floors(range, written.number);
+        self.forget_floors();
         Ok(())
     }
 
@@ -189,9 +183,19 @@ impl Pending {
         entry.change.apply(&mut self.stable, is_new)
     }
 
-    fn raise_floors(&mut self, entry: &Entry) {
-        let units = entry.change.units().map(|unit| (unit, entry.number));
-        self.floors.extend(units);
+    /// A floor tells nothing once no change below it is left.
+    fn forget_floors(&mut self) {
+        match self.entries.first() {
+            Some(first) => self.floors.retain(|_, at| *at > first.number),
+            None => self.floors.clear(),
+        }
+    }
+
+    fn raise_floors(&mut self, units: Range<u64>, number: u64) {
+        for unit in units {
+            let floor = self.floors.entry(unit).or_default();
+            *floor = number.max(*floor);
+        }
     }
 
     fn is_above_floor(&self, unit: u64, number: u64) -> bool {
@@ -407,9 +411,9 @@ mod tests {
             offset: 0,
             bytes: Arc::from(vec![byte; 8192]),
         };
-        pending.change(write(1));
-        pending.sync().unwrap();
-        pending.change(write(2));
+        pending.change(1, write(1));
+        pending.sync(1).unwrap();
+        pending.change(2, write(2));
         for (unit_bytes, arrives) in [(512, true), (512, false), (4096, true), (4096, false)] {
             let loss = Loss::Head {
                 seed: 0,
@@ -436,7 +440,7 @@ mod tests {
             offset,
             bytes: Arc::from(vec![1; 4096]),
         };
-        (0..4).for_each(|number| pending.change(write(4096 * number)));
+        (0..4).for_each(|number| pending.change(1 + number, write(4096 * number)));
         let torn = |seed| {
             let loss = Loss::Torn {
                 seed,

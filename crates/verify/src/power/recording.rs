@@ -6,6 +6,8 @@
 //! 2. An acknowledgement stands behind everything that its commit has synced: the client writes it to
 //!    [`ACKNOWLEDGEMENTS`], on the same file system, after the commit has answered.
 //! 3. Nothing is recorded once the power is off.
+//! 4. Steps are numbered from 1 up. A sync takes time: it is recorded when it answers, and covers what was
+//!    done up to the step at which it began.
 
 use super::class::{Class, Classify};
 use std::collections::BTreeMap;
@@ -82,8 +84,13 @@ pub enum Step {
         /// The bytes.
         bytes: Arc<[u8]>,
     },
-    /// The write before was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`), and has answered.
-    SyncWritten(Node),
+    /// A write that was itself a sync of its own bytes (`O_DSYNC`, `O_SYNC`) has answered.
+    SyncWritten {
+        /// The file.
+        node: Node,
+        /// The number of the write's step.
+        write: u64,
+    },
     /// Zeros over a range that stays within the file.
     Zeros {
         /// The file.
@@ -96,13 +103,32 @@ pub enum Step {
     /// The length cut or grown.
     SetLen(Node, u64),
     /// A sync of a file, of its data at least, succeeded.
-    Sync(Node),
+    Sync {
+        /// The file.
+        node: Node,
+        /// The number of the last step before it began.
+        began: u64,
+    },
     /// A sync of a file failed: what it should have covered counts as clean and is not stable.
     SyncFailed(Node),
     /// A sync of a directory succeeded.
-    SyncDirectory(Node),
+    SyncDirectory {
+        /// The directory.
+        node: Node,
+        /// See `Sync`.
+        began: u64,
+    },
     /// What a client wrote to [`ACKNOWLEDGEMENTS`].
     Acknowledged(Arc<[u8]>),
+}
+
+#[cfg(test)]
+impl Step {
+    /// A sync of all that was done before it.
+    pub(crate) fn sync(node: Node) -> Step {
+        let began = u64::MAX;
+        Step::Sync { node, began }
+    }
 }
 
 /// A tree that was there when the recording began, all of it stable.

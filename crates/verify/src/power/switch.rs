@@ -1,8 +1,9 @@
 //! The one lock of a mount: whether there is power, what was recorded, which faults are armed.
 //!
 //! Invariants:
-//! 1. Every call holds the lock from its look at the power until its step is recorded; so a sync that
-//!    has answered stands in the recording before the cut, and nothing stands behind it.
+//! 1. Every call holds the lock from its look at the power until its step is recorded, a sync from its
+//!    last look; so a sync that has answered stands in the recording before the cut, and nothing stands
+//!    behind it.
 //! 2. Once the power is off it stays off.
 
 use super::class::{Class, Classify};

@@ -101,11 +101,12 @@ impl Both {
             }
             8 | 9 => {
                 self.open(&path, Create::Never).sync_all().unwrap();
-                self.step(&Step::Sync(node));
+                self.step(&Step::sync(node));
             }
             10 | 11 => {
                 self.disk.sync_directory(&parent).unwrap();
-                self.step(&Step::SyncDirectory(self.nodes[&parent]));
+                let (node, began) = (self.nodes[&parent], u64::MAX);
+                self.step(&Step::SyncDirectory { node, began });
             }
             12 => {
                 self.disk.remove(&path).unwrap();
@@ -188,7 +189,8 @@ impl OneFile {
             owner: OWNER,
         };
         machine.step(&create).unwrap();
-        machine.step(&Step::SyncDirectory(Node::ROOT)).unwrap();
+        let (node, began) = (Node::ROOT, u64::MAX);
+        machine.step(&Step::SyncDirectory { node, began }).unwrap();
         OneFile {
             machine,
             states: vec![Vec::new()],
@@ -199,7 +201,7 @@ impl OneFile {
         let mut state = self.states.last().unwrap().clone();
         match random.u8(0..8) {
             0 => {
-                self.machine.step(&Step::Sync(FILE)).unwrap();
+                self.machine.step(&Step::sync(FILE)).unwrap();
                 self.states = vec![state];
                 return;
             }
@@ -307,11 +309,11 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
     };
     for step in [
         write(0, 1),
-        Step::Sync(FILE),
+        Step::sync(FILE),
         write(0, 2),
         Step::SyncFailed(FILE),
         write(4096, 3),
-        Step::Sync(FILE),
+        Step::sync(FILE),
     ] {
         file.machine.step(&step).unwrap();
     }
@@ -320,7 +322,7 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
     let kept = file.image(Loss::Keep);
     assert_eq!((kept[0], kept[4096]), (2, 3));
     // Written again and synced again, it is stable.
-    for step in [write(0, 4), Step::Sync(FILE)] {
+    for step in [write(0, 4), Step::sync(FILE)] {
         file.machine.step(&step).unwrap();
     }
     assert_eq!(file.image(Loss::Drop)[0], 4);
@@ -330,19 +332,14 @@ fn what_a_failed_sync_left_is_covered_by_no_later_sync() {
 #[test]
 fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
     let mut file = OneFile::new(MODELS[0]);
-    let write = |offset, byte: u8| Step::Write {
-        node: FILE,
-        offset,
-        bytes: vec![byte; 4096].into(),
-    };
     for step in [
-        write(0, 1),
-        write(8192, 1),
-        Step::Sync(FILE),
-        write(0, 2),
-        write(8192, 2),
-        Step::SyncWritten(FILE),
-        write(8192, 3),
+        page(0, 1),
+        page(8192, 1),
+        Step::sync(FILE),
+        page(0, 2),
+        page(8192, 2),
+        synced_page(7),
+        page(8192, 3),
     ] {
         file.machine.step(&step).unwrap();
     }
@@ -350,6 +347,81 @@ fn a_synced_write_makes_its_own_bytes_stable_and_no_others() {
     assert_eq!((dropped[0], dropped[8192]), (1, 2));
     let kept = file.image(Loss::Keep);
     assert_eq!((kept[0], kept[8192]), (2, 3));
+}
+
+/// A page of one byte, written; see [`OneFile`], whose life begins with two steps.
+fn page(offset: u64, byte: u8) -> Step {
+    Step::Write {
+        node: FILE,
+        offset,
+        bytes: vec![byte; 4096].into(),
+    }
+}
+
+/// The write of a step was a sync and answers.
+fn synced_page(write: u64) -> Step {
+    Step::SyncWritten { node: FILE, write }
+}
+
+#[test]
+fn what_is_written_while_a_sync_is_under_way_is_not_in_it() {
+    for model in MODELS {
+        let mut file = OneFile::new(model);
+        let (node, began) = (FILE, 4);
+        let (third, fourth) = (page(0, 1), page(4096, 1));
+        let meanwhile = [page(0, 2), page(8192, 2)];
+        let answers = Step::Sync { node, began };
+        for step in [third, fourth]
+            .into_iter()
+            .chain(meanwhile)
+            .chain([answers])
+        {
+            file.machine.step(&step).unwrap();
+        }
+        let dropped = file.image(Loss::Drop);
+        assert_eq!((dropped[0], dropped[4096], dropped.len()), (1, 1, 8192));
+        let kept = file.image(Loss::Keep);
+        assert_eq!((kept[0], kept[4096], kept[8192]), (2, 1, 2));
+        file.machine.step(&Step::sync(FILE)).unwrap();
+        assert_eq!(file.image(Loss::Drop), kept);
+    }
+}
+
+#[test]
+fn a_name_given_while_a_sync_of_its_directory_is_under_way_is_not_in_it() {
+    let given = |number: u64, name: &str| Step::Create {
+        node: Node(number),
+        place: (Node::ROOT, name.into()),
+        kind: Kind::File,
+        owner: OWNER,
+    };
+    for model in MODELS {
+        let mut machine = Machine::new(&Base::default(), model);
+        let (node, began) = (Node::ROOT, 1);
+        let answers = Step::SyncDirectory { node, began };
+        for step in [given(2, "before"), given(3, "meanwhile"), answers] {
+            machine.step(&step).unwrap();
+        }
+        let dropped = machine.image(Loss::Drop).unwrap();
+        assert!(dropped.bytes(Path::new("before")).is_some());
+        assert!(dropped.bytes(Path::new("meanwhile")).is_none());
+        assert_eq!(machine.pending(), 1);
+    }
+}
+
+#[test]
+fn of_two_synced_writes_to_one_place_the_later_stays_whichever_answers_first() {
+    let (first, second) = (3, 4);
+    for answers in [[first, second], [second, first]] {
+        let mut file = OneFile::new(MODELS[0]);
+        let writes = [page(0, 1), page(0, 2)];
+        for step in writes.into_iter().chain(answers.map(synced_page)) {
+            file.machine.step(&step).unwrap();
+        }
+        for loss in [Loss::Drop, Loss::Keep] {
+            assert_eq!(file.image(loss)[0], 2, "{answers:?}");
+        }
+    }
 }
 
 #[test]
