@@ -17,6 +17,7 @@ mod exit;
 mod interrupt;
 mod privates;
 mod program;
+mod recorded;
 mod secrets;
 mod shelf;
 mod terminal;

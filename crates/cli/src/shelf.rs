@@ -5,6 +5,7 @@
 
 use crate::exit::CannotRun;
 use crate::privates::Privates;
+use crate::recorded;
 use syncline_contract::{
     AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
     Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
@@ -21,10 +22,14 @@ pub(crate) trait Shelf: Sync {
     /// Opens a target by URL or name; touches nothing.
     fn open(&self, url: &str) -> Result<Self::Target, CannotRun>;
 
-    /// Opens a target and asks it what it is, so that what it refuses shows before anything runs.
+    /// Opens a target that is to be measured and asks it what it is, so that what it refuses shows before
+    /// anything runs.
     fn meet(&self, url: &str) -> Result<Self::Target, CannotRun> {
         let target = self.open(url)?;
         syncline_runner::ask(target.meet())?;
+        if let LogPlace::Directory(directory) = target.log_place() {
+            recorded::must_not_be(&directory)?;
+        }
         Ok(target)
     }
 

@@ -3,7 +3,7 @@
 use super::facts;
 use crate::args::{ProbeArgs, ProbeVerb, WritetestArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
-use crate::{interrupt, terminal};
+use crate::{interrupt, recorded, terminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use syncline_metering::clock;
@@ -26,6 +26,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
     plan.rpm = args.rpm;
     for directory in &args.directories {
         facts::must_be_directory(directory)?;
+        recorded::must_not_be(directory)?;
     }
     estimate(&plan, args.directories.len());
     let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
@@ -166,6 +167,7 @@ pub(super) fn verdict(record: &ProbeRecord) -> Verdict {
 }
 
 fn writetest(args: &WritetestArgs) -> Outcome {
+    recorded::must_not_be(&args.file)?;
     let test = WriteTest {
         bytes: args.bytes,
         file: args.file.clone(),

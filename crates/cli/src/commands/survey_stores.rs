@@ -4,6 +4,7 @@ use super::facts;
 use super::live::lively;
 use crate::args::SurveyArgs;
 use crate::exit::CannotRun;
+use crate::recorded;
 use crate::shelf::Shelf;
 use crate::terminal;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ pub(super) fn choose<S: Shelf>(
     let mut directories = Vec::new();
     for directory in &args.dir {
         facts::must_be_directory(directory)?;
+        recorded::must_not_be(directory)?;
         let real = facts::real(directory)?;
         if !directories.contains(&real) {
             directories.push(real);

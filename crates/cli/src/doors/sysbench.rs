@@ -51,7 +51,10 @@ pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
     if flags.dry_run && flags.command != Command::Cleanup {
         return dry_run::of_door(&workload(&flags, false)?, flags.threads, url, shelf);
     }
-    let target = shelf.open(url)?;
+    let target = match flags.command {
+        Command::Cleanup => shelf.open(url)?,
+        _ => shelf.meet(url)?,
+    };
     if flags.dry_run {
         return cleanup_unmade(&flags, &target);
     }

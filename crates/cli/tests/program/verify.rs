@@ -4,7 +4,7 @@ use crate::support::{Said, folder, left_behind, program, say};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use syncline_verify::power::Mount;
+use syncline_verify::power::{Class, Mount};
 
 /// True where a file system of ours can be mounted; else power loss is not simulated, and nothing claimed.
 fn loses_power() -> bool {
@@ -168,4 +168,46 @@ fn a_verification_that_is_killed_under_load_leaves_nothing_that_the_next_cannot_
     let said = small(folder.path(), "sqlite --dir .");
     assert!(!left.exists(), "{said:?}");
     assert_eq!(said.code, if loses_power() { 0 } else { 2 }, "{said:?}");
+}
+
+#[test]
+fn no_figure_of_speed_is_printed_from_where_a_verification_records() {
+    if !loses_power() {
+        println!("not tested here: no file system of ours can be mounted");
+        return;
+    }
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["backing", "recorded", "copy"] {
+        std::fs::create_dir(at(name)).unwrap();
+    }
+    let none = |_: &Path| Class::Other;
+    let mount = Mount::new(&at("backing"), &at("recorded"), &at("copy"), none, 1 << 30).unwrap();
+    let refused = |from: &Path, line: &str| {
+        let said = say(from, line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        let why = "a figure of speed from there means nothing";
+        assert!(said.err.contains(why), "{line}: {said:?}");
+        assert_eq!(said.out, "", "{line}");
+    };
+    for line in [
+        "probe recorded",
+        "probe writetest -f recorded/file",
+        "survey --dir recorded",
+        "survey --on sqlite:recorded/store.db",
+        "run insert --on sqlite:recorded/store.db --duration 100ms --line none",
+        "run insert --on engine:recorded/store --duration 100ms --line none",
+        "ycsb load --on sqlite:recorded/store.db -p recordcount=10",
+        "sysbench oltp_insert prepare --on=sqlite:recorded/store.db",
+    ] {
+        refused(folder.path(), line);
+    }
+    let private = "run insert --on sqlite --duration 100ms --line none";
+    refused(&at("recorded"), private);
+    drop(mount);
+    assert_eq!(
+        std::fs::read_dir(at("backing")).unwrap().count(),
+        0,
+        "and nothing is made"
+    );
 }

@@ -54,6 +54,6 @@ pub use fault::{Fault, FaultRule, Struck};
 pub use image::{Image, Lost};
 pub use machine::Machine;
 pub use model::{Loss, Metadata, model_words};
-pub use mount::{Mount, unmount_below};
+pub use mount::{Mount, is_mounted, unmount_below};
 pub use pending::Taken;
 pub use recording::{ACKNOWLEDGEMENTS, Base, BaseNode, Kind, Node, Owner, Place, Recording, Step};

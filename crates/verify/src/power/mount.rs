@@ -13,11 +13,15 @@ use rustix::mount::{UnmountFlags, unmount};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// So many calls run at once: all but syncs under way wait for one lock.
 const THREADS: usize = 16;
+
+/// What stands in the table of mounts where others have their device.
+const SOURCE: &str = "syncline";
 
 /// A directory shown at another path, whose power can be cut. Dropping it cuts the power and unmounts.
 #[derive(Debug)]
@@ -97,10 +101,7 @@ impl Mount {
             root: backing.to_owned(),
         };
         let mut config = Config::default();
-        config.mount_options = vec![
-            MountOption::FSName("syncline".to_owned()),
-            MountOption::NoAtime,
-        ];
+        config.mount_options = vec![MountOption::FSName(SOURCE.to_owned()), MountOption::NoAtime];
         config.acl = SessionACL::All;
         config.n_threads = Some(THREADS);
         let session = fuser::spawn_mount(calls, point, &config);
@@ -196,6 +197,28 @@ pub fn unmount_below(directory: &Path) -> io::Result<()> {
         unmount(point, UnmountFlags::DETACH)?;
     }
     Ok(())
+}
+
+/// True if a path, or what of it is there, lies on a [`Mount`] of any process. A figure of speed from there
+/// means nothing.
+pub fn is_mounted(path: &Path) -> bool {
+    let path = std::path::absolute(path).unwrap_or_default();
+    let mut parts = path.ancestors();
+    let Some(device) = parts.find_map(|part| Some(fs::metadata(part).ok()?.dev())) else {
+        return false;
+    };
+    let device = format!(
+        "{}:{}",
+        rustix::fs::major(device),
+        rustix::fs::minor(device)
+    );
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    // Behind the dash stand the kind of the file system and its source.
+    let ours = |line: &str| {
+        let is_there = line.split(' ').nth(2) == Some(&device);
+        is_there && line.contains(&format!(" - fuse {SOURCE} "))
+    };
+    mounts.lines().any(ours)
 }
 
 impl Drop for Mount {
