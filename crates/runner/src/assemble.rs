@@ -58,7 +58,7 @@ pub(crate) fn assemble<W: Workload>(
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
         profile: measured.profile.take(),
         spent: measured.spent,
-        unmetered: None,
+        weighed: std::mem::take(&mut measured.weighed),
         commits_in_span: measured.commits_in_span,
         commits_in_whole: measured.commits_in_whole,
         saturation: saturation(figures(&head, &measured, sampler, &meter, &around)),

@@ -39,6 +39,7 @@ mod saturation;
 mod warning;
 mod warning_rules;
 mod watch;
+mod weigh;
 mod worker;
 
 pub use admit::CLIENTS_MOST;
@@ -55,13 +56,14 @@ pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat, repeat_followed
 pub use result::{
     Arrivals, ClientFacts, Counted, Distribution, Fairness, Interval, MachineInterval,
     OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
-    TransactionResult, Unmetered, WorkloadFacts,
+    TransactionResult, WorkloadFacts,
 };
 pub use run::{run, run_followed};
 pub use saturation::{
     BUSY, Bound, CONFLICTS, DEVICE, LABORATORY, LINE, LOCK_WAITS, READS, ROUND_TRIP, Saturation,
     SaturationFigures, THRESHOLDS, Threshold, saturation,
 };
+pub use weigh::Weighed;
 // What a result holds of the seam, for crates that show results and know no store.
 pub use syncline_contract::{
     Cause, Check, CheckOutcome, ClientModel, CommitPath, CommitPaths, CounterUnit, Durability,

@@ -11,6 +11,7 @@ use crate::plan::RunPlan;
 use crate::result::{Arrivals, Interval};
 use crate::sampler::{Reading, Sampler};
 use crate::watch::Watched;
+use crate::weigh::Weighed;
 use crate::worker::{Post, Report};
 use std::any::Any;
 use std::sync::PoisonError;
@@ -38,6 +39,8 @@ pub(crate) struct Measured<W: Workload> {
     pub profile: Option<Profile>,
     /// What looking used up of the processors meanwhile.
     pub spent: Option<Spent>,
+    /// What looking costs, if it was weighed.
+    pub weighed: Vec<Weighed>,
     /// Readings at the start of the clients and when the last had left, and what ended between.
     pub whole: (Reading, Reading),
     pub commits_in_whole: u64,
@@ -173,6 +176,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             commit_paths: span.commit_paths,
             profile: span.profile,
             spent: span.spent,
+            weighed: watched.weighed,
             whole: (watched.first, self.read()),
             commits_in_whole: tally.count(Ended::Committed),
             ended_in_whole: tally.all(),

@@ -32,6 +32,8 @@ pub enum Event<'a> {
     Started(&'a RunHead),
     /// Clients run; nothing is measured yet.
     WarmingUp,
+    /// What looking costs is being weighed.
+    Weighing,
     /// The measured span has begun.
     Measuring,
     /// An interval of the measured span has ended.

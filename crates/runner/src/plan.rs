@@ -97,7 +97,8 @@ pub struct RunPlan {
     pub operations: bool,
     /// How closely the store's process is looked at, for the cost by module; none does not look.
     pub meter: Option<MeterOptions>,
-    /// Whether each metered repetition has one without the meter beside it, which says what looking costs.
+    /// Whether slices of time with the meter and without it stand before the measured span, which say what
+    /// looking costs.
     pub unmetered_beside: bool,
     /// The length of an interval of `RunResult::intervals`.
     pub interval: Duration,

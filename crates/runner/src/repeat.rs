@@ -2,15 +2,12 @@
 //!
 //! In turns (A B C A B C) what changes on the machine meanwhile meets every case alike. "Faster" is said
 //! only where the ranges of throughput do not meet.
-//!
-//! A metered run can have one without the meter beside it, now before it and now behind it: what both
-//! differ by is what looking costs.
 
 use crate::error::Error;
 use crate::follower::Follower;
 use crate::observer::{Event, Observer};
 use crate::plan::RunPlan;
-use crate::result::{RunResult, Unmetered};
+use crate::result::RunResult;
 use crate::run::run_followed;
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_contract::{Target, TargetResult, Workload};
@@ -132,7 +129,7 @@ pub fn repeat_followed<T: Target, W: Workload>(
             repetition,
             repetitions,
         });
-        match case.run_beside(repetition, stop, observer, follower) {
+        match case.run(stop, observer, follower) {
             Ok(run) => result.runs.push(run),
             Err(error) => result.error = Some(error),
         }
@@ -141,38 +138,8 @@ pub fn repeat_followed<T: Target, W: Workload>(
 }
 
 impl<T: Target, W: Workload> Case<'_, T, W> {
-    /// A run, and the one without the meter if the plan wants it: before the odd repetitions and behind the
-    /// even ones, so that what changes with time favours neither.
-    fn run_beside(
-        &self,
-        repetition: usize,
-        stop: &AtomicBool,
-        observer: &dyn Observer,
-        follower: Option<&dyn Follower>,
-    ) -> Result<RunResult, Error> {
-        if self.plan.meter.is_none() || !self.plan.unmetered_beside {
-            return self.run(&self.plan, stop, observer, follower);
-        }
-        let without = RunPlan {
-            meter: None,
-            unmetered_beside: false,
-            ..self.plan.clone()
-        };
-        let unmetered = || self.run(&without, stop, &Unrecorded(observer), None);
-        let metered = || self.run(&self.plan, stop, observer, follower);
-        let (unmetered, mut metered) = if repetition % 2 == 1 {
-            (unmetered()?, metered()?)
-        } else {
-            let metered = metered()?;
-            (unmetered()?, metered)
-        };
-        metered.unmetered = Some(Unmetered::of(&unmetered));
-        Ok(metered)
-    }
-
     fn run(
         &self,
-        plan: &RunPlan,
         stop: &AtomicBool,
         observer: &dyn Observer,
         follower: Option<&dyn Follower>,
@@ -182,21 +149,7 @@ impl<T: Target, W: Workload> Case<'_, T, W> {
             doing: "it was opened",
             source,
         })?;
-        run_followed(&target, self.workload, plan, stop, observer, follower)
-    }
-}
-
-/// Tells how a run goes on that is in no record.
-struct Unrecorded<'o>(&'o dyn Observer);
-
-impl Observer for Unrecorded<'_> {
-    fn event(&self, event: Event<'_>) {
-        if !matches!(
-            event,
-            Event::Started(_) | Event::Interval(_) | Event::Ended(_)
-        ) {
-            self.0.event(event);
-        }
+        run_followed(&target, self.workload, &self.plan, stop, observer, follower)
     }
 }
 

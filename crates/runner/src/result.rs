@@ -11,6 +11,7 @@ use crate::counters::StoreCounter;
 use crate::plan::RunPlan;
 use crate::saturation::Saturation;
 use crate::warning::Warning;
+use crate::weigh::Weighed;
 use syncline_contract::{
     Check, ClientModel, CommitPaths, Evidence, FailureKind, Intent, Internal, LogPlace, OwnFigure,
     StoreProcess, Unit,
@@ -116,8 +117,8 @@ pub struct RunResult {
     pub profile: Option<Profile>,
     /// What looking used up of the processors in that span; none unless it was metered.
     pub spent: Option<Spent>,
-    /// The same run without the meter, beside this one; none unless the plan asks for it.
-    pub unmetered: Option<Unmetered>,
+    /// Slices of time with the meter and without it, before that span; empty unless the plan asks for it.
+    pub weighed: Vec<Weighed>,
     /// Acknowledged commits in the same span, whenever their transactions started; aborts apart.
     pub commits_in_span: u64,
     /// Acknowledged commits of the clients' whole life, warm-up and drain included: what the store's
@@ -353,19 +354,4 @@ pub struct Fairness {
     pub most: u64,
     /// Clients, by number, that committed nothing, or less than a tenth of the median.
     pub starved: Vec<usize>,
-}
-
-/// What a run without the meter is compared by.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Unmetered {
-    /// Committed transactions a second.
-    pub throughput_per_s: f64,
-}
-
-impl Unmetered {
-    pub(crate) fn of(run: &RunResult) -> Unmetered {
-        Unmetered {
-            throughput_per_s: run.throughput_per_s,
-        }
-    }
 }

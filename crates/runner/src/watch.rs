@@ -12,6 +12,7 @@ use crate::measure::Crew;
 use crate::observer::Event;
 use crate::result::Interval;
 use crate::sampler::Reading;
+use crate::weigh::{Scale, Weighed};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
@@ -21,9 +22,9 @@ use syncline_profile::Profile;
 
 /// What a meter does on its way may take it so long, while the kernel waits for its processors: not when the
 /// clients are about to leave, whose threads take their counts along.
-const MAY_TAKE_NS: Nanos = 100_000_000;
+pub(crate) const MAY_TAKE_NS: Nanos = 100_000_000;
 /// How often the coordinator looks whether it was asked to stop.
-const LOOK_NS: Nanos = 20_000_000;
+pub(crate) const LOOK_NS: Nanos = 20_000_000;
 /// A last interval shorter than this share of the others is left out.
 const LAST_INTERVAL: f64 = 0.05;
 /// How long the idle rate of flushes is watched, where flushes stand in for syncs.
@@ -47,6 +48,8 @@ pub(crate) struct Watched {
     budget_taken: Option<Nanos>,
     /// Processor time of the coordinating thread.
     pub coordinator_cpu_ns: Nanos,
+    /// What looking costs, if it was to be weighed.
+    pub weighed: Vec<Weighed>,
 }
 
 /// The measured span: readings at its two ends, and what was acknowledged between them.
@@ -110,14 +113,18 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             Control::rest(LOOK_NS);
         }
         let idle_flushes_per_ns = self.watch_idle();
+        let before = clock::now();
         let mut meter = self.meter();
+        let scale = (self.plan.unmetered_beside && meter.is_some())
+            .then(|| Scale::of(self.plan.duration, clock::now() - before));
         // Without a warm-up the span begins at the gate: who looks must look before it opens.
-        if let Some(meter) = meter.as_mut().filter(|_| self.plan.warm_up.is_zero()) {
+        let cold = self.plan.warm_up.is_zero() && scale.is_none();
+        if let Some(meter) = meter.as_mut().filter(|_| cold) {
             meter.start(&|| committed(live));
         }
         let first = self.read();
         let cpu = clock::thread_cpu();
-        let times = self.times();
+        let times = self.times(scale.map_or(0, Scale::all_ns));
         control.open(Start {
             times,
             schedules: self.schedules(times),
@@ -132,8 +139,15 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             asked: false,
             budget_taken: None,
             coordinator_cpu_ns: 0,
+            weighed: Vec::new(),
         };
-        self.warm_up(control, &mut watched);
+        if let Some(scale) = scale {
+            let until = watched.times.measure;
+            self.warm_up(control, &mut watched, until - scale.all_ns());
+            self.observer.event(Event::Weighing);
+            watched.weighed = self.weigh(control, live, scale, until, &mut meter);
+        }
+        self.warm_up(control, &mut watched, times.measure);
         self.span(control, live, &mut watched, meter.as_mut());
         if let (Some(span), Some(meter)) = (watched.span.as_mut(), meter) {
             // Before the drain: the store's processes may end with their clients.
@@ -145,9 +159,11 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         Some(watched)
     }
 
-    fn times(&self) -> Times {
+    /// The phases from now on, where that long is weighed what looking costs.
+    fn times(&self, weighing_ns: Nanos) -> Times {
         let start = clock::now();
-        let measure = start.saturating_add(clock::nanos(self.plan.warm_up));
+        let warm_up_ns = clock::nanos(self.plan.warm_up).saturating_add(weighing_ns);
+        let measure = start.saturating_add(warm_up_ns);
         let duration = self.plan.duration.map_or(Nanos::MAX, clock::nanos);
         Times {
             start,
@@ -187,18 +203,17 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         Some(flushes as f64 / (now.at - before.at) as f64)
     }
 
-    fn warm_up(&self, control: &Control, watched: &mut Watched) {
-        let measure = watched.times.measure;
-        if measure > watched.times.start {
+    fn warm_up(&self, control: &Control, watched: &mut Watched, until: Nanos) {
+        if clock::now() < until {
             self.observer.event(Event::WarmingUp);
         }
-        while clock::now() < measure && !self.over(control, watched) {
-            Control::rest(LOOK_NS.min(measure.saturating_sub(clock::now())));
+        while clock::now() < until && !self.over(control, watched) {
+            Control::rest(LOOK_NS.min(until.saturating_sub(clock::now())));
         }
     }
 
     /// The collectors of a metered run, ready to start.
-    fn meter(&self) -> Option<Meter> {
+    pub(crate) fn meter(&self) -> Option<Meter> {
         let options = self.plan.meter.as_ref()?;
         let process = match self.sampler.process() {
             StoreProcess::Ours => Process::Ours,
@@ -327,7 +342,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         now >= self.drained(*watched.budget_taken.get_or_insert(now))
     }
 
-    fn asked_to_stop(&self) -> bool {
+    pub(crate) fn asked_to_stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }

@@ -222,7 +222,9 @@ fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
     });
     let result = go(&store, &counted(2, 200)).unwrap();
     let failed = result.outcomes.failed[FailureKind::Connection as usize];
-    assert_eq!(result.reconnects, failed + result.outcomes.unfinished);
+    // A client connects again before its next transaction, if it has one.
+    let lost = failed + result.outcomes.unfinished;
+    assert!((lost - 2..=lost).contains(&result.reconnects), "{result:?}");
     assert!(failed >= 1 && result.outcomes.unfinished >= 1);
     assert_eq!(sum(&result), 200);
     assert!(held(&result), "{:?}", result.checks);

@@ -143,9 +143,17 @@ fn sqlite_is_serializable_under_load() {
 fn a_store_that_claims_more_than_it_does_is_found_out() {
     // Snapshots judged as if they were serializable.
     let target = open("engine?durability=none&isolation=snapshot").unwrap();
-    let loaded = load(&target, of(6000), &AtomicBool::new(false), &|_| {}).unwrap();
-    let finding = Finding::of("engine", Isolation::Serializable, &loaded.history);
-    assert!(finding.forbidden.iter().any(|one| one.kind == Kind::G2Item));
+    let is_skewed = |finding: &Finding| {
+        let mut kinds = finding.forbidden.iter().map(|one| one.kind);
+        kinds.any(|kind| kind == Kind::G2Item)
+    };
+    // Some five in 6,000 transactions; fewer on a machine that runs one client at a time.
+    let mut findings = (0..20).map(|seed| {
+        let of = Load { seed, ..of(6000) };
+        let loaded = load(&target, of, &AtomicBool::new(false), &|_| {}).unwrap();
+        Finding::of("engine", Isolation::Serializable, &loaded.history)
+    });
+    let finding = findings.find(is_skewed).expect("120,000 transactions");
     assert!(!finding.holds());
     let text = finding.sentences().join("\n");
     assert!(

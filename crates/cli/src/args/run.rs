@@ -150,7 +150,7 @@ pub(crate) struct RunArgs {
     #[command(flatten, next_help_heading = "What is measured")]
     pub(crate) meter: MeterArgs,
 
-    /// Run each repetition also without the meter, and say what looking costs
+    /// Say what looking costs: before each repetition's span, with the meter and without it in turns
     #[arg(long, requires = "meter", help_heading = "What is measured")]
     pub(crate) meter_overhead: bool,
 

@@ -275,6 +275,7 @@ impl Observer for Scribe<'_> {
             Event::Connecting { clients } => self.say(&format!("connecting {clients} clients")),
             Event::Started(head) => self.begin(head),
             Event::WarmingUp => self.say("warming up"),
+            Event::Weighing => self.say("weighing what looking costs"),
             Event::Measuring => self.say("measuring"),
             Event::Interval(interval) => {
                 self.interval(interval);
@@ -290,8 +291,8 @@ impl Observer for Scribe<'_> {
 /// Runs take this long, in tenths of a second, for the bar.
 pub(super) fn tenths(cases: &[Planned], repetitions: usize) -> u64 {
     let of = |case: &Planned| {
-        let once = case.plan.duration.unwrap_or_default() + case.plan.warm_up;
-        once * (1 + u32::from(case.plan.unmetered_beside))
+        let spans = 1 + u32::from(case.plan.unmetered_beside);
+        case.plan.duration.unwrap_or_default() * spans + case.plan.warm_up
     };
     let sum: Duration = cases.iter().map(of).sum();
     u64::try_from(sum.as_millis() / 100)

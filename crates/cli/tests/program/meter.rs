@@ -392,7 +392,7 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
 }
 
 #[test]
-fn what_looking_costs_is_printed_and_measured_beside_runs_without_it() {
+fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let folder = folder();
     let line = "--on engine --clients 2 --duration 300ms --meter";
     let said = quick_run(folder.path(), line);
@@ -400,33 +400,37 @@ fn what_looking_costs_is_printed_and_measured_beside_runs_without_it() {
     let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("looking used "), "{flat}");
     assert!(
-        flat.contains("was not measured: with --meter-overhead"),
+        flat.contains("was not measured: --meter-overhead weighs it"),
         "{flat}"
     );
 
-    let line = format!("{line} --meter-overhead --repeat 2 --json");
+    let line = format!("{line} --meter-overhead --json");
     let record = quick_run(folder.path(), &line).json();
     assert_eq!(record["plan"]["unmetered_beside"], true);
     let looking = &record["cost"]["looking"];
     assert!(looking["threads_ns"].as_u64().unwrap() > 0, "{looking}");
     assert!(looking["share"].as_f64().unwrap() > 0.0, "{looking}");
     let pairs = looking["pairs"].as_array().unwrap();
-    assert_eq!(pairs.len(), 2, "{looking}");
-    let ratios = pairs.iter().map(|pair| {
+    // A machine that is busy may open meters too slowly for the last of four rounds.
+    assert!([6, 8].contains(&pairs.len()), "{looking}");
+    let rates = pairs.iter().map(|pair| {
         let rate = |name: &str| pair[name].as_f64().unwrap();
-        rate("metered_per_s") / rate("unmetered_per_s")
+        [rate("metered_per_s"), rate("unmetered_per_s")]
     });
-    let median = ratios.sum::<f64>() / 2.0;
+    let mut ratios: Vec<f64> = rates.map(|[metered, not]| metered / not).collect();
+    ratios.sort_by(f64::total_cmp);
+    let median = f64::midpoint(ratios[(ratios.len() - 1) / 2], ratios[ratios.len() / 2]);
     let printed = looking["throughput"]["median"].as_f64().unwrap();
     assert!((printed - median).abs() < 1e-9, "{looking}");
-    // Runs beside the metered ones are no repetitions of the record.
-    assert_eq!(record["repetitions"].as_array().unwrap().len(), 2);
+    // Slices are no part of the span.
+    let measured_ns = record["measured_ns"].as_u64().unwrap();
+    assert!(measured_ns < 400_000_000, "{measured_ns}");
 
     let path = records(folder.path()).pop().unwrap();
     let shown = say(folder.path(), &format!("show {}", path.display()));
     let flat = shown.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("throughput with the meter over without, 2 pairs"),
+        flat.contains("throughput with the meter over without, "),
         "{flat}"
     );
     let alone = quick_run(folder.path(), "--on null --transactions 1 --meter-overhead");

@@ -161,8 +161,7 @@ fn slowed(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let Some(throughput) = &looking.throughput else {
         return Some(
-            "what looking cost in throughput was not measured: with --meter-overhead each repetition has \
-             one without the meter beside it"
+            "what looking cost in throughput was not measured: --meter-overhead weighs it before the span"
                 .to_owned(),
         );
     };

@@ -1,11 +1,11 @@
-//! What looking cost: what the meter itself used up, and by how much the runs without it were faster.
+//! What looking cost: what the meter itself used up, and by how much the store was faster without it.
 
 use super::described::described;
 use syncline_runner::{self as runner, Range, RunResult, Spent};
 
 described! {
-    /// What the meter used up of the processors in the window, and what it cost in throughput where each
-    /// repetition had one without it beside it.
+    /// What the meter used up of the processors in the window, and what it cost in throughput where that was
+    /// weighed.
     pub struct LookingCost {
         /// Processor time of the threads that look.
         pub threads_ns: u64,
@@ -21,13 +21,14 @@ described! {
         /// Both as a part of all the processor time that the machine had in the window. The interrupts by
         /// which processors and threads are looked at are not in it.
         pub share: Option<f64>,
-        /// Repetitions with one without the meter beside them, in their order; empty where there were none.
+        /// Slices of time with the meter and without it, of all repetitions in their order; empty where none
+        /// were asked for. In records of old a pair is two runs.
         pub pairs: Vec<LookingPair>,
         /// Throughput with the meter over that without, of all pairs; null without any.
         pub throughput: Option<LookingRatio>,
     }
 
-    /// A metered repetition and one without the meter, one right behind the other.
+    /// A time with the meter and one without it, one right behind the other.
     pub struct LookingPair {
         /// Commits a second with the meter.
         pub metered_per_s: f64,
@@ -49,7 +50,7 @@ described! {
 /// Of the repetition that is shown what its meter used up, and all pairs.
 pub(super) fn looking_cost(shown: &RunResult, runs: &[RunResult]) -> Option<LookingCost> {
     let spent = shown.spent?;
-    let pairs: Vec<LookingPair> = runs.iter().filter_map(pair).collect();
+    let pairs: Vec<LookingPair> = runs.iter().flat_map(pairs).collect();
     let window_ns = shown.profile.as_ref().map_or(0, runner::Profile::window_ns);
     Some(LookingCost {
         threads_ns: spent.threads_ns,
@@ -75,11 +76,10 @@ fn share(spent: &Spent, window_ns: u64, cores: usize) -> Option<f64> {
     Some((programs + threads) / cores as f64)
 }
 
-fn pair(run: &RunResult) -> Option<LookingPair> {
-    let beside = run.unmetered?;
-    Some(LookingPair {
-        metered_per_s: run.throughput_per_s,
-        unmetered_per_s: beside.throughput_per_s,
+fn pairs(run: &RunResult) -> impl Iterator<Item = LookingPair> {
+    run.weighed.iter().map(|pair| LookingPair {
+        metered_per_s: pair.metered_per_s,
+        unmetered_per_s: pair.unmetered_per_s,
     })
 }
 

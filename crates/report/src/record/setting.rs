@@ -32,7 +32,7 @@ described! {
         pub operations: bool,
         /// Looks a second at the store's processors, for the cost by module; null if not metered.
         pub looks_per_s: Option<u64>,
-        /// True if each metered repetition had one without the meter beside it; null in records of old.
+        /// True if what looking costs was weighed; null in records of old.
         pub unmetered_beside: Option<bool>,
         /// True if statements that did not wait for one another's answers travelled together; false if each
         /// was a call or a round trip of its own; null in records of old.

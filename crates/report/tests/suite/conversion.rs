@@ -148,7 +148,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         client_cpu_ns_per_transaction: Some(1_000.0),
         profile: None,
         spent: None,
-        unmetered: None,
+        weighed: Vec::new(),
         commit_paths: None,
         commits_in_span: 0,
         commits_in_whole: 0,

@@ -69,6 +69,7 @@ impl<F: Fn(&str)> Observer for Watcher<F> {
             Event::Connecting { clients } => format!("connecting {clients}"),
             Event::Started(head) => format!("started {}", head.target.name),
             Event::WarmingUp => "warming up".to_owned(),
+            Event::Weighing => "weighing".to_owned(),
             Event::Measuring => "measuring".to_owned(),
             Event::Interval(_) => "interval".to_owned(),
             Event::Draining => "draining".to_owned(),
