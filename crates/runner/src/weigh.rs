@@ -39,7 +39,7 @@ pub struct Weighed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     slice_ns: Nanos,
-    round_ns: Nanos,
+    opening_ns: Nanos,
 }
 
 impl Scale {
@@ -47,17 +47,21 @@ impl Scale {
     pub(crate) fn of(span: Option<Duration>, opening_ns: Nanos) -> Scale {
         let (shortest, longest) = SLICE;
         let slice = span.map_or(longest, |span| (span / SLICES).clamp(shortest, longest));
-        let slice_ns = clock::nanos(slice);
         Scale {
-            slice_ns,
-            // Under load a meter is put away and opened more slowly than before the clients start.
-            round_ns: 4 * slice_ns + 3 * opening_ns,
+            slice_ns: clock::nanos(slice),
+            opening_ns,
         }
     }
 
     /// How long all rounds may take.
     pub(crate) fn all_ns(self) -> Nanos {
-        u64::from(ROUNDS) * self.round_ns
+        // Under load a meter is put away and opened more slowly than before the clients start.
+        u64::from(ROUNDS) * (4 * self.slice_ns + 3 * self.opening_ns)
+    }
+
+    /// The least that a round takes.
+    fn round_ns(self) -> Nanos {
+        4 * self.slice_ns + self.opening_ns
     }
 }
 
@@ -74,7 +78,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     ) -> Vec<Weighed> {
         let mut pairs = Vec::new();
         for _ in 0..ROUNDS {
-            if clock::now() + scale.round_ns > until {
+            if clock::now() + scale.round_ns() > until {
                 break;
             }
             let Some(open) = meter.take() else { break };
