@@ -17,7 +17,7 @@ pub struct Calibration {
 }
 
 /// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop without
-/// waits, the plan's seed and timing of operations. `idle` is a target that answers at once (the null
+/// waits, the plan's seed and timing of operations, and nobody who looks. `idle` is a target that answers at once (the null
 /// target).
 pub fn calibrate<T: Target, W: Workload>(
     idle: &T,
@@ -40,6 +40,8 @@ pub fn calibrate<T: Target, W: Workload>(
         waits: false,
         reuse: false,
         spends_rows: false,
+        meter: None,
+        unmetered_beside: false,
         interval: span.max(Duration::from_millis(10)),
         laboratory_cpu_ns: None,
         line_max_per_s: None,

@@ -113,10 +113,8 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             Control::rest(LOOK_NS);
         }
         let idle_flushes_per_ns = self.watch_idle();
-        let before = clock::now();
+        let scale = self.plan.unmetered_beside.then(|| self.scale());
         let mut meter = self.meter();
-        let scale = (self.plan.unmetered_beside && meter.is_some())
-            .then(|| Scale::of(self.plan.duration, clock::now() - before));
         // Without a warm-up the span begins at the gate: who looks must look before it opens.
         let cold = self.plan.warm_up.is_zero() && scale.is_none();
         if let Some(meter) = meter.as_mut().filter(|_| cold) {

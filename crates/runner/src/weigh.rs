@@ -39,33 +39,40 @@ pub struct Weighed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     slice_ns: Nanos,
-    opening_ns: Nanos,
+    change_ns: Nanos,
 }
 
 impl Scale {
-    /// For a span of that length, if it has one, and a meter that took so long to open.
-    pub(crate) fn of(span: Option<Duration>, opening_ns: Nanos) -> Scale {
+    /// For a span of that length, if it has one, and a meter that took so long to open and to put away.
+    fn of(span: Option<Duration>, change_ns: Nanos) -> Scale {
         let (shortest, longest) = SLICE;
         let slice = span.map_or(longest, |span| (span / SLICES).clamp(shortest, longest));
         Scale {
             slice_ns: clock::nanos(slice),
-            opening_ns,
+            change_ns,
         }
     }
 
     /// How long all rounds may take.
     pub(crate) fn all_ns(self) -> Nanos {
-        // Under load a meter is put away and opened more slowly than before the clients start.
-        u64::from(ROUNDS) * (4 * self.slice_ns + 3 * self.opening_ns)
+        // Under load meters change more slowly than before the clients start.
+        u64::from(ROUNDS) * (self.round_ns() + 2 * self.change_ns)
     }
 
     /// The least that a round takes.
     fn round_ns(self) -> Nanos {
-        4 * self.slice_ns + self.opening_ns
+        4 * self.slice_ns + self.change_ns
     }
 }
 
 impl<T: Target, W: Workload> Crew<'_, T, W> {
+    /// Opens a meter and puts it away, to know how long that takes.
+    pub(crate) fn scale(&self) -> Scale {
+        let before = clock::now();
+        drop(self.meter());
+        Scale::of(self.plan.duration, clock::now() - before)
+    }
+
     /// As many rounds as there is time for until then, [`ROUNDS`] at most. Takes a meter that is open and
     /// leaves another.
     pub(crate) fn weigh(
@@ -150,10 +157,10 @@ mod tests {
 
     #[test]
     fn slices_together_are_as_long_as_the_span_within_bounds() {
-        let opening_ns = 10_000_000;
+        let change_ns = 10_000_000;
         let all_s = |span_ms: Option<u64>| {
-            let scale = Scale::of(span_ms.map(Duration::from_millis), opening_ns);
-            (scale.all_ns() - u64::from(3 * ROUNDS) * opening_ns) as f64 / 1e9
+            let scale = Scale::of(span_ms.map(Duration::from_millis), change_ns);
+            (scale.all_ns() - u64::from(3 * ROUNDS) * change_ns) as f64 / 1e9
         };
         assert!((all_s(Some(16_000)) - 16.0).abs() < 1e-6);
         assert!((all_s(Some(300)) - 1.6).abs() < 1e-6);
