@@ -17,8 +17,8 @@ pub struct Calibration {
 }
 
 /// Measures it: as many clients as a worker of the plan would drive, one worker, a closed loop without
-/// waits, the plan's seed and timing of operations, and nobody who looks. `idle` is a target that answers at once (the null
-/// target).
+/// waits, the plan's seed and timing of operations, and nobody who looks. `idle` is a target that answers
+/// at once (the null target).
 pub fn calibrate<T: Target, W: Workload>(
     idle: &T,
     workload: &W,

@@ -21,6 +21,10 @@ pub(crate) struct SurveyArgs {
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Vec<String>,
 
+    /// What to call the targets of --on in records, in place of their names and versions
+    #[arg(long, value_name = "NAME", requires = "on")]
+    pub(crate) alias: Option<String>,
+
     /// Ladder of clients
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value::clients,
         default_values_t = [1, 8, 64, 1000])]

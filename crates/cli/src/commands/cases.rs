@@ -120,6 +120,7 @@ pub(super) fn cases(
     urls: &[String],
     places: &[LogPlace],
     lines: &Lines,
+    alias: Option<&str>,
 ) -> Vec<Planned> {
     let mut cases: Vec<Planned> = Vec::new();
     for choice in choices {
@@ -135,6 +136,7 @@ pub(super) fn cases(
             cases.push(Planned {
                 name,
                 url: url.clone(),
+                alias: alias.map(str::to_owned),
                 workload: Arc::clone(&choice.workload),
                 log_place: log_place.clone(),
                 plan: RunPlan {

@@ -50,7 +50,7 @@ pub(crate) fn run_with<S: Shelf>(
     }
     let calibrated = choices.into_iter().map(|choice| choice.calibrated(shelf));
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
-    let cases = cases::cases(&choices, &urls, &places, &lines);
+    let cases = cases::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
     let series = Series {
         repetitions: args.repeat,
         turns: if args.interleave {
@@ -60,7 +60,6 @@ pub(crate) fn run_with<S: Shelf>(
         },
         runs: &args.runs,
         survey: None,
-        alias: args.alias.clone(),
         map,
         first_number: 1,
     };

@@ -26,6 +26,8 @@ pub(super) struct Planned {
     pub(super) name: String,
     /// The target's URL.
     pub(super) url: String,
+    /// What to call the store in place of its name and version.
+    pub(super) alias: Option<String>,
     /// The workload.
     pub(super) workload: Arc<AnyWorkload>,
     /// Where its log goes.
@@ -39,8 +41,6 @@ pub(super) struct Planned {
 pub(super) struct Series<'s> {
     pub(super) repetitions: usize,
     pub(super) turns: Turns,
-    /// What to call the stores in place of their names and versions.
-    pub(super) alias: Option<String>,
     /// A map to fold a metered store's stacks by, in place of the one of its product.
     pub(super) map: Option<Map>,
     /// Where records go.
@@ -69,12 +69,13 @@ pub(super) struct SeriesResult {
 }
 
 impl Series<'_> {
-    /// The identity of a record; under an alias without the command, which names the product.
-    fn identity(&self, number: u64) -> Identity {
+    /// The identity of a record; without the command if any store of it is under an alias, since it names
+    /// the product.
+    fn identity(&self, number: u64, withheld: bool) -> Identity {
         let fresh = facts::identity("run", number);
         Identity {
             survey: self.survey.clone(),
-            command: fresh.command.clone().filter(|_| self.alias.is_none()),
+            command: fresh.command.clone().filter(|_| !withheld),
             ..fresh
         }
     }
@@ -176,13 +177,14 @@ struct Scribe<'s> {
 
 impl<'s> Scribe<'s> {
     fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Progress) -> Scribe<'s> {
+        let withheld = cases.iter().any(|case| case.alias.is_some());
         let notes = (series.first_number..)
             .zip(cases)
             .map(|(number, case)| Note {
                 given: RunGiven {
-                    identity: series.identity(number),
+                    identity: series.identity(number, withheld),
                     url: Some(shown(&case.url)),
-                    alias: series.alias.clone(),
+                    alias: case.alias.clone(),
                     host: facts::host(),
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,

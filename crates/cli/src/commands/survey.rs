@@ -79,6 +79,8 @@ impl Probes {
             };
             let identity = Identity {
                 survey: Some(id.clone()),
+                // It names the products.
+                command: fresh.command.clone().filter(|_| args.alias.is_none()),
                 ..fresh
             };
             let name = directory.display().to_string();
@@ -162,7 +164,7 @@ fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
     });
     let rows = here.flat_map(|entry| {
         entry.not_run.iter().map(|(clients, reason)| NotRun {
-            target: entry.target.clone(),
+            target: entry.alias.as_ref().unwrap_or(&entry.target).clone(),
             durability: entry.durability.clone(),
             model: entry.model.word().to_owned(),
             clients: *clients as u64,
@@ -205,7 +207,6 @@ fn run_rungs<S: Shelf>(
             .map(|entry| planned(args, workload, entry, *clients, probes))
             .collect();
         let series = Series {
-            alias: None,
             map: map.cloned(),
             repetitions: args.slices,
             turns: Turns::Interleaved,
@@ -230,6 +231,7 @@ fn planned(
     Planned {
         name: format!("{}, {clients} clients", entry.name),
         url: entry.url.clone(),
+        alias: entry.alias.clone(),
         workload: Arc::clone(workload),
         log_place: entry.log_place.clone(),
         plan: RunPlan {

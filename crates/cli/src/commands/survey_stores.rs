@@ -19,6 +19,8 @@ pub(super) struct Entry {
     /// Its name in messages.
     pub(super) name: String,
     pub(super) url: String,
+    /// What to call it in records, in place of its name and version.
+    pub(super) alias: Option<String>,
     /// Its name in tables.
     pub(super) target: String,
     /// The durability that is asked for.
@@ -48,7 +50,7 @@ pub(super) fn choose<S: Shelf>(
     let mut entries = Vec::new();
     for (number, directory) in directories.iter().enumerate() {
         for url in built_in(directory, number) {
-            entries.push(entry(args, shelf, &url)?);
+            entries.push(entry(args, shelf, &url, None)?);
         }
     }
     let named = args.on.iter().map(|url| lively(url, args.live));
@@ -60,7 +62,8 @@ pub(super) fn choose<S: Shelf>(
             ));
             continue;
         }
-        let entry = entry(args, shelf, &url)?;
+        // The engine and SQLite have nothing to withhold.
+        let entry = entry(args, shelf, &url, args.alias.clone())?;
         if let LogPlace::Directory(directory) = &entry.log_place
             && !directories.contains(directory)
         {
@@ -101,7 +104,12 @@ fn encoded(path: &str) -> String {
         .replace('&', "%26")
 }
 
-fn entry<S: Shelf>(args: &SurveyArgs, shelf: &S, url: &str) -> Result<Entry, CannotRun> {
+fn entry<S: Shelf>(
+    args: &SurveyArgs,
+    shelf: &S,
+    url: &str,
+    alias: Option<String>,
+) -> Result<Entry, CannotRun> {
     let target = shelf.meet(url)?;
     let can = target.capabilities();
     let model = can.client_model;
@@ -115,6 +123,7 @@ fn entry<S: Shelf>(args: &SurveyArgs, shelf: &S, url: &str) -> Result<Entry, Can
     Ok(Entry {
         name: format!("{} ({})", target.name(), model.word()),
         url: url.to_owned(),
+        alias,
         target: target.name(),
         durability: durability(url),
         model,

@@ -3,6 +3,33 @@
 use crate::support::{figure, folder, left_behind, records, say};
 
 #[test]
+fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
+    let folder = folder();
+    let line = "survey --clients 1 --slices 1 --slice 100ms --warm-up 0 --alias StoreA --on \
+                lmdb:there --json";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let all = said.json();
+    let runs = &all.as_array().unwrap()[1..];
+    let named = |name: &str| {
+        runs.iter()
+            .filter(|run| run["target"]["name"] == name)
+            .count()
+    };
+    assert_eq!((runs.len(), named("StoreA")), (4, 1));
+    for file in records(folder.path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.display().to_string();
+        for word in ["lmdb", "LMDB"] {
+            assert!(
+                !text.contains(word) && !name.contains(word),
+                "{word} in {name}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     let folder = folder();
     let line = "survey --clients 1,4 --slices 2 --slice 200ms --warm-up 0 --json";
