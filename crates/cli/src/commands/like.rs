@@ -84,7 +84,7 @@ fn again(old: &RunRecord, args: &LikeArgs) -> Result<RunArgs, CannotRun> {
         seed: plan.seed,
         pin: plan.pin.iter().map(|cpu| count(*cpu)).collect(),
         reuse: plan.reuse.unwrap_or(false),
-        spends_rows: false,
+        spends_rows: plan.reuse.unwrap_or(false),
         pipeline: plan.pipeline,
         connects_each: plan.connects_each.unwrap_or(false),
         goes_on_after_errors: plan.goes_on_after_errors.unwrap_or(false),

@@ -23,6 +23,7 @@ use std::time::Duration;
 use syncline_contract::{Capabilities, ClientModel, Protocol, Target};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Arrival, Event, Follower, Observer, RunPlan, StopReason};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::script::{BUILTINS, Builtin, Scripts, as_item};
 
@@ -99,11 +100,10 @@ fn server(flags: &ServerFlags, variable: impl Fn(&str) -> Option<String>) -> Opt
 fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
     if !target.capabilities().reopens {
         return Err(CannotRun(format!(
-            "-i: what {url} holds goes with the run; name a place that stays, such as --on sqlite:bench.db"
+            "-i: what {} holds goes with the run; name a place that stays, such as --on sqlite:bench.db",
+            shown(url)
         )));
     }
-    let began = clock::now();
-    front::make_empty(target)?;
     let select = ["select-only".to_owned()];
     let options = options(
         args,
@@ -113,6 +113,9 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         args.scale.unwrap_or(1),
     );
     let workload = AnyWorkload::parse("script", &options)?;
+    // Bad options have been refused by now, and do no harm.
+    let began = clock::now();
+    front::make_empty(target)?;
     let plan = RunPlan {
         transactions: Some(1),
         duration: None,

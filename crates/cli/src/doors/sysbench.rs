@@ -22,6 +22,7 @@ use std::time::Duration;
 use syncline_contract::{Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan, StopReason};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 use syncline_workloads::oltp::{Oltp, Options, Test};
 
@@ -128,8 +129,9 @@ fn prepare<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     };
     if !has_path(url) || !target.capabilities().reopens {
         return Err(CannotRun(format!(
-            "what {url} holds goes with the program, so that nothing can be prepared there: name a place \
-             that stays, such as --on=engine:./store"
+            "what {} holds goes with the program, so that nothing can be prepared there: name a place that \
+             stays, such as --on=engine:./store",
+            shown(url)
         )));
     }
     let plan = RunPlan {

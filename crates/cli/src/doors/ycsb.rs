@@ -20,6 +20,7 @@ use std::cell::Cell;
 use syncline_contract::{CheckOutcome, Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Event, Observer, RunPlan};
+use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
 /// Does what YCSB's command line says.
@@ -135,7 +136,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
 fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome {
     if !has_path(url) {
         return Err(CannotRun(format!(
-            "--on {url} is removed when the program ends, so a load would be lost: name a place, such as {}",
+            "--on {} is removed when the program ends, so a load would be lost: name a place, such as {}",
+            shown(url),
             placed(url, shelf)
         )));
     }
@@ -195,7 +197,7 @@ fn placed<S: Shelf>(url: &str, shelf: &S) -> String {
     };
     let place = format!("{name}:./store{options}");
     match shelf.open(&place) {
-        Ok(target) if target.capabilities().reopens => place,
+        Ok(target) if target.capabilities().reopens => shown(&place),
         _ => "engine:./store".to_owned(),
     }
 }

@@ -105,6 +105,12 @@ fn tables_made_by_i_stay_and_later_runs_find_them() {
         "{wrong:?}"
     );
     assert!(wrong.out.contains("actually processed: 0/1"), "{wrong:?}");
+    for bad in ["-s 0", "-s 30000", "-D 1x=2"] {
+        let refused = say(folder.path(), &format!("pgbench -i {bad} {on}"));
+        assert_eq!(refused.code, 2, "{bad}: {refused:?}");
+        let there = say(folder.path(), &format!("pgbench -S -t 1 {on}"));
+        assert_eq!(there.code, 0, "{bad} did harm: {there:?}");
+    }
     assert_eq!(say(folder.path(), &format!("pgbench -i -q {on}")).code, 0);
     assert_eq!(count("0").code, 0, "-i makes them anew");
     let other = say(folder.path(), &format!("pgbench -s 2 -t 1 {on}"));

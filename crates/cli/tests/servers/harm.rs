@@ -84,6 +84,33 @@ fn under_way(world: &World, folder: &std::path::Path) -> std::process::Child {
 }
 
 #[test]
+fn tables_that_a_run_works_on_are_not_made_anew() {
+    let (world, folder) = (World::new(), folder());
+    let url = format!("{}?schema=bench", world.url());
+    let make = || say(folder.path(), &format!("pgbench -i -q --on {url}"));
+    assert_eq!(make().code, 0);
+    let mut child = program(folder.path(), &format!("pgbench -S -T 60 --on {url}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    first_interval(folder.path());
+    let refused = make();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused
+            .err
+            .contains("a run of this laboratory is under way"),
+        "{refused:?}"
+    );
+    assert!(child.try_wait().unwrap().is_none(), "the run goes on");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = make();
+    assert_eq!(again.code, 0, "{again:?}");
+}
+
+#[test]
 fn what_a_killed_run_leaves_is_cleaned_and_nothing_else() {
     let (world, folder) = (World::new(), folder());
     world.ask(STRANGERS);

@@ -119,12 +119,18 @@ async fn is_used(control: &mut Control) -> TargetResult<bool> {
     Ok(true)
 }
 
+/// Refuses to remove what a run under way may work on.
+pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<()> {
+    if !is_used(control).await? {
+        return Ok(());
+    }
+    let what = "a run of this laboratory is under way on that database; end it first";
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
 /// Removes every schema of ours; says which.
 pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
-    if is_used(control).await? {
-        let what = "a run of this laboratory is under way on that database; end it first";
-        return Err(Failure::new(FailureKind::Limit, what));
-    }
+    refuse_use(control).await?;
     let names = control
         .rows("SELECT nspname FROM pg_namespace ORDER BY nspname")
         .await?;

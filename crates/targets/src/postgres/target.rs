@@ -66,6 +66,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         stays,
         met: Mutex::default(),
         made: AtomicBool::new(false),
+        found: AtomicBool::new(false),
         loaded: Arc::default(),
         observing: Mutex::default(),
     }))
@@ -81,6 +82,8 @@ pub struct Postgres {
     met: Mutex<Option<Met>>,
     /// A schema is there that is to be removed.
     made: AtomicBool,
+    /// It was there before; others may work on it.
+    found: AtomicBool,
     loaded: Arc<AtomicBool>,
     /// The session that looks.
     observing: Mutex<Option<Box<Control>>>,
@@ -235,6 +238,7 @@ impl Target for Postgres {
             // Nothing of ours is needed; what stands there is ours to remove, as after `create`.
             let ours = schema::is_ours(&mut control, &self.schema).await?;
             self.made.store(ours, Ordering::Release);
+            self.found.store(ours, Ordering::Release);
             return Ok(true);
         }
         schema::reopen(&mut control, plan, &self.schema).await
@@ -279,7 +283,11 @@ impl Target for Postgres {
 
     async fn remove(&self) -> TargetResult<()> {
         if self.made.load(Ordering::Acquire) {
-            schema::remove(&mut self.control().await?, &self.schema).await?;
+            let mut control = self.control().await?;
+            if self.found.load(Ordering::Acquire) {
+                schema::refuse_use(&mut control).await?;
+            }
+            schema::remove(&mut control, &self.schema).await?;
             self.made.store(false, Ordering::Release);
         }
         Ok(())

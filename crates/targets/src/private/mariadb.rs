@@ -14,6 +14,12 @@ pub(super) fn url(wanted: &Wanted, port: u16) -> String {
     format!("mariadb://root@127.0.0.1:{port}/{}", wanted.options("?"))
 }
 
+/// Its temporary tables stand with its data: a server that starts removes those that it finds in its folder
+/// for them, and would else do so to every other server of this machine.
+fn temporary(data: &str) -> String {
+    format!("--tmpdir={data}")
+}
+
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
@@ -25,6 +31,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             format!("--datadir={data}"),
             "--auth-root-authentication-method=normal".to_owned(),
             "--skip-test-db".to_owned(),
+            temporary(&data),
         ],
     );
     let mut serves = words(
@@ -34,6 +41,7 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             format!("--datadir={data}"),
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
+            temporary(&data),
             format!("--pid-file={}", ground.text("pid")),
             format!("--max-connections={CONNECTIONS}"),
             "--skip-log-bin".to_owned(),
@@ -96,6 +104,7 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
     prepares.extend(
         [
             place.clone(),
+            temporary(&data),
             "--auth-root-authentication-method=normal".to_owned(),
         ]
         .map(OsString::from),
@@ -107,8 +116,7 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
             "--skip-name-resolve".to_owned(),
-            // Servers that share one name their files there alike.
-            format!("--tmpdir={data}"),
+            temporary(&data),
             // In the data directory.
             "--pid-file=pid".to_owned(),
             // None: the system's server has the path that it would take else.

@@ -3,7 +3,8 @@
 //! The shape of every call: take the lock, look at the power, let a fault strike, do it on the backing
 //! directory, record the step. The backing directory is scratch: it is never synced. A sync waits instead,
 //! without the lock, as long as a disk takes: what a store writes or acknowledges meanwhile would else never
-//! stand between a write and its sync, and who acknowledges too early would be found by luck alone.
+//! stand between a write and its sync, and who acknowledges too early would be found by luck alone. Calls
+//! that change the file which is being synced are held back by the kernel (`docs/decisions/0031`).
 
 use super::base::owner_of;
 use super::content::PAGE_BYTES;
