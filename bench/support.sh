@@ -32,14 +32,14 @@ build() { # FEATURE...: the program, with these features; in its own folder, who
   syncline=${CARGO_TARGET_DIR:-$root/target}/release/syncline
 }
 
-build_with_rocksdb() { # the system's RocksDB stands beside the others where it is installed
+build_with_rocksdb() { # FEATURE...: the system's RocksDB stands beside the others where it is installed
   rocksdb=
   if [ -e /usr/include/rocksdb/version.h ] && compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null; then
-    build rocksdb
+    build rocksdb "$@"
     rocksdb='rocksdb?wal=recycled'
   else
     echo "without RocksDB: librocksdb-dev and libclang-dev are not installed" >&2
-    build
+    build "$@"
   fi
 }
 
