@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! no mark ── loaded ──> fingerprint ── a run that changes rows starts ──> changing
-//!                            └──────── it has ended, rows read again ──────────┤
+//!                            ├──────── it has ended, rows read again ──────────┤
+//!                            └──────── its clients never started ──────────────┤
 //!                                        spent <── it leaves rows more or less ──┘
 //! ```
 //!
@@ -20,6 +21,7 @@ use crate::executor::block_on;
 use crate::fingerprint::Reading;
 use crate::plan::RunPlan;
 use std::borrow::Cow;
+use std::sync::OnceLock;
 use syncline_contract::{
     Action, Asked, Failure, FailureKind, Int, Kind, Lock, Plan, Read, Session, Set, Shape, Stop,
     Table, Target, TargetResult, Text, Transaction, Workload, Write,
@@ -60,6 +62,8 @@ struct Mark {
     changes: bool,
     /// True if it leaves other rows than were loaded.
     spends: bool,
+    /// What it said of the rows before the run began.
+    left: OnceLock<String>,
 }
 
 /// What a mark says.
@@ -96,6 +100,7 @@ impl<'w> Ground<'w> {
                 tables,
                 changes,
                 spends: workload.leaves_other_rows(),
+                left: OnceLock::new(),
             }
         });
         let visits = run.reuse && plan.tables().is_empty();
@@ -123,6 +128,7 @@ impl<'w> Ground<'w> {
             let left = mark.hold_against(found).map_err(failed)?;
             let now = self.rows_are(target, mark).map_err(failed)?;
             Mark::compare(&left, &now).map_err(failed)?;
+            mark.left.get_or_init(|| left);
         }
         Ok(there)
     }
@@ -141,7 +147,9 @@ impl<'w> Ground<'w> {
         let written = self.with(target, Shape::Several, async |transaction| {
             transaction.write(&mark.write, (KEY, &mark.text, &rows))
         });
-        written.map_err(failed)
+        written.map_err(failed)?;
+        mark.left.get_or_init(|| rows);
+        Ok(())
     }
 
     /// Says in the mark that the rows are about to change, if they are kept and may.
@@ -154,6 +162,19 @@ impl<'w> Ground<'w> {
                     doing: "its kept rows were marked as changing",
                     source,
                 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says in the mark that no client has started, so that the rows are as they were. If it cannot be
+    /// said, the next run refuses them.
+    pub(crate) fn take_back_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
+        match &self.mark {
+            Some(mark) if mark.changes => {
+                let left = mark.left.get();
+                let left = left.expect("rows that may change were loaded or found");
+                self.say(target, mark, left)
             }
             _ => Ok(()),
         }

@@ -105,6 +105,10 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             let joined = handles.into_iter().map(ScopedJoinHandle::join);
             Ok((watched, joined.collect()))
         })?;
+        if watched.is_none() {
+            // What comes of it changes nothing for whoever reads why the run ended.
+            drop(self.ground.take_back_changes(self.target));
+        }
         let reports = gather(joined)?;
         match (watched, control.take_failure()) {
             (Some(watched), failure) => self.settle(control, &live, reports, watched, failure),

@@ -112,6 +112,9 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             }
             Control::rest(LOOK_NS);
         }
+        if self.asked_to_stop() {
+            return None;
+        }
         let idle_flushes_per_ns = self.watch_idle();
         let scale = self.plan.unmetered_beside.then(|| self.scale());
         let mut meter = self.meter();

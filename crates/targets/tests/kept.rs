@@ -5,17 +5,22 @@
 
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use syncline_contract::Durability;
-use syncline_runner::{Error, RunPlan, RunResult, run};
+use syncline_runner::{Error, Event, Observer, RunPlan, RunResult, run};
 use syncline_targets::AnyTarget;
 use syncline_targets::private::{Private, Product, Wanted};
 use syncline_workloads::AnyWorkload;
 
 /// A run that keeps its rows, or finds them.
 fn go(url: &str, workload: &AnyWorkload) -> Result<RunResult, Error> {
-    let plan = RunPlan {
+    let target = AnyTarget::open(url).unwrap();
+    run(&target, workload, &plan(), &AtomicBool::new(false), &())
+}
+
+fn plan() -> RunPlan {
+    RunPlan {
         clients: 2,
         workers: None,
         duration: None,
@@ -23,10 +28,20 @@ fn go(url: &str, workload: &AnyWorkload) -> Result<RunResult, Error> {
         warm_up: Duration::ZERO,
         retries: 1_000,
         reuse: true,
+        spends_rows: true,
         ..RunPlan::default()
-    };
-    let target = AnyTarget::open(url).unwrap();
-    run(&target, workload, &plan, &AtomicBool::new(false), &())
+    }
+}
+
+/// Asks a run to stop as soon as its clients are to connect.
+struct StopsWhileConnecting<'s>(&'s AtomicBool);
+
+impl Observer for StopsWhileConnecting<'_> {
+    fn event(&self, event: Event<'_>) {
+        if matches!(event, Event::Connecting { .. }) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 fn workload(name: &str, options: &[(&str, &str)]) -> AnyWorkload {
@@ -55,9 +70,22 @@ impl Kept {
         kept
     }
 
+    fn url(&self) -> String {
+        format!("sqlite:{}?durability=os", self.file.display())
+    }
+
     fn go(&self) -> Result<RunResult, Error> {
-        let url = format!("sqlite:{}?durability=os", self.file.display());
-        go(&url, &self.workload)
+        go(&self.url(), &self.workload)
+    }
+
+    /// A run whose clients never start.
+    fn stopped(&self) -> Error {
+        let (target, stop) = (
+            AnyTarget::open(&self.url()).unwrap(),
+            AtomicBool::new(false),
+        );
+        let stops = StopsWhileConnecting(&stop);
+        run(&target, &self.workload, &plan(), &stop, &stops).unwrap_err()
     }
 
     /// Why a run refuses what stands there.
@@ -162,6 +190,23 @@ fn what_a_run_has_changed_is_marked_when_it_ends_and_not_before() {
         why.contains("not loaded to the end") && why.contains("remove it"),
         "{why}"
     );
+}
+
+#[test]
+fn a_run_that_is_stopped_before_its_clients_start_has_changed_no_row() {
+    let updates = [("records", "500")];
+    let takes_away = [("test", "delete"), ("table_size", "50"), ("kept", "on")];
+    let others = Kept::loaded("ycsb", &updates);
+    // Of rows that a run would spend too: loaded by one that does not.
+    let mut spent = Kept::loaded("oltp", &[("test", "point_select"), ("table_size", "50")]);
+    spent.workload = workload("oltp", &takes_away);
+    for kept in [others, spent] {
+        for _ in 0..2 {
+            let stopped = kept.stopped();
+            assert!(matches!(stopped, Error::Stopped { .. }), "{stopped}");
+        }
+        assert!(kept.go().unwrap().head.workload.rows_kept);
+    }
 }
 
 #[test]

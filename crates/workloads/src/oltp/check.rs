@@ -228,7 +228,7 @@ impl<'o> Found<'o> {
             format!("{} holds \"{c}\" as c", name(table, id))
         });
         if self.set_rows.has(Oltp::place(self.options.table_size, row)) {
-            let is_loaded = version == Some(self.oltp.loaded_version(table, id));
+            let is_loaded = version == Some(Oltp::loaded_version(owner));
             self.set
                 .unless(!is_loaded, || format!("{} does", name(table, id)));
         }

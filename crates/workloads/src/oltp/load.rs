@@ -26,11 +26,11 @@ impl Oltp {
             table,
             id: number + 1,
         };
-        let mut stream = Stream::of_load("oltp", number << 16 | table as u64);
-        let k = self.ids.draw(&mut stream);
+        let k = self.ids.draw(&mut Stream::of_load("oltp k", unit(owner)));
+        let mut texts = texts(owner);
         let (mut c, mut pad) = ([0; C_BYTES], [0; PAD_BYTES]);
-        owner.c(stream.below(GROUP), &mut c);
-        owner.pad(stream.below(GROUP), k, &mut pad);
+        owner.c(texts.below(GROUP), &mut c);
+        owner.pad(texts.below(GROUP), k, &mut pad);
         let id = Value::Int(owner.id as i64);
         if self.options.secondary {
             batch.push(id);
@@ -42,10 +42,8 @@ impl Oltp {
     }
 
     /// The version of the `c` that a row is loaded with.
-    pub(super) fn loaded_version(&self, table: usize, id: u64) -> u64 {
-        let mut stream = Stream::of_load("oltp", (id - 1) << 16 | table as u64);
-        self.ids.draw(&mut stream);
-        stream.below(GROUP)
+    pub(super) fn loaded_version(owner: Owner) -> u64 {
+        texts(owner).below(GROUP)
     }
 
     /// What the loaded rows are made from, in words. By which distribution `k` was drawn makes no
@@ -63,6 +61,17 @@ impl Oltp {
     }
 }
 
+/// What the texts of a row are drawn from: a stream that `k` does not share, since a later run may draw `k`
+/// by another distribution, which takes more or fewer numbers.
+fn texts(owner: Owner) -> Stream {
+    Stream::of_load("oltp texts", unit(owner))
+}
+
+/// A number for each row of all tables.
+fn unit(owner: Owner) -> u64 {
+    (owner.id - 1) << 16 | owner.table as u64
+}
+
 /// Digits and dashes as text.
 pub(super) fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).expect("digits and dashes are text")
@@ -71,7 +80,7 @@ pub(super) fn text(bytes: &[u8]) -> &str {
 #[cfg(test)]
 mod tests {
     use crate::oltp::content::Owner;
-    use crate::oltp::{Oltp, Options, Test};
+    use crate::oltp::{Oltp, Options, RandType, Test};
     use syncline_contract::{Rows, Value, Workload};
 
     #[test]
@@ -104,6 +113,28 @@ mod tests {
                 assert!(owner.version_of_c(c).is_some());
                 assert_eq!(owner.of_pad(pad).map(|(_, base)| base as i64), Some(k));
             }
+        }
+    }
+
+    #[test]
+    fn texts_do_not_depend_on_how_k_is_drawn() {
+        let row = |rand_type| {
+            let oltp = Oltp::new(Options {
+                table_size: 1_000,
+                rand_type,
+                ..Options::default()
+            });
+            let mut rows = Rows::new(4);
+            oltp.load_unit(oltp.loads()[0].table, 7, &mut rows);
+            let Value::Text(c) = rows.row(0).value(2) else {
+                panic!("c is a text")
+            };
+            c.to_owned()
+        };
+        let owner = Owner { table: 0, id: 8 };
+        for rand_type in [RandType::Uniform, RandType::Special] {
+            let version = owner.version_of_c(&row(rand_type));
+            assert_eq!(version, Some(Oltp::loaded_version(owner)));
         }
     }
 
