@@ -6,6 +6,7 @@
 //! 2. A change whose sync has failed is covered by no later sync, and may have arrived nevertheless.
 //! 3. `floors` says for each unit of 512 bytes up to which change it is stable, where that is not the
 //!    same for the whole file: after a synced write, and beside changes whose sync has failed.
+//!    `reaches` says the same of the file's length: no older change of it cuts off what is stable.
 //! 4. What was changed while a sync was under way is not in it.
 
 use super::content::{Content, PAGE_BYTES};
@@ -45,6 +46,15 @@ pub(super) struct Pending {
     stable: Content,
     entries: Vec<Entry>,
     floors: BTreeMap<u64, u64>,
+    reaches: Reach,
+}
+
+/// How far a file reaches at least once a change is stable that may lie behind one whose sync has failed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reach {
+    /// The number of the change.
+    number: u64,
+    len: u64,
 }
 
 /// What a loss took from one file.
@@ -94,6 +104,7 @@ impl Pending {
             self.apply(&entry)?;
             if any_failed {
                 self.raise_floors(entry.change.units(), entry.number);
+                self.raise_reach(&entry);
             }
         }
         self.forget_floors();
@@ -106,8 +117,7 @@ impl Pending {
         let Some(at) = self.entries.iter().position(|one| one.number == step) else {
             return Ok(()); // a sync that began behind it has covered it by now
         };
-        let is_length = |entry: &Entry| matches!(entry.change, Change::SetLen(_));
-        if self.entries[..at].iter().any(is_length) {
+        if self.entries[..at].iter().any(|one| one.change.is_length()) {
             return self.sync(step);
         }
         let written = self.entries.remove(at);
@@ -185,9 +195,34 @@ impl Pending {
 
     /// A floor tells nothing once no change below it is left.
     fn forget_floors(&mut self) {
-        match self.entries.first() {
-            Some(first) => self.floors.retain(|_, at| *at > first.number),
-            None => self.floors.clear(),
+        let first = self.entries.first().map_or(u64::MAX, |first| first.number);
+        self.floors.retain(|_, at| *at > first);
+        if self.reaches.number <= first {
+            self.reaches = Reach::default();
+        }
+    }
+
+    /// A change is stable that may lie behind failed ones: of the length it leaves them no say.
+    fn raise_reach(&mut self, stable: &Entry) {
+        self.reaches.len = match &stable.change {
+            Change::Write { offset, bytes } => self.reaches.len.max(offset + bytes.len() as u64),
+            Change::Zeros { .. } => return,
+            Change::SetLen(len) => {
+                let is_older = |one: &Entry| one.number < stable.number;
+                self.entries
+                    .retain(|one| !(one.change.is_length() && is_older(one)));
+                *len
+            }
+        };
+        self.reaches.number = stable.number;
+    }
+
+    /// The length that a change of it leaves.
+    fn length_left(&self, number: u64, len: u64) -> u64 {
+        if number < self.reaches.number {
+            len.max(self.reaches.len)
+        } else {
+            len
         }
     }
 
@@ -207,6 +242,10 @@ impl Change {
     /// True of a write that begins where the file begins.
     fn is_head(&self) -> bool {
         matches!(self, Change::Write { offset: 0, .. })
+    }
+
+    fn is_length(&self) -> bool {
+        matches!(self, Change::SetLen(_))
     }
 
     /// The units of 512 bytes that it changes.
@@ -342,7 +381,7 @@ impl Image<'_> {
         for (index, entry) in self.pending.entries.iter().enumerate() {
             if let Change::SetLen(len) = entry.change {
                 if index < self.moments.length {
-                    content.set_len(len)?;
+                    content.set_len(self.pending.length_left(entry.number, len))?;
                 }
                 continue;
             }
@@ -362,7 +401,7 @@ impl Image<'_> {
         let seen = &self.pending.entries[..self.moments.length];
         seen.iter().fold(self.pending.stable.len(), |len, entry| {
             match &entry.change {
-                Change::SetLen(len) => *len,
+                Change::SetLen(len) => self.pending.length_left(entry.number, *len),
                 Change::Write { offset, bytes } => len.max(offset + bytes.len() as u64),
                 Change::Zeros { .. } => len,
             }
@@ -431,6 +470,42 @@ mod tests {
                 assert_eq!(taken.torn_heads, 1, "{loss:?}");
             }
         }
+    }
+
+    /// A file whose length was set while syncs fail, and which was then written to and synced.
+    fn written_behind_a_failed_length(len: u64) -> Pending {
+        let mut pending = Pending::default();
+        pending.change(1, Change::SetLen(len));
+        pending.fail_sync();
+        let bytes = Arc::from(vec![7; 1024]);
+        pending.change(2, Change::Write { offset: 512, bytes });
+        pending.sync(2).unwrap();
+        pending
+    }
+
+    #[test]
+    fn what_is_stable_is_not_cut_off_by_an_older_length_whose_sync_has_failed() {
+        for (len, left) in [(0, 1536), (512, 1536), (1000, 1536), (8192, 8192)] {
+            let pending = written_behind_a_failed_length(len);
+            for (loss, wanted) in [(Loss::Drop, 1536), (Loss::Keep, left)] {
+                let (mut content, _) = pending.image(loss, Metadata::Strict, 7).unwrap();
+                let bytes = content.bytes();
+                assert_eq!(bytes.len(), wanted, "{len} {loss:?}");
+                assert!(
+                    bytes[512..1536].iter().all(|byte| *byte == 7),
+                    "{len} {loss:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_stable_length_outweighs_an_older_one_whose_sync_has_failed() {
+        let mut pending = written_behind_a_failed_length(8192);
+        pending.change(3, Change::SetLen(600));
+        pending.sync(3).unwrap();
+        let (mut content, _) = pending.image(Loss::Keep, Metadata::Strict, 7).unwrap();
+        assert_eq!(content.bytes().len(), 600);
     }
 
     #[test]
