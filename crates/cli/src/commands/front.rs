@@ -8,7 +8,7 @@ use crate::terminal;
 use std::cell::RefCell;
 use std::path::Path;
 use syncline_contract::conformance::block_on;
-use syncline_contract::{Failure, Kind, LogPlace, Plan, Table, Target, Workload};
+use syncline_contract::{Kind, LogPlace, Plan, Table, Target, Workload};
 use syncline_profile::Map;
 use syncline_report::record::{self, Record, RunGiven, RunRecord, SyncLine, Writer};
 use syncline_report::{CostChoice, table};
@@ -127,12 +127,14 @@ pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<()
     );
     let there = block_on(&(), async {
         let there = target.reopen(&plan).await;
-        if !matches!(there, Ok(false)) {
-            target.keep().await?;
+        if matches!(there, Ok(false)) {
+            return there;
         }
-        Ok(there)
+        let kept = target.keep().await;
+        // Why it cannot be opened says more than what came of it.
+        there.and_then(|there| kept.map(|()| there))
     });
-    match there.map_err(|failure: Failure| CannotRun::from(failure))? {
+    match there {
         Ok(false) => Ok(()),
         Ok(true) => Err(CannotRun(format!(
             "{what}, and something stands at {} already: name another place, or remove it first",

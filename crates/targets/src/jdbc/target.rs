@@ -316,7 +316,8 @@ impl Jdbc {
         Ok(true)
     }
 
-    /// Closes a database in our directory and leaves it there.
+    /// Closes a database in our directory and leaves it there. One that was refused was not opened, and
+    /// closing would open it.
     fn leave(&self) -> TargetResult<()> {
         if let Place::Directory {
             directory,
@@ -324,12 +325,20 @@ impl Jdbc {
             ..
         } = &self.place
         {
-            self.stop(embedded, directory.path())?;
+            if self.is_ours() {
+                self.stop(embedded, directory.path())?;
+            }
             directory.let_go();
         }
         let mut state = self.state();
         (state.made, state.opened) = (false, false);
         Ok(())
+    }
+
+    /// True if this target has made or opened the database.
+    fn is_ours(&self) -> bool {
+        let state = self.state();
+        state.made || state.opened
     }
 
     fn checked(&self, query: &str) -> TargetResult<Vec<String>> {
@@ -542,11 +551,7 @@ impl Target for Jdbc {
     }
 
     async fn remove(&self) -> TargetResult<()> {
-        let is_ours = {
-            let state = self.state();
-            state.made || state.opened
-        };
-        if is_ours {
+        if self.is_ours() {
             self.removed()?;
             let mut state = self.state();
             (state.made, state.opened) = (false, false);

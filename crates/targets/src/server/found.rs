@@ -61,7 +61,7 @@ fn merged(secrets: impl Iterator<Item = Secret>) -> Vec<Secret> {
 enum Form {
     /// `?name=value&name=value`, of names that targets list.
     Ours,
-    /// `?name=value&...` or `;name=value;...`, of names that a driver knows.
+    /// `?name=value&...` or `;name=value;...`, of names that a driver knows; ours may follow either.
     Jdbc,
 }
 
@@ -91,13 +91,6 @@ impl Form {
         }
     }
 
-    fn separates(self) -> &'static [char] {
-        match self {
-            Form::Ours => &['&'],
-            Form::Jdbc => &['&', ';'],
-        }
-    }
-
     /// True if everything from a sign on can be options.
     fn reads_as_options(self, url: &str, sign: usize) -> bool {
         self.options(url, sign).iter().all(|option| {
@@ -113,7 +106,7 @@ impl Form {
         let mut found: Vec<Given<'_>> = Vec::new();
         while sign < url.len() {
             let begin = sign + 1;
-            let end = self.end(url, begin);
+            let end = self.end(url, sign);
             let equals = url[begin..end].find('=').map(|length| begin + length);
             let (name, value) = match equals {
                 Some(equals) => (&url[begin..equals], equals + 1..end),
@@ -130,12 +123,18 @@ impl Form {
         found
     }
 
-    /// Where the option ends that begins there.
-    fn end(self, url: &str, begin: usize) -> usize {
+    /// Where the option ends that begins behind a sign.
+    fn end(self, url: &str, sign: usize) -> usize {
+        let begin = sign + 1;
         let rest = &url[begin..];
+        let name = rest.split('=').next().unwrap_or_default();
         let plain = |from: usize| {
-            let end = rest[from..].find(self.separates());
-            end.map_or(url.len(), |length| begin + from + length)
+            let mut places = rest[from..].match_indices(['&', ';', '?']);
+            let ends = places.find(|(at, _)| {
+                let at = begin + from + at;
+                self.ends(url, sign, is_secret(name), at)
+            });
+            ends.map_or(url.len(), |(length, _)| begin + from + length)
         };
         let end = plain(0);
         match rest.find("={") {
@@ -146,6 +145,25 @@ impl Form {
             }
             _ => end,
         }
+    }
+
+    /// True if a sign ends an option that begins behind another.
+    fn ends(self, url: &str, begins: usize, is_secret: bool, at: usize) -> bool {
+        let sign = |at: usize| url.as_bytes()[at];
+        match (self, is_secret) {
+            (Form::Jdbc, false) => true,
+            // A driver separates by one of the signs, and the others may stand in a password of its.
+            (Form::Jdbc, true) if sign(begins) == b';' => {
+                sign(at) == b';' || sign(at) == b'?' && Form::all_known(url, at)
+            }
+            (Form::Ours, _) | (Form::Jdbc, true) => sign(at) == b'&',
+        }
+    }
+
+    /// True if everything from a sign on is options that targets list.
+    fn all_known(url: &str, sign: usize) -> bool {
+        let given = Form::Ours.options(url, sign);
+        given.iter().all(|option| is_known(option.name))
     }
 
     fn is_option(self, name: &str) -> bool {

@@ -131,6 +131,24 @@ mod tests {
                 "jdbc:oracle:thin:scott/se;cr?et@//host:1521/x",
                 "jdbc:oracle:thin:scott@//host:1521/x",
             ),
+            (
+                "jdbc:derby://host:1527/db;user=bob;password=se&c=ret;create=true",
+                "jdbc:derby://host:1527/db;user=bob;create=true",
+            ),
+            (
+                "jdbc:mysql://host/db?user=bob&password=se;c=ret&useSSL=false",
+                "jdbc:mysql://host/db?user=bob&useSSL=false",
+            ),
+            (
+                "jdbc:derby:/tmp/x;create=true;password=secret?isolation=serializable&durability=os",
+                "jdbc:derby:/tmp/x;create=true?isolation=serializable&durability=os",
+            ),
+            ("jdbc:derby:/tmp/x;password=se?c=ret", "jdbc:derby:/tmp/x"),
+            (
+                "jdbc:h2:/tmp/x;A=b?driver=/a.jar&password=secret",
+                "jdbc:h2:/tmp/x;A=b?driver=/a.jar",
+            ),
+            ("jdbc:h2:/tmp/x;A=b?password=secret", "jdbc:h2:/tmp/x;A=b"),
             ("redis://:secret@host", "redis://@host"),
             ("postgres://bob:s/ec@ret@host/db", "postgres://bob@host/db"),
             (
