@@ -1,4 +1,5 @@
-//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` becomes `tls=`.
+//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` becomes `tls=`. Tables
+//! stay there in a schema of ours (of MySQL a database), as sysbench's stay in its database.
 
 use super::server_url::Server;
 use crate::exit::CannotRun;
@@ -71,7 +72,11 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
         socket: of("socket"),
         port: Some(port),
         database: of("db").or(Some("sbtest")),
-        options: tls.map(|word| ("tls", word)).into_iter().collect(),
+        options: tls
+            .map(|word| ("tls", word))
+            .into_iter()
+            .chain([("schema", "sysbench")])
+            .collect(),
     };
     Ok(Some(server.url()))
 }
@@ -120,7 +125,7 @@ mod tests {
         for (options, wanted) in [
             (
                 &[("db_driver", "mysql")][..],
-                "mysql://sbtest@localhost:3306/sbtest",
+                "mysql://sbtest@localhost:3306/sbtest?schema=sysbench",
             ),
             (
                 &[
@@ -128,19 +133,19 @@ mod tests {
                     ("mysql_password", "p@:w"),
                     ("mysql_port", "7"),
                 ],
-                "mysql://a%20b:p%40%3Aw@localhost:7/sbtest",
+                "mysql://a%20b:p%40%3Aw@localhost:7/sbtest?schema=sysbench",
             ),
             (
                 &[("mysql_socket", "/run/my.sock"), ("mysql_db", "x")],
-                "mysql://sbtest@:3306/x?socket=/run/my.sock",
+                "mysql://sbtest@:3306/x?socket=/run/my.sock&schema=sysbench",
             ),
             (
                 &[("pgsql_host", "db.example"), ("pgsql_sslmode", "require")],
-                "postgres://sbtest@db.example:5432/sbtest?tls=require",
+                "postgres://sbtest@db.example:5432/sbtest?tls=require&schema=sysbench",
             ),
             (
                 &[("db_driver", "pgsql"), ("pgsql_host", "/tmp/pg")],
-                "postgres://sbtest@:5432/sbtest?socket=/tmp/pg",
+                "postgres://sbtest@:5432/sbtest?socket=/tmp/pg&schema=sysbench",
             ),
         ] {
             assert_eq!(of(options), Ok(Some(wanted.to_owned())), "{options:?}");

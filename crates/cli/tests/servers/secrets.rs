@@ -42,21 +42,27 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 }
 
 #[test]
-fn a_password_behind_an_option_of_sysbench_is_hidden_likewise() {
+fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides_the_password() {
     let (world, folder) = (World::new(), folder());
     let url = world.url();
     let port = url.rsplit(':').next().unwrap().split('/').next().unwrap();
-    let line = format!(
-        "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
-         --pgsql-db=postgres --pgsql-password={PASSWORD} --table-size=10 --events=10 --time=0 run"
-    );
-    let said = Said::of(program(folder.path(), &line).output().unwrap());
-    assert_eq!(said.code, 0, "{said:?}");
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'syncline_sysbench'";
+    for (command, left) in [("prepare", "1"), ("run", "1"), ("cleanup", "0")] {
+        let line = format!(
+            "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
+             --pgsql-db=postgres --pgsql-password={PASSWORD} --table-size=10 --events=10 --time=0 {command}"
+        );
+        let said = Said::of(program(folder.path(), &line).output().unwrap());
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(world.ask(schemas), left, "{command}");
+        for text in [&said.out, &said.err] {
+            assert!(!text.contains(PASSWORD), "{text}");
+        }
+    }
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     assert!(record.contains("--pgsql-password="), "{record}");
-    for text in [&said.out, &said.err, &record] {
-        assert!(!text.contains(PASSWORD), "{text}");
-    }
+    assert!(!record.contains(PASSWORD), "{record}");
+    assert!(record.contains("\"rows_kept\":true"), "{record}");
 }
 
 #[test]
