@@ -66,6 +66,7 @@ pub(super) fn put(seen: Seen, profile: &mut ProfileBuilder) {
             Doer::Kernel { .. } | Doer::Others { .. } => {}
         }
     }
+    naming.switches_unseen();
     let foreign = Foreign::of(&sums, &naming.seen.counts.devices);
     for (kind, sum) in foreign.kept() {
         naming.kernel(kind, sum);
@@ -200,6 +201,26 @@ impl<'a> Naming<'a> {
             certainty.variance += (weight as f64).powi(2) * variance;
             if shown.stacks.len() > 1 {
                 certainty.mixed += weight;
+            }
+        }
+    }
+
+    /// Switches that the kernel counted of threads of which no spell saw any: nobody knows where.
+    fn switches_unseen(&mut self) {
+        if !self.seen.looked.paused {
+            return;
+        }
+        let counted = self.seen.looked.switches.clone();
+        for (number, (voluntary, involuntary)) in counted {
+            for (metric, count) in [
+                (Metric::VoluntarySwitches, voluntary),
+                (Metric::InvoluntarySwitches, involuntary),
+            ] {
+                let seen = self.switches.get(&(metric, number)).copied();
+                if count > 0 && seen.unwrap_or(0) == 0 && !has_looked(number) {
+                    let (thread, nowhere) = (self.thread_id(number), self.stack_id(Arc::from([])));
+                    self.profile.add(metric, thread, nowhere, count, 0);
+                }
             }
         }
     }
@@ -374,6 +395,11 @@ fn in_spells(metric: Metric, looked: &Looked) -> String {
         looked.ns() as f64 / 1e6 / looked.spells.len().max(1) as f64,
         looked.share() * 100.0
     );
+    if metric == Metric::OffCpu {
+        said.push_str(
+            "; of a wait that is longer than a spell the histogram shows what was in spells",
+        );
+    }
     if metric == Metric::SystemCalls {
         let within = looked.within(|spell| spell.calls);
         let known = within.map_or_else(
