@@ -3,6 +3,7 @@
 use crate::access::patch::{Bounds, add, begin, set};
 use crate::access::schema::{Schema, Value};
 use crate::error::Result;
+use syncline_metering::{Module, tag};
 
 /// What becomes of one column of a row.
 ///
@@ -81,6 +82,7 @@ impl<'v> Change<'v> {
 
 /// Writes the changes as a patch into `out`, which is emptied before.
 pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) -> Result<()> {
+    let _entered = tag::enter(Module::Access);
     out.clear();
     begin(schema, out);
     for change in changes {

@@ -13,6 +13,7 @@ use crate::table::scout::Sought;
 use crate::txn::{Direction, Scan, Session};
 use std::ops::{Bound, ControlFlow};
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// So many index entries are read before the first of their rows; then twice as many each time, so that
 /// a visitor that stops early has not read much in vain.
@@ -323,6 +324,7 @@ pub(super) fn encode_key(memory: &mut Memory, table: &Table, values: &[Value<'_>
 
 /// Makes a whole primary key.
 pub(super) fn make_key(table: &Table, values: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
+    let _entered = tag::enter(Module::Access);
     let (schema, shape) = (table.schema(), table.schema().key_shape());
     out.clear();
     let count = key::encode(schema, shape, values.iter().copied(), out)?;

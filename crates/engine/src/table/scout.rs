@@ -8,6 +8,7 @@ use crate::txn::Core;
 use std::fmt;
 use std::sync::Arc;
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// The key of a row that will be read, in memory that is used again.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +85,7 @@ impl<D: Disk> Scout<D> {
 
     /// Goes ahead of everything that was added since the last time.
     pub fn go(&mut self) {
+        let _entered = tag::enter(Module::Access);
         scout(&self.core.buffer, &self.keys, &mut self.targets);
         std::mem::swap(&mut self.targets, &mut self.seen);
         self.targets.clear();

@@ -17,6 +17,7 @@ use crate::table::read::encode_key;
 use crate::txn;
 use crate::txn::Session;
 use syncline_disk::Disk;
+use syncline_metering::{Module, tag};
 
 /// Adds a row.
 pub(super) fn insert<D: Disk>(
@@ -114,6 +115,7 @@ fn encode_row<D: Disk>(
     table: &Table,
     values: &[Value<'_>],
 ) -> Result<()> {
+    let _entered = tag::enter(Module::Access);
     memory.touch(table)?;
     memory.key.clear();
     memory.row.clear();
@@ -193,6 +195,7 @@ fn apply(
     old: &[u8],
     new: &mut Vec<u8>,
 ) -> std::result::Result<(), txn::PatchFailure> {
+    let _entered = tag::enter(Module::Access);
     patch::apply(patch, old, new).map_err(|failure| match failure {
         PatchFailure::OutOfBounds { column } => txn::PatchFailure::Bound { column },
 

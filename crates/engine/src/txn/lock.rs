@@ -332,7 +332,8 @@ impl<D: Disk> Locker<'_, D> {
 
     /// What the row becomes.
     fn fold(&mut self, was: Word, base: Option<&[u8]>) -> Result<Folded, Stopped> {
-        let _entered = tag::enter(Module::Access);
+        // What was asked for is the transaction's; a patch enters access itself.
+        let _entered = tag::enter(Module::TransactionControl);
         let folded = self
             .writes
             .fold(self.arena, self.write_at(), base, self.folder);

@@ -195,7 +195,7 @@ impl<D: Disk> Session<D> {
         txn.check()?;
         let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
-            return get_own(core, txn, (place, key), at);
+            return get_own(core, txn, ((place, hint), key), at);
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
         let is_there = copy(core, txn, (place, hint), key)?;
@@ -216,7 +216,7 @@ impl<D: Disk> Session<D> {
         txn.check()?;
         let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
-            return Ok(get_own(core, txn, (place, key), at)?.map(look));
+            return Ok(get_own(core, txn, ((place, hint), key), at)?.map(look));
         }
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
         let (mut look, mut seen) = (Some(look), None);
@@ -539,16 +539,17 @@ fn copy<D: Disk>(
 }
 
 /// The value of a row that the transaction itself writes.
+#[inline]
 fn get_own<'t, D: Disk>(
     core: &Core<D>,
     txn: &'t mut Transaction,
-    (place, key): (u32, &[u8]),
+    (place, key): ((u32, Option<PageId>), &[u8]),
     at: u32,
 ) -> Result<Option<&'t [u8]>> {
     let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
         Some(folded) => folded,
         // Patches over what the store has, which counts as read.
-        None if !copy(core, txn, (place, None), key)? => return Ok(None),
+        None if !copy_base(core, txn, (place, key), at)? => return Ok(None),
         None => {
             let (writes, arena) = (&txn.writes, &txn.arena);
             writes.fold(arena, at, Some(&txn.value), &mut txn.folder)
@@ -559,8 +560,27 @@ fn get_own<'t, D: Disk>(
         Ok(Folded::Base) => Ok(Some(&txn.value)),
         Ok(Folded::Arena(span)) => Ok(Some(txn.arena.get(span))),
         Ok(Folded::Made) => Ok(Some(&txn.folder.value)),
-        Err(refusal) => Err(refuse(core, txn, (place, key), refusal)),
+        Err(refusal) => Err(refuse(core, txn, (place.0, key), refusal)),
     }
+}
+
+/// Reads what the store has of a row that the transaction writes. The commit then locks the row where it was
+/// read, and validates it with that.
+#[inline]
+fn copy_base<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    (place, key): ((u32, Option<PageId>), &[u8]),
+    at: u32,
+) -> Result<bool> {
+    let _doing = core.watch.enter(Part::Read, txn.is_measured);
+    let reads = txn.reads.reads.len();
+    let is_there = copy(core, txn, place, key)?;
+    // A snapshot's reads are not kept.
+    if txn.reads.reads.len() > reads {
+        txn.writes.was_read(at, reads as u32);
+    }
+    Ok(is_there)
 }
 
 /// The answer to a refusal; a conflict breaks the transaction.

@@ -201,6 +201,12 @@ impl WriteSet {
         Ok(())
     }
 
+    /// The transaction has read the row that it writes. The first read counts: others are validated apart.
+    #[inline]
+    pub(super) fn was_read(&mut self, at: u32, read: u32) {
+        self.writes[at as usize].read.get_or_insert(read);
+    }
+
     /// True if folding reads what the row is, beyond its being there: the first operation patches it.
     #[inline]
     pub(super) fn needs_base(&self, at: u32) -> bool {
