@@ -21,6 +21,9 @@ use syncline_runner::{self as runner, StoreCounter};
 /// By more than this share two counts of the same may not differ without a warning.
 const APART: f64 = 0.01;
 
+/// So many calls may fall between the begins, or the ends, of two counts, and are no disagreement.
+const CALLS_BETWEEN: f64 = 8.0;
+
 /// What a cost is held to.
 #[derive(Clone, Debug)]
 pub(crate) struct Beside<'a> {
@@ -238,13 +241,20 @@ fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
             ));
         }
     }
-    if let Some(difference) = syncs.difference.filter(|part| part.abs() > APART) {
-        sentences.push(format!(
+    sentences.extend(apart(beside.commits, syncs));
+    sentences
+}
+
+/// Two counts of sync calls that do not agree.
+fn apart(commits: u64, syncs: &SyncEvidence) -> Option<String> {
+    let difference = syncs.difference.filter(|part| part.abs() > APART)?;
+    let calls = (syncs.metered_per_commit? - syncs.traced_per_commit?) * commits as f64;
+    (calls.abs() > CALLS_BETWEEN).then(|| {
+        format!(
             "the meter's sync calls differ by {} from the count beside the run",
             units::percent(difference)
-        ));
-    }
-    sentences
+        )
+    })
 }
 
 /// The cost of the repetition that is shown, if it was metered, and what looking cost in all of them.
@@ -296,4 +306,28 @@ pub(crate) fn folded(profile: &Profile, map: &Map, beside: &Beside<'_>) -> Cost 
         profile.histograms(),
         beside,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SyncEvidence, apart};
+
+    #[test]
+    fn a_call_between_the_begins_of_two_counts_is_no_disagreement() {
+        let counted = |metered: f64, traced: f64| {
+            let commits = 1_000;
+            let evidence = SyncEvidence {
+                metered_per_commit: Some(metered / 1_000.0),
+                traced_per_commit: Some(traced / 1_000.0),
+                difference: Some(metered / traced - 1.0),
+                flushes_per_commit: None,
+                flushes_within_syncs: None,
+            };
+            apart(commits, &evidence)
+        };
+        assert_eq!(counted(0.0, 1.0), None);
+        assert_eq!(counted(1_005.0, 1_000.0), None);
+        let said = counted(900.0, 1_000.0);
+        assert!(said.is_some_and(|said| said.contains("differ by")));
+    }
 }

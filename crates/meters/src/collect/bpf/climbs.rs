@@ -34,6 +34,8 @@ pub(super) struct Climbs {
 
 #[derive(Debug, Default)]
 struct Shared {
+    /// The window begins.
+    beginning: AtomicBool,
     ending: AtomicBool,
 }
 
@@ -85,6 +87,12 @@ impl Climbs {
         })
     }
 
+    /// The window begins: what processes have mapped since is read.
+    pub(super) fn begin(&self) {
+        self.shared.beginning.store(true, Ordering::Release);
+        self.wake();
+    }
+
     /// Ends it: what the ring still holds is taken.
     pub(super) fn finish(mut self) -> Result<Climbed, String> {
         self.end();
@@ -97,6 +105,10 @@ impl Climbs {
 
     fn end(&self) {
         self.shared.ending.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
@@ -126,6 +138,9 @@ impl Climbed {
         loop {
             // Read before the ring is: what was written before the end is then still taken.
             let is_last = shared.ending.load(Ordering::Acquire);
+            if shared.beginning.swap(false, Ordering::AcqRel) {
+                self.followed.look_again();
+            }
             while let Some(bytes) = ring.next() {
                 match Record::of(&bytes) {
                     Some(Record::Copy {
@@ -166,9 +181,12 @@ impl Climbed {
         };
         self.followed.met(process, thread);
         let knows = |memory: &Memory| memory.space.holds(from.instruction);
-        if !self.followed.memory(process).is_some_and(knows) {
+        let knows_callers = |memory: &Memory| chain.iter().all(|at| memory.space.holds(*at));
+        match self.followed.memory(process) {
             // It has started another program, or loaded code.
-            self.followed.mapped(process);
+            Some(memory) if !knows(memory) => self.followed.mapped(process),
+            Some(memory) if !knows_callers(memory) => self.followed.strayed(process),
+            _ => {}
         }
         let memory = self.followed.memory(process)?;
         let climb = self.climber.climb(&memory.tables, &memory.space, from, top);

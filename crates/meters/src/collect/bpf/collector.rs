@@ -105,6 +105,7 @@ impl Collector for Bpf {
         self.state = match std::mem::replace(&mut self.state, State::Ended) {
             State::Prepared => {
                 self.programs.count_since(now)?;
+                self.climbs.iter().for_each(Climbs::begin);
                 self.begun = self.mark(now, commits)?;
                 self.spell = self.begun;
                 self.switches = switches(self.subject.process);

@@ -3,7 +3,10 @@
 //!
 //! A process belongs to it from the start, or because one that does has forked it. A child has its
 //! parent's memory until it maps something itself; then its mappings are read anew when it is next
-//! sampled. What has ended is kept, since its samples are named later.
+//! sampled. Whoever is not told of new mappings (nobody is before the window begins, and BPF's programs
+//! never are) reads them anew when the window begins, and when a stack leads out of what is known: a
+//! virtual machine for Java maps more memory as it compiles more. What has ended is kept, since its
+//! samples are named later.
 
 use super::unwind::Tables;
 use crate::collect::looking::is_looking;
@@ -13,6 +16,11 @@ use crate::proc::ProcessUse;
 use crate::sync_calls::Watched;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use syncline_metering::{Nanos, clock};
+
+/// Stray addresses are common where programs keep no frame pointers: no process is read anew for one more
+/// often than that.
+const STRAYS_APART: Nanos = clock::SECOND;
 
 /// The followed processes.
 #[derive(Debug)]
@@ -32,6 +40,7 @@ pub(in crate::collect) struct Memory {
     pub tables: Tables,
     /// It has mapped something since it was read.
     stale: bool,
+    read: Nanos,
 }
 
 impl Followed {
@@ -48,8 +57,8 @@ impl Followed {
         followed
     }
 
-    /// Finds processes that were forked while nothing was recorded, and reads what all have mapped, so
-    /// that it need not be done while they work.
+    /// Finds processes that were forked while nothing was recorded, and reads anew what all have mapped,
+    /// so that it need not be done while they work.
     pub(in crate::collect) fn look_again(&mut self) {
         if let Watched::Other(pid) = self.process {
             self.family.extend(ProcessUse::family(pid, Path::new("/")));
@@ -57,6 +66,7 @@ impl Followed {
         let mut family: Vec<u32> = self.family.iter().copied().collect();
         family.sort_unstable();
         for pid in family {
+            self.mapped(pid);
             self.memory(pid);
         }
     }
@@ -87,6 +97,13 @@ impl Followed {
         }
     }
 
+    /// A stack of a process led to where it has no code, as far as is known.
+    pub(in crate::collect) fn strayed(&mut self, pid: u32) {
+        if let Some(memory) = self.memories.get_mut(&pid) {
+            memory.stale |= clock::now().saturating_sub(memory.read) > STRAYS_APART;
+        }
+    }
+
     /// A process has ended: another may get its number.
     pub(in crate::collect) fn ended(&mut self, pid: u32) {
         if pid != self.pid() {
@@ -109,6 +126,7 @@ impl Followed {
                 space,
                 tables,
                 stale: false,
+                read: clock::now(),
             };
             self.memories.insert(pid, memory);
         }
@@ -136,5 +154,42 @@ impl Followed {
             Watched::Ours => std::process::id(),
             Watched::Other(pid) => pid,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Followed;
+    use crate::collect::subject::Subject;
+    use crate::collect::symbols::AddressSpace;
+    use crate::sync_calls::Watched;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    #[test]
+    fn what_was_mapped_before_the_window_began_is_known_in_it() {
+        let mut child = Command::new("sh")
+            .args(["-c", "read go; exec sleep 60"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let mut followed = Followed::new(&Subject::of(Watched::Other(pid)));
+        let was = followed.memory(pid).unwrap().space.clone();
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let name = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+        while name() != "sleep\n" {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        followed.strayed(pid);
+        let known = followed.memory(pid).unwrap().space.is_same(&was);
+        assert!(known, "nobody was told of it, and it was read a moment ago");
+        followed.look_again();
+        let now = AddressSpace::of(pid).unwrap();
+        let knows = followed.memory(pid).unwrap().space.is_same(&now);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(knows);
     }
 }
