@@ -57,6 +57,7 @@ const UNSAFE: &[&str] = &[
     "crates/meters/src/collect/tag/timer.rs",
     "crates/meters/src/perf_event.rs",
     "crates/meters/src/proc/own_switches.rs",
+    "crates/runner/src/executor/ahead.rs",
     "crates/runner/src/executor/pinned.rs",
     "crates/targets/src/jdbc/jvm/call.rs",
     "crates/targets/src/lmdb.rs",

@@ -81,7 +81,8 @@
 //!
 //! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is
 //! no server, no query language, no encryption and no compression. The engine has no executor; its own
-//! threads prepare log files and move checkpoints.
+//! threads prepare log files, write the log where nobody else does, have memory ready for pages, and move
+//! checkpoints.
 
 mod access;
 mod buffer;

@@ -88,15 +88,16 @@ impl<T: Target> Desk<'_, T> {
 
 /// A client and what must outlive its future.
 #[derive(Debug)]
+#[repr(C)] // What every client needs first, then the client itself, which may be long.
 pub(crate) struct Slot<C> {
     pub number: usize,
-    pub client: C,
     /// The drawn transaction that has not been told its ending.
     pub open: Option<Open>,
     /// Transactions of the measured span that it may still attempt.
     pub left: u64,
     /// Commits in the measured span.
     pub commits: u64,
+    pub client: C,
 }
 
 /// A transaction under way.
@@ -144,96 +145,102 @@ struct Attempt {
 }
 
 /// Runs a client until the run ends, or its store fails for good.
-pub(crate) async fn client_loop<T: Target, C: Client>(
-    slot: &mut Slot<C>,
+///
+/// Many clients' futures are more than a core's cache holds, so this one is short. Its line is captured: what
+/// is an argument of an `async fn` has a place in its future twice. And what only a lost connection needs is
+/// in memory of its own.
+pub(crate) fn client_loop<'r, T: Target, C: Client>(
+    slot: &'r mut Slot<C>,
     session: T::Session,
-    desk: &Desk<'_, T>,
-) {
+    desk: &'r Desk<'_, T>,
+) -> impl Future<Output = ()> + 'r {
     let timer: Rc<dyn Timer> = Rc::<Timers>::clone(&desk.timers);
     let asked = Asked::new(desk.operations).with_timer(timer);
     let mut line = Line { session, asked };
-    let mut turn = 0;
-    let mut now = clock::now();
-    while !desk.control.ending() && slot.left > 0 {
-        let due = match desk.schedule {
-            None if now >= desk.times.deadline => break,
-            None => now,
-            Some(schedule) => {
-                let (number, left) = (slot.number, &mut slot.left);
-                let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
-                    break;
-                };
-                now = now.max(clock::now());
-                taken.due
+    async move {
+        let mut turn = 0;
+        let mut now = clock::now();
+        while !desk.control.ending() && slot.left > 0 {
+            let due = match desk.schedule {
+                None if now >= desk.times.deadline => break,
+                None => now,
+                Some(schedule) => {
+                    let (number, left) = (slot.number, &mut slot.left);
+                    let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
+                        break;
+                    };
+                    now = now.max(clock::now());
+                    taken.due
+                }
+            };
+            let kind = slot.client.draw();
+            let mut waits = Waits::default();
+            if desk.waits {
+                waits = slot.client.waits(kind);
             }
-        };
-        let kind = slot.client.draw();
-        let mut waits = Waits::default();
-        if desk.waits {
-            waits = slot.client.waits(kind);
-        }
-        let Some(due) = keyed(due, waits, desk).await else {
-            slot.client.ended(kind, Ending::Undone);
-            break;
-        };
-        now = now.max(due);
-        let measured = due >= desk.times.measure;
-        if measured && !desk.control.take_one() {
-            slot.client.ended(kind, Ending::Undone);
-            break;
-        }
-        slot.left -= u64::from(measured);
-        let mut span = Span {
-            due,
-            started: now,
-            ended: now,
-        };
-        slot.open = Some(Open {
-            kind,
-            measured,
-            span,
-        });
-        if measured {
-            desk.meter.borrow_mut().started(kind);
-        }
-        let drawn = Draw {
-            kind,
-            measured,
-            due,
-        };
-        let attempt = attempt(&mut slot.client, drawn, &mut line, desk).await;
-        now = clock::now();
-        span.ended = now;
-        finish(slot, kind, measured, &attempt, span, desk);
-        let failure = attempt.failure;
-        if let Some(failure) = failure.filter(|failure| !desk.goes_on_after(failure.kind)) {
-            if failure.kind.stops_run() {
-                desk.control.fail(*failure);
+            let Some(due) = keyed(due, waits, desk).await else {
+                slot.client.ended(kind, Ending::Undone);
+                break;
+            };
+            now = now.max(due);
+            let measured = due >= desk.times.measure;
+            if measured && !desk.control.take_one() {
+                slot.client.ended(kind, Ending::Undone);
                 break;
             }
-            drop(line.session);
-            line.session = match reconnect(desk).await {
-                Some(session) => session,
-                None => break,
+            slot.left -= u64::from(measured);
+            let mut span = Span {
+                due,
+                started: now,
+                ended: now,
             };
-            now = clock::now();
-        } else if desk.connects_each {
-            drop(line.session);
-            line.session = match connected_anew(desk).await {
-                Some(session) => session,
-                None => break,
+            slot.open = Some(Open {
+                kind,
+                measured,
+                span,
+            });
+            if measured {
+                desk.meter.borrow_mut().started(kind);
+            }
+            let drawn = Draw {
+                kind,
+                measured,
+                due,
             };
+            let attempt = attempt(&mut slot.client, &drawn, &mut line, desk).await;
             now = clock::now();
-        }
-        if waits.after_ns > 0 {
-            desk.timers.sleep_until(now + waits.after_ns).await;
-            now = clock::now();
-        }
-        turn += 1;
-        if turn == TURN {
-            turn = 0;
-            yield_now().await;
-            now = clock::now();
+            span.ended = now;
+            finish(slot, kind, measured, &attempt, span, desk);
+            let failure = attempt.failure;
+            if let Some(failure) = failure.filter(|failure| !desk.goes_on_after(failure.kind)) {
+                if failure.kind.stops_run() {
+                    desk.control.fail(*failure);
+                    break;
+                }
+                drop(line.session);
+                line.session = match Box::pin(reconnect(desk)).await {
+                    Some(session) => session,
+                    None => break,
+                };
+                now = clock::now();
+            } else if desk.connects_each {
+                drop(line.session);
+                line.session = match Box::pin(connected_anew(desk)).await {
+                    Some(session) => session,
+                    None => break,
+                };
+                now = clock::now();
+            }
+            if waits.after_ns > 0 {
+                desk.timers.sleep_until(now + waits.after_ns).await;
+                now = clock::now();
+            }
+            turn += 1;
+            if turn == TURN {
+                turn = 0;
+                yield_now().await;
+                now = clock::now();
+            }
         }
     }
 }
@@ -306,8 +313,8 @@ impl End {
     }
 }
 
-/// A drawn transaction, as those who try it need to know it.
-#[derive(Clone, Copy)]
+/// A drawn transaction, as those who try it need to know it. Handed on by reference: a copy of what was just
+/// written in pieces stalls the processor.
 struct Draw {
     kind: usize,
     measured: bool,
@@ -318,7 +325,7 @@ struct Draw {
 #[inline]
 async fn attempt<T: Target, C: Client>(
     client: &mut C,
-    drawn: Draw,
+    drawn: &Draw,
     line: &mut Line<T::Session>,
     desk: &Desk<'_, T>,
 ) -> Attempt {

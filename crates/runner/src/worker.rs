@@ -3,7 +3,7 @@
 use crate::client_loop::{Desk, Slot, client_loop};
 use crate::control::Control;
 use crate::error::Error;
-use crate::executor::{Executor, Timers};
+use crate::executor::{Beside, Executor, Timers};
 use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::live::Live;
@@ -14,6 +14,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use syncline_contract::{Client, Failure, Target, TargetResult, Worker, Workload};
 use syncline_metering::{Nanos, clock};
+
+/// Bytes of a client's slot that it likely needs: the slot's own, and as much as most clients have.
+const SLOT_BYTES_ASKED: usize = 512;
 
 /// What a worker needs.
 pub(crate) struct Post<'r, T, W> {
@@ -96,12 +99,13 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
     fn run(&self, desk: &Desk<'_, T>, sessions: Vec<T::Session>) -> Report<W> {
         let mut slots: Vec<Slot<W::Client>> =
             self.numbers().map(|number| self.slot(number)).collect();
+        let beside = Beside::of(&slots, SLOT_BYTES_ASKED);
         let (wall, cpu) = (clock::now(), clock::thread_cpu());
         let loops = slots
             .iter_mut()
             .zip(sessions)
             .map(|(slot, session)| client_loop(slot, session, desk));
-        let mut executor = Executor::new(loops, &desk.timers, desk.part);
+        let mut executor = Executor::new(loops, &desk.timers, desk.part).beside(beside);
         executor.drive(self.control.signal());
         let spun_ns = executor.spun_ns();
         // Sessions go first: what they leave open is undone before anyone looks at the store.

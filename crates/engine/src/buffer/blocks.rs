@@ -17,10 +17,15 @@
 //! allocator, and so does everything where blocks are not to be had. Where the system has no large pages
 //! blocks are ordinary memory. Frames of a large store lie in blocks of their own.
 //!
-//! A block goes back to the system when its last cell is free, but for one, so that a leaf that comes and
-//! goes does not move a block each time. The block of the lowest address that has room is filled first, so
-//! that others empty. Cells that stay free in other blocks count as memory in use ([`Blocks::spare_bytes`])
-//! and are what the next leaves get.
+//! A block goes back to the system when its last cell is free, but for the *spare* ones: one in so many
+//! ([`spares`]), so that a leaf that comes and goes does not move a block each time. The block in use of the
+//! lowest address that has room is filled first, so that others empty. Cells that stay free in other blocks
+//! count as memory in use ([`Blocks::spare_bytes`]) and are what the next leaves get.
+//!
+//! The system backs a block by memory when it is first written to, and that can take long: 5 ms where a
+//! hypervisor must have the memory first. Whoever splits a leaf must not wait for that, with others behind
+//! its latches. So a thread *stocks* the shelf ([`Blocks::stock`]) while it runs low: it maps a block and
+//! writes to all of it. Only who is faster than that thread maps and waits for itself.
 //!
 //! Invariants:
 //! 1. A cell is marked as free in its block, or it is in exactly one [`PageBytes`].
@@ -45,6 +50,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) const BLOCK_BYTES: usize = 2 << 20;
 
 const LINE_BYTES: usize = 64;
+
+/// A small page of the system. Where they are larger, some bytes more are written.
+const SMALL_PAGE_BYTES: usize = 4096;
+
+/// How many blocks may be there without a cell in use beside so many blocks: at most a part in 32, but for
+/// the first.
+fn spares(blocks: u64) -> usize {
+    (blocks / 32).clamp(1, 4) as usize
+}
 
 /// The first line of a block.
 #[repr(C, align(64))]
@@ -184,11 +198,12 @@ impl CellsOf {
 struct State {
     /// By their addresses.
     blocks: BTreeMap<usize, Cells>,
-    /// Those with free cells.
+    /// Those with free cells and some in use.
     roomy: BTreeSet<usize>,
-    /// So many have free cells only, and one of them stays.
-    unused: usize,
-    keeps_one: bool,
+    /// Those with free cells only.
+    unused: BTreeSet<usize>,
+    /// No cells will be taken any more: nothing stays unused.
+    ends: bool,
 }
 
 /// A block and which of its cells are free.
@@ -205,8 +220,8 @@ impl Blocks {
         let state = State {
             blocks: BTreeMap::new(),
             roomy: BTreeSet::new(),
-            unused: 0,
-            keeps_one: true,
+            unused: BTreeSet::new(),
+            ends: false,
         };
         Blocks {
             shelf: Arc::new(Shelf {
@@ -272,6 +287,25 @@ impl Blocks {
         (blocks * BLOCK_BYTES as u64).saturating_sub(used)
     }
 
+    /// True if there are fewer free cells than the spare blocks have.
+    pub(super) fn runs_low(&self) -> bool {
+        let cells = self.shelf.cells.load(Ordering::Acquire);
+        let blocks = self.shelf.blocks.load(Ordering::Acquire);
+        let in_block = self.shelf.cells_of.in_block() as u64;
+        (blocks * in_block).saturating_sub(cells) < spares(blocks) as u64 * in_block
+    }
+
+    /// Puts one more block on the shelf, backed by memory. False if the system gives none.
+    pub(super) fn stock(&self) -> bool {
+        let Some(mut block) = Block::map(&self.shelf) else {
+            return false;
+        };
+        // Outside of the lock: others go on with what is there.
+        block.fault_in();
+        self.shelf.add(&mut self.shelf.state.lock(), block);
+        true
+    }
+
     /// What cells keep alive.
     #[cfg(test)]
     pub(super) fn weak(&self) -> std::sync::Weak<Shelf> {
@@ -292,12 +326,14 @@ impl Drop for Blocks {
             return;
         }
         let mut state = self.shelf.state.lock();
-        state.keeps_one = false;
-        let unused = state.blocks.iter().find(|(_, cells)| cells.is_unused());
-        let unused = unused.map(|(address, _)| *address);
-        let unused = unused.and_then(|address| self.shelf.remove(&mut state, address));
+        state.ends = true;
+        let unused = std::mem::take(&mut state.unused);
+        let unused = unused.into_iter();
+        let gone: Vec<Block> = unused
+            .map(|address| self.shelf.remove(&mut state, address))
+            .collect();
         drop(state);
-        drop(unused);
+        drop(gone);
     }
 }
 
@@ -308,57 +344,65 @@ impl Shelf {
         }
         let mut state = self.state.lock();
         let state = &mut *state;
-        let address = match state.roomy.first() {
-            Some(address) => *address,
-            None if may_come => self.add(state)?,
+        let in_use = state.roomy.first().copied();
+        let address = match in_use.or_else(|| state.unused.pop_first()) {
+            Some(address) => address,
+            None if may_come => {
+                let address = self.add(state, Block::map(self)?);
+                state.unused.remove(&address);
+                address
+            }
             None => return None,
         };
         let cells = state.blocks.get_mut(&address).expect("it has room");
-        state.unused -= usize::from(cells.is_unused());
         let index = cells.take();
         if cells.free_count == 0 {
             state.roomy.remove(&address);
+        } else {
+            state.roomy.insert(address);
         }
         self.cells.fetch_add(1, Ordering::AcqRel);
         Some(cells.block.cell(index, self.cells_of))
     }
 
-    /// A new block's address; none if the system gives none.
-    fn add(self: &Arc<Shelf>, state: &mut State) -> Option<usize> {
-        let block = Block::map(self)?;
+    /// Puts a new block on the shelf; answers its address.
+    fn add(&self, state: &mut State, block: Block) -> usize {
         let address = block.0.addr().get();
         let count = self.cells_of.in_block();
         state.blocks.insert(address, Cells::all_free(block, count));
-        state.roomy.insert(address);
-        state.unused += 1;
+        state.unused.insert(address);
         self.blocks.fetch_add(1, Ordering::AcqRel);
-        Some(address)
+        address
     }
 
-    /// Takes a cell back; answers its block, if that goes.
-    fn put_back(&self, block: usize, cell: usize) -> Option<Block> {
+    /// Takes a cell back; answers blocks that go.
+    fn put_back(&self, block: usize, cell: usize) -> Vec<Block> {
         let mut state = self.state.lock();
         let index = (cell - block - LINE_BYTES) / self.cells_of.stride();
         let cells = state.blocks.get_mut(&block).expect("a cell is of a block");
         cells.put_back(index);
         self.cells.fetch_sub(1, Ordering::AcqRel);
-        let is_unused = cells.is_unused();
-        state.roomy.insert(block);
-        state.unused += usize::from(is_unused);
-        if is_unused && state.unused > usize::from(state.keeps_one) {
-            self.remove(&mut state, block)
-        } else {
-            None
+        if !cells.is_unused() {
+            state.roomy.insert(block);
+            return Vec::new();
         }
+        state.roomy.remove(&block);
+        state.unused.insert(block);
+        let mut gone = Vec::new();
+        while state.ends || state.unused.len() > spares(self.blocks.load(Ordering::Acquire)) {
+            let Some(highest) = state.unused.pop_last() else {
+                break;
+            };
+            gone.push(self.remove(&mut state, highest));
+        }
+        gone
     }
 
-    /// Takes an unused block off the shelf.
-    fn remove(&self, state: &mut State, address: usize) -> Option<Block> {
-        state.roomy.remove(&address);
-        state.unused -= 1;
-        let cells = state.blocks.remove(&address)?;
+    /// Takes a block off the shelf that is in neither set.
+    fn remove(&self, state: &mut State, address: usize) -> Block {
+        let cells = state.blocks.remove(&address).expect("it is on the shelf");
         self.blocks.fetch_sub(1, Ordering::AcqRel);
-        Some(cells.block)
+        cells.block
     }
 }
 
@@ -410,6 +454,17 @@ impl Block {
         assert!(index < cells_of.in_block(), "cell {index} of a block");
         // SAFETY: by the assertion the cell lies within the block.
         unsafe { self.0.add(LINE_BYTES + index * cells_of.stride()) }
+    }
+
+    /// Has the system back all of it by memory now. No cell of it is handed out yet.
+    fn fault_in(&mut self) {
+        for at in (SMALL_PAGE_BYTES..BLOCK_BYTES).step_by(SMALL_PAGE_BYTES) {
+            // SAFETY: it lies in the block, behind the head.
+            let place = unsafe { self.0.add(at) };
+            // SAFETY: nobody else knows the block. Volatile, since the value is there already, and only that
+            // it is written matters.
+            unsafe { place.write_volatile(0) };
+        }
     }
 
     /// A new one; none if the system has no memory or is one that we do not ask.

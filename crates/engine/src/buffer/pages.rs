@@ -14,6 +14,7 @@ use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::sync::parking::Mutex;
+use crate::sync::signal::Signal;
 use crossbeam_epoch::Guard;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +26,7 @@ pub(crate) struct Buffer {
     pub(super) numbers: Mutex<Numbers>,
     account: Arc<Account>,
     blocks: Blocks,
+    low: Arc<Signal>,
     /// Numbers given out whose pages are not there yet.
     promised: AtomicU64,
     forced: Option<Forced>,
@@ -51,6 +53,7 @@ impl Buffer {
             numbers: Mutex::new(Numbers::new()),
             account,
             blocks: Blocks::new(CellsOf::pages(options.page_bytes as usize)),
+            low: Arc::default(),
             promised: AtomicU64::new(0),
             forced: options.miss_every.map(Forced::new),
             page_bytes: options.page_bytes,
@@ -343,9 +346,26 @@ impl Buffer {
         if let Content::Leaf(leaf) = &mut content
             && self.account.bytes() >= self.blocks_from_bytes
         {
-            leaf.move_to(&self.blocks, self.block_may_come(self.blocks_from_bytes));
+            let may_come = self.block_may_come(self.blocks_from_bytes);
+            leaf.move_to(&self.blocks, may_come);
+            if may_come && self.blocks.runs_low() {
+                self.low.raise();
+            }
         }
         content
+    }
+
+    /// What is raised when blocks for leaves run low: somebody should call [`Buffer::stock`].
+    pub(crate) fn low(&self) -> &Arc<Signal> {
+        &self.low
+    }
+
+    /// Has blocks ready before leaves need them, as far as the cap allows.
+    pub(crate) fn stock(&self) {
+        while self.blocks.runs_low()
+            && self.block_may_come(self.blocks_from_bytes)
+            && self.blocks.stock()
+        {}
     }
 
     /// True if pages take so many bytes, and another block fits below the cap.

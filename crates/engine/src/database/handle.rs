@@ -7,6 +7,7 @@ use crate::database::inspect::Inspection;
 use crate::database::keeper::Keeper;
 use crate::database::open;
 use crate::database::stats::Stats;
+use crate::database::stocker::Stocker;
 #[allow(unused_imports, reason = "the documentation links to it")]
 use crate::error::Error;
 use crate::error::Result;
@@ -26,6 +27,7 @@ use syncline_disk::{Disk, NullDisk, RealDisk};
 pub struct Database<D: Disk = RealDisk> {
     // Held for its drop, before the rest goes.
     _keeper: Option<Keeper>,
+    _stocker: Stocker,
     engine: Arc<Engine<D>>,
 }
 
@@ -104,6 +106,7 @@ impl<D: Disk> Database<D> {
         let keeper = keeps.then(|| Keeper::start(&engine)).transpose()?;
         Ok(Database {
             _keeper: keeper,
+            _stocker: Stocker::start(&engine)?,
             engine,
         })
     }

@@ -11,6 +11,7 @@
 //! | `open.rs` | making a directory, opening one, recovery's order |
 //! | `engine.rs` | what sessions, checkpoints and definitions share |
 //! | `checkpoints.rs`, `keeper.rs` | when checkpoints begin, who moves them on, how fast |
+//! | `stocker.rs` | memory for leaves, ready before they need it |
 //! | `define.rs` | tables and indexes added and dropped |
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `inspect.rs`, `stats.rs` | what is wrong, what is there, what was done |
@@ -25,6 +26,7 @@ mod open;
 #[cfg(test)]
 mod simulation;
 mod stats;
+mod stocker;
 #[cfg(test)]
 mod tests;
 mod verify;

@@ -74,7 +74,6 @@ mod scan;
 mod segment;
 mod segments;
 mod shared;
-mod signal;
 mod stats;
 mod survey;
 mod threads;

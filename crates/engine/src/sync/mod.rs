@@ -20,6 +20,7 @@ pub(crate) mod explore;
 mod park;
 #[cfg(not(all(test, any(loom, shuttle))))]
 mod plain;
+pub(crate) mod signal;
 #[cfg(all(test, loom))]
 pub(crate) mod weak;
 

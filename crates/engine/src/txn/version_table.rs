@@ -107,8 +107,18 @@ impl Table {
             key_bytes: name.key.len() as u32,
             bytes: bytes as u32,
         });
+        self.ask();
         self.bytes += ENTRY_BYTES + bytes as i64;
         number
+    }
+
+    /// Asks the processor for where the next head goes, and for the first ones, which are dropped next.
+    #[inline]
+    fn ask(&self) {
+        let (front, back) = self.entries.as_slices();
+        let last = if back.is_empty() { front } else { back };
+        prefetch(last.as_ptr_range().end.addr(), size_of::<Entry>());
+        prefetch(front.as_ptr().addr(), 3 * size_of::<Entry>());
     }
 
     /// Tells a pending version which commit supersedes it.

@@ -1,5 +1,6 @@
 //! The pass loop, and how the thread waits when nothing is ready.
 
+use super::ahead::{Beside, ask_for};
 use super::pinned::Pinned;
 use super::signal::{Phase, Signal};
 use super::timers::Timers;
@@ -24,6 +25,7 @@ pub(crate) struct Executor<'t, F, P> {
     shared: Arc<Shared>,
     timers: &'t Timers,
     part: &'t P,
+    beside: Beside,
     unfinished: usize,
     spun_ns: Nanos,
 }
@@ -51,8 +53,15 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
             shared,
             timers,
             part,
+            beside: Beside::default(),
             spun_ns: 0,
         }
+    }
+
+    /// Says what the futures work with besides.
+    pub(crate) fn beside(mut self, beside: Beside) -> Self {
+        self.beside = beside;
+        self
     }
 
     /// Drives until every future has finished or the signal says to leave.
@@ -93,11 +102,25 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
     }
 
     fn pass(&mut self, running: &mut Vec<usize>) {
-        for index in running.drain(..) {
+        for (at, &index) in running.iter().enumerate() {
+            self.go_ahead(&running[at + 1..]);
             let (task, waker) = &self.tasks[index];
             task.taken();
             let finished = self.futures.poll(index, &mut Context::from_waker(waker));
             self.unfinished -= usize::from(finished);
+        }
+        running.clear();
+    }
+
+    /// Asks for what those need who run next.
+    #[inline]
+    fn go_ahead(&self, next: &[usize]) {
+        if let Some(&second) = next.get(1) {
+            ask_for::<Task>(&self.tasks[second].0);
+        }
+        if let Some(&first) = next.first() {
+            self.futures.ask(first);
+            self.beside.ask(first);
         }
     }
 

@@ -12,6 +12,7 @@
 //! 3. Futures never move after the first poll, and are dropped where they lie.
 //! 4. Nothing allocates once the queues have grown to the number of clients.
 
+mod ahead;
 mod drive;
 mod pinned;
 mod signal;
@@ -21,6 +22,7 @@ mod timers;
 mod wake;
 mod yielding;
 
+pub(crate) use ahead::Beside;
 pub use drive::ask;
 pub(crate) use drive::{Executor, block_on};
 pub(crate) use signal::{Phase, Signal};

@@ -5,6 +5,7 @@
     reason = "a pinned slice has no safe way to its pinned elements"
 )]
 
+use super::ahead::ask_for;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -36,6 +37,12 @@ impl<F: Future<Output = ()>> Pinned<F> {
         }
         element.set(None);
         true
+    }
+
+    /// Asks the processor for a future that is polled soon.
+    #[inline]
+    pub(super) fn ask(&self, index: usize) {
+        ask_for(&self.futures[index]);
     }
 
     fn element(&mut self, index: usize) -> Pin<&mut Option<F>> {

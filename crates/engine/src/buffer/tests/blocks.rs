@@ -83,6 +83,37 @@ fn blocks_go_back_one_by_one_and_one_stays() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
+    let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
+    let count = CellsOf::pages(PAGE_BYTES).in_block();
+    let mut cells = vec![copied(&blocks, 1)];
+    assert!(blocks.runs_low(), "less than a block is free");
+    assert!(blocks.stock() && !blocks.runs_low());
+    let block = |cell: &PageBytes| address(cell) / BLOCK_BYTES;
+    let mut more = |of: usize| {
+        for _ in 0..of {
+            let cell = blocks.copy(&[2; PAGE_BYTES], false);
+            cells.push(cell.expect("a block was stocked"));
+        }
+        let used: BTreeSet<usize> = cells.iter().map(block).collect();
+        used.len()
+    };
+    assert_eq!(more(count - 1), 1, "whichever lies lower");
+    assert!(!blocks.runs_low());
+    assert_eq!(more(1), 2);
+    assert!(blocks.runs_low());
+    assert_eq!(more(count - 1), 2);
+    assert!(blocks.copy(&[3; PAGE_BYTES], false).is_none());
+    // Many blocks may have more that are stocked; what is not needed any more goes.
+    cells.extend((0..62 * count).map(|_| copied(&blocks, 4)));
+    assert!(blocks.stock() && blocks.runs_low());
+    assert!(blocks.stock() && !blocks.runs_low());
+    drop(cells);
+    assert_eq!(blocks.spare_bytes(), BLOCK_BYTES as u64);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn cells_may_outlive_their_store_and_end_on_other_threads() {
     let blocks = Blocks::new(CellsOf::pages(PAGE_BYTES));
     let shelf = blocks.weak();

@@ -77,6 +77,49 @@ fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
     }
 }
 
+/// What runs low is stocked, up to the cap and no further, and leaves then use what was stocked.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
+    let resident_bytes_max = 4 * BLOCK_BYTES;
+    let bed = Bed::new(&BufferOptions {
+        page_bytes: PAGE_BYTES as u32,
+        blocks_from_bytes: 1 << 20,
+        resident_bytes_max,
+        ..options(None)
+    });
+    let mut number = 0;
+    let mut put_until = |bytes: u64| {
+        while bed.buffer.resident_bytes() < bytes {
+            let room = bed.tree.make_room(&bed.buffer, &key(number), 900);
+            room.expect("there is room below the cap");
+            bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
+            number += 1;
+        }
+    };
+    bed.buffer.stock();
+    assert!(
+        bed.buffer.resident_bytes() < BLOCK_BYTES,
+        "too small for blocks"
+    );
+    put_until(BLOCK_BYTES + (1 << 20));
+    // Pages that wait for their last reader may go meanwhile.
+    let blocks_more = |before: u64| {
+        bed.buffer.stock();
+        let bytes = bed.buffer.resident_bytes() + BLOCK_BYTES / 2;
+        bytes.saturating_sub(before) / BLOCK_BYTES
+    };
+    let before = bed.buffer.resident_bytes();
+    assert_eq!(blocks_more(before), 1);
+    assert_eq!(blocks_more(before), 1, "it does not run low any more");
+    assert!(bed.buffer.low().wait(), "somebody was told that it did");
+    // Half of what was stocked is used: another block would pass the cap.
+    put_until(before + BLOCK_BYTES + PAGE_BYTES);
+    fill(&bed, number);
+    bed.buffer.stock();
+    assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 4 * PAGE_BYTES);
+}
+
 #[test]
 fn leaves_scattered_over_blocks_leave_room_for_leaves() {
     let bed = Bed::new(&BufferOptions {

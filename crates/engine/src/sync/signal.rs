@@ -1,4 +1,4 @@
-//! A signal: tells a thread of the log that there is work, without being lost and without a system
+//! A signal: tells a thread that there is work for it, without being lost and without a system
 //! call when the thread is awake.
 //!
 //! States: quiet, raised, stopped. `raise` moves quiet to raised; `wait` takes raised back to quiet;
@@ -13,7 +13,7 @@ const STOPPED: u8 = 2;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct Signal {
+pub(crate) struct Signal {
     state: AtomicU8,
     sleeper: Mutex<()>,
     bell: Condvar,
@@ -21,7 +21,7 @@ pub(super) struct Signal {
 
 impl Signal {
     /// There is work.
-    pub(super) fn raise(&self) {
+    pub(crate) fn raise(&self) {
         let raised = self
             .state
             .compare_exchange(QUIET, RAISED, Ordering::SeqCst, Ordering::SeqCst);
@@ -31,13 +31,13 @@ impl Signal {
     }
 
     /// There will be no more work.
-    pub(super) fn stop(&self) {
+    pub(crate) fn stop(&self) {
         self.state.store(STOPPED, Ordering::SeqCst);
         self.ring();
     }
 
     /// Sleeps until there is work; false once stopped.
-    pub(super) fn wait(&self) -> bool {
+    pub(crate) fn wait(&self) -> bool {
         let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match self

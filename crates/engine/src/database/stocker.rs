@@ -1,0 +1,54 @@
+//! The stocker: the thread that has memory for leaves ready before they need it.
+//!
+//! Memory that the system has not backed yet is backed when it is first written to, which takes long where a
+//! hypervisor must find it first; whoever splits a leaf would wait for that, and others for its latches. So
+//! when the buffer's blocks run low it raises a signal, and this thread brings new ones
+//! (`Buffer::stock`). Without it, or behind it, everything goes on: who finds no block brings one.
+
+use crate::database::engine::Engine;
+use crate::error::{Error, Result};
+use crate::sync::signal::Signal;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use syncline_disk::Disk;
+
+/// See the module. Dropping it ends the thread and waits for it.
+#[derive(Debug)]
+pub(crate) struct Stocker {
+    low: Arc<Signal>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stocker {
+    pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<Stocker> {
+        let low = Arc::clone(engine.core.buffer.low());
+        let engine = Arc::clone(engine);
+        let thread = std::thread::Builder::new()
+            .name("page blocks".to_owned())
+            .spawn(move || {
+                let buffer = &engine.core.buffer;
+                while buffer.low().wait() {
+                    buffer.stock();
+                }
+            })
+            .map_err(|source| Error::Thread { source })?;
+        Ok(Stocker {
+            low,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Stocker {
+    fn drop(&mut self) {
+        self.low.stop();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            assert!(
+                std::thread::panicking(),
+                "the thread that brings blocks has panicked"
+            );
+        }
+    }
+}
