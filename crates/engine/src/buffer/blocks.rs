@@ -54,10 +54,10 @@ const LINE_BYTES: usize = 64;
 /// A small page of the system. Where they are larger, some bytes more are written.
 const SMALL_PAGE_BYTES: usize = 4096;
 
-/// How many blocks may be there without a cell in use beside so many blocks: at most a part in 32, but for
-/// the first.
+/// How many blocks may be there without a cell in use beside so many blocks: one in 128, but one in any
+/// case and no more than four.
 fn spares(blocks: u64) -> usize {
-    (blocks / 32).clamp(1, 4) as usize
+    (blocks / 128).clamp(1, 4) as usize
 }
 
 /// The first line of a block.

@@ -105,7 +105,7 @@ fn a_stocked_block_is_used_when_those_in_use_are_full_and_not_before() {
     assert_eq!(more(count - 1), 2);
     assert!(blocks.copy(&[3; PAGE_BYTES], false).is_none());
     // Many blocks may have more that are stocked; what is not needed any more goes.
-    cells.extend((0..62 * count).map(|_| copied(&blocks, 4)));
+    cells.extend((0..254 * count).map(|_| copied(&blocks, 4)));
     assert!(blocks.stock() && blocks.runs_low());
     assert!(blocks.stock() && !blocks.runs_low());
     drop(cells);
