@@ -147,7 +147,7 @@ struct Attempt {
 /// Runs a client until the run ends, or its store fails for good.
 ///
 /// Many clients' futures are more than a core's cache holds, so this one is short. Its line is captured: what
-/// is an argument of an `async fn` has a place in its future twice. And what only a lost connection needs is
+/// is an argument of an `async fn` has a place in its future twice. And what only a new connection needs is
 /// in memory of its own.
 pub(crate) fn client_loop<'r, T: Target, C: Client>(
     slot: &'r mut Slot<C>,

@@ -360,6 +360,12 @@ impl Buffer {
         &self.low
     }
 
+    /// True if there are fewer free cells than the spare blocks have.
+    #[cfg(test)]
+    pub(crate) fn runs_low(&self) -> bool {
+        self.blocks.runs_low()
+    }
+
     /// Has blocks ready before leaves need them, as far as the cap allows.
     pub(crate) fn stock(&self) {
         while self.blocks.runs_low()

@@ -55,6 +55,12 @@ impl Signal {
         }
     }
 
+    /// True if there is work that nobody has taken up.
+    #[cfg(test)]
+    pub(crate) fn is_raised(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == RAISED
+    }
+
     fn ring(&self) {
         // The mutex closes the gap between a sleeper's look at the state and its sleep.
         drop(self.sleeper.lock().unwrap_or_else(PoisonError::into_inner));

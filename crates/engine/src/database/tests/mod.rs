@@ -5,4 +5,6 @@ mod full;
 mod ghosts;
 mod limits;
 mod making;
+#[cfg(target_os = "linux")]
+mod stocker;
 mod whole;

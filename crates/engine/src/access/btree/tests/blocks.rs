@@ -112,7 +112,10 @@ fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
     let before = bed.buffer.resident_bytes();
     assert_eq!(blocks_more(before), 1);
     assert_eq!(blocks_more(before), 1, "it does not run low any more");
-    assert!(bed.buffer.low().wait(), "somebody was told that it did");
+    assert!(
+        bed.buffer.low().is_raised(),
+        "somebody was told that it did"
+    );
     // Half of what was stocked is used: another block would pass the cap.
     put_until(before + BLOCK_BYTES + PAGE_BYTES);
     fill(&bed, number);
