@@ -31,8 +31,8 @@
  *    `counts` under way: as long as a site sits there, its seat holds, and what `counts` has of it is old.
  * 7. Some kernels hide threads of their own and do not tell of a switch away from one. Who runs after it
  *    is not seen coming, but is seen calling and leaving: so who leaves is looked up whatever
- *    `processors` says, and so is who calls where another came last. How long it was off is not known:
- *    `losses` says how often.
+ *    `processors` says, and so is who calls where another came last. It was off until the last switch that
+ *    was told at its processor, at the least; where it may have been for much longer, `losses` says so.
  * 8. An event at a key that no copy was taken at yet is copied, and of the others some, as far as each
  *    processor's two rations of copies go, which the ring holds; who is refused is tried again.
  *
@@ -146,6 +146,7 @@ struct processor {
 	u64 attached; /* of when the above is: it is over when the programs are attached again */
 	u64 calls;    /* of the tree, in spells */
 	u64 switches;
+	u64 told;     /* when the last switch was told */
 };
 
 #define NOT_KNOWN 0
@@ -253,7 +254,7 @@ struct window {
 #define LOST_COPIES 5    /* no room in `copies` */
 #define DEVICE_FLUSHES 6 /* flushes that devices were given, by whomsoever */
 #define CALLS_OF_ENDED 7 /* system calls in the window of threads that have ended */
-#define LOST_RETURNS 8   /* switches to a thread that the kernel did not tell */
+#define LOST_RETURNS 8   /* switches to a thread that were not told, nor others shortly before */
 #define SITES 9          /* keys with a site in `counts` */
 #define LOSSES 10
 
@@ -658,24 +659,86 @@ INLINE struct sum *off_of(struct thread *thread, u32 number, struct key *key, u6
 	return sum;
 }
 
+INLINE u32 power_of_two(u64 value)
+{
+	u32 power = 0;
+	if (value >> 32) {
+		value >>= 32;
+		power += 32;
+	}
+	if (value >> 16) {
+		value >>= 16;
+		power += 16;
+	}
+	if (value >> 8) {
+		value >>= 8;
+		power += 8;
+	}
+	if (value >> 4) {
+		value >>= 4;
+		power += 4;
+	}
+	if (value >> 2) {
+		value >>= 2;
+		power += 2;
+	}
+	if (value >> 1)
+		power += 1;
+	return power;
+}
+
+INLINE void come_back(u32 number, struct thread *thread, u64 at)
+{
+	u64 since = thread->off_since;
+	volatile struct window *window = the_window();
+	thread->off_since = 0;
+	if (!window)
+		return;
+	u64 looked = looked_at(window, at);
+	/* Of whom it is not known when it left it is that it did not run when the spell began. */
+	u64 from = since ? thread->off_looked : window->looked;
+	if (looked <= from)
+		return;
+	if (since && since >= window->attached && in_spell(window))
+		tally(&lengths, power_of_two(at - since));
+	struct key key = {};
+	off_of(thread, number, &key, looked - from);
+	if (!since || !thread->sampled)
+		return;
+	struct returned *record = reserve(&copies, sizeof(struct returned), 0);
+	if (!record) {
+		add(&losses, LOST_COPIES);
+		return;
+	}
+	record->key = key;
+	record->weight = looked - from;
+	submit(record, NO_WAKEUP);
+}
+
+/* Up to such a part of it is not known of how long a thread was off, or it is said. */
+#define KNOWN_WITHIN 16
+
 /* A thread is seen that runs. If it left in another spell, it has come back between them; else nothing was
- * told of its return, and that is over too. */
-static __attribute__((noinline)) u32 note_return(struct thread *thread, u32 number)
+ * told of its return, which was later than the last switch that was told at its processor. */
+static __attribute__((noinline)) u32 note_return(struct thread *thread, u32 number, struct processor *here)
 {
 	volatile struct window *window = the_window();
 	if (!thread || !window || !thread->off_since)
 		return 0;
 	u64 since = thread->off_since, from = thread->off_looked, until = window->looked;
-	thread->off_since = 0;
 	if (since < window->attached || !window->attached) {
 		struct key key = {};
+		thread->off_since = 0;
 		if (!window->attached)
 			until = looked_at(window, window->spell_until);
 		if (until > from)
 			off_of(thread, number, &key, until - from);
-	} else if (in_spell(window)) {
-		add(&losses, LOST_RETURNS);
+		return 0;
 	}
+	u64 told = here && here->told > since ? here->told : since;
+	if (in_spell(window) && now() - told > (told - since) / KNOWN_WITHIN)
+		add(&losses, LOST_RETURNS);
+	come_back(number, thread, told);
 	return 0;
 }
 
@@ -731,7 +794,7 @@ static __attribute__((noinline)) u32 who_calls(struct processor *here, u64 regis
 		here->thread = OTHERS;
 		return OTHERS;
 	}
-	note_return(thread, number);
+	note_return(thread, number, here);
 	if (!thread->registers) {
 		thread->registers = registers;
 		thread->process = id >> 32;
@@ -749,6 +812,7 @@ INLINE void expire(struct processor *here, volatile struct window *window)
 	here->attached = attached;
 	here->thread = NOT_KNOWN;
 	here->came = 0;
+	here->told = 0;
 }
 
 /* System calls: context[0] is the registers, context[1] the number. */
@@ -810,7 +874,7 @@ INLINE void leave(void *context, struct processor *here, u32 number, struct thre
 	u32 kind = how == TAKEN_OFF ? KIND_INVOLUNTARY : KIND_VOLUNTARY;
 	struct where where = {};
 	struct key key = {.thread = number, .kind = kind};
-	note_return(thread, number);
+	note_return(thread, number, here);
 	u64 registers = registers_of(thread);
 	u64 site = site_of(registers, &where);
 	/* Who is taken off may stand anywhere: there would be a site for each event. */
@@ -840,62 +904,6 @@ INLINE void leave(void *context, struct processor *here, u32 number, struct thre
 	thread->off_looked = looked_at(window, at);
 }
 
-INLINE u32 power_of_two(u64 value)
-{
-	u32 power = 0;
-	if (value >> 32) {
-		value >>= 32;
-		power += 32;
-	}
-	if (value >> 16) {
-		value >>= 16;
-		power += 16;
-	}
-	if (value >> 8) {
-		value >>= 8;
-		power += 8;
-	}
-	if (value >> 4) {
-		value >>= 4;
-		power += 4;
-	}
-	if (value >> 2) {
-		value >>= 2;
-		power += 2;
-	}
-	if (value >> 1)
-		power += 1;
-	return power;
-}
-
-INLINE void come_back(u32 number, struct thread *thread, u64 at)
-{
-	u64 since = thread->off_since;
-	volatile struct window *window = the_window();
-	thread->off_since = 0;
-	if (!window)
-		return;
-	u64 looked = looked_at(window, at);
-	/* Of whom it is not known when it left it is that it did not run when the spell began. */
-	u64 from = since ? thread->off_looked : window->looked;
-	if (looked <= from)
-		return;
-	if (since && since >= window->attached && in_spell(window))
-		tally(&lengths, power_of_two(at - since));
-	struct key key = {};
-	off_of(thread, number, &key, looked - from);
-	if (!since || !thread->sampled)
-		return;
-	struct returned *record = reserve(&copies, sizeof(struct returned), 0);
-	if (!record) {
-		add(&losses, LOST_COPIES);
-		return;
-	}
-	record->key = key;
-	record->weight = looked - from;
-	submit(record, NO_WAKEUP);
-}
-
 INLINE void switched(void *context, u32 coming, u32 how)
 {
 	u64 id = current();
@@ -906,11 +914,10 @@ INLINE void switched(void *context, u32 coming, u32 how)
 		return;
 	expire(here, window);
 	struct thread *thread = leaving ? find(leaving) : 0;
-	u64 at = 0;
+	u64 at = now();
 	if (thread) {
 		if (!thread->process)
 			thread->process = id >> 32;
-		at = now();
 		leave(context, here, leaving, thread, at, how);
 	}
 	struct thread *next = coming ? find(coming) : 0;
@@ -918,7 +925,8 @@ INLINE void switched(void *context, u32 coming, u32 how)
 	here->came = coming;
 	here->thread = !next ? OTHERS : next->registers ? coming : NOT_KNOWN;
 	if (next)
-		come_back(coming, next, at ? at : now());
+		come_back(coming, next, at);
+	here->told = at;
 }
 
 /* The state of a thread that has ended. */
@@ -1054,7 +1062,7 @@ SECTION("tracepoint/sched/sched_process_exit") int task_exit(void *context)
 	/* Nobody will tell that it leaves its processor. */
 	volatile struct window *window = the_window();
 	if (window && !window->attached) {
-		note_return(thread, number);
+		note_return(thread, number, 0);
 		forget(thread, number);
 	}
 	return 0;

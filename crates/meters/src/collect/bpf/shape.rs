@@ -78,7 +78,7 @@ pub(super) type RawSlot = [u64; THREAD + 4 + 5 * SEATS];
 /// `struct window`.
 pub(super) type RawWindow = [u64; 6];
 /// `struct processor`.
-pub(super) type RawProcessor = [u64; 9];
+pub(super) type RawProcessor = [u64; 10];
 /// `struct ended`.
 pub(super) type RawEnded = [u32; 7];
 
@@ -207,6 +207,7 @@ impl Processor {
             _attached,
             calls,
             switches,
+            _told,
         ] = *raw;
         Processor {
             passed_over: looked >= Self::DENSE,
@@ -311,7 +312,8 @@ pub(super) struct Losses {
     pub device_flushes: u64,
     /// No loss: the system calls of threads that have ended.
     pub calls_of_ended: u64,
-    /// Switches to a thread that the kernel did not tell: how long it had been off is not known.
+    /// Switches to a thread that the kernel did not tell, nor any other at its processor shortly before: it
+    /// may have been off for longer than what was counted.
     pub returns: u64,
     /// No loss: keys that were made with a site.
     pub sites_made: u64,
