@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::lane;
 use crate::log::{Permit, Ticket};
-use crate::plant::{Plant, planted};
 use crate::txn::apply::{apply, collect};
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Section;
 use crate::txn::lock::{lock_rows, unlock_rows};
 use crate::txn::record::put_bytes_max;
+use crate::txn::refusal::refuse_commit;
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{After, Row, Transaction};
 use crate::txn::validate::{Check, validate};
@@ -337,58 +337,10 @@ pub(super) fn resolve<D: Disk>(
         Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
         Stopped::Failed(error) => return Err(error),
         Stopped::Refused { row, refusal, seen } => {
-            return Err(refused(core, txn, row, refusal, seen));
+            return Err(refuse_commit(core, txn, row, refusal, seen));
         }
     }
     Ok(())
-}
-
-/// The answer to a write that the data refuse. If what was read has changed it is a conflict instead:
-/// then the refusal may stem from a mixture of states. Otherwise it is true of the moment when the row
-/// was looked at, since rows that are unchanged and unlocked now were so then, and it may be told once
-/// everything that was seen is stable.
-pub(super) fn refused<D: Disk>(
-    core: &Core<D>,
-    txn: &Transaction,
-    row: u32,
-    refusal: Refusal,
-    seen: Csn,
-) -> Error {
-    let write = *txn.writes.get(txn.commit.rows[row as usize].write);
-    refusal_of(
-        core,
-        txn,
-        (write.tree, txn.arena.get(write.key)),
-        refusal,
-        seen,
-    )
-}
-
-/// The same by the row's tree and key.
-pub(super) fn refusal_of<D: Disk>(
-    core: &Core<D>,
-    txn: &Transaction,
-    (tree, key): (u32, &[u8]),
-    refusal: Refusal,
-    seen: Csn,
-) -> Error {
-    if txn.is_validated()
-        && txn.alone.is_none()
-        && let Err(conflict) = validate(core, txn, Check::Early)
-    {
-        return Error::Conflict(conflict);
-    }
-    if !planted(Plant::RefuseUnstable)
-        && let Err(error) = core.wait_stable(seen.max(txn.depends_on()))
-    {
-        return error;
-    }
-    let (tree, key) = (txn.trees[tree as usize].id, key.into());
-    match refusal {
-        Refusal::Duplicate => Error::Duplicate { tree, key },
-        Refusal::Absent => Error::Absent { tree, key },
-        Refusal::Patch(failure) => Error::Patch { tree, key, failure },
-    }
 }
 
 /// After a commit that failed: long values that it had written go.

@@ -59,10 +59,12 @@ mod idle;
 mod lock;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
+mod own;
 mod path;
 mod read;
 mod read_set;
 mod record;
+mod refusal;
 mod registry;
 mod run;
 mod scan;

@@ -107,6 +107,23 @@ pub(super) fn read<D: Disk>(
     }
 }
 
+/// The same into `txn.value`; false if it is not there.
+#[inline]
+pub(super) fn copy<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    place: (u32, Option<PageId>),
+    key: &[u8],
+) -> Result<bool> {
+    let mut copy = std::mem::take(&mut txn.value);
+    let is_there = read(core, txn, place, key, |value| {
+        copy.clear();
+        copy.extend_from_slice(value);
+    });
+    txn.value = copy;
+    is_there
+}
+
 /// Moves the read point to the published prefix, which must reach `past`.
 pub(super) fn move_read_point<D: Disk>(
     core: &Core<D>,

@@ -11,18 +11,20 @@ use crate::lane;
 use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
-use crate::txn::commit::{commit, refusal_of};
+use crate::txn::commit::commit;
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
+use crate::txn::own::get_own;
 use crate::txn::path::Staged;
-use crate::txn::read::{move_read_point, read};
+use crate::txn::read::{copy, move_read_point, read};
 use crate::txn::record::{Operation, add};
+use crate::txn::refusal::refuse_call;
 use crate::txn::scan::{Scan, scan};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
 use crate::txn::watch::{Part, SAMPLED_ONE_IN};
-use crate::txn::write_set::{Action, Folded, PatchFn, Refusal, Savepoint};
+use crate::txn::write_set::{Action, PatchFn, Savepoint};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -279,7 +281,7 @@ impl<D: Disk> Session<D> {
             Ok(()) => Ok(()),
             Err((refusal, at)) => {
                 let key = txn.arena.get(txn.writes.get(at).key).to_vec();
-                Err(refuse(core, txn, (place, &key), refusal))
+                Err(refuse_call(core, txn, (place, &key), refusal))
             }
         }
     }
@@ -495,7 +497,7 @@ impl<D: Disk> Session<D> {
         let added = txn
             .writes
             .add(&mut txn.arena, (tree.id, place), (key, read), action);
-        added.map_err(|refusal| refuse(core, txn, (place, key), refusal))
+        added.map_err(|refusal| refuse_call(core, txn, (place, key), refusal))
     }
 }
 
@@ -519,82 +521,6 @@ fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<(
         return Ok(());
     }
     Err(txn.conflict(Conflict::MadeLater))
-}
-
-/// Reads a row of the store into `txn.value`; false if it is not there.
-#[inline]
-fn copy<D: Disk>(
-    core: &Core<D>,
-    txn: &mut Transaction,
-    place: (u32, Option<PageId>),
-    key: &[u8],
-) -> Result<bool> {
-    let mut copy = std::mem::take(&mut txn.value);
-    let is_there = read(core, txn, place, key, |value| {
-        copy.clear();
-        copy.extend_from_slice(value);
-    });
-    txn.value = copy;
-    is_there
-}
-
-/// The value of a row that the transaction itself writes.
-#[inline]
-fn get_own<'t, D: Disk>(
-    core: &Core<D>,
-    txn: &'t mut Transaction,
-    (place, key): ((u32, Option<PageId>), &[u8]),
-    at: u32,
-) -> Result<Option<&'t [u8]>> {
-    let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
-        Some(folded) => folded,
-        // Patches over what the store has, which counts as read.
-        None if !copy_base(core, txn, (place, key), at)? => return Ok(None),
-        None => {
-            let (writes, arena) = (&txn.writes, &txn.arena);
-            writes.fold(arena, at, Some(&txn.value), &mut txn.folder)
-        }
-    };
-    match folded {
-        Ok(Folded::Absent) => Ok(None),
-        Ok(Folded::Base) => Ok(Some(&txn.value)),
-        Ok(Folded::Arena(span)) => Ok(Some(txn.arena.get(span))),
-        Ok(Folded::Made) => Ok(Some(&txn.folder.value)),
-        Err(refusal) => Err(refuse(core, txn, (place.0, key), refusal)),
-    }
-}
-
-/// Reads what the store has of a row that the transaction writes. The commit then locks the row where it was
-/// read, and validates it with that.
-#[inline]
-fn copy_base<D: Disk>(
-    core: &Core<D>,
-    txn: &mut Transaction,
-    (place, key): ((u32, Option<PageId>), &[u8]),
-    at: u32,
-) -> Result<bool> {
-    let _doing = core.watch.enter(Part::Read, txn.is_measured);
-    let reads = txn.reads.reads.len();
-    let is_there = copy(core, txn, place, key)?;
-    // A snapshot's reads are not kept.
-    if txn.reads.reads.len() > reads {
-        txn.writes.was_read(at, reads as u32);
-    }
-    Ok(is_there)
-}
-
-/// The answer to a refusal; a conflict breaks the transaction.
-#[cold]
-fn refuse<D: Disk>(
-    core: &Core<D>,
-    txn: &mut Transaction,
-    row: (u32, &[u8]),
-    refusal: Refusal,
-) -> Error {
-    match refusal_of(core, txn, row, refusal, Csn::ZERO) {
-        Error::Conflict(conflict) => txn.conflict(conflict),
-        other => other,
-    }
 }
 
 impl<D: Disk> Drop for Session<D> {

@@ -1,0 +1,58 @@
+//! Reading a row that the transaction itself writes.
+//!
+//! It sees what its own writes make of the row. Where these are patches alone, they are folded over what the
+//! store has, which counts as read: the commit locks the row where it was read, and validates it with that.
+
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::txn::core::Core;
+use crate::txn::read::copy;
+use crate::txn::refusal::refuse_call;
+use crate::txn::transaction::Transaction;
+use crate::txn::watch::Part;
+use crate::txn::write_set::Folded;
+use syncline_disk::Disk;
+
+/// The value of the row that a write of the transaction is about; none if it is not there.
+#[inline]
+pub(super) fn get_own<'t, D: Disk>(
+    core: &Core<D>,
+    txn: &'t mut Transaction,
+    (place, key): ((u32, Option<PageId>), &[u8]),
+    at: u32,
+) -> Result<Option<&'t [u8]>> {
+    let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
+        Some(folded) => folded,
+        // Patches over what the store has, which counts as read.
+        None if !copy_base(core, txn, (place, key), at)? => return Ok(None),
+        None => {
+            let (writes, arena) = (&txn.writes, &txn.arena);
+            writes.fold(arena, at, Some(&txn.value), &mut txn.folder)
+        }
+    };
+    match folded {
+        Ok(Folded::Absent) => Ok(None),
+        Ok(Folded::Base) => Ok(Some(&txn.value)),
+        Ok(Folded::Arena(span)) => Ok(Some(txn.arena.get(span))),
+        Ok(Folded::Made) => Ok(Some(&txn.folder.value)),
+        Err(refusal) => Err(refuse_call(core, txn, (place.0, key), refusal)),
+    }
+}
+
+/// Reads what the store has of it into `txn.value`; false if it is not there.
+#[inline]
+fn copy_base<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    (place, key): ((u32, Option<PageId>), &[u8]),
+    at: u32,
+) -> Result<bool> {
+    let _doing = core.watch.enter(Part::Read, txn.is_measured);
+    let reads = txn.reads.reads.len();
+    let is_there = copy(core, txn, place, key)?;
+    // A snapshot's reads are not kept.
+    if txn.reads.reads.len() > reads {
+        txn.writes.was_read(at, reads as u32);
+    }
+    Ok(is_there)
+}
