@@ -17,7 +17,8 @@ pub struct Options {
     /// also what is free in them. What needs more is refused with [`Error::Capped`]. Default 4 GiB.
     pub resident_bytes_max: u64,
     /// Bytes for pages that change while a checkpoint has yet to write them as they were, at least 4
-    /// pages. Writers wait when it is used up. Default 16 MiB.
+    /// pages; taken while a checkpoint runs only. Writers wait for the disk when they are used up. More
+    /// than 16 MiB never come to more than half of what `resident_bytes_max` leaves. Default 256 MiB.
     pub pre_image_bytes_max: u64,
     /// Bytes for before-images of rows, which open snapshots read. Beyond it the oldest snapshot ends
     /// with [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld). Default 256 MiB.
@@ -58,7 +59,7 @@ impl Default for Options {
         Options {
             page_bytes: 8192,
             resident_bytes_max: 4 << 30,
-            pre_image_bytes_max: 16 << 20,
+            pre_image_bytes_max: 256 << 20,
             version_bytes_max: 256 << 20,
             key_bytes_max: 1024,
             value_bytes_max: 16 << 20,

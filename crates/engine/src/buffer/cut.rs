@@ -12,9 +12,14 @@
 //! Who changes a page that awaits capture hands its image to the pool first ([`super::images`]).
 //! Whoever moves `modified_in` away from the old epoch, capture or change, has won the page: the
 //! change does so while it holds the pool, so that a capture that lost finds the image there.
+//!
+//! The pool must hold what is changed again and again, or writers wait for the disk: a load that keeps
+//! changing a tenth of its pages changes all of these soon after each cut. So it may be large; but beyond
+//! [`ALWAYS_BYTES`] it never takes more than half of what the cap on memory leaves, so that inserts beside
+//! a checkpoint are not refused for its sake, and what it holds is captured first, and without a pace.
 
 use super::frame::{Body, CLEAN, DETACHED, Frame};
-use super::images::{Image, Images};
+use super::images::{Copies, Image, Images};
 use super::leaf::Leaf;
 use super::miss::Stop;
 use super::pages::Buffer;
@@ -22,6 +27,9 @@ use crate::ids::PageId;
 use crate::plant::{Plant, planted};
 use crate::sync::parking::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The pool may always grow to so many bytes, if its limit is not lower.
+const ALWAYS_BYTES: u64 = 16 << 20;
 
 /// What a checkpoint writes: all that changed since the last cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +52,7 @@ pub(super) struct Cuts {
     /// wholly or not at all.
     pub(super) listed: Mutex<Vec<PageId>>,
     images: Mutex<Images>,
+    copies: Copies,
     room: Condvar,
     /// The cut that is being captured; zero if none.
     running: AtomicU64,
@@ -60,6 +69,7 @@ impl Cuts {
             epoch: AtomicU64::new(1),
             listed: Mutex::new(Vec::new()),
             images: Mutex::new(Images::new()),
+            copies: Copies::new(page_bytes),
             room: Condvar::new(),
             running: AtomicU64::new(0),
             left: AtomicU64::new(0),
@@ -74,9 +84,17 @@ impl Cuts {
         self.epoch.load(Ordering::Relaxed)
     }
 
-    /// Bytes of all images in the pool.
+    /// Memory of all images in the pool, and of what is kept ready for more, in bytes.
     pub(super) fn image_bytes(&self) -> u64 {
-        self.images.lock().all_bytes()
+        self.images.lock().all_bytes() + self.copies.spare_bytes()
+    }
+
+    /// True if the pool can take another pre-image, where images and what is free of memory come to so many
+    /// bytes.
+    fn has_room(&self, images: &Images, free_bytes: u64) -> bool {
+        let copied = images.copied_bytes() + self.page_bytes;
+        let leaves_as_much = || images.all_bytes() + copied <= free_bytes;
+        copied <= self.pre_image_bytes_max && (copied <= ALWAYS_BYTES || leaves_as_much())
     }
 
     /// True if a page last changed in that epoch still has to be captured.
@@ -101,7 +119,8 @@ impl Cuts {
         &self,
         frame: &Frame,
         page: PageId,
-        copy: impl FnOnce() -> Image,
+        free_bytes: impl Fn() -> u64,
+        copy: impl FnOnce(u64) -> Image,
     ) -> Result<(), Stop> {
         let seen = frame.modified_in.load(Ordering::Acquire);
         assert!(seen != DETACHED, "{page} is detached and cannot change");
@@ -109,12 +128,21 @@ impl Cuts {
             if planted(Plant::SkipPreImage) {
                 return Ok(());
             }
+            let free_bytes = free_bytes();
+            let images = self.images.lock();
+            if !self.has_room(&images, free_bytes) {
+                return Err(Stop::PreImages);
+            }
+            // Others need the pool while this one copies. The page stays as it is: its latch is held.
+            let pool_bytes = images.copied_bytes();
+            drop(images);
+            let image = copy(pool_bytes);
             let mut images = self.images.lock();
-            if images.copied_bytes() + self.page_bytes > self.pre_image_bytes_max {
+            if !self.has_room(&images, free_bytes) {
                 return Err(Stop::PreImages);
             }
             if win(frame, seen) {
-                images.keep(page, copy(), true);
+                images.keep(page, image, true);
             }
         }
         let mut listed = self.listed.lock();
@@ -133,6 +161,13 @@ fn win(frame: &Frame, seen: u64) -> bool {
 }
 
 impl Buffer {
+    /// How many pages a cut would name now, about: what was changed and then freed counts, too. And the first
+    /// number that was never used.
+    pub(crate) fn changed_pages(&self) -> (u64, PageId) {
+        let changed = self.cuts.listed.lock().len() as u64;
+        (changed, self.numbers.lock().next())
+    }
+
     /// Begins a new epoch and tells what changed in the one that ends. Called with no section active;
     /// the cut before must be finished.
     pub(crate) fn cut(&self) -> Cut {
@@ -162,6 +197,11 @@ impl Buffer {
         }
     }
 
+    /// Pages of the cut that should be captured before others, at most so many: their images are in the pool.
+    pub(crate) fn capture_first(&self, at_most: usize) -> Vec<PageId> {
+        self.cuts.images.lock().first(at_most)
+    }
+
     /// Copies the page as it was at the cut into `out`, a page long. Once for each dirty page of the
     /// cut, from any thread, while transactions go on.
     pub(crate) fn capture(&self, epoch: u64, page: PageId, out: &mut [u8]) {
@@ -171,11 +211,12 @@ impl Buffer {
             "no cut of epoch {epoch} runs"
         );
         if !self.capture_in_place(epoch, page, out) {
-            let found = cuts.images.lock().take(page, out);
-            assert!(
-                found,
-                "{page} was not dirty at the cut, or is captured already"
-            );
+            let found = cuts.images.lock().take(page);
+            let image = found.unwrap_or_else(|| {
+                panic!("{page} was not dirty at the cut, or is captured already")
+            });
+            out.copy_from_slice(image.bytes());
+            drop(image);
             cuts.room.notify_all();
         }
         cuts.left.fetch_sub(1, Ordering::AcqRel);
@@ -238,10 +279,35 @@ impl Buffer {
     pub(crate) fn wait_for_pre_images(&self) {
         let cuts = &self.cuts;
         let mut images = cuts.images.lock();
-        let is_full = |images: &mut Images| {
-            images.copied_bytes() + cuts.page_bytes > cuts.pre_image_bytes_max
-        };
+        let is_full = |images: &mut Images| !cuts.has_room(images, self.free_for_images());
         cuts.room.wait_while(&mut images, is_full);
+    }
+
+    /// True if who captures should hurry: the pool is half full, or larger than it need be.
+    pub(crate) fn pre_images_press(&self) -> bool {
+        let may_always = self.cuts.pre_image_bytes_max.min(ALWAYS_BYTES);
+        self.cuts.images.lock().copied_bytes() > may_always / 2
+    }
+
+    /// Has memory ready for more images while a cut is running, as far as the pool may grow.
+    pub(super) fn stock_copies(&self) {
+        let cuts = &self.cuts;
+        let may_grow = || {
+            let images = cuts.images.lock();
+            let runs = cuts.running.load(Ordering::Acquire) != 0;
+            runs && cuts.has_room(&images, self.free_for_images())
+                && cuts.copies.run_low(images.copied_bytes())
+        };
+        while may_grow() && cuts.copies.stock() {}
+    }
+
+    /// A page's image, copied while its latch is held.
+    fn copy(&self, page: &[u8], pool_bytes: u64) -> Image {
+        let copy = self.cuts.copies.of(page, pool_bytes);
+        if self.cuts.copies.run_low(pool_bytes) {
+            self.low().raise();
+        }
+        copy
     }
 
     /// Must come before any change of the leaf, under its exclusive latch: lists it as dirty, and
@@ -251,8 +317,9 @@ impl Buffer {
         if frame.modified_in.load(Ordering::Relaxed) == self.cuts.epoch() {
             return Ok(());
         }
-        self.cuts
-            .first_change(frame, leaf.page(), || Image::Own(leaf.image().into()))
+        let copy = |pool_bytes| self.copy(leaf.image(), pool_bytes);
+        let free_bytes = || self.free_for_images();
+        self.cuts.first_change(frame, leaf.page(), free_bytes, copy)
     }
 
     /// The same for a page that is about to be replaced by a node with another content.
@@ -261,7 +328,9 @@ impl Buffer {
             return Ok(());
         }
         let inner = frame.inner().expect("the frame of an inner node");
+        let share = |_| Image::Shared(inner.image().clone());
+        let free_bytes = || self.free_for_images();
         self.cuts
-            .first_change(frame, inner.page(), || Image::Shared(inner.image().clone()))
+            .first_change(frame, inner.page(), free_bytes, share)
     }
 }

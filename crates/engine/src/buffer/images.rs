@@ -3,8 +3,11 @@
 //! Two kinds: pre-images, copied when a page is changed before it was captured, which count against
 //! the pool's limit; and images handed over by pages that were freed or replaced, which are no new
 //! memory and so never refused.
+//!
+//! Copies of a large pool lie in blocks of its own (`blocks`), which go back to the system as they empty:
+//! what the allocator keeps of some thousand pages would stay with the process.
 
-use super::blocks::PageBytes;
+use super::blocks::{BLOCK_BYTES, Blocks, CellsOf, PageBytes};
 use crate::ids::PageId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +21,7 @@ pub(super) enum Image {
 }
 
 impl Image {
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Image::Own(bytes) => bytes,
             Image::Shared(bytes) => bytes,
@@ -31,6 +34,44 @@ pub(super) struct Images {
     saved: BTreeMap<PageId, (Image, bool)>,
     copied_bytes: u64,
     all_bytes: u64,
+}
+
+/// Where copies lie.
+pub(super) struct Copies(Blocks);
+
+impl Copies {
+    /// For pages of that length.
+    pub(super) fn new(page_bytes: u32) -> Copies {
+        Copies(Blocks::new(CellsOf {
+            counted_bytes: page_bytes.into(),
+            ..CellsOf::pages(page_bytes as usize)
+        }))
+    }
+
+    /// A copy for a pool of so many bytes: of the allocator for the first few.
+    pub(super) fn of(&self, page: &[u8], pool_bytes: u64) -> Image {
+        let in_block = self.0.copy(page, is_large(pool_bytes));
+        Image::Own(in_block.unwrap_or_else(|| page.into()))
+    }
+
+    /// True if a pool of so many bytes should have another block: see [`Copies::stock`].
+    pub(super) fn run_low(&self, pool_bytes: u64) -> bool {
+        is_large(pool_bytes) && self.0.runs_low()
+    }
+
+    /// Has another block ready before it is needed; false if the system gives none.
+    pub(super) fn stock(&self) -> bool {
+        self.0.stock()
+    }
+
+    /// Memory of blocks in which no image lies, in bytes.
+    pub(super) fn spare_bytes(&self) -> u64 {
+        self.0.spare_bytes()
+    }
+}
+
+fn is_large(pool_bytes: u64) -> bool {
+    pool_bytes >= BLOCK_BYTES as u64
 }
 
 impl Images {
@@ -67,15 +108,17 @@ impl Images {
         assert!(before.is_none(), "{page} handed its image over twice");
     }
 
-    /// Copies a page's image out and lets it go; false if there is none.
-    pub(super) fn take(&mut self, page: PageId, out: &mut [u8]) -> bool {
-        let Some((image, is_copy)) = self.saved.remove(&page) else {
-            return false;
-        };
-        let bytes = image.bytes();
-        out.copy_from_slice(bytes);
-        self.all_bytes -= bytes.len() as u64;
-        self.copied_bytes -= if is_copy { bytes.len() as u64 } else { 0 };
-        true
+    /// Pages with images in the pool, at most so many.
+    pub(super) fn first(&self, at_most: usize) -> Vec<PageId> {
+        self.saved.keys().copied().take(at_most).collect()
+    }
+
+    /// A page's image, which is in the pool no longer; none if there is none.
+    pub(super) fn take(&mut self, page: PageId) -> Option<Image> {
+        let (image, is_copy) = self.saved.remove(&page)?;
+        let bytes = image.bytes().len() as u64;
+        self.all_bytes -= bytes;
+        self.copied_bytes -= if is_copy { bytes } else { 0 };
+        Some(image)
     }
 }

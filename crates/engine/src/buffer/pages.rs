@@ -71,8 +71,18 @@ impl Buffer {
     /// Memory in use, in bytes: frames with their pages, those that wait for their last reader and
     /// the allocator's own included; what is free in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        let frames = self.account.bytes() + self.blocks.spare_bytes();
-        frames + self.translation.bytes() + self.cuts.image_bytes()
+        self.bytes_beside_images() + self.cuts.image_bytes()
+    }
+
+    fn bytes_beside_images(&self) -> u64 {
+        self.account.bytes() + self.blocks.spare_bytes() + self.translation.bytes()
+    }
+
+    /// What the cap leaves for images, in bytes.
+    pub(super) fn free_for_images(&self) -> u64 {
+        let promised = self.promised.load(Ordering::Relaxed) * self.account.frame_bytes();
+        self.resident_bytes_max
+            .saturating_sub(self.bytes_beside_images() + promised)
     }
 
     /// A number for a new page of that kind: the lowest freed one first. The page comes with
@@ -355,7 +365,7 @@ impl Buffer {
         content
     }
 
-    /// What is raised when blocks for leaves run low: somebody should call [`Buffer::stock`].
+    /// What is raised when blocks for leaves or images run low: somebody should call [`Buffer::stock`].
     pub(crate) fn low(&self) -> &Arc<Signal> {
         &self.low
     }
@@ -366,8 +376,9 @@ impl Buffer {
         self.blocks.runs_low()
     }
 
-    /// Has blocks ready before leaves need them, as far as the cap allows.
+    /// Has blocks ready before leaves and images need them, as far as the cap allows.
     pub(crate) fn stock(&self) {
+        self.stock_copies();
         while self.blocks.runs_low()
             && self.block_may_come(self.blocks_from_bytes)
             && self.blocks.stock()

@@ -6,6 +6,7 @@
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::map::Map;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
+use crate::checkpoint::room::Room;
 use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES};
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
@@ -52,6 +53,7 @@ impl<D: Disk> DataFile<D> {
             map: Map::default(),
             slots: Slots::new(reserved, file_bytes / page),
             has_loose_end: false,
+            ahead: Room::default(),
             has_checkpoint: false,
             failure: None,
         };

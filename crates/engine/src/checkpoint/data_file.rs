@@ -6,6 +6,7 @@
 
 use crate::checkpoint::map::Map;
 use crate::checkpoint::options::FileOptions;
+use crate::checkpoint::room::Room;
 use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset};
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
@@ -33,6 +34,8 @@ pub(crate) struct DataFile<D: Disk> {
     pub(super) slots: Slots,
     /// Bytes may lie behind the last slot: a growth that was never synced.
     pub(super) has_loose_end: bool,
+    /// Room that is being made for the next checkpoint.
+    pub(super) ahead: Room,
     /// One checkpoint at a time.
     pub(super) has_checkpoint: bool,
     pub(super) failure: Option<Arc<str>>,

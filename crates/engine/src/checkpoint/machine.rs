@@ -45,6 +45,15 @@ enum State {
     Done,
 }
 
+/// Where a checkpoint gets its pages.
+pub(crate) trait DirtyPages {
+    /// Writes a dirty page, as it was at the cut, into the buffer given. Called once for each.
+    fn capture(&mut self, page: PageId, out: &mut [u8]);
+
+    /// Dirty pages not captured yet that shall be captured before others, each once, at most so many.
+    fn first(&mut self, at_most: usize) -> Vec<PageId>;
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
@@ -53,8 +62,12 @@ pub(crate) struct Checkpoint {
     room: Room,
     run: Run,
     taken: Taken,
-    /// Entries of the dirty pages written so far, in their order.
+    /// Entries of the dirty pages, in their order: absent before they are written.
     written: Vec<Entry>,
+    /// How many of them are.
+    pages_written: usize,
+    /// All dirty pages before this one are written.
+    next_page: usize,
     /// Entries of the changed map pages written so far, in the order of the used ones.
     map_written: Vec<Entry>,
     /// The directory to come, with its checksum once it is built.
@@ -85,10 +98,12 @@ impl<D: Disk> DataFile<D> {
         let page_bytes = self.page_bytes();
         Checkpoint {
             state: State::Room,
-            room: Room::default(),
+            room: std::mem::take(&mut self.ahead),
             run: Run::new(page_bytes, plan.single_slots()),
             taken: Taken::default(),
-            written: Vec::with_capacity(plan.work.dirty.len()),
+            written: vec![Entry::ABSENT; plan.work.dirty.len()],
+            pages_written: 0,
+            next_page: 0,
             map_written: Vec::new(),
             directory: plan.directory(),
             directory_image: AlignedBuffer::zeroed(plan.directory_slots() as usize * page_bytes),
@@ -111,27 +126,26 @@ impl Checkpoint {
         self.remaining_bytes + self.room.remaining_bytes(file)
     }
 
-    /// Does the next I/O. `capture` writes a dirty page, as it was at the cut, into the buffer given;
-    /// it is called once for each. `horizon` is the last commit that the log holds for certain. Fails
-    /// with `Full` before anything is written: step again when there is space. Any other failure is
-    /// final, and the store must be opened again.
+    /// Does the next I/O. `horizon` is the last commit that the log holds for certain. Fails with `Full`
+    /// before anything is written: step again when there is space. Any other failure is final, and the
+    /// store must be opened again.
     pub(crate) fn step<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
-        capture: &mut dyn FnMut(PageId, &mut [u8]),
+        pages: &mut dyn DirtyPages,
         horizon: Csn,
     ) -> Result<Progress> {
         file.check_alive()?;
         if self.state == State::Room {
-            if let Some(bytes) = self.room.step(&self.plan, file)? {
+            if let Some(bytes) = self.room.step(self.plan.wanted(), file)? {
                 return Ok(Progress::Worked { bytes });
             }
             self.take_slots(file);
             self.state = State::Pages;
         }
         if self.state == State::Pages {
-            if self.written.len() < self.taken.pages.len() {
-                return self.write_pages(file, capture);
+            if self.pages_written < self.taken.pages.len() {
+                return self.write_pages(file, pages);
             }
             self.state = State::MapPages;
         }
@@ -212,20 +226,38 @@ impl Checkpoint {
     fn write_pages<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
-        capture: &mut dyn FnMut(PageId, &mut [u8]),
+        pages: &mut dyn DirtyPages,
     ) -> Result<Progress> {
-        let from = self.written.len();
-        let slots = &self.taken.pages[from..];
-        let (pages, written) = (&self.plan.work.dirty[from..], &mut self.written);
+        let count = self.run.fit(&self.taken.pages[self.pages_written..]);
+        let chosen = self.choose(count, pages);
+        let slots = &self.taken.pages[self.pages_written..][..count];
+        let (dirty, written) = (&self.plan.work.dirty, &mut self.written);
         let number = self.plan.number;
-        let count = self.run.write(file, slots, &mut |index, place| {
-            capture(pages[index], place);
+        self.run.write(file, slots, &mut |index, place| {
+            let page = dirty[chosen[index]];
+            pages.capture(page, place);
             let crc = page::seal(place, number);
-            let verified = page::verify(place, pages[index]);
-            assert!(verified == Ok(crc), "{} was captured wrong", pages[index]);
-            written.push(Entry::new(slots[index], crc));
+            let verified = page::verify(place, page);
+            assert!(verified == Ok(crc), "{page} was captured wrong");
+            written[chosen[index]] = Entry::new(slots[index], crc);
         })?;
+        self.pages_written += count;
         Ok(self.worked(count * file.page_bytes()))
+    }
+
+    /// Which dirty pages are written next: those that ask for it, then the lowest.
+    fn choose(&mut self, count: usize, pages: &mut dyn DirtyPages) -> Vec<usize> {
+        let dirty = &self.plan.work.dirty;
+        let index_of = |page: &PageId| dirty.binary_search(page).expect("it is of the cut");
+        let mut chosen: Vec<usize> = pages.first(count).iter().map(index_of).collect();
+        let asked = chosen.clone();
+        while chosen.len() < count {
+            if self.written[self.next_page].is_absent() && !asked.contains(&self.next_page) {
+                chosen.push(self.next_page);
+            }
+            self.next_page += 1;
+        }
+        chosen
     }
 
     fn write_map_pages<D: Disk>(&mut self, file: &mut DataFile<D>) -> Result<Progress> {

@@ -14,8 +14,8 @@
 //!
 //! | state | does | fails with |
 //! |---|---|---|
-//! | room | grows the file by zeros until slots suffice, and syncs them | Full: step again |
-//! | pages | captures dirty pages into free slots | for good |
+//! | room | grows the file by zeros until slots suffice, if they do not yet | Full: step again |
+//! | pages | captures dirty pages into free slots, first those that ask for it | for good |
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the meta blob into free slots | for good |
 //! | sync | syncs all of that | for good |
@@ -70,7 +70,7 @@ mod tests;
 pub(crate) use {
     data_file::DataFile,
     inspect::Inspection,
-    machine::{Checkpoint, Progress},
+    machine::{Checkpoint, DirtyPages, Progress},
     options::{FileOptions, check_extent},
     plan::Work,
     root::Root,

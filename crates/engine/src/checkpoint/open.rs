@@ -12,6 +12,7 @@ use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::finding::damaged;
 use crate::checkpoint::map::{self, Entry, Map};
 use crate::checkpoint::options::FileOptions;
+use crate::checkpoint::room::Room;
 use crate::checkpoint::root::{
     BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, Features, ROOT_BYTES, Root, SLOTS_FROM_BYTES,
     block_offset, read_block,
@@ -46,6 +47,7 @@ impl<D: Disk> DataFile<D> {
             map: Map::default(),
             slots: Slots::new(SLOTS_FROM_BYTES / page, chosen.root.file_slots),
             has_loose_end: file_bytes > chosen.root.file_slots * page,
+            ahead: Room::default(),
             has_checkpoint: false,
             failure: None,
             root: chosen.root,

@@ -2,6 +2,7 @@
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::map::{self, Entry, Map};
+use crate::checkpoint::room::Wanted;
 use crate::checkpoint::root::{BLOCK_BYTES, Directory};
 use crate::ids::{Csn, PageId, SlotId};
 use syncline_disk::Disk;
@@ -56,6 +57,14 @@ impl Plan {
     /// Slots that may lie anywhere: of pages and of map pages.
     pub(super) fn single_slots(&self) -> u64 {
         self.work.dirty.len() as u64 + self.used_map_pages().count() as u64
+    }
+
+    /// The slots of all of it.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted {
+            single: self.single_slots(),
+            in_a_row: self.directory_slots(),
+        }
     }
 
     /// Slots that must lie in a row.

@@ -1,13 +1,19 @@
 //! Room for a checkpoint: the file grows by zeros, written and synced, until slots suffice.
 //!
+//! It is made ahead of the cut as far as the need is known there ([`DataFile::make_room`]): behind the cut
+//! every page that changes has an image beside it until it is captured. What is still missing then the
+//! checkpoint makes as its first state.
+//!
 //! Asked for is what the checkpoint needs, and a reserve, in steps. A step is a small part of the file, so
 //! that little of it lies idle, and an extent at most. If the disk has no space for that, just what is
 //! needed; and if not even that, the checkpoint stops with `Full` before it has
 //! written anything, and its next step tries again. What was grown in vain is given back.
 
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::plan::Plan;
+use crate::checkpoint::map;
+use crate::checkpoint::root::Directory;
 use crate::error::{Error, Result};
+use crate::ids::PageId;
 use std::path::Path;
 use syncline_disk::{Disk, File};
 
@@ -18,6 +24,15 @@ const PIECE_BYTES: u64 = 4 << 20;
 /// is the reserve, up to its own limit. Two images of all pages are the file already: whole extents beside
 /// them would be a large part of a small file.
 const PARTS_IN_FILE: u64 = 32;
+
+/// Free slots that a checkpoint needs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// Slots that may lie anywhere.
+    pub(super) single: u64,
+    /// Slots that must lie in a row, beside those.
+    pub(super) in_a_row: u64,
+}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -30,11 +45,40 @@ pub(super) struct Room {
     is_short: bool,
 }
 
+impl<D: Disk> DataFile<D> {
+    /// Does the next I/O towards room for a checkpoint to come, of so many dirty pages with ids below
+    /// `next_page`; tells its bytes and how many are left, and nothing once there is room. Asserts that no
+    /// checkpoint is running. Fails with `Full` where the disk has no space; any other failure is final.
+    pub(crate) fn make_room(
+        &mut self,
+        dirty: u64,
+        next_page: PageId,
+    ) -> Result<Option<(u64, u64)>> {
+        assert!(!self.has_checkpoint, "the running checkpoint makes room");
+        self.check_alive()?;
+        let map_pages = map::map_pages_for(next_page, self.root.page_bytes);
+        let directory = Directory {
+            map_pages,
+            meta_bytes: self.root.meta.len() as u64,
+            ..Directory::default()
+        };
+        let wanted = Wanted {
+            single: dirty + map_pages,
+            in_a_row: directory.slots(self.root.page_bytes),
+        };
+        let mut room = std::mem::take(&mut self.ahead);
+        let worked = room.step(wanted, self);
+        let left = room.remaining_bytes(self);
+        self.ahead = room;
+        Ok(worked?.map(|bytes| (bytes, left)))
+    }
+}
+
 impl Room {
     /// Does one I/O towards room enough and tells its bytes; nothing once there is.
     pub(super) fn step<D: Disk>(
         &mut self,
-        plan: &Plan,
+        wanted: Wanted,
         file: &mut DataFile<D>,
     ) -> Result<Option<u64>> {
         if let Some(slots) = self.unsynced {
@@ -43,7 +87,7 @@ impl Room {
             file.slots.grow(slots);
             return Ok(Some(0));
         }
-        self.goal = self.goal(plan, file);
+        self.goal = self.goal(wanted, file);
         let Some(goal) = self.goal else {
             return Ok(None);
         };
@@ -95,18 +139,18 @@ impl Room {
     }
 
     /// How many slots the file must have; none if it has them.
-    fn goal<D: Disk>(&self, plan: &Plan, file: &DataFile<D>) -> Option<u64> {
+    fn goal<D: Disk>(&self, wanted: Wanted, file: &DataFile<D>) -> Option<u64> {
         let has = file.slots.count();
         if let Some(goal) = self.goal.filter(|goal| *goal > has) {
             return Some(goal);
         }
         let page = file.page_bytes() as u64;
         if self.is_short {
-            let missing = missing(plan, file, 0);
+            let missing = missing(wanted, file, 0);
             return (missing > 0).then_some(has + missing);
         }
         let part = part_bytes(has * page);
-        let missing = missing(plan, file, file.options.reserve_bytes.min(part) / page);
+        let missing = missing(wanted, file, file.options.reserve_bytes.min(part) / page);
         let step = file.options.extent_bytes.min(part).div_ceil(page);
         (missing > 0).then(|| has + missing.next_multiple_of(step))
     }
@@ -118,10 +162,9 @@ fn part_bytes(file_bytes: u64) -> u64 {
 }
 
 /// How many slots there are too few at the file's end.
-fn missing<D: Disk>(plan: &Plan, file: &DataFile<D>, reserve: u64) -> u64 {
-    let in_a_row = plan.directory_slots();
-    let wanted = plan.single_slots() + in_a_row + reserve;
-    let missing = wanted.saturating_sub(file.slots.free());
+fn missing<D: Disk>(wanted: Wanted, file: &DataFile<D>, reserve: u64) -> u64 {
+    let Wanted { single, in_a_row } = wanted;
+    let missing = (single + in_a_row + reserve).saturating_sub(file.slots.free());
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;
     }

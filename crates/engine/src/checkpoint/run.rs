@@ -25,6 +25,12 @@ impl Run {
         }
     }
 
+    /// How many of the first slots one write fills.
+    pub(super) fn fit(&self, slots: &[SlotId]) -> usize {
+        let places = self.buffer.len() / self.page_bytes;
+        adjacent(&slots[..slots.len().min(places)])
+    }
+
     /// Fills the first adjacent ones of `slots`, each by `fill` with its index, and writes them. Returns
     /// how many.
     pub(super) fn write<D: Disk>(
@@ -33,8 +39,7 @@ impl Run {
         slots: &[SlotId],
         fill: &mut dyn FnMut(usize, &mut [u8]),
     ) -> Result<usize> {
-        let places = self.buffer.len() / self.page_bytes;
-        let count = adjacent(&slots[..slots.len().min(places)]);
+        let count = self.fit(slots);
         let bytes = &mut self.buffer[..count * self.page_bytes];
         for (index, place) in bytes.chunks_exact_mut(self.page_bytes).enumerate() {
             fill(index, place);

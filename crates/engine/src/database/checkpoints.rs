@@ -9,10 +9,10 @@
 //! the database, for good.
 
 use crate::buffer::Buffer;
-use crate::checkpoint::{Checkpoint, DataFile, Inspection, Progress, Work};
+use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
-use crate::ids::Csn;
+use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
 use crate::txn::{Closed, Core};
 use parking_lot::Mutex;
@@ -41,7 +41,7 @@ pub(crate) enum Step {
 pub struct CheckpointStats {
     /// Checkpoints in force since opening.
     pub finished: u64,
-    /// Bytes that they wrote: pages, map, directory and roots.
+    /// Bytes that they wrote: pages, map, directory and roots, and zeros by which the file grew.
     pub bytes: u64,
     /// Nanoseconds that commits were held up by their cuts.
     pub gate_ns: Nanos,
@@ -100,6 +100,29 @@ impl<D: Disk> Checkpoints<D> {
         let held_up = clock::now().saturating_sub(started);
         self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
         Ok(true)
+    }
+
+    /// Does one I/O towards room for a checkpoint of what has changed by now; idle if there is room, or no
+    /// space for more, or if one is running.
+    pub(crate) fn make_room(&self, core: &Core<D>) -> Result<Step> {
+        let mut inside = self.inside.lock();
+        if inside.running.is_some() {
+            return Ok(Step::Idle);
+        }
+        let _entered = tag::enter(Module::DataStore);
+        let (changed, next_page) = core.buffer.changed_pages();
+        match inside.file.make_room(changed, next_page) {
+            Ok(Some((bytes, left_bytes))) => {
+                self.bytes.fetch_add(bytes, Ordering::Relaxed);
+                Ok(Step::Worked { bytes, left_bytes })
+            }
+            // Whether that is too little the checkpoint will see.
+            Ok(None) | Err(Error::Full { .. }) => Ok(Step::Idle),
+            Err(error) => {
+                core.log.fail(&error.to_string());
+                Err(error)
+            }
+        }
     }
 
     /// Does one step of the running one.
@@ -244,13 +267,30 @@ fn one_io<D: Disk>(
     running: &mut Running,
     core: &Core<D>,
 ) -> Result<Progress> {
-    let buffer: &Buffer = &core.buffer;
-    let epoch = running.epoch;
-    let mut capture = |page, out: &mut [u8]| buffer.capture(epoch, page, out);
+    let mut pages = Captures {
+        buffer: &core.buffer,
+        epoch: running.epoch,
+    };
     let horizon = if running.log_is_stable {
         running.checkpoint.csn()
     } else {
         core.log.known_stable()
     };
-    running.checkpoint.step(file, &mut capture, horizon)
+    running.checkpoint.step(file, &mut pages, horizon)
+}
+
+/// The pages of a running cut.
+struct Captures<'a> {
+    buffer: &'a Buffer,
+    epoch: u64,
+}
+
+impl DirtyPages for Captures<'_> {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+        self.buffer.capture(self.epoch, page, out);
+    }
+
+    fn first(&mut self, at_most: usize) -> Vec<PageId> {
+        self.buffer.capture_first(at_most)
+    }
 }

@@ -1,10 +1,16 @@
 //! The keeper: the thread that begins checkpoints when the log has grown, and moves them on at a pace.
 //!
 //! It looks twenty times a second. A checkpoint is due when enough records or segments were written
-//! since the last one began. Its writes are spread over half the time that passed between the last two
-//! beginnings, and go at half that pace while the log's writes take more than twice what they took
-//! before: each log sync also waits for what the checkpoint has put into the device's cache. When the
-//! log has grown to twice its limit there is no pace, and commits wait.
+//! since the last one began. It is near when three quarters of that are written: from then on the data
+//! file grows to what a checkpoint of what has changed would need, so that pages are captured right
+//! behind the cut.
+//!
+//! A checkpoint's writes are spread over half the time that passed between the last two beginnings, the
+//! file's growth before it over an eighth of the time since the last one. They go at half that pace while
+//! the log's writes take more than twice what they took before: each log sync also waits for what the
+//! checkpoint has put into the device's cache. While the pool of pre-images is large there is no pace,
+//! since it takes memory and writers wait when it is full; nor when the log has grown to twice its limit,
+//! and then commits wait.
 
 use crate::database::checkpoints::Step;
 use crate::database::engine::Engine;
@@ -17,6 +23,9 @@ use syncline_disk::Disk;
 use syncline_metering::{Nanos, clock};
 
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How many quarters of what makes a checkpoint due are written when it is near.
+const NEAR: u64 = 3;
 
 /// Once a second.
 const LOOKS_A_SWEEP: u32 = 20;
@@ -107,8 +116,10 @@ impl<D: Disk> Rounds<D> {
                 // Commits collect what is old bit by bit; where they have ceased, something is left.
                 self.engine.core.sweep();
             }
-            if self.is_due(grown) {
+            if self.has_written(4, grown) {
                 self.checkpoint(grown);
+            } else if self.has_written(NEAR, grown) {
+                self.make_room();
             }
         }
     }
@@ -147,17 +158,38 @@ impl<D: Disk> Rounds<D> {
         (writes > 0).then(|| (grown.write_ns - before.write_ns) / writes)
     }
 
-    fn is_due(&self, grown: Grown) -> bool {
+    /// True if so many quarters are written of what makes a checkpoint due.
+    fn has_written(&self, quarters: u64, grown: Grown) -> bool {
         let options = &self.engine.options;
         let records = grown.record_bytes - self.at_last.record_bytes;
         let segments = grown.segment_bytes - self.at_last.segment_bytes;
-        records >= options.checkpoint_log_bytes || segments >= options.checkpoint_segment_bytes
+        reaches(records, quarters, options.checkpoint_log_bytes)
+            || reaches(segments, quarters, options.checkpoint_segment_bytes)
     }
 
     /// True if commits must wait for the checkpoint that is running.
     fn is_overdue(&self, grown: Grown) -> bool {
         let segments = grown.segment_bytes - self.at_last.segment_bytes;
         segments >= self.engine.options.checkpoint_segment_bytes
+    }
+
+    /// Lets the data file grow while a checkpoint is near.
+    fn make_room(&mut self) {
+        let engine = Arc::clone(&self.engine);
+        let Some(checkpoints) = &engine.checkpoints else {
+            return;
+        };
+        let spread_ns = clock::now().saturating_sub(self.last_began) / 8;
+        let mut all_bytes = 0;
+        // A failure is told to those whose commits it concerns: the log is closed by it.
+        while let Ok(Step::Worked { bytes, left_bytes }) = checkpoints.make_room(&engine.core) {
+            all_bytes = all_bytes.max(bytes + left_bytes);
+            let grown = self.grown();
+            let pause_ns = self.share_ns(spread_ns, bytes, all_bytes, grown);
+            if self.has_written(4, grown) || self.pause(Duration::from_nanos(pause_ns)) {
+                return;
+            }
+        }
     }
 
     fn checkpoint(&mut self, grown: Grown) {
@@ -205,13 +237,38 @@ impl<D: Disk> Rounds<D> {
         let grown = self.grown();
         let pressed = self.is_overdue(grown);
         self.engine.core.set_pressed(pressed);
-        let mean = self.write_ns_since_last_look(grown);
-        if pressed || all_bytes == 0 {
+        if pressed || self.engine.core.buffer.pre_images_press() {
             return 0;
         }
+        self.share_ns(self.interval_ns / 2, bytes, all_bytes, grown)
+    }
+
+    /// The share of a span that belongs to so many of all bytes; twice as much while log writes are slow.
+    fn share_ns(&mut self, spread_ns: Nanos, bytes: u64, all_bytes: u64, grown: Grown) -> Nanos {
+        let mean = self.write_ns_since_last_look(grown);
         let slow = mean.is_some_and(|mean| mean / 2 > self.base_write_ns);
-        let spread_ns = self.interval_ns / if slow { 1 } else { 2 };
-        let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes);
+        let spread_ns = spread_ns * if slow { 2 } else { 1 };
+        let share = u128::from(spread_ns) * u128::from(bytes) / u128::from(all_bytes.max(1));
         PAUSE_MAX_NS.min(u64::try_from(share).unwrap_or(u64::MAX))
+    }
+}
+
+/// True if so many bytes are so many quarters of a limit, or more.
+fn reaches(bytes: u64, quarters: u64, limit: u64) -> bool {
+    bytes >= limit - limit / 4 * (4 - quarters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NEAR, reaches};
+
+    #[test]
+    fn near_comes_before_due_at_limits_of_any_size() {
+        for limit in [0, 1, 3, 4, 1 << 30, u64::MAX] {
+            assert!(reaches(limit, 4, limit));
+            assert!(limit == 0 || !reaches(limit - 1, 4, limit));
+            assert!(reaches(limit - limit / 4, NEAR, limit));
+            assert!(limit == 0 || !reaches(limit - limit / 4 - 1, NEAR, limit));
+        }
     }
 }

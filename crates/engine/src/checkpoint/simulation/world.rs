@@ -2,9 +2,9 @@
 
 use super::model::{Model, State};
 use crate::checkpoint::root::BLOCK_BYTES;
-use crate::checkpoint::{DataFile, FileOptions, Progress, Work};
+use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
-use crate::ids::{Csn, DatabaseId};
+use crate::ids::{Csn, DatabaseId, PageId};
 use fastrand::Rng;
 use std::path::Path;
 use syncline_disk::simulated::{Crash, Metadata};
@@ -101,6 +101,14 @@ impl World {
         next: &State,
         work: Work,
     ) -> Result<Ended, String> {
+        if let Err(error) = self.make_room(file, &work) {
+            return Ok(Ended::Failed(error));
+        }
+        let mut captures = Captures {
+            state: next,
+            left: work.dirty.clone(),
+            random: Rng::with_seed(self.random.u64(..)),
+        };
         let mut checkpoint = file.begin(work);
         let mut horizon = Csn(self.random.u64(0..=next.csn.0 + 2));
         let mut tries = 0;
@@ -112,8 +120,7 @@ impl World {
             {
                 self.model.candidates.push(next.clone());
             }
-            let mut capture = |page, out: &mut [u8]| next.capture(page, out);
-            match checkpoint.step(file, &mut capture, horizon) {
+            match checkpoint.step(file, &mut captures, horizon) {
                 Ok(Progress::Done) => {
                     self.model.settle(next.clone());
                     return match next.check(file, self.reads_fail) {
@@ -144,7 +151,7 @@ impl World {
                     }
                 }
                 Err(error) => {
-                    let again = checkpoint.step(file, &mut capture, horizon);
+                    let again = checkpoint.step(file, &mut captures, horizon);
                     if !matches!(again, Err(Error::Poisoned { .. })) {
                         return Err(format!("after {error} a step gave {again:?}"));
                     }
@@ -153,6 +160,19 @@ impl World {
             }
         }
         Err(format!("the checkpoint does not end: {checkpoint:?}"))
+    }
+
+    /// Makes some of the room for a checkpoint ahead of it, or all of it, or for fewer pages than it writes.
+    fn make_room(&mut self, file: &mut DataFile<SimulatedDisk>, work: &Work) -> Result<(), Error> {
+        let dirty = self.random.u64(0..=work.dirty.len() as u64);
+        for _ in 0..self.random.u8(0..6) {
+            match file.make_room(dirty, work.next_page) {
+                Ok(Some(_)) => {}
+                Ok(None) | Err(Error::Full { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Opens a crash image and holds it against the model.
@@ -190,6 +210,28 @@ pub(super) enum Failure {
     Refused(Error),
     /// It was opened and holds what it must not.
     Broken(String),
+}
+
+/// The pages of a cut; at any moment some of them, no matter which, ask to be captured first.
+struct Captures<'a> {
+    state: &'a State,
+    left: Vec<PageId>,
+    random: Rng,
+}
+
+impl DirtyPages for Captures<'_> {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+        let at = self.left.iter().position(|left| *left == page);
+        self.left
+            .swap_remove(at.expect("each page is captured once"));
+        self.state.capture(page, out);
+    }
+
+    fn first(&mut self, at_most: usize) -> Vec<PageId> {
+        self.random.shuffle(&mut self.left);
+        let asking = self.random.usize(0..=at_most.min(self.left.len()));
+        self.left[..asking].to_vec()
+    }
 }
 
 impl From<Error> for Failure {

@@ -1,10 +1,10 @@
 //! What a checkpoint writes, in which steps, and what is found again.
 
 use super::fixture::{
-    DATABASE, check, checkpoint, cut, finish, image, made, path, simulated, small, step,
+    At, DATABASE, check, checkpoint, cut, finish, image, made, path, simulated, small, step,
 };
 use crate::checkpoint::run::RUN_BYTES_MAX;
-use crate::checkpoint::{DataFile, FileOptions, Progress, Work};
+use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
 use syncline_disk::simulated::{Crash, Fault, FaultRule};
@@ -84,9 +84,9 @@ fn steady_changes_do_not_let_the_file_grow() {
 fn the_root_waits_for_the_horizon() {
     let (disk, mut file) = made();
     let mut checkpoint = file.begin(cut(&file, [1], 9));
-    let capture = &mut |page: PageId, out: &mut [u8]| image(page, 9, out);
+    let pages = &mut At(9);
     let waits = loop {
-        match checkpoint.step(&mut file, capture, Csn(8)).unwrap() {
+        match checkpoint.step(&mut file, pages, Csn(8)).unwrap() {
             Progress::Worked { .. } => {}
             other => break other,
         }
@@ -94,11 +94,48 @@ fn the_root_waits_for_the_horizon() {
     assert_eq!(waits, Progress::AwaitHorizon(Csn(9)));
     let early = DataFile::open(&disk.crash(Crash::KeepAll), path(), &small()).unwrap();
     assert_eq!(early.root().number, 1);
-    while checkpoint.step(&mut file, capture, Csn(9)).unwrap() != Progress::Done {}
+    while checkpoint.step(&mut file, pages, Csn(9)).unwrap() != Progress::Done {}
     let late = DataFile::open(&disk.crash(Crash::DropAll), path(), &small()).unwrap();
     check(&late, &[(1, 9)]);
-    let again = checkpoint.step(&mut file, capture, Csn(9)).unwrap();
+    let again = checkpoint.step(&mut file, pages, Csn(9)).unwrap();
     assert_eq!(again, Progress::Done);
+}
+
+/// Pages that ask for it from the highest down, until so many have.
+struct Backwards {
+    asking: Vec<PageId>,
+    captured: Vec<PageId>,
+}
+
+impl DirtyPages for Backwards {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+        self.asking.retain(|asking| *asking != page);
+        self.captured.push(page);
+        image(page, 7, out);
+    }
+
+    fn first(&mut self, at_most: usize) -> Vec<PageId> {
+        self.asking.iter().rev().copied().take(at_most).collect()
+    }
+}
+
+#[test]
+fn pages_that_ask_for_it_are_written_first() {
+    let (disk, mut file) = made();
+    let mut next = file.begin(cut(&file, (1..=3_000).step_by(2), 7));
+    let mut pages = Backwards {
+        asking: (1..=1_000).step_by(10).map(PageId).collect(),
+        captured: Vec::new(),
+    };
+    while next.step(&mut file, &mut pages, Csn(7)).unwrap() != Progress::Done {}
+    assert_eq!(pages.captured[0], PageId(991));
+    assert_eq!(pages.captured[99], PageId(1));
+    let others = &pages.captured[100..];
+    assert!(others.is_sorted() && others.len() == 1_400);
+    let all: Vec<_> = (1..=3_000).step_by(2).map(|page| (page, 7)).collect();
+    check(&file, &all);
+    drop(file);
+    check(&DataFile::open(&disk, path(), &small()).unwrap(), &all);
 }
 
 #[test]
@@ -145,6 +182,35 @@ fn loading_takes_few_long_reads_in_the_order_of_slots() {
     assert!(slots.len() == 600 && slots.is_sorted());
     let reads = disk.counts().since(&before).reads;
     assert!(reads <= 4, "{reads} reads for 2.3 MiB");
+}
+
+#[test]
+fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
+    let disk = CountingDisk::new(simulated());
+    let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
+    let work = cut(&file, 1..=200, 1);
+    let before = disk.counts();
+    let mut left_bytes = u64::MAX;
+    while let Some((bytes, left)) = file.make_room(200, work.next_page).unwrap() {
+        assert!(bytes == 0 || left < left_bytes, "{left} after {left_bytes}");
+        left_bytes = left;
+    }
+    assert_eq!(left_bytes, 0);
+    assert!(disk.counts().since(&before).preallocated_bytes >= 200 * 4096);
+    let before = disk.counts();
+    checkpoint(&mut file, work);
+    assert_eq!(disk.counts().since(&before).preallocated_bytes, 0);
+    // What was written ahead and not synced is synced before anything lies there.
+    let work = cut(&file, 1..=400, 2);
+    let written = file.make_room(400, work.next_page).unwrap();
+    assert!(written.is_some_and(|(bytes, _)| bytes > 0), "{written:?}");
+    let before = disk.counts();
+    let mut next = file.begin(work);
+    step(&mut next, &mut file).unwrap();
+    let did = disk.counts().since(&before);
+    assert_eq!((did.syncs(), did.writes, did.preallocated_bytes), (1, 0, 0));
+    finish(&mut next, &mut file);
+    assert_eq!(file.check().unwrap(), Vec::<String>::new());
 }
 
 #[test]

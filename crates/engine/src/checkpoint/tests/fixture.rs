@@ -3,7 +3,7 @@
 use crate::buffer::page;
 use crate::checkpoint::root::tests::refit;
 use crate::checkpoint::root::{ROOT_BYTES, block_offset};
-use crate::checkpoint::{Checkpoint, DataFile, FileOptions, Progress, Work};
+use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId, TreeId};
 use std::path::Path;
@@ -65,8 +65,20 @@ pub(super) fn step<D: Disk>(
     checkpoint: &mut Checkpoint,
     file: &mut DataFile<D>,
 ) -> Result<Progress> {
-    let time = checkpoint.csn().0;
-    checkpoint.step(file, &mut |page, out| image(page, time, out), FOREVER)
+    checkpoint.step(file, &mut At(checkpoint.csn().0), FOREVER)
+}
+
+/// The pages of a cut at that time, written in their order.
+pub(super) struct At(pub(super) u64);
+
+impl DirtyPages for At {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+        image(page, self.0, out);
+    }
+
+    fn first(&mut self, _at_most: usize) -> Vec<PageId> {
+        Vec::new()
+    }
 }
 
 pub(super) fn finish<D: Disk>(checkpoint: &mut Checkpoint, file: &mut DataFile<D>) {

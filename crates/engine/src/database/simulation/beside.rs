@@ -38,7 +38,8 @@ pub(super) fn work(engine: &Arc<SimulatedEngine>, pace: Pace, seed: u64) -> Box<
 fn one_work(engine: &SimulatedEngine, pace: Pace, random: &mut Rng) -> crate::Result<()> {
     let core = &engine.core;
     let may_cut = core.could_close_gate() || planted(Plant::CutWithoutGate);
-    match random.u8(0..5) {
+    match random.u8(0..6) {
+        5 => checkpoints(engine).make_room(core).map(drop),
         0 if may_cut && !pace.is_lazy => checkpoints(engine).begin(core, &engine.forest).map(drop),
         0 | 1 => core.log.wait(Ticket {
             csn: core.log.published(),

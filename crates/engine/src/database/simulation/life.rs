@@ -239,6 +239,10 @@ impl Life<'_> {
                     )));
                 }
             }
+            4 => {
+                let step = checkpoints.make_room(&engine.core);
+                self.went_on(step)?;
+            }
             _ if self.world.pace.is_slow && self.world.random.u8(0..30) > 0 => {}
             _ => {
                 let step = checkpoints.drive(&engine.core);

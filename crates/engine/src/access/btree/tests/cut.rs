@@ -56,7 +56,14 @@ fn change(bed: &Bed, random: &mut fastrand::Rng, on_full: &mut dyn FnMut()) {
 
 /// The tree's rows, read from captured images alone.
 fn rows_of(disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
-    let buffer = Buffer::new(&options(None));
+    rows_of_pages(512, disk, next, root)
+}
+
+fn rows_of_pages(page_bytes: u32, disk: &Images, next: PageId, root: PageId) -> Vec<Row> {
+    let buffer = Buffer::new(&BufferOptions {
+        page_bytes,
+        ..options(None)
+    });
     for (page, image) in disk {
         buffer.install(*page, image.clone().into_boxed_slice());
     }
@@ -119,6 +126,71 @@ fn what_is_captured_is_what_stood_there_at_the_cut() {
 fn a_pool_of_few_pre_images_stops_changes_and_loses_nothing() {
     let full: u64 = (0..40).map(|seed| run(seed, 1 + seed % 5)).sum();
     assert!(full > 100, "the pool was full {full} times");
+}
+
+/// Rows that take about a page of 32 KiB each four, all dirty; how many changes found the pool full, each of
+/// which then had one page captured, and how much the pool took at most.
+fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
+    let mut limits = BufferOptions {
+        page_bytes: 32 << 10,
+        pre_image_bytes_max: 64 << 20,
+        ..options(None)
+    };
+    let value = |byte: u8| vec![byte; 7 << 10];
+    let filled = |limits: &BufferOptions| {
+        let bed = Bed::new(limits);
+        for number in 0..pages * 4 {
+            bed.put(&number.to_be_bytes(), &value(1), &mut || panic!("no cut"));
+        }
+        bed
+    };
+    limits.resident_bytes_max = filled(&limits).buffer.resident_bytes() + free_bytes;
+    let bed = filled(&limits);
+    let (rows, before) = (bed.scan(), bed.buffer.resident_bytes());
+    let cut = bed.buffer.cut();
+    let (next, left) = (cut.next_page, RefCell::new(cut.dirty.clone()));
+    let mut disk = Images::new();
+    let capture = Capture {
+        bed: &bed,
+        cut,
+        left,
+        disk: RefCell::new(&mut disk),
+    };
+    let (mut full, mut most) = (0, before);
+    for number in 0..pages * 4 {
+        let mut on_full = || {
+            full += 1;
+            capture.one();
+        };
+        assert!(bed.overwrite_at(None, &number.to_be_bytes(), &value(2), &mut on_full));
+        most = most.max(bed.buffer.resident_bytes());
+    }
+    capture.rest();
+    assert_eq!(
+        rows_of_pages(limits.page_bytes, &disk, next, bed.tree.root()),
+        rows
+    );
+    let after = bed.buffer.resident_bytes();
+    assert!(after <= before + (2 << 20), "{after} bytes after {before}");
+    (full, most - before)
+}
+
+#[test]
+fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
+    let (full, taken) = change_every_page(900, 200 << 20);
+    assert_eq!(full, 0, "27 MiB of images beside 200 that are free");
+    assert!(taken > 25 << 20, "{taken}");
+    for free_mib in [40, 10] {
+        let (full, taken) = change_every_page(900, free_mib << 20);
+        assert!(full > 100, "{full} changes found the pool full");
+        // Beyond what it may always take, half of what is free; and the block that is not full yet.
+        let may_take = (free_mib << 20) / 2;
+        let range = may_take.max(16 << 20) - (1 << 20)..=may_take.max(16 << 20) + (3 << 20);
+        assert!(
+            range.contains(&taken),
+            "{taken} bytes with {free_mib} MiB free"
+        );
+    }
 }
 
 #[test]
