@@ -66,8 +66,8 @@ pub(crate) struct Checkpoint {
     written: Vec<Entry>,
     /// How many of them are.
     pages_written: usize,
-    /// All dirty pages before this one are written.
-    next_page: usize,
+    /// All dirty pages before the one of this index are written.
+    unwritten_from: usize,
     /// Entries of the changed map pages written so far, in the order of the used ones.
     map_written: Vec<Entry>,
     /// The directory to come, with its checksum once it is built.
@@ -103,7 +103,7 @@ impl<D: Disk> DataFile<D> {
             taken: Taken::default(),
             written: vec![Entry::ABSENT; plan.work.dirty.len()],
             pages_written: 0,
-            next_page: 0,
+            unwritten_from: 0,
             map_written: Vec::new(),
             directory: plan.directory(),
             directory_image: AlignedBuffer::zeroed(plan.directory_slots() as usize * page_bytes),
@@ -250,12 +250,13 @@ impl Checkpoint {
         let dirty = &self.plan.work.dirty;
         let index_of = |page: &PageId| dirty.binary_search(page).expect("it is of the cut");
         let mut chosen: Vec<usize> = pages.first(count).iter().map(index_of).collect();
-        let asked = chosen.clone();
+        let asked = chosen.len();
         while chosen.len() < count {
-            if self.written[self.next_page].is_absent() && !asked.contains(&self.next_page) {
-                chosen.push(self.next_page);
+            let lowest = self.unwritten_from;
+            if self.written[lowest].is_absent() && !chosen[..asked].contains(&lowest) {
+                chosen.push(lowest);
             }
-            self.next_page += 1;
+            self.unwritten_from += 1;
         }
         chosen
     }

@@ -1,9 +1,10 @@
-//! The stocker: the thread that has memory for leaves ready before they need it.
+//! The stocker: the thread that has memory for leaves and pre-images ready before they need it.
 //!
 //! Memory that the system has not backed yet is backed when it is first written to, which takes long where a
-//! hypervisor must find it first; whoever splits a leaf would wait for that, and others for its latches. So
-//! when the buffer's blocks run low it raises a signal, and this thread brings new ones
-//! (`Buffer::stock`). Without it, or behind it, everything goes on: who finds no block brings one.
+//! hypervisor must find it first; whoever splits a leaf, or keeps its image for a checkpoint, would wait for
+//! that, and others for its latches. So when the buffer's blocks run low it raises a signal, and this thread
+//! brings new ones (`Buffer::stock`). Without it, or behind it, everything goes on: who finds no block brings
+//! one.
 
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
