@@ -23,10 +23,11 @@ use std::sync::Arc;
 use syncline_disk::{Disk, NullDisk, RealDisk};
 
 /// An open database. Share it between threads by reference or in an `Arc`; each thread or client works
-/// through a session of its own. Dropping it ends its thread; what was acknowledged is stable already.
+/// through a session of its own. Dropping it ends its threads, and its directory changes no more; what was
+/// acknowledged is stable already. Sessions that are still there can then read, but not commit.
 pub struct Database<D: Disk = RealDisk> {
     // Held for its drop, before the rest goes.
-    _keeper: Option<Keeper>,
+    keeper: Option<Keeper>,
     _stocker: Stocker,
     engine: Arc<Engine<D>>,
 }
@@ -105,7 +106,7 @@ impl<D: Disk> Database<D> {
         let keeps = engine.options.checkpoint_by_itself;
         let keeper = keeps.then(|| Keeper::start(&engine)).transpose()?;
         Ok(Database {
-            _keeper: keeper,
+            keeper,
             _stocker: Stocker::start(&engine)?,
             engine,
         })
@@ -300,6 +301,14 @@ impl<D: Disk> Database<D> {
         self.flush()?;
         self.checkpoint()?;
         Ok(())
+    }
+}
+
+impl<D: Disk> Drop for Database<D> {
+    fn drop(&mut self) {
+        // A checkpoint that runs may need the log.
+        self.keeper = None;
+        self.engine.core.log.shut();
     }
 }
 

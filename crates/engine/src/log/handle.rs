@@ -15,7 +15,7 @@ use crate::log::worker::Worker;
 use crate::plant::{Plant, planted};
 use crate::sync::thread::yield_now;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use syncline_disk::{Disk, File};
 use syncline_metering::{Module, clock, tag};
 
@@ -24,7 +24,7 @@ use syncline_metering::{Module, clock, tag};
 pub struct Log<D: Disk> {
     shared: Arc<Shared<D>>,
     database: DatabaseId,
-    threads: Option<Running>,
+    threads: Mutex<Option<Running>>,
     /// Held until everything else is dropped: nobody else may open the log while a thread writes.
     _lock: D::File,
 }
@@ -129,7 +129,7 @@ impl<D: Disk> Log<D> {
         Ok(Log {
             shared,
             database: opened.start.database,
-            threads,
+            threads: Mutex::new(threads),
             _lock: opened.lock,
         })
     }
@@ -320,6 +320,30 @@ impl<D: Disk> Log<D> {
         self.flush()
     }
 
+    /// The same for a log that others still hold: whoever wants to commit from here on is told that it is
+    /// closed, and nothing in its directory changes any more. Reads stay possible.
+    pub(crate) fn shut(&self) {
+        if self.end_threads() {
+            self.shared.fail("the database was closed");
+        }
+    }
+
+    /// Writes what is published and ends the threads; false if there are none.
+    fn end_threads(&self) -> bool {
+        let threads = self
+            .threads
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let Some(threads) = threads else {
+            return false;
+        };
+        // A failure is known to those whose commits it concerns; there is nobody else to tell.
+        self.shared.drive(NO_WORKER, &Until::Idle);
+        threads.stop(&self.shared);
+        true
+    }
+
     pub(super) fn shared(&self) -> &Shared<D> {
         &self.shared
     }
@@ -359,10 +383,6 @@ impl<D: Disk> Log<D> {
 
 impl<D: Disk> Drop for Log<D> {
     fn drop(&mut self) {
-        if let Some(threads) = self.threads.take() {
-            // A failure is known to those whose commits it concerns; there is nobody else to tell.
-            self.shared.drive(NO_WORKER, &Until::Idle);
-            threads.stop(&self.shared);
-        }
+        self.end_threads();
     }
 }

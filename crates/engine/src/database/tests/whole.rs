@@ -4,7 +4,7 @@ use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
 use crate::log::Threads;
 use crate::txn::{Begin, Session};
-use crate::{Error, Kind, Options, Result, SAMPLED_ONE_IN};
+use crate::{Database, Error, Kind, Options, Result, SAMPLED_ONE_IN, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -224,4 +224,25 @@ fn the_ways_of_one_in_so_many_commits_are_kept_with_all_their_steps() {
         assert!(path.total_ns() < took, "{path:?} of {took} ns in all");
     }
     assert_eq!(paths.slowest.len(), 4);
+}
+
+#[test]
+fn a_dropped_database_is_closed_to_sessions_that_are_still_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("database");
+    let database = Database::create(&directory, Options::default()).unwrap();
+    let table = database.create_table(schema("one")).unwrap();
+    let row = [Value::Int(1), Value::Text("kept")];
+    database
+        .run(|transaction| transaction.insert(&table, &row))
+        .unwrap();
+    let (mut session, _scout) = (database.session().unwrap(), database.scout());
+    drop(database);
+    // Its threads have ended, so nobody makes a file where they are removed.
+    std::fs::remove_dir_all(&directory).unwrap();
+    let refused = session.begin(Begin::Serializable).unwrap_err();
+    assert!(refused.to_string().contains("was closed"), "{refused}");
+    session.begin(Begin::ReadOnly).unwrap();
+    let read = session.get(&table, &row[..1]).unwrap().unwrap();
+    assert_eq!(read.value(1).unwrap(), row[1]);
 }
