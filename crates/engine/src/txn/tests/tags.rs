@@ -91,9 +91,13 @@ fn the_way_to_the_leaf_of_a_row_that_is_locked_is_the_trees() {
 #[test]
 fn to_begin_and_to_end_a_transaction_is_its_control() {
     let store = Store::new(Shape::default());
+    // Many in a turn: the loop counts turns, in a line of memory that who looks keeps taking away, and to
+    // wait for that can take as long as a transaction.
     let turn = |session: &mut TestSession, _| {
-        session.begin(Begin::Snapshot).unwrap();
-        session.abort();
+        for _ in 0..16 {
+            session.begin(Begin::Snapshot).unwrap();
+            session.abort();
+        }
     };
     let all = |met: &Met| met.values().sum::<u32>();
     let met = met(&store, turn, |met| all(met) >= LOOKS);
