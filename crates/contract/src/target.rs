@@ -125,7 +125,8 @@ pub trait Target: Sync {
 
     /// Asked once, before anything is made or measured. A server is asked for its version, its log
     /// directory, its process, its free connections and whoever else works there; refused is what the
-    /// run could harm and what the settings cannot honour. Only reads. Of a store in another process,
+    /// run could harm and what the settings cannot honour; of an embedded store, a place in which something
+    /// stands that [`Target::create`] would refuse. Only reads. Of a store in another process,
     /// [`Target::capabilities`], [`Target::log_place`] and [`Target::process`] hold after it.
     async fn meet(&self) -> TargetResult<()> {
         Ok(())

@@ -72,6 +72,14 @@ impl Directory {
         LogPlace::Directory(self.parent().to_owned())
     }
 
+    /// Refuses what [`Directory::claim`] would find to be somebody else's; touches nothing.
+    pub(crate) fn look(&self) -> io::Result<()> {
+        match fs::symlink_metadata(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            _ => self.refuse_foreign(),
+        }
+    }
+
     /// Makes the directory ours and free of the store's files, or says why not.
     pub(crate) fn claim(&self) -> io::Result<()> {
         let mut claimed = self.claimed();

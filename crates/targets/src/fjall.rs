@@ -149,6 +149,10 @@ impl KeyValue for Fjall {
         }
     }
 
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
     fn create(&self) -> io::Result<()> {
         self.home.create(|| self.make())
     }

@@ -222,6 +222,10 @@ impl KeyValue for Lmdb {
         }
     }
 
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
     fn create(&self) -> io::Result<()> {
         self.home.create(|| self.make())
     }

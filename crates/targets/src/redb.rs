@@ -156,6 +156,10 @@ impl KeyValue for Redb {
         }
     }
 
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
     fn create(&self) -> io::Result<()> {
         self.home.create(|| self.make())
     }

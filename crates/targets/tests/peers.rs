@@ -239,6 +239,8 @@ fn is_refused(store: &str, name: &str, contents: &[u8]) {
     let said = refusal.to_string();
     assert!(said.contains(name), "{said}");
     assert!(said.contains("was not made by syncline"), "{said}");
+    let met = block_on(&(), target.meet()).unwrap_err().to_string();
+    assert!(met.contains(name), "{met}");
 }
 
 #[test]

@@ -48,6 +48,8 @@ fn is_refused(name: &str, contents: &[u8], database: &str) {
         refusal.contains(name) && refusal.contains("remove it yourself"),
         "{refusal}"
     );
+    let met = block_on(&(), target.meet()).unwrap_err().to_string();
+    assert_eq!(met, refusal);
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn a_file_of_another_program_is_neither_used_nor_changed() {
     refused(&said, "precious.db");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a database");
     assert_eq!(left_behind(folder.path()), ["precious.db"]);
+    // Before another target has run, too.
+    let said = quick_run(
+        folder.path(),
+        "--on null --on sqlite:precious.db --transactions 1",
+    );
+    refused(&said, "precious.db");
+    assert_eq!(records(folder.path()).len(), 0);
     let said = say(folder.path(), "show precious.db");
     refused(&said, "precious.db");
     let said = say(folder.path(), "probe writetest -f precious.db");

@@ -55,6 +55,14 @@ impl Place {
         self.directory.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
+    /// Refuses a directory that [`Place::claim`] would find to be somebody else's; touches nothing.
+    pub(super) fn look(&self) -> TargetResult<()> {
+        match fs::symlink_metadata(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            _ => self.refuse_lone_log(&self.ours()?),
+        }
+    }
+
     /// Makes the directory empty of our own files, or says why not.
     pub(super) fn claim(&self) -> TargetResult<()> {
         match fs::create_dir(&self.directory) {

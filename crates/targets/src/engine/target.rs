@@ -133,6 +133,10 @@ impl<D: Ground> Target for EngineTarget<D> {
         }
     }
 
+    async fn meet(&self) -> TargetResult<()> {
+        self.place.as_ref().map_or(Ok(()), Place::look)
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             client_model: self.settings.client,

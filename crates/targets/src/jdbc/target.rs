@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::server::{Host, listener};
 use crate::sql::Sql;
 use crate::url::Url;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
@@ -169,19 +170,28 @@ impl Jdbc {
         Failure { what, ..failure }
     }
 
+    fn of_directory(&self, result: io::Result<()>) -> TargetResult<()> {
+        result.map_err(|error| {
+            let what = format!("{} could not be made: {error}", self.product.name);
+            Failure::new(FailureKind::Storage, what)
+        })
+    }
+
+    /// Takes the directory of an embedded database, or says whose it is.
+    fn claim(&self) -> TargetResult<()> {
+        match &self.place {
+            Place::Directory { directory, .. } => self.of_directory(directory.claim()),
+            Place::Memory { .. } | Place::Server { .. } => Ok(()),
+        }
+    }
+
     fn make(&self, plan: &Plan) -> TargetResult<()> {
         match &self.place {
             Place::Directory {
-                directory,
                 embedded,
                 durability,
                 ..
             } => {
-                let claimed = directory.claim();
-                claimed.map_err(|error| {
-                    let what = format!("{} could not be made: {error}", self.product.name);
-                    Failure::new(FailureKind::Storage, what)
-                })?;
                 let made = (embedded.made)(*durability);
                 self.start(embedded, *durability, &made)?;
             }
@@ -405,8 +415,10 @@ impl Target for Jdbc {
     async fn meet(&self) -> TargetResult<()> {
         // A driver that is not there is said before anything is measured.
         self.driver()?;
-        if !matches!(self.place, Place::Server { .. }) {
-            return Ok(());
+        match &self.place {
+            Place::Directory { directory, .. } => return self.of_directory(directory.look()),
+            Place::Memory { .. } => return Ok(()),
+            Place::Server { .. } => {}
         }
         let met = self.meet_server()?;
         self.state().met = Some(met);
@@ -488,10 +500,14 @@ impl Target for Jdbc {
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
-        let again = std::mem::replace(&mut self.state().made, true);
+        let again = self.state().made;
         if again {
             self.removed()?;
+            self.state().made = false;
         }
+        // A directory that is refused is not ours: what stands in it is not opened, not even to be closed.
+        self.claim()?;
+        self.state().made = true;
         let made = self.make(plan);
         if made.is_err() {
             // Its own error says what happened; what it left goes, as far as it goes.

@@ -106,8 +106,9 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
     }
 }
 
-/// True if sessions of ours work on this database, and still do when those of a killed run had time to go.
-async fn is_used(control: &mut Control) -> TargetResult<bool> {
+/// True if sessions of ours are open on this database, and still are when those whose clients have gone had
+/// time to end.
+pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
     let others = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'syncline' AND pid <> \
                   pg_backend_pid() AND datname = current_database()";
     for _ in 0..FAREWELL_LOOKS {

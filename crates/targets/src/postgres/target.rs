@@ -171,7 +171,14 @@ impl Target for Postgres {
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
         let met = self.known().await?;
-        counters(&mut self.control().await?, met.product, met.version_number).await
+        let mut control = self.control().await?;
+        if met.product.is_postgres {
+            // A session says what it did when it ends, a moment after its client has gone: the loaders', and
+            // the one that timed round trips, would be counted with the clients'. A pooler's do not end; they
+            // say it each second.
+            let _stays = schema::is_used(&mut control).await?;
+        }
+        counters(&mut control, met.product, met.version_number).await
     }
 
     async fn round_trip_ns(&self) -> TargetResult<Option<Nanos>> {

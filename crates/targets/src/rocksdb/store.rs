@@ -199,6 +199,10 @@ impl KeyValue for Rocksdb {
         }
     }
 
+    fn meet(&self) -> io::Result<()> {
+        self.home.directory().look()
+    }
+
     fn create(&self) -> io::Result<()> {
         self.home.create(|| self.make())
     }

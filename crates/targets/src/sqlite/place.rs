@@ -63,6 +63,11 @@ impl Place {
         inside.parent().unwrap_or(Path::new("/")).to_owned()
     }
 
+    /// Refuses a database that [`Place::claim`] would find to be somebody else's; touches nothing.
+    pub(super) fn look(&self) -> TargetResult<()> {
+        self.refuse_foreign()
+    }
+
     /// Makes the place ours and empty, or says why not. Claiming again empties it again.
     pub(super) fn claim(&self) -> TargetResult<()> {
         let mut claimed = self.claimed();

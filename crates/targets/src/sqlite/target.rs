@@ -297,6 +297,10 @@ impl Target for Sqlite {
         LISTING.name.to_owned()
     }
 
+    async fn meet(&self) -> TargetResult<()> {
+        self.store.place.look()
+    }
+
     fn capabilities(&self) -> Capabilities {
         self.store.capabilities()
     }
@@ -345,6 +349,10 @@ impl Target for SqliteQueue {
 
     fn name(&self) -> String {
         LISTING.name.to_owned()
+    }
+
+    async fn meet(&self) -> TargetResult<()> {
+        self.store.place.look()
     }
 
     fn capabilities(&self) -> Capabilities {

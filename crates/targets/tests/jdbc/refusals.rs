@@ -29,10 +29,16 @@ fn a_directory_that_is_not_ours_is_refused_and_left() {
     let target = open(&format!("jdbc:h2:{}?driver={jars}", place.display()));
     let findings = refuses_foreign(&target);
     assert!(findings.is_empty(), "{findings:?}");
+    let met = block_on(&(), target.meet()).unwrap_err();
+    assert!(met.what.contains("database.mv.db"), "{met}");
     assert_eq!(
         fs::read_to_string(place.join("database.mv.db")).unwrap(),
         "precious"
     );
+    // Not even the file in which H2 writes that it could not open another one.
+    let there = fs::read_dir(&place).unwrap();
+    let there: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(there, ["database.mv.db"]);
 }
 
 #[test]

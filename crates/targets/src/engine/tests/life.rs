@@ -280,8 +280,11 @@ fn what_is_not_ours_is_refused_and_left() {
                 .join(format!("of-{}-{}", name.replace('/', "-"), content.len()));
         std::fs::create_dir_all(directory.join(name).parent().unwrap()).unwrap();
         std::fs::write(directory.join(name), content).unwrap();
-        let findings = refuses_foreign(&engine(&directory, "durability=data"));
+        let target = engine(&directory, "durability=data");
+        let findings = refuses_foreign(&target);
         assert!(findings.is_empty(), "{findings:?}");
+        let met = block_on(&(), target.meet()).unwrap_err();
+        assert!(met.what.contains("not made by syncline"), "{name}: {met}");
         assert_eq!(
             std::fs::read_to_string(directory.join(name)).unwrap(),
             content
