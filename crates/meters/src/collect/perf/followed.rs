@@ -3,10 +3,10 @@
 //!
 //! A process belongs to it from the start, or because one that does has forked it. A child has its
 //! parent's memory until it maps something itself; then its mappings are read anew when it is next
-//! sampled. Whoever is not told of new mappings (nobody is before the window begins, and BPF's programs
-//! never are) reads them anew when the window begins, and when a stack leads out of what is known: a
-//! virtual machine for Java maps more memory as it compiles more. What has ended is kept, since its
-//! samples are named later.
+//! sampled, also if its mapping is told before its fork: each processor tells for itself. Whoever is not
+//! told of new mappings (nobody is before the window begins, and BPF's programs never are) reads them anew
+//! when the window begins, and when a stack leads out of what is known: a virtual machine for Java maps more
+//! memory as it compiles more. What has ended is kept, since its samples are named later.
 
 use super::unwind::Tables;
 use crate::collect::looking::is_looking;
@@ -29,6 +29,8 @@ pub(in crate::collect) struct Followed {
     /// Those that belong.
     family: HashSet<u32>,
     memories: HashMap<u32, Memory>,
+    /// Those that have mapped something and are nobody's child so far, until they end.
+    early: HashSet<u32>,
     pub symbols: Symbols,
     pub threads: Threads,
 }
@@ -50,6 +52,7 @@ impl Followed {
             process: subject.process,
             family: HashSet::from([subject.pid()]),
             memories: HashMap::new(),
+            early: HashSet::new(),
             symbols: Symbols::new(),
             threads: Threads::default(),
         };
@@ -83,9 +86,11 @@ impl Followed {
             return;
         }
         self.family.insert(pid);
+        let has_mapped = self.early.remove(&pid);
         if let Some(memory) = self.memories.get(&parent) {
             let mut memory = memory.clone();
             memory.space = memory.space.forked(pid);
+            memory.stale |= has_mapped;
             self.memories.insert(pid, memory);
         }
     }
@@ -94,6 +99,9 @@ impl Followed {
     pub(in crate::collect) fn mapped(&mut self, pid: u32) {
         if let Some(memory) = self.memories.get_mut(&pid) {
             memory.stale = true;
+        }
+        if !self.family.contains(&pid) {
+            self.early.insert(pid);
         }
     }
 
@@ -106,6 +114,7 @@ impl Followed {
 
     /// A process has ended: another may get its number.
     pub(in crate::collect) fn ended(&mut self, pid: u32) {
+        self.early.remove(&pid);
         if pid != self.pid() {
             self.family.remove(&pid);
         }
@@ -164,8 +173,47 @@ mod tests {
     use crate::collect::symbols::AddressSpace;
     use crate::sync_calls::Watched;
     use std::io::Write;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
     use std::time::Duration;
+
+    /// A process that sleeps, ended when dropped.
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn start() -> Sleeper {
+            Sleeper(Command::new("sleep").arg("60").spawn().unwrap())
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            self.0.kill().unwrap();
+            self.0.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_mapping_that_is_told_before_its_fork_is_known() {
+        let (parent, child) = (Sleeper::start(), Sleeper::start());
+        let (parent, pid) = (parent.0.id(), child.0.id());
+        let mut followed = Followed::new(&Subject::of(Watched::Other(parent)));
+        let knows = |followed: &mut Followed| {
+            let now = AddressSpace::of(pid).unwrap();
+            followed.memory(pid).unwrap().space.is_same(&now)
+        };
+        followed.forked(pid, parent);
+        assert!(!knows(&mut followed), "its parent's, until it maps");
+        followed.ended(pid);
+        followed.mapped(pid);
+        followed.forked(pid, parent);
+        assert!(knows(&mut followed));
+        // Another that gets the number has its parent's again.
+        followed.ended(pid);
+        followed.mapped(pid);
+        followed.ended(pid);
+        followed.forked(pid, parent);
+        assert!(!knows(&mut followed));
+    }
 
     #[test]
     fn what_was_mapped_before_the_window_began_is_known_in_it() {

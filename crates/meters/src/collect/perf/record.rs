@@ -24,8 +24,8 @@ const ABI_64: u64 = 2;
 pub(super) enum Record<'a> {
     /// A look or an event.
     Sample(Sample<'a>),
-    /// A process started another, or a thread of its own.
-    Fork { pid: u32, parent: u32 },
+    /// A process started another, or a thread of its own, at a time of the kernel's.
+    Fork { pid: u32, parent: u32, at: u64 },
     /// A thread ended; of a process it was the last, or will soon be, if both are the same.
     Exit { pid: u32, tid: u32 },
     /// A process mapped code, or became another program.
@@ -85,8 +85,9 @@ fn parse<'a>(
     match kind_of_record {
         PERF_RECORD_SAMPLE => sample(marks, body, kind).map(Record::Sample),
         PERF_RECORD_FORK => {
-            let (pid, parent) = (body.u32()?, body.u32()?);
-            Some(Record::Fork { pid, parent })
+            let (pid, parent, _threads) = (body.u32()?, body.u32()?, body.u64()?);
+            let at = body.u64()?;
+            Some(Record::Fork { pid, parent, at })
         }
         PERF_RECORD_EXIT => {
             let (pid, _parent, tid) = (body.u32()?, body.u32()?, body.u32()?);
@@ -239,7 +240,8 @@ mod tests {
             found.next(),
             Some(Record::Fork {
                 pid: 80,
-                parent: 70
+                parent: 70,
+                at: 1
             })
         );
         let Some(Record::Sample(sample)) = found.next() else {

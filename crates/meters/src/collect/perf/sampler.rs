@@ -223,16 +223,21 @@ impl<'a> Work<'a> {
             let rings = drained.iter();
             rings.flat_map(|bytes| records(bytes, |event| shared.events.kind(event)))
         };
+        let mut forks: Vec<_> = all().filter_map(|record| fork(&record)).collect();
+        // Each processor tells for itself: a child's child may be told before the child.
+        forks.sort_unstable();
+        for (_, pid, parent) in forks {
+            self.followed.forked(pid, parent);
+        }
         for record in all() {
             match record {
-                Record::Fork { pid, parent } => self.followed.forked(pid, parent),
                 Record::Mapped { pid } => self.followed.mapped(pid),
                 Record::Lost { event, samples } => {
                     if let Some(kind) = shared.events.kind(event) {
                         *self.lost.entry(kind).or_default() += samples;
                     }
                 }
-                Record::Sample(_) | Record::Exit { .. } => {}
+                Record::Sample(_) | Record::Fork { .. } | Record::Exit { .. } => {}
             }
         }
         for record in all() {
@@ -295,6 +300,14 @@ impl<'a> Work<'a> {
             lost: self.lost,
             foreign: self.foreign,
         }
+    }
+}
+
+/// When a process or a thread was started, which, and by whom, if a record says so.
+fn fork(record: &Record<'_>) -> Option<(u64, u32, u32)> {
+    match *record {
+        Record::Fork { pid, parent, at } => Some((at, pid, parent)),
+        _ => None,
     }
 }
 
