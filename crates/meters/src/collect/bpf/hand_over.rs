@@ -271,8 +271,13 @@ impl<'a> Naming<'a> {
             Some(process) => self.seen.climbed.followed.threads.of(process, number),
             None => Thread::default(),
         };
-        if let (true, Some(ended)) = (thread.name.is_empty(), counts.ended.get(&number)) {
-            thread.name.clone_from(&ended.name);
+        // It may have been asked for before it became another program; the kernel told its name at its end.
+        let ended = counts.ended.get(&number);
+        if let Some(ended) = ended.filter(|ended| ended.name != thread.name) {
+            thread = Thread {
+                name: ended.name.clone(),
+                title: None,
+            };
         }
         let thread = self.profile.thread(thread);
         self.threads.insert(number, thread);

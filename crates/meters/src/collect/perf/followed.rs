@@ -103,6 +103,7 @@ impl Followed {
         if !self.family.contains(&pid) {
             self.early.insert(pid);
         }
+        self.threads.changed(pid);
     }
 
     /// A stack of a process led to where it has no code, as far as is known.
@@ -144,9 +145,7 @@ impl Followed {
 
     /// A thread was sampled: its name is taken while it lives.
     pub(in crate::collect) fn met(&mut self, pid: u32, tid: u32) {
-        if !self.threads.knows(pid, tid) {
-            self.threads.of(pid, tid);
-        }
+        self.threads.met(pid, tid);
     }
 
     /// The tables of a process with the same mappings, as forked children have them, or new ones.

@@ -2,7 +2,7 @@
 
 use super::titles::title;
 use crate::files::read_line;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use syncline_profile::Thread;
@@ -11,6 +11,8 @@ use syncline_profile::Thread;
 #[derive(Debug, Default)]
 pub(in crate::collect) struct Threads {
     known: HashMap<(u32, u32), Thread>,
+    /// Processes that may have become other programs since their first threads were asked for.
+    changed: HashSet<u32>,
 }
 
 impl Threads {
@@ -35,16 +37,27 @@ impl Threads {
         known.clone()
     }
 
-    /// True if a thread was asked for while it lived.
-    pub(in crate::collect) fn knows(&self, pid: u32, tid: u32) -> bool {
-        self.known.contains_key(&(pid, tid))
+    /// A thread was seen: what it calls itself is asked while it lives, once for each program that it runs.
+    pub(in crate::collect) fn met(&mut self, pid: u32, tid: u32) {
+        let has_changed = pid == tid && self.changed.remove(&pid);
+        if has_changed || !self.known.contains_key(&(pid, tid)) {
+            self.of(pid, tid);
+        }
+    }
+
+    /// A process may have become another program; its first thread is called after that.
+    pub(in crate::collect) fn changed(&mut self, pid: u32) {
+        self.changed.insert(pid);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Threads;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
     use std::thread;
+    use std::time::Duration;
     use syncline_profile::Thread;
 
     #[test]
@@ -73,8 +86,40 @@ mod tests {
             title: None,
         };
         assert_eq!(threads.of(pid, tid), thread);
-        assert!(threads.knows(pid, tid) && !threads.knows(pid, u32::MAX));
+        threads.changed(pid);
+        threads.met(pid, tid);
+        assert_eq!(threads.of(pid, tid), thread);
         assert_eq!(threads.of(pid, u32::MAX), Thread::default());
+    }
+
+    #[test]
+    fn a_thread_is_asked_again_when_it_became_another_program() {
+        let mut child = Command::new("sh")
+            .args(["-c", "read go; exec sleep 60"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let comm = || std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap();
+        let becomes = |name| {
+            while comm() != name {
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        let mut threads = Threads::default();
+        becomes("sh\n");
+        threads.met(pid, pid);
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        becomes("sleep\n");
+        let known = |threads: &Threads| threads.known[&(pid, pid)].name.clone();
+        threads.met(pid, pid);
+        let before = known(&threads);
+        threads.changed(pid);
+        threads.met(pid, pid);
+        let after = known(&threads);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((before.as_str(), after.as_str()), ("sh", "sleep"));
     }
 
     fn fs_tids(pid: u32) -> Vec<u32> {

@@ -355,6 +355,21 @@ fn sleep_is_time_off_the_processor_and_a_voluntary_switch() {
 }
 
 #[test]
+fn a_process_is_called_what_it_was_called_at_its_end() {
+    let Some(_alone) = may_load() else {
+        return;
+    };
+    // It is looked at while it is a shell that waits, and gone before anybody asks again.
+    let profile = profiled_whole(|| {
+        let watched = Waiting::shell("(sleep 0.05; sleep 0.05; exec true)");
+        profiled(watched.watched(), || watched.go())
+    });
+    let of_true = |sample: &Sample| profile.thread(sample.thread).name == "true";
+    let off = weight(&profile, Metric::OffCpu, of_true);
+    assert!(off >= 90_000_000, "{off} ns");
+}
+
+#[test]
 fn who_sleeps_all_the_window_long_was_off_for_exactly_that() {
     let Some(_alone) = may_load() else {
         return;
