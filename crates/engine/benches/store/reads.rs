@@ -14,6 +14,10 @@
 //! | the frame; of a leaf also its first lines, at once | 1 | 1 |
 //! | the guide's marks, the sixteen digests they lead to, the child's number | 3 | |
 //! | the row | | 1 |
+//!
+//! Rows are numbered in turn, as LMDB's and redb's are. So the engine's leaves are even, and it asks for the
+//! row together with the leaf's first lines; the limit does not. Beside that stands what a read costs where
+//! numbers are scattered, of a table of its own.
 
 use crate::chain::{Chain, Pages};
 use crate::peers::{LmdbRows, RedbRows};
@@ -49,15 +53,19 @@ struct Loads {
 
 pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     std::fs::create_dir_all(folder).expect("a folder can be made");
-    let (database, table) = load(&folder.join("engine"), scale.rows).expect("the store works");
+    let (database, table) =
+        load(&folder.join("engine"), scale.rows, |row| row).expect("the store works");
+    let (spread, spread_table) =
+        load(&folder.join("spread"), scale.rows, scattered).expect("the store works");
     let lmdb = LmdbRows::load(&folder.join("lmdb"), scale.rows);
     let redb = RedbRows::load(&folder.join("redb"), scale.rows);
     let loads = loads_of(&database.pages_of(&table));
     let mut session = database.session().expect("there is room for a session");
+    let mut spread_session = spread.session().expect("there is room for a session");
     let mut hash = 0;
     let mut of_loads: Vec<Vec<f64>> = loads.iter().map(|_| Vec::new()).collect();
     let mut limits: [Vec<f64>; 2] = Default::default();
-    let mut costs: [Vec<f64>; 6] = Default::default();
+    let mut costs: [Vec<f64>; 7] = Default::default();
     for round in 0..u64::from(scale.rounds) {
         let mut limit = [0.0; 2];
         for (loads, all) in loads.iter().zip(&mut of_loads) {
@@ -85,6 +93,15 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             &mut hash,
         ));
         session.abort();
+        spread_session
+            .begin(Begin::ReadOnly)
+            .expect("the store works");
+        costs[6].push(timed(
+            operations,
+            |at, seen| get(&mut spread_session, &spread_table, scattered(key(at, seen))),
+            &mut hash,
+        ));
+        spread_session.abort();
         let mut alone = |at, seen| {
             session.begin(Begin::ReadOnly).expect("the store works");
             let found = get(&mut session, &table, key(at, seen));
@@ -113,7 +130,7 @@ fn print(
     loads: &[Loads],
     of_loads: &mut [Vec<f64>],
     limits: &[Vec<f64>; 2],
-    costs: &[Vec<f64>; 6],
+    costs: &[Vec<f64>; 7],
 ) {
     for (loads, each) in loads.iter().zip(of_loads) {
         let mib = loads.chain.bytes() as f64 / f64::from(1 << 20);
@@ -144,6 +161,7 @@ fn print(
         "LMDB, a transaction each",
         "redb, in one transaction",
         "redb, a transaction each",
+        "get of scattered numbers, in one transaction",
     ];
     for (name, costs) in names.iter().zip(costs) {
         show(name, "ns", &mut costs.clone());
@@ -170,6 +188,11 @@ fn print(
     ratio("LMDB / get, a transaction each", &costs[3], &costs[1]);
     ratio("redb / get, in one transaction", &costs[4], &costs[0]);
     ratio("redb / get, a transaction each", &costs[5], &costs[1]);
+    ratio(
+        "LMDB / get of scattered numbers, in one transaction",
+        &costs[2],
+        &costs[6],
+    );
 }
 
 /// Nanoseconds of one operation. Each is given its number and what the one before has found.
@@ -194,7 +217,12 @@ fn get(session: &mut TypedSession<RealDisk>, table: &Table, id: i64) -> u64 {
     }
 }
 
-fn load(folder: &Path, rows: u64) -> Result<(Database, Table)> {
+/// A row's number where numbers are scattered: no two are the same.
+fn scattered(row: i64) -> i64 {
+    row.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as i64)
+}
+
+fn load(folder: &Path, rows: u64, number: fn(i64) -> i64) -> Result<(Database, Table)> {
     let options = Options {
         log: log::Options {
             durability: Durability::None,
@@ -206,7 +234,7 @@ fn load(folder: &Path, rows: u64) -> Result<(Database, Table)> {
     let schema = Schema::table("rows")
         .column("id", Kind::Int)
         .column("payload", Kind::Bytes);
-    let loaded = (0..rows as i64).map(|id| [Value::Int(id), Value::Bytes(&PAYLOAD)]);
+    let loaded = (0..rows as i64).map(|row| [Value::Int(number(row)), Value::Bytes(&PAYLOAD)]);
     let table = database.load_table(schema.key(["id"]).build()?, loaded)?;
     Ok((database, table))
 }

@@ -4,7 +4,7 @@ use super::blocks::CellsOf;
 use super::inner::Inner;
 use super::leaf::Leaf;
 use super::page::{self, Kind};
-use super::prefetch::Lines;
+use super::sight::Sight;
 use crate::ids::{PageId, TreeId};
 use crate::sync::IS_MODEL;
 use crate::sync::parking::RwLock;
@@ -81,10 +81,10 @@ impl Frame {
         }
     }
 
-    /// The lines of a leaf that a search looks at; none for other pages. Before the frame is shared.
-    pub(super) fn lines(&self) -> Lines {
+    /// What is known of a leaf before it is looked at; nothing of other pages. Before the frame is shared.
+    pub(super) fn sight(&self) -> Sight {
         self.leaf()
-            .map_or(Lines::NONE, |latch| latch.read().search_lines())
+            .map_or(Sight::NONE, |latch| Sight::of(&latch.read()))
     }
 
     /// Page and tree that the page's header names. Not of a leaf that is gone.

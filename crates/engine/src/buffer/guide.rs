@@ -196,6 +196,19 @@ impl Guide {
         }
     }
 
+    /// How far the key is on the way from the separator before that place to the one at it, from 0 to 1, as
+    /// far as digests tell. None if it is not between two, or is not like them.
+    #[inline]
+    pub(super) fn part(&self, rank: usize, key: &[u8]) -> Option<f64> {
+        let digests = self.digests();
+        let (lower, upper) = (*digests.get(rank.checked_sub(1)?)?, *digests.get(rank)?);
+        let Digest::Alike(digest) = self.digest(key) else {
+            return None;
+        };
+        (lower <= digest && digest < upper)
+            .then(|| (digest - lower) as f64 / (upper - lower) as f64)
+    }
+
     /// How many digests are `less`, which the first ones are and the others are not.
     #[inline]
     fn search(&self, less: impl Fn(u64) -> bool, near: impl Fn(usize)) -> usize {

@@ -119,6 +119,12 @@ impl Inner {
         prefetch(at, CHILD_BYTES * count);
     }
 
+    /// In which part of that child's range the key lies, from 0 at its first key to 1, as far as that shows.
+    #[inline]
+    pub(crate) fn part(&self, index: usize, key: &[u8]) -> Option<f64> {
+        self.guide.part(index, key)
+    }
+
     /// Which child holds the key: how many separators are not above it.
     #[inline]
     pub(crate) fn index_of(&self, key: &[u8]) -> usize {

@@ -35,6 +35,7 @@ mod options;
 pub(crate) mod page;
 mod pages;
 mod prefetch;
+mod sight;
 #[cfg(test)]
 mod tests;
 mod translation;

@@ -10,6 +10,7 @@ use super::numbers::Numbers;
 use super::options::BufferOptions;
 use super::page::Kind;
 use super::prefetch::prefetch;
+use super::sight::Sight;
 use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
@@ -254,19 +255,20 @@ impl Buffer {
         Ok(self.translation.get(page, guard))
     }
 
-    /// The same for a page that is likely a leaf.
+    /// The same for a page that is likely a leaf: asks the processor for what is known of it. `part` tells in
+    /// which part of the leaf's range the key lies that is looked for, see [`Inner::part`].
     #[inline]
     pub(crate) fn find_leaf<'g>(
         &self,
         page: PageId,
+        part: impl FnOnce() -> Option<f64>,
         guard: &'g Guard,
     ) -> std::result::Result<Option<&'g Frame>, Miss> {
-        if let Some(forced) = &self.forced
-            && forced.misses()
-        {
-            return Err(Miss(page));
+        if let Some(sight) = self.translation.sight(page) {
+            sight.ask();
+            sight.ask_for_row(self.page_bytes(), part);
         }
-        Ok(self.translation.get_with_image(page, guard))
+        self.find(page, guard)
     }
 
     /// Asks the processor for what leads to a page, which is likely a leaf. The page need not be there.
@@ -288,7 +290,8 @@ impl Buffer {
     /// None if there is no such page.
     #[inline]
     pub(crate) fn ask_for_leaf<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        let frame = self.translation.get_with_image(page, guard)?;
+        self.translation.sight(page)?.ask();
+        let frame = self.translation.get(page, guard)?;
         prefetch(std::ptr::from_ref(frame).addr(), size_of::<Frame>());
         Some(frame)
     }
@@ -296,7 +299,16 @@ impl Buffer {
     /// Keeps where a search of the leaf looks, for the next one. It is latched.
     #[inline]
     pub(crate) fn learn(&self, page: PageId, leaf: &Leaf) {
-        self.translation.learn(page, leaf.search_lines());
+        let lines = Sight::lines_of(leaf);
+        let known = self.translation.sight(page);
+        if known.is_some_and(|known| !known.has_lines_of(lines)) {
+            self.learn_anew(page, leaf);
+        }
+    }
+
+    /// The same where the leaf may have become even, or be so no more.
+    pub(crate) fn learn_anew(&self, page: PageId, leaf: &Leaf) {
+        self.translation.learn(page, Sight::of(leaf));
     }
 
     /// The page's frame, without forced misses.
@@ -324,7 +336,8 @@ impl Buffer {
         guard: &Guard,
         look: impl FnOnce(&Leaf) -> R,
     ) -> Option<R> {
-        let leaf = self.translation.get_with_image(page, guard)?.leaf()?.read();
+        self.translation.sight(page)?.ask();
+        let leaf = self.translation.get(page, guard)?.leaf()?.read();
         (!leaf.is_gone()).then(|| look(&leaf))
     }
 

@@ -7,31 +7,8 @@
     reason = "the instruction takes any address and reads nothing that the program could see"
 )]
 
-const LINE_BYTES: usize = 64;
-
-/// Some lines of memory in a word: where the first one begins, and in the bits below how many they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Lines(pub(super) usize);
-
-impl Lines {
-    /// None of them.
-    pub(super) const NONE: Lines = Lines(0);
-
-    /// The lines in which so many bytes from that address on lie; the first ones, if they are very many.
-    #[inline]
-    pub(super) fn of(address: usize, bytes: usize) -> Lines {
-        let first = address & !(LINE_BYTES - 1);
-        let count = (address + bytes - first).div_ceil(LINE_BYTES);
-        Lines(first | count.min(LINE_BYTES - 1))
-    }
-
-    /// Asks for them.
-    #[inline]
-    pub(super) fn ask(self) {
-        let count = self.0 & (LINE_BYTES - 1);
-        prefetch(self.0 - count, count * LINE_BYTES);
-    }
-}
+/// A line of the processor's caches.
+pub(super) const LINE_BYTES: usize = 64;
 
 /// Asks for the lines of so many bytes from that address on.
 #[inline]
@@ -45,29 +22,4 @@ pub(crate) fn prefetch(address: usize, bytes: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     std::hint::black_box((address, bytes, LINE_BYTES));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Lines;
-
-    #[test]
-    fn lines_are_those_in_which_the_bytes_lie() {
-        for (address, bytes, first, count) in [
-            (640, 64, 640, 1),
-            (640, 65, 640, 2),
-            (703, 1, 640, 1),
-            (703, 2, 640, 2),
-            (704, 0, 704, 0),
-            (650, 1 << 20, 640, 63),
-        ] {
-            assert_eq!(
-                Lines::of(address, bytes),
-                Lines(first + count),
-                "{address}, {bytes}"
-            );
-        }
-        Lines::NONE.ask();
-        Lines::of(usize::MAX - 70, 60).ask();
-    }
 }

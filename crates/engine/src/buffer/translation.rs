@@ -1,11 +1,9 @@
 //! The translation table: from a page's number to its frame, without a latch.
 //!
 //! Chunks double in size and are made when first needed: chunk 0 holds the numbers below 1024, chunk
-//! c the numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and
-//! which lines of memory a search of its page looks at. Those are a hint for the processor only: frame and
-//! page come from memory at once, not one after the other. They may be out of date, and nothing is ever read
-//! by them. Who searches a leaf puts them right: of a leaf with few long rows they are two or three, of one
-//! with many short rows ten.
+//! c the numbers from 512 * 2^c to 1024 * 2^c. An entry is sixteen bytes: nothing, or a frame, and what is
+//! known of its page before it is looked at ([`super::sight`]): frame and page come from memory at once, not
+//! one after the other. Who searches a leaf puts that right.
 //!
 //! Frames of a large store lie in blocks of their own, see [`super::blocks`].
 //!
@@ -23,12 +21,12 @@
 use super::blocks::Blocks;
 use super::frame::{Account, CELLS, Frame};
 use super::numbers::PAGE_ID_END;
-use super::prefetch::Lines;
 use super::prefetch::prefetch;
+use super::sight::Sight;
 use crate::ids::PageId;
 use crossbeam_epoch::{Atomic, Guard, Owned, Shared};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 const FIRST_CHUNK_BITS: u32 = 10;
@@ -39,11 +37,11 @@ type Chunk = Box<[Entry]>;
 /// The tag of a frame that lies in a cell of a block. Others are boxes.
 const IN_CELL: usize = 1;
 
-/// A page's frame, and which lines of its bytes are looked at first, see [`Lines`].
+/// A page's frame, and what is known of it before it is looked at, see [`Sight`].
 #[derive(Default)]
 struct Entry {
     frame: Atomic<Frame>,
-    lines: AtomicUsize,
+    sight: AtomicU64,
 }
 
 /// See the module.
@@ -79,20 +77,17 @@ impl Translation {
         unsafe { frame.as_ref() }
     }
 
-    /// The same for a page whose bytes will be read at once.
+    /// What is known of the page before it is looked at.
     #[inline]
-    pub(super) fn get_with_image<'g>(&self, page: PageId, guard: &'g Guard) -> Option<&'g Frame> {
-        Lines(self.find(page)?.lines.load(Ordering::Relaxed)).ask();
-        self.get(page, guard)
+    pub(super) fn sight(&self, page: PageId) -> Option<Sight> {
+        Some(Sight(self.find(page)?.sight.load(Ordering::Relaxed)))
     }
 
-    /// Puts right which lines of a page are asked for. Whoever does is looking at the page.
+    /// Puts that right. Whoever does is looking at the page.
     #[inline]
-    pub(super) fn learn(&self, page: PageId, lines: Lines) {
-        if let Some(entry) = self.find(page)
-            && entry.lines.load(Ordering::Relaxed) != lines.0
-        {
-            entry.lines.store(lines.0, Ordering::Relaxed);
+    pub(super) fn learn(&self, page: PageId, sight: Sight) {
+        if let Some(entry) = self.find(page) {
+            entry.sight.store(sight.0, Ordering::Relaxed);
         }
     }
 
@@ -114,7 +109,7 @@ impl Translation {
     pub(super) fn put(&self, page: PageId, frame: Frame, may_come: bool, guard: &Guard) {
         self.account.charge();
         let entry = self.entry(page);
-        entry.lines.store(frame.lines().0, Ordering::Relaxed);
+        entry.sight.store(frame.sight().0, Ordering::Relaxed);
         let frame = match self.frames.hold(frame, may_come) {
             Ok(place) => Shared::from(place.as_ptr().cast_const()).with_tag(IN_CELL),
             Err(frame) => Owned::new(frame).into_shared(guard),
@@ -126,7 +121,7 @@ impl Translation {
     /// Takes the page's frame away; false if there was none.
     pub(super) fn remove(&self, page: PageId, guard: &Guard) -> bool {
         let entry = self.entry(page);
-        entry.lines.store(Lines::NONE.0, Ordering::Relaxed);
+        entry.sight.store(Sight::NONE.0, Ordering::Relaxed);
         let before = entry.frame.swap(Shared::null(), Ordering::AcqRel, guard);
         let was_there = !before.is_null();
         self.retire(before, guard);

@@ -1,6 +1,6 @@
 //! Changing a leaf, and making room in it beforehand.
 
-use super::descend::Tries;
+use super::descend::{Goal, Tries};
 use super::overflow;
 use super::tree::Tree;
 use crate::buffer::{Buffer, Leaf, Miss, Stop};
@@ -54,7 +54,7 @@ impl Tree {
         let mut tries = Tries::new(self);
         loop {
             let guard = crossbeam_epoch::pin();
-            let found = self.descend(buffer, |inner| inner.index_of(key), &guard)?;
+            let found = self.descend(buffer, Goal::Of(key), &guard)?;
             if let Some((frame, page)) = found
                 && let Some(latch) = frame.leaf()
             {

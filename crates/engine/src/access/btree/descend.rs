@@ -22,8 +22,7 @@ impl Tree {
         key: &[u8],
         look: impl FnOnce(&Leaf, PageId) -> R,
     ) -> Result<R, Miss> {
-        let choose = |inner: &Inner| inner.index_of(key);
-        self.view_by(buffer, choose, |leaf| leaf.covers(key), look)
+        self.view_by(buffer, Goal::Of(key), |leaf| leaf.covers(key), look)
     }
 
     /// The same, at first at the page that a hint names (see `scout`), right or not.
@@ -62,22 +61,22 @@ impl Tree {
         key: Option<&[u8]>,
         look: impl FnOnce(&Leaf, PageId) -> R,
     ) -> Result<R, Miss> {
-        let choose = |inner: &Inner| inner.index_before(key);
-        self.view_by(buffer, choose, |leaf| leaf.covers_before(key), look)
+        let covers = |leaf: &Leaf| leaf.covers_before(key);
+        self.view_by(buffer, Goal::Before(key), covers, look)
     }
 
     #[inline]
     fn view_by<R>(
         &self,
         buffer: &Buffer,
-        choose: impl Fn(&Inner) -> usize,
+        goal: Goal<'_>,
         covers: impl Fn(&Leaf) -> bool,
         look: impl FnOnce(&Leaf, PageId) -> R,
     ) -> Result<R, Miss> {
         let mut tries = Tries::new(self);
         loop {
             let guard = crossbeam_epoch::pin();
-            if let Some((frame, page)) = self.descend(buffer, &choose, &guard)?
+            if let Some((frame, page)) = self.descend(buffer, goal, &guard)?
                 && let Some(latch) = frame.leaf()
             {
                 let leaf = latch.read();
@@ -93,22 +92,18 @@ impl Tree {
         }
     }
 
-    /// The frame of the leaf that `choose` leads to; none if the way ended elsewhere.
+    /// The frame of the leaf that the goal is in; none if the way ended elsewhere.
     #[inline]
     pub(super) fn descend<'g>(
         &self,
         buffer: &Buffer,
-        choose: impl Fn(&Inner) -> usize,
+        goal: Goal<'_>,
         guard: &'g Guard,
     ) -> Result<Option<(&'g Frame, PageId)>, Miss> {
+        let mut found = buffer.find(self.root, guard)?;
         let mut page = self.root;
         let mut level = u8::MAX;
         loop {
-            let found = if level == 1 {
-                buffer.find_leaf(page, guard)?
-            } else {
-                buffer.find(page, guard)?
-            };
             let Some(frame) = found else {
                 return Ok(None);
             };
@@ -119,7 +114,42 @@ impl Tree {
                 return Ok(None);
             }
             level = inner.level();
-            page = inner.child(choose(inner));
+            let index = goal.index_in(inner);
+            page = inner.child(index);
+            found = if level == 1 {
+                buffer.find_leaf(page, || goal.part_in(inner, index), guard)?
+            } else {
+                buffer.find(page, guard)?
+            };
+        }
+    }
+}
+
+/// What a descent looks for.
+#[derive(Clone, Copy)]
+pub(super) enum Goal<'k> {
+    /// The key.
+    Of(&'k [u8]),
+    /// The greatest keys below it; without a key the greatest of all.
+    Before(Option<&'k [u8]>),
+}
+
+impl Goal<'_> {
+    /// Which child it is in.
+    #[inline]
+    fn index_in(self, inner: &Inner) -> usize {
+        match self {
+            Goal::Of(key) => inner.index_of(key),
+            Goal::Before(key) => inner.index_before(key),
+        }
+    }
+
+    /// In which part of that child's range it lies, as far as that shows.
+    #[inline]
+    fn part_in(self, inner: &Inner, index: usize) -> Option<f64> {
+        match self {
+            Goal::Of(key) => inner.part(index, key),
+            Goal::Before(_) => None,
         }
     }
 }

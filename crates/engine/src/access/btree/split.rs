@@ -164,6 +164,7 @@ impl Plan<'_> {
             self.buffer.replace(Content::Inner(inner), guard);
         }
         leaf.become_leaf(left);
+        self.buffer.learn_anew(way.page, &leaf);
         Ok(())
     }
 

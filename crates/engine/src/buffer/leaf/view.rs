@@ -4,7 +4,8 @@ use super::counter;
 use crate::buffer::Word;
 use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
-use crate::buffer::prefetch::{Lines, prefetch};
+use crate::buffer::prefetch::prefetch;
+use crate::buffer::sight::Even;
 use crate::ids::{PageId, TreeId};
 use crate::plant::{Plant, planted};
 use std::cmp::Ordering;
@@ -31,8 +32,11 @@ pub(super) const SUFFIX_AT: usize = 8;
 pub(super) const LENGTH_AT: usize = 10;
 pub(super) const CAPACITY_AT: usize = 12;
 
-/// How far behind the page's header [`Leaf::search_lines`] go: ten lines.
+/// How far behind the page's header [`Leaf::search_end`] may be: ten lines.
 const LINES_BYTES: usize = 640;
+
+/// A leaf with fewer rows is not worth being called even.
+const EVEN_MIN: usize = 8;
 
 /// An insert before so few rows is one near the end, where several threads insert rows that go up.
 const NEARLY: usize = 8;
@@ -157,18 +161,41 @@ impl Leaf {
         Some(&self.bytes[start..start + usize::from(self.upper)])
     }
 
-    /// The lines that a search looks at, for who looks for the leaf the next time: it would wait for them one
-    /// after the other, as each step of it depends on the one before.
+    /// Where what a search looks at ends, but for a row; of very many rows not all. For who looks for the
+    /// leaf the next time: it would wait for one line after the other, as each step depends on the one
+    /// before.
     #[inline]
-    pub(in crate::buffer) fn search_lines(&self) -> Lines {
-        Lines::of(self.bytes.as_ptr().addr(), self.search_end())
-    }
-
-    /// Where what a search looks at ends, but for a row; of very many rows not all.
-    #[inline]
-    fn search_end(&self) -> usize {
+    pub(in crate::buffer) fn search_end(&self) -> usize {
         let end = self.places_at() + PLACE_BYTES * self.count();
         end.min(HEADER_BYTES + LINES_BYTES)
+    }
+
+    /// How rows lie if the leaf is even (see [`crate::buffer::sight`]), as far as a look at some of them
+    /// tells. The bytes may be damaged: they were not checked yet.
+    pub(in crate::buffer) fn even(&self) -> Option<Even> {
+        let (count, end) = (self.count(), self.bytes.len());
+        if count < EVEN_MIN || self.places_at() + PLACE_BYTES * count > end {
+            return None;
+        }
+        let head_at =
+            |fence: &[u8]| Some(u64::from(head_of(fence.get(usize::from(self.prefix)..)?)));
+        let (lower, upper) = (head_at(self.lower_fence())?, head_at(self.upper_fence()?)?);
+        let span = upper.checked_sub(lower)?;
+        let rows_bytes = end.checked_sub(usize::from(u16_at(&self.bytes, HEAP_AT)))?;
+        let (step, row_bytes) = (span / count as u64, rows_bytes / count);
+        let fits = |slot: usize| {
+            u64::from(self.head(slot)) == lower + slot as u64 * step
+                && self.row(slot) + (slot + 1) * row_bytes == end
+        };
+        let some = [0, 1, count / 4, count / 2, count / 2 + count / 4, count - 1];
+        let is_even = row_bytes * count == rows_bytes
+            && step > 0
+            && step * count as u64 == span
+            && some.into_iter().all(fits);
+        is_even.then_some(Even {
+            rows_bytes,
+            row_bytes,
+        })
     }
 
     /// Asks the processor for the row that likely has the key: the first whose head is the key's, as long
