@@ -95,8 +95,9 @@ pub struct Unit {
     pub per_transaction: u64,
 }
 
-/// One client: draws what to do next and does it. Holds the drawn input, so that a retry repeats it.
-pub trait Client {
+/// One client: draws what to do next and does it. Holds the drawn input, so that a retry repeats it. Between
+/// two transactions it may go on on another thread.
+pub trait Client: Send {
     /// What the checks need to know of a client when it has ended.
     type Tally: Send;
 

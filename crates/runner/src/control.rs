@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::thread::Thread;
 use syncline_contract::Failure;
-use syncline_metering::Nanos;
+use syncline_metering::{Nanos, clock};
 
 /// What workers learn when the gate opens.
 #[derive(Debug)]
@@ -145,6 +145,17 @@ impl Control {
     /// True if every worker has left.
     pub(crate) fn all_left(&self) -> bool {
         self.left.load(Ordering::Acquire) == self.workers
+    }
+
+    /// Waits until every worker has left, but no longer.
+    pub(crate) fn wait_for_all(&self, until: Nanos) {
+        while !self.all_left() {
+            let now = clock::now();
+            if now >= until {
+                break;
+            }
+            Control::rest(until - now);
+        }
     }
 
     /// True if any worker has left: before the gate opens, that is one too many.

@@ -36,6 +36,7 @@ mod result;
 mod run;
 mod sampler;
 mod saturation;
+mod staff;
 mod warning;
 mod warning_rules;
 mod watch;

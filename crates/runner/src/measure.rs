@@ -10,6 +10,7 @@ use crate::observer::Observer;
 use crate::plan::RunPlan;
 use crate::result::{Arrivals, Interval};
 use crate::sampler::{Reading, Sampler};
+use crate::staff::Clients;
 use crate::watch::Watched;
 use crate::weigh::Weighed;
 use crate::worker::{Post, Report};
@@ -83,33 +84,12 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         reading
     }
 
-    /// Runs the clients from connecting to the end of the drain.
-    pub(crate) fn measure(&self) -> Result<Measured<W>, Error> {
+    /// Runs the clients from connecting to the end of the drain: new ones, or those that have run before.
+    pub(crate) fn measure(&self, clients: Option<Clients<W>>) -> Result<Measured<W>, Error> {
         let control = Control::new(self.workers, self.plan.transactions);
         let live: Vec<Live> = (0..self.workers).map(|_| Live::new()).collect();
-        let (watched, joined) = std::thread::scope(|scope| {
-            let spawned: Result<Vec<Handle<'_, W>>, Error> = live
-                .iter()
-                .enumerate()
-                .map(|(number, live)| {
-                    let post = self.post(number, &control, live);
-                    let thread = std::thread::Builder::new().name(format!("worker {number}"));
-                    let spawned = thread.spawn_scoped(scope, move || post.work());
-                    spawned.map_err(|source| self.no_thread(number, source))
-                })
-                .collect();
-            let cut = Cut(&control);
-            let watched = spawned.map(|handles| (self.watch(&control, &live), handles));
-            drop(cut);
-            let (watched, handles) = watched?;
-            let joined = handles.into_iter().map(ScopedJoinHandle::join);
-            Ok((watched, joined.collect()))
-        })?;
-        if watched.is_none() {
-            // What comes of it changes nothing for whoever reads why the run ended.
-            drop(self.ground.take_back_changes(self.target));
-        }
-        let reports = gather(joined)?;
+        let watch = || self.watch(&control, &live);
+        let (watched, reports) = self.employ(&control, &live, clients, watch)?;
         match (watched, control.take_failure()) {
             (Some(watched), failure) => self.settle(control, &live, reports, watched, failure),
             (None, Some(source)) => Err(self.target_failed("its clients were connected", source)),
@@ -117,6 +97,43 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
                 doing: "clients were connected",
             }),
         }
+    }
+
+    /// Starts the workers, watches them on this thread, and gathers what they leave behind. If they do not
+    /// come to run and none have before, the rows are as they were.
+    pub(crate) fn employ<R>(
+        &self,
+        control: &Control,
+        live: &[Live],
+        clients: Option<Clients<W>>,
+        watch: impl FnOnce() -> Option<R>,
+    ) -> Result<(Option<R>, Vec<Report<W>>), Error> {
+        let have_run = clients.is_some();
+        let crew = std::thread::scope(|scope| {
+            let spawned: Result<Vec<Handle<'_, W>>, Error> = live
+                .iter()
+                .zip(dealt::<W>(clients, self.workers))
+                .enumerate()
+                .map(|(number, (live, clients))| {
+                    let post = self.post(number, control, live);
+                    let thread = std::thread::Builder::new().name(format!("worker {number}"));
+                    let spawned = thread.spawn_scoped(scope, move || post.work(clients));
+                    spawned.map_err(|source| self.no_thread(number, source))
+                })
+                .collect();
+            let cut = Cut(control);
+            let watched = spawned.map(|handles| (watch(), handles));
+            drop(cut);
+            let (watched, handles) = watched?;
+            let joined: Vec<Joined<W>> = handles.into_iter().map(ScopedJoinHandle::join).collect();
+            Ok((watched, joined))
+        });
+        if !have_run && !matches!(crew, Ok((Some(_), _))) {
+            // What comes of it changes nothing for whoever reads why the run ended.
+            drop(self.ground.take_back_changes(self.target));
+        }
+        let (watched, joined) = crew?;
+        Ok((watched, gather(joined)?))
     }
 
     fn no_thread(&self, number: usize, source: std::io::Error) -> Error {
@@ -190,13 +207,26 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         })
     }
 
-    fn target_failed(&self, doing: &'static str, source: Failure) -> Error {
+    pub(crate) fn target_failed(&self, doing: &'static str, source: Failure) -> Error {
         Error::Target {
             target: self.target.name(),
             doing,
             source,
         }
     }
+}
+
+/// The clients of each worker: those that have run before are dealt out in turn, as new ones are.
+fn dealt<W: Workload>(clients: Option<Clients<W>>, workers: usize) -> Vec<Option<Clients<W>>> {
+    let mut dealt: Vec<Option<Clients<W>>> = (0..workers)
+        .map(|_| clients.as_ref().map(|_| Vec::new()))
+        .collect();
+    for (number, client) in clients.into_iter().flatten() {
+        let hand = dealt[number % workers].as_mut();
+        hand.expect("there are clients to deal")
+            .push((number, client));
+    }
+    dealt
 }
 
 /// Whatever comes of watching, a panic too, no worker may wait or run for ever.

@@ -50,7 +50,8 @@ pub struct RunPlan {
     /// How many clients.
     pub clients: usize,
     /// How many worker threads drive them; none lets the client model decide: a thread a client for
-    /// stores that block, else a thread a core.
+    /// stores that block, else a thread a core, or fewer if the store works in this process, keeps a log, and
+    /// commits more with them in some slices before the warm-up.
     pub workers: Option<usize>,
     /// How long is measured, warm-up and drain apart.
     pub duration: Option<Duration>,

@@ -156,7 +156,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let sampler = Sampler::new(self.target.process(), self.place());
         let intent = self.target.intent(&self.ground.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
-        let head = self.head(began_wall_ns, evidence, intent, reopened, &sampler);
+        let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler);
         self.go_on("its tables were made")?;
         if !reopened {
             let (target, workload) = (self.target, self.workload);
@@ -165,8 +165,6 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             *keeps = self.ground.stays();
         }
         self.ground.begin_changes(self.target)?;
-        let mut asked = Asked::before(self.target);
-        self.observer.event(Event::Started(&head));
         let crew = Crew {
             target: self.target,
             workload: self.workload,
@@ -178,7 +176,11 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             observer: self.observer,
             follower: self.follower,
         };
-        let mut measured = crew.measure()?;
+        let (crew, clients) = crew.staffed()?;
+        head.client.workers = crew.workers;
+        let mut asked = Asked::before(self.target);
+        self.observer.event(Event::Started(&head));
+        let mut measured = crew.measure(clients)?;
         let counters = asked.after(self.target);
         self.observer.event(Event::Checking);
         let (checks, warning) = self.check(&mut measured);
@@ -322,7 +324,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
 fn tallies<W: Workload>(reports: &mut [Report<W>]) -> Vec<<W::Client as Client>::Tally> {
     let clients = reports.iter_mut().flat_map(|report| &mut report.clients);
     let mut tallies: Vec<_> = clients
-        .filter_map(|client| Some((client.number, client.tally.take()?)))
+        .filter_map(|client| Some((client.number, client.client.take()?.tally())))
         .collect();
     tallies.sort_by_key(|(number, _)| *number);
     tallies.into_iter().map(|(_, tally)| tally).collect()

@@ -106,13 +106,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         self.observer.event(Event::Connecting {
             clients: self.plan.clients,
         });
-        while !control.all_connected() {
-            if self.asked_to_stop() || control.ending() || control.any_left() {
-                return None;
-            }
-            Control::rest(LOOK_NS);
-        }
-        if self.asked_to_stop() {
+        if !self.all_connect(control) {
             return None;
         }
         let idle_flushes_per_ns = self.watch_idle();
@@ -158,6 +152,17 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         self.drain(control, watched.budget_taken);
         watched.coordinator_cpu_ns = clock::thread_cpu() - cpu;
         Some(watched)
+    }
+
+    /// Waits until all clients are connected; false if the run ends before.
+    pub(crate) fn all_connect(&self, control: &Control) -> bool {
+        while !control.all_connected() {
+            if self.asked_to_stop() || control.ending() || control.any_left() {
+                return false;
+            }
+            Control::rest(LOOK_NS);
+        }
+        !self.asked_to_stop()
     }
 
     /// The phases from now on, where that long is weighed what looking costs.
@@ -312,16 +317,10 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         if !control.all_left() {
             self.observer.event(Event::Draining);
         }
-        while !control.all_left() {
-            let now = clock::now();
-            if now >= until {
-                break;
-            }
-            Control::rest(until - now);
-        }
+        control.wait_for_all(until);
     }
 
-    fn drained(&self, since: Nanos) -> Nanos {
+    pub(crate) fn drained(&self, since: Nanos) -> Nanos {
         since.saturating_add(clock::nanos(self.plan.drain))
     }
 

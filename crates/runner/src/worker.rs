@@ -10,9 +10,10 @@ use crate::live::Live;
 use crate::meter::Meter;
 use crate::pin::{pin, precise_timers};
 use crate::plan::RunPlan;
+use crate::staff::Clients;
 use std::cell::RefCell;
 use std::rc::Rc;
-use syncline_contract::{Client, Failure, Target, TargetResult, Worker, Workload};
+use syncline_contract::{Failure, Target, TargetResult, Worker, Workload};
 use syncline_metering::{Nanos, clock};
 
 /// Bytes of a client's slot that it likely needs: the slot's own, and as much as most clients have.
@@ -34,7 +35,7 @@ pub(crate) struct Post<'r, T, W> {
 /// What a worker leaves behind.
 pub(crate) struct Report<W: Workload> {
     pub meter: Meter,
-    pub clients: Vec<ClientReport<<W::Client as Client>::Tally>>,
+    pub clients: Vec<ClientReport<W::Client>>,
     /// Processor time from the start to the end of the clients, spinning taken off.
     pub cpu_ns: Nanos,
     /// Processor time spent spinning until an arrival was due.
@@ -44,16 +45,17 @@ pub(crate) struct Report<W: Workload> {
 }
 
 /// What a client leaves behind.
-pub(crate) struct ClientReport<T> {
+pub(crate) struct ClientReport<C> {
     pub number: usize,
     pub commits: u64,
-    /// Taken by the checks.
-    pub tally: Option<T>,
+    /// The client itself: taken by the checks, or by the crew under which it goes on.
+    pub client: Option<C>,
 }
 
 impl<T: Target, W: Workload> Post<'_, T, W> {
-    /// The whole life of a worker, on its own thread; none if the run ended before the start.
-    pub(crate) fn work(&self) -> Result<Option<Report<W>>, Error> {
+    /// The whole life of a worker, on its own thread; none if the run ended before the start. Its clients are
+    /// new ones, or those that have run before.
+    pub(crate) fn work(&self, clients: Option<Clients<W>>) -> Result<Option<Report<W>>, Error> {
         let _presence = self.control.enter();
         if let Some(cpu) = self.cpu() {
             pin(cpu)?;
@@ -93,12 +95,20 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             meter: RefCell::new(Meter::new(self.workload.transactions().len(), operations)),
             timers: Rc::default(),
         };
-        Ok(Some(self.run(&desk, sessions)))
+        Ok(Some(self.run(&desk, sessions, clients)))
     }
 
-    fn run(&self, desk: &Desk<'_, T>, sessions: Vec<T::Session>) -> Report<W> {
-        let mut slots: Vec<Slot<W::Client>> =
-            self.numbers().map(|number| self.slot(number)).collect();
+    fn run(
+        &self,
+        desk: &Desk<'_, T>,
+        sessions: Vec<T::Session>,
+        clients: Option<Clients<W>>,
+    ) -> Report<W> {
+        let clients = clients.unwrap_or_else(|| self.new_clients());
+        let mut slots: Vec<Slot<W::Client>> = clients
+            .into_iter()
+            .map(|(number, client)| self.slot(number, client))
+            .collect();
         let beside = Beside::of(&slots, SLOT_BYTES_ASKED);
         let (wall, cpu) = (clock::now(), clock::thread_cpu());
         let loops = slots
@@ -125,11 +135,16 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         }
     }
 
-    fn slot(&self, number: usize) -> Slot<W::Client> {
-        let clients = self.plan.clients;
+    fn new_clients(&self) -> Clients<W> {
+        let (all, seed) = (self.plan.clients, self.plan.seed);
+        let client = |number| (number, self.workload.client(number, all, seed));
+        self.numbers().map(client).collect()
+    }
+
+    fn slot(&self, number: usize, client: W::Client) -> Slot<W::Client> {
         Slot {
             number,
-            client: self.workload.client(number, clients, self.plan.seed),
+            client,
             open: None,
             left: self.plan.transactions_each.unwrap_or(u64::MAX),
             commits: 0,
@@ -179,10 +194,10 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
     }
 }
 
-fn report<C: Client>(slot: Slot<C>) -> ClientReport<C::Tally> {
+fn report<C>(slot: Slot<C>) -> ClientReport<C> {
     ClientReport {
         number: slot.number,
         commits: slot.commits,
-        tally: Some(slot.client.tally()),
+        client: Some(slot.client),
     }
 }

@@ -72,7 +72,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
     pub(crate) clients: usize,
 
-    /// Worker threads; default: a thread a client, or a thread a core, as the target needs
+    /// Worker threads; default: a thread a client, or a thread a core, as the target needs, or fewer if they
+    /// commit more before the warm-up
     #[arg(long, value_name = "N", value_parser = value::at_least_one, help_heading = "Load")]
     pub(crate) workers: Option<usize>,
 
@@ -125,6 +126,18 @@ pub(crate) struct RunArgs {
     /// A connection for each transaction: no flag, but `--like` takes it from a record of pgbench's door
     #[arg(skip)]
     pub(crate) connects_each: bool,
+
+    /// The most transactions of each client; likewise
+    #[arg(skip)]
+    pub(crate) transactions_each: Option<u64>,
+
+    /// How late a transaction may begin and not be skipped; likewise
+    #[arg(skip)]
+    pub(crate) skip_after: Option<Duration>,
+
+    /// How late a transaction is tried again; likewise
+    #[arg(skip)]
+    pub(crate) retry_within: Option<Duration>,
 
     /// A refused statement fails its transaction only; likewise
     #[arg(skip)]

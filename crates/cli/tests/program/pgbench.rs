@@ -272,6 +272,28 @@ fn an_error_may_cost_its_transaction_only() {
 }
 
 #[test]
+fn what_each_client_does_and_how_late_it_may_be_is_done_again_like_its_record() {
+    let folder = folder();
+    let line = "pgbench -S -c 2 -t 30 -R 2000 -L 700 --on sqlite --json";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = records(folder.path()).remove(0);
+    let line = format!("run --like {} --json", record.display());
+    let again = say(folder.path(), &line);
+    assert_eq!(again.code, 0, "{again:?}");
+    let (said, again) = (said.json(), again.json());
+    for (name, value) in [
+        ("transactions", 60),
+        ("transactions_each", 30),
+        ("skip_after_ns", 700_000_000),
+        ("retry_within_ns", 700_000_000),
+    ] {
+        assert_eq!(said["plan"][name], value, "{name}");
+        assert_eq!(again["plan"][name], value, "{name}");
+    }
+}
+
+#[test]
 fn each_transaction_may_connect() {
     let folder = folder();
     let said = say(folder.path(), "pgbench -C -S -c 2 -t 30 --on sqlite --json");

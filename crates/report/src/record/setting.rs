@@ -39,6 +39,15 @@ described! {
         pub pipeline: Option<bool>,
         /// True if each transaction had a connection of its own; null in records of old.
         pub connects_each: Option<bool>,
+        /// How many transactions each client attempted at most; null if they shared a number, and in records
+        /// of old.
+        pub transactions_each: Option<u64>,
+        /// How late a transaction could begin behind its arrival and not be skipped; null if none was, and in
+        /// records of old.
+        pub skip_after_ns: Option<u64>,
+        /// How long behind its arrival a transaction was tried again; null if that did not count, and in
+        /// records of old.
+        pub retry_within_ns: Option<u64>,
         /// True if a refused statement failed its transaction and not the run; null in records of old.
         pub goes_on_after_errors: Option<bool>,
         /// True if loaded rows were to be shared with other runs; null in records of old.

@@ -95,6 +95,8 @@ pub(crate) struct Store {
     pub(crate) broken: Option<&'static str>,
     /// Whose system calls it says are its own.
     pub(crate) process: StoreProcess,
+    /// Where it says its log is.
+    pub(crate) log_place: LogPlace,
     /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
     pub(crate) counts: bool,
     /// Looks that were taken at it, each of which it counts as a commit.
@@ -129,6 +131,7 @@ impl Store {
             script: Arc::new(script),
             broken: None,
             process: StoreProcess::Ours,
+            log_place: LogPlace::Nowhere("it keeps no log".to_owned()),
             counts: false,
             looks: AtomicUsize::new(0),
             log: Mutex::new(Some(sender)),
@@ -353,7 +356,7 @@ impl Target for Store {
     }
 
     fn log_place(&self) -> LogPlace {
-        LogPlace::Nowhere("it keeps no log".to_owned())
+        self.log_place.clone()
     }
 
     fn process(&self) -> StoreProcess {
