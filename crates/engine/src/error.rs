@@ -57,6 +57,19 @@ pub enum Error {
         /// The latest format known here.
         known: u32,
     },
+    /// The file is of an earlier format.
+    #[error(
+        "{path} is of format {found}, which this program does not read (it knows {known}); use the program that made it, or \
+         make the database anew"
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// The format it names.
+        found: u32,
+        /// The format known here.
+        known: u32,
+    },
     /// The log belongs to another database.
     #[error("{path} belongs to database {found}, not to {expected}; name the right log directory")]
     WrongDatabase {

@@ -39,6 +39,8 @@ pub(crate) enum Plant {
     FragmentCommits,
     /// A checkpoint takes a slot twice.
     ReusePendingSlot,
+    /// A slot is free as soon as one of the images in it is superseded.
+    FreeSharedSlot,
     /// A checkpoint's root is written before its pages are synced.
     RootBeforePages,
     /// A checkpoint's root is written before the log is stable up to it.

@@ -1,7 +1,8 @@
-//! Pages under any bytes: verified, then taken for a leaf or an inner node.
+//! Pages under any bytes: verified, then taken for a leaf or an inner node; packed ones unpacked first.
 
 use super::inner::{Branches, Inner};
 use super::leaf::Leaf;
+use super::packed;
 use super::page::{self, Kind};
 use super::word::Word;
 use crate::fuzzing::{Input, with_a_bit_flipped};
@@ -20,6 +21,7 @@ pub fn page(data: &[u8]) {
     let kind = [Kind::Leaf, Kind::Inner, Kind::Overflow][usize::from(what % 3)];
     let mut image = vec![0; [512, 1024][usize::from(what / 3 % 2)]];
     let content = input.take(image.len() - 28);
+    look_at_packed(kind, content);
     image[28..28 + content.len()].copy_from_slice(content);
     page::label(&mut image, PAGE, TREE, kind, u8::from(kind == Kind::Inner));
     let crc = page::seal(&mut image, 5);
@@ -38,6 +40,29 @@ pub fn page(data: &[u8]) {
         "it is another page"
     );
     look(&image);
+}
+
+/// What is unpacked and sound packs to a form that unpacks to the same rows.
+fn look_at_packed(kind: Kind, content: &[u8]) {
+    let mut bytes = vec![0; 28 + content.len().max(12)];
+    bytes[28..28 + content.len()].copy_from_slice(content);
+    page::label(&mut bytes, PAGE, TREE, kind, 0);
+    let Ok(page) = packed::unpack(&bytes, 1024) else {
+        return;
+    };
+    look(&page);
+    let is_sound = kind != Kind::Leaf || Leaf::from_image((&*page).into()).check().is_empty();
+    if !is_sound {
+        return;
+    }
+    let mut again = vec![0; page.len()];
+    let used = packed::pack(&page, &mut again);
+    let unpacked = packed::unpack(&again[..used], 1024);
+    assert_eq!(
+        unpacked.as_deref(),
+        Ok(&*page),
+        "unpacked, packed, unpacked"
+    );
 }
 
 fn look(image: &[u8]) {
@@ -118,7 +143,10 @@ pub(crate) fn page_seeds() -> Vec<Vec<u8>> {
     }
     let inner = branches.node(512, PAGE, TREE, 1).expect("it fits");
     let seed = |what: u8, image: &[u8]| [&[what], &image[28..]].concat();
+    let mut packed = vec![0; 512];
+    let used = packed::pack(leaf.image(), &mut packed);
     vec![
+        seed(0, &packed[..used]),
         seed(0, leaf.image()),
         seed(1, inner.image()),
         seed(2, &[7; 100]),

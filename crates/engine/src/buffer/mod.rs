@@ -1,10 +1,10 @@
 //! Buffer: pages in memory, found by their number, and the exact image of all of them at one moment.
 //!
 //! A page is found through the [`translation`] table: number in, frame out, without a latch. What a
-//! frame holds depends on the page's kind: a [`Leaf`] behind a latch, whose memory image is its disk
-//! image; an [`Inner`] node, a value that is never changed but replaced whole; or the immutable bytes
-//! of an overflow page. Readers hold an epoch guard while they look at a frame; frames that left the
-//! table are freed when no guard can see them any more.
+//! frame holds depends on the page's kind: a [`Leaf`] behind a latch; an [`Inner`]
+//! node, a value that is never changed but replaced whole; or the immutable bytes of an overflow page.
+//! Readers hold an epoch guard while they look at a frame; frames that left the table are freed when no
+//! guard can see them any more. On the disk pages are [`packed`].
 //!
 //! Invariants:
 //! 1. Every change of a page happens inside a commit section; the cut is taken while none is active.
@@ -32,6 +32,7 @@ mod leaf;
 mod miss;
 mod numbers;
 mod options;
+pub(crate) mod packed;
 pub(crate) mod page;
 mod pages;
 mod prefetch;

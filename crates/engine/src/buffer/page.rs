@@ -1,4 +1,5 @@
-//! A page's header: what every page starts with, in memory as on disk.
+//! A page's header: what every page starts with, in memory as on disk, where pages are packed
+//! ([`super::packed`]).
 //!
 //! Header, 40 bytes, little endian:
 //!
@@ -10,7 +11,7 @@
 //! | 13 | 1 | level: 0 for leaves and overflow pages, 1 above leaves, and so on |
 //! | 14 | 2 | zero |
 //! | 16 | 8 | number of the checkpoint that wrote this image; zero in memory before the first |
-//! | 24 | 4 | CRC32C of the whole page, taken while this field is zero |
+//! | 24 | 4 | CRC32C of the whole image, taken while this field is zero |
 //! | 28 | 12 | the kind's own |
 
 use crate::ids::{PageId, TreeId};
@@ -90,7 +91,7 @@ pub(crate) fn seal(page: &mut [u8], checkpoint: u64) -> u32 {
 /// Checks an image read from the disk: its length, its checksum, and that it is that page. Returns
 /// the checksum, or what is wrong.
 pub(crate) fn verify(page: &[u8], expected: PageId) -> Result<u32, &'static str> {
-    if page.len() < PAGE_BYTES_MIN as usize || page.len() > PAGE_BYTES_MAX as usize {
+    if !(HEADER_BYTES..=PAGE_BYTES_MAX as usize).contains(&page.len()) {
         return Err("it has no length of a page");
     }
     let crc = u32_at(page, CRC_AT);

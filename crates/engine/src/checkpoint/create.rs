@@ -7,7 +7,7 @@ use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::map::Map;
 use crate::checkpoint::options::{FileOptions, check_page_bytes};
 use crate::checkpoint::room::Room;
-use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES};
+use crate::checkpoint::root::{Directory, Features, Root, SLOTS_FROM_BYTES, slot_bytes};
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, DatabaseId, PageId};
@@ -39,19 +39,19 @@ impl<D: Disk> DataFile<D> {
         }
         lock.set_len(0)?;
         let (io, is_direct) = open_io(disk, &making, page_bytes, options)?;
-        let page = u64::from(page_bytes);
-        let file_bytes = SLOTS_FROM_BYTES + options.extent_bytes.next_multiple_of(page);
+        let slot = slot_bytes(page_bytes);
+        let file_bytes = SLOTS_FROM_BYTES + options.extent_bytes.next_multiple_of(slot);
         preallocate(disk, &io, &making, file_bytes)?;
-        let reserved = SLOTS_FROM_BYTES / page;
+        let reserved = SLOTS_FROM_BYTES / slot;
         let mut file = DataFile {
             path: path.to_owned(),
             io,
             lock,
             is_direct,
             options: options.clone(),
-            root: first_root(database, page_bytes, file_bytes / page),
+            root: first_root(database, page_bytes, file_bytes / slot),
             map: Map::default(),
-            slots: Slots::new(reserved, file_bytes / page),
+            slots: Slots::new(reserved, file_bytes / slot),
             has_loose_end: false,
             ahead: Room::default(),
             has_checkpoint: false,
@@ -80,6 +80,7 @@ fn first_root(database: DatabaseId, page_bytes: u32, file_slots: u64) -> Root {
         page_bytes,
         meta: Vec::new(),
         pages: 0,
+        image_bytes: 0,
         wall_ns: clock::wall(),
         directory: Directory::default(),
         file_slots,

@@ -7,7 +7,7 @@
 use crate::checkpoint::map::Map;
 use crate::checkpoint::options::FileOptions;
 use crate::checkpoint::room::Room;
-use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset};
+use crate::checkpoint::root::{BLOCK_BYTES, COPY_BLOCK, Root, block_offset, slot_bytes};
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
 use crate::ids::SlotId;
@@ -57,9 +57,13 @@ impl<D: Disk> DataFile<D> {
         self.root.page_bytes as usize
     }
 
+    pub(super) fn slot_bytes(&self) -> u64 {
+        slot_bytes(self.root.page_bytes)
+    }
+
     /// Where a slot begins, in bytes.
     pub(super) fn offset(&self, slot: SlotId) -> u64 {
-        slot.0 * u64::from(self.root.page_bytes)
+        slot.0 * self.slot_bytes()
     }
 
     /// Refuses work after a failure.

@@ -2,7 +2,9 @@
 
 use super::map::{self, Entry};
 use super::root::read_block;
-use super::root::{BLOCK_BYTES, BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root};
+use super::root::{
+    BLOCK_BYTES, BlockRead, Directory, FORMAT, Features, ROOT_BYTES, Root, slot_bytes,
+};
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::Stub;
 use crate::forest::Forest;
@@ -34,8 +36,8 @@ fn check_root(block: &[u8]) {
     let flipped = with_a_bit_flipped(&block[..ROOT_BYTES], ROOT_BYTES);
     assert!(matches!(read_block(&flipped), BlockRead::Bad { .. }));
     // Sizes are such that sums of them mean something.
-    assert!(root.directory.slots(root.page_bytes) < 1 << 40);
-    assert!(map::map_pages_for(root.next_page, root.page_bytes) < 1 << 40);
+    assert!(root.directory.slots(slot_bytes(root.page_bytes)) < 1 << 40);
+    assert!(map::map_pages_for(root.next_page, slot_bytes(root.page_bytes)) < 1 << 40);
 }
 
 /// Roots as checkpoints write them.
@@ -49,6 +51,7 @@ pub(crate) fn root_seeds() -> Vec<Vec<u8>> {
         page_bytes,
         meta: Vec::new(),
         pages: 50,
+        image_bytes: 20_000,
         wall_ns: 78,
         directory: Directory {
             slot: SlotId(90),
@@ -71,15 +74,15 @@ pub fn map(data: &[u8]) {
     page[..bytes.len()].copy_from_slice(bytes);
     let mut input = Input(data);
     let index = u64::from(input.byte());
-    let any = Entry::new(SlotId(1), 0);
+    let any = named(0);
     if let Ok(entries) = map::read(&page, index, any) {
-        assert!(entries.count() <= map::entries_in(MAP_PAGE_BYTES as u32));
+        assert!(entries.count() as u64 <= map::entries_in(MAP_PAGE_BYTES as u64));
     }
     let index = u64::from_le_bytes(*page.first_chunk().expect("a page is longer"));
     page[16..20].fill(0);
     let crc = crc32c::crc32c(&page);
     page[16..20].copy_from_slice(&crc.to_le_bytes());
-    let entry = Entry::new(SlotId(5), crc);
+    let entry = named(crc);
     let entries: Vec<Entry> = match map::read(&page, index, entry) {
         Ok(entries) => entries.collect(),
         Err(what) => panic!("a fitting map page is refused: {what}"),
@@ -87,8 +90,7 @@ pub fn map(data: &[u8]) {
     let mut again = vec![0; MAP_PAGE_BYTES];
     let number = u64::from_le_bytes(*page[8..].first_chunk().expect("a page is longer"));
     let written = map::write(&mut again, index, number, entries.iter().copied());
-    let entry_again = Entry::new(SlotId(5), written);
-    let reread: Vec<Entry> = match map::read(&again, index, entry_again) {
+    let reread: Vec<Entry> = match map::read(&again, index, named(written)) {
         Ok(reread) => reread.collect(),
         Err(what) => panic!("a written map page is refused: {what}"),
     };
@@ -102,19 +104,31 @@ pub fn map(data: &[u8]) {
         map::read(&flipped, index, entry).is_err(),
         "a flipped bit is noticed"
     );
-    let other = Entry::new(SlotId(5), crc ^ 1);
     assert!(
-        map::read(&page, index, other).is_err(),
+        map::read(&page, index, named(crc ^ 1)).is_err(),
         "it is of another time"
     );
 }
 
+/// The entry of a map page with that checksum.
+fn named(crc: u32) -> Entry {
+    Entry {
+        offset: 2_560,
+        bytes: MAP_PAGE_BYTES as u32,
+        crc,
+    }
+}
+
 /// Map pages as checkpoints write them.
 pub(crate) fn map_seeds() -> Vec<Vec<u8>> {
-    [1, 20, map::entries_in(MAP_PAGE_BYTES as u32) as u64]
+    [1, 20, map::entries_in(MAP_PAGE_BYTES as u64)]
         .map(|count| {
             let mut page = vec![0; MAP_PAGE_BYTES];
-            let entries = (1..=count).map(|slot| Entry::new(SlotId(slot), slot as u32 * 77));
+            let entries = (1..=count).map(|number| Entry {
+                offset: number * 700,
+                bytes: 300,
+                crc: number as u32 * 77,
+            });
             map::write(&mut page, 3, 8, entries);
             page
         })

@@ -35,7 +35,7 @@ impl<D: Disk> DataFile<D> {
             slots: self.slots.count(),
             free_slots: self.slots.free(),
             map_pages: named.count() as u64,
-            directory_slots: self.root.directory.slots(self.root.page_bytes),
+            directory_slots: self.root.directory.slots(self.slot_bytes()),
             is_direct: self.is_direct,
         })
     }
@@ -45,7 +45,7 @@ fn describe(block: &BlockRead) -> String {
     match block {
         BlockRead::Blank => "blank".to_owned(),
         BlockRead::Bad { .. } => "unreadable".to_owned(),
-        BlockRead::Newer(format) => format!("a root of format {format}"),
+        BlockRead::Newer(format) | BlockRead::Older(format) => format!("a root of format {format}"),
         BlockRead::Sound(root) => format!("root {} at {}", root.number, root.csn),
     }
 }
@@ -67,8 +67,8 @@ impl fmt::Display for Inspection {
         let access = if self.is_direct { "direct" } else { "buffered" };
         writeln!(
             f,
-            "pages {} of {} bytes, {access}",
-            root.pages, root.page_bytes
+            "pages {} of {} bytes, images {} bytes, {access}",
+            root.pages, root.page_bytes, root.image_bytes
         )?;
         writeln!(f, "next page id {}", root.next_page.0)?;
         let directory = format!(

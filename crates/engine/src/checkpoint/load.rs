@@ -4,6 +4,7 @@ use crate::buffer::page;
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::finding::damaged;
 use crate::checkpoint::map::{self, Entry};
+use crate::checkpoint::root::SLOTS_FROM_BYTES;
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, SlotId};
@@ -13,41 +14,45 @@ use syncline_disk::{AlignedBuffer, Disk, File};
 /// What one read carries at most, in bytes.
 const READ_BYTES_MAX: usize = 1 << 20;
 
-/// Free slots between two pages that are read along rather than skipped, since a read costs more.
-const GAP_SLOTS_MAX: u64 = 8;
+/// Bytes between two images that are read along rather than skipped, since a read costs more.
+const GAP_BYTES_MAX: u64 = 64 << 10;
 
 impl<D: Disk> DataFile<D> {
-    /// Hands every page to `sink`, in the order of their slots.
-    pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, Box<[u8]>) -> Result<()>) -> Result<()> {
+    /// Hands the image of every page to `sink`, in the order in which they lie.
+    pub(crate) fn load(&self, sink: &mut dyn FnMut(PageId, &[u8]) -> Result<()>) -> Result<()> {
         let mut pages: Vec<(PageId, Entry)> = self.map.pages().collect();
-        pages.sort_unstable_by_key(|(_, entry)| entry.slot());
-        let page_bytes = self.page_bytes();
+        pages.sort_unstable_by_key(|(_, entry)| entry.offset);
         let mut rest = &pages[..];
         while !rest.is_empty() {
-            let (run, later) = rest.split_at(run_of(rest, READ_BYTES_MAX / page_bytes));
+            let (run, later) = rest.split_at(run_of(rest));
             rest = later;
-            let first = run[0].1.slot();
-            let slots = run[run.len() - 1].1.slot().0 - first.0 + 1;
-            let bytes = self.read_slots(first, slots)?;
+            let (first, last) = (run[0].1, run[run.len() - 1].1);
+            let read = self.read_between(first.offset, last.end())?;
             for &(page, entry) in run {
-                let at = (entry.slot().0 - first.0) as usize * page_bytes;
-                let bytes = &bytes[at..at + page_bytes];
-                self.verify(bytes, page, entry)?;
-                sink(page, bytes.into())?;
+                let image = read.image(entry);
+                self.verify(image, page, entry)?;
+                sink(page, image)?;
             }
         }
         Ok(())
     }
 
-    /// Reads one page of the root in force. The page must be in it.
+    /// Damage of a page whose image is as it was written.
+    pub(crate) fn refuse(&self, page: PageId, what: &str) -> Error {
+        let entry = self.map.get(page);
+        let slot = entry.slot(self.slot_bytes());
+        let what = format!("{page} at {slot}: {what}");
+        damaged(&self.path, entry.offset, what)
+    }
+
+    /// Reads the image of one page of the root in force. The page must be in it.
     #[cfg(test)]
-    pub(crate) fn read(&self, page: PageId, out: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, page: PageId) -> Result<Vec<u8>> {
         let entry = self.map.get(page);
         assert!(!entry.is_absent(), "{page} is not in the data file");
-        let bytes = self.read_slots(entry.slot(), 1)?;
-        self.verify(&bytes, page, entry)?;
-        out.copy_from_slice(&bytes);
-        Ok(())
+        let read = self.read_between(entry.offset, entry.end())?;
+        self.verify(read.image(entry), page, entry)?;
+        Ok(read.image(entry).to_vec())
     }
 
     /// True if the root in force has the page.
@@ -62,15 +67,16 @@ impl<D: Disk> DataFile<D> {
         let mut found = self.check_slots();
         for (index, &entry) in self.map.map_pages.iter().enumerate() {
             if !entry.is_absent() {
-                let bytes = self.read_slots(entry.slot(), 1)?;
+                let slot = entry.slot(self.slot_bytes());
+                let bytes = self.read_slots(slot, 1)?;
                 if let Err(what) = map::read(&bytes, index as u64, entry) {
-                    found.push(format!("map page {index} at {}: {what}", entry.slot()));
+                    found.push(format!("map page {index} at {slot}: {what}"));
                 }
             }
         }
         for (page, entry) in self.map.pages() {
-            let bytes = self.read_slots(entry.slot(), 1)?;
-            match self.verify(&bytes, page, entry) {
+            let read = self.read_between(entry.offset, entry.end())?;
+            match self.verify(read.image(entry), page, entry) {
                 Ok(()) => {}
                 Err(Error::Damaged { what, .. }) => found.push(what),
                 Err(error) => return Err(error),
@@ -79,28 +85,33 @@ impl<D: Disk> DataFile<D> {
         Ok(found)
     }
 
-    /// Slots named are unique, in the file and taken; all others are free.
+    /// Slots that are named are named once, in the file and taken, with as many images as lie in them; all
+    /// others are free.
     fn check_slots(&self) -> Vec<String> {
-        let mut found = Vec::new();
+        let slot_bytes = self.slot_bytes();
+        let mut named = Slots::new(SLOTS_FROM_BYTES / slot_bytes, self.slots.count());
         let directory = self.root.directory;
-        let of_directory = directory.slots(self.root.page_bytes);
+        let of_directory = directory.slots(slot_bytes);
         let of_directory = (0..of_directory).map(|at| SlotId(directory.slot.0 + at));
         let map_pages = self.map.map_pages.iter().filter(|entry| !entry.is_absent());
-        let of_map = map_pages.map(|entry| entry.slot());
-        let of_pages = self.map.pages().map(|(_, entry)| entry.slot());
-        let mut unnamed = Slots::new(self.slots_before(), self.slots.count());
-        for slot in of_directory.chain(of_map).chain(of_pages) {
-            if !unnamed.take(slot) {
-                found.push(format!("{slot} is named twice or lies outside the file"));
-            }
-            if self.slots.is_free(slot) {
-                found.push(format!("{slot} is both named and free"));
-            }
-        }
-        if found.is_empty() && unnamed.free() != self.slots.free() {
+        let of_map = map_pages.map(|entry| entry.slot(slot_bytes));
+        let twice = of_directory.chain(of_map).filter(|slot| !named.take(*slot));
+        let twice: Vec<SlotId> = twice.collect();
+        let mut found: Vec<String> = twice
+            .iter()
+            .map(|slot| format!("{slot} is named twice or lies outside the file"))
+            .collect();
+        let of_pages = self.map.pages().map(|(_, entry)| entry).collect();
+        if let Err(entry) = named.hold_named(of_pages, slot_bytes) {
+            let slot = entry.slot(slot_bytes);
             found.push(format!(
-                "{} slots are not named, but {} are free",
-                unnamed.free(),
+                "an image at {slot} lies over what else is named, or outside the file"
+            ));
+        }
+        if found.is_empty() && named != self.slots {
+            found.push(format!(
+                "{} slots are not named, but {} are free, or their images are miscounted",
+                named.free(),
                 self.slots.free()
             ));
         }
@@ -109,7 +120,7 @@ impl<D: Disk> DataFile<D> {
 
     /// Reads slots in a row.
     pub(super) fn read_slots(&self, first: SlotId, slots: u64) -> Result<AlignedBuffer> {
-        let bytes = slots * u64::from(self.root.page_bytes);
+        let bytes = slots * self.slot_bytes();
         let mut buffer = AlignedBuffer::zeroed(bytes as usize);
         let offset = self.offset(first);
         if slots > 0 && (self.io.read_at(&mut buffer, offset)? as u64) < bytes {
@@ -118,35 +129,49 @@ impl<D: Disk> DataFile<D> {
         Ok(buffer)
     }
 
-    fn verify(&self, bytes: &[u8], page: PageId, entry: Entry) -> Result<()> {
+    /// Reads the slots between two places in the file.
+    fn read_between(&self, from: u64, to: u64) -> Result<Between> {
+        let first = SlotId(from / self.slot_bytes());
+        let slots = to.div_ceil(self.slot_bytes()) - first.0;
+        Ok(Between {
+            bytes: self.read_slots(first, slots)?,
+            offset: self.offset(first),
+        })
+    }
+
+    fn verify(&self, image: &[u8], page: PageId, entry: Entry) -> Result<()> {
         if planted(Plant::SkipPageChecksum) {
             return Ok(());
         }
-        let what = match page::verify(bytes, page) {
-            Ok(crc) if entry.fits(crc) => return Ok(()),
-            Ok(_) => "another version of the page stands in its place",
-            Err(what) => what,
-        };
-        let offset = self.offset(entry.slot());
-        Err(damaged(
-            &self.path,
-            offset,
-            format!("{page} at {}: {what}", entry.slot()),
-        ))
-    }
-
-    /// Slots that lie before byte 32768 and never hold a page.
-    fn slots_before(&self) -> u64 {
-        crate::checkpoint::root::SLOTS_FROM_BYTES / u64::from(self.root.page_bytes)
+        match page::verify(image, page) {
+            Ok(crc) if entry.crc == crc => Ok(()),
+            Ok(_) => Err(self.refuse(page, "another version of the page stands in its place")),
+            Err(what) => Err(self.refuse(page, what)),
+        }
     }
 }
 
-/// How many of these pages one read takes: of at most `slots_max` slots, without a wide gap.
-fn run_of(pages: &[(PageId, Entry)], slots_max: usize) -> usize {
-    let first = pages[0].1.slot().0;
+/// A part of the file that was read.
+struct Between {
+    bytes: AlignedBuffer,
+    /// Where it begins.
+    offset: u64,
+}
+
+impl Between {
+    /// An image in it.
+    fn image(&self, entry: Entry) -> &[u8] {
+        let at = (entry.offset - self.offset) as usize;
+        &self.bytes[at..at + entry.bytes as usize]
+    }
+}
+
+/// How many of these pages one read takes, without a wide gap.
+fn run_of(pages: &[(PageId, Entry)]) -> usize {
+    let from = pages[0].1.offset;
     let fits = pages.windows(2).take_while(|pair| {
-        let (one, next) = (pair[0].1.slot().0, pair[1].1.slot().0);
-        next - one <= GAP_SLOTS_MAX + 1 && next - first < slots_max as u64
+        let (one, next) = (pair[0].1, pair[1].1);
+        next.offset - one.end() <= GAP_BYTES_MAX && next.end() - from <= READ_BYTES_MAX as u64
     });
     fits.count() + 1
 }

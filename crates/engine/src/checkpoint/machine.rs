@@ -6,11 +6,11 @@
 
 use crate::buffer::page;
 use crate::checkpoint::data_file::DataFile;
-use crate::checkpoint::map::{self, Entry};
+use crate::checkpoint::map::{self, ENTRY_BYTES, Entry};
 use crate::checkpoint::plan::{Plan, Work};
-use crate::checkpoint::room::Room;
+use crate::checkpoint::room::{Room, Wanted};
 use crate::checkpoint::root::{BLOCK_BYTES, Directory, Root};
-use crate::checkpoint::run::{RUN_BYTES_MAX, Run};
+use crate::checkpoint::stream::{Sealed, Stream, WRITE_BYTES_MAX};
 use crate::error::Result;
 use crate::ids::{Csn, PageId, SlotId};
 use crate::plant::{Plant, planted};
@@ -47,8 +47,9 @@ enum State {
 
 /// Where a checkpoint gets its pages.
 pub(crate) trait DirtyPages {
-    /// Writes a dirty page, as it was at the cut, into the buffer given. Called once for each.
-    fn capture(&mut self, page: PageId, out: &mut [u8]);
+    /// Puts the image of a dirty page, as it was at the cut, into the buffer given, which is a page long, and
+    /// tells how much of it that fills. Called once for each.
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize;
 
     /// Dirty pages not captured yet that shall be captured before others, each once, at most so many.
     fn first(&mut self, at_most: usize) -> Vec<PageId>;
@@ -60,14 +61,14 @@ pub(crate) struct Checkpoint {
     plan: Plan,
     state: State,
     room: Room,
-    run: Run,
-    taken: Taken,
+    stream: Stream,
+    taken: Option<Taken>,
+    /// Which of the dirty pages are captured, in their order.
+    captured: Captured,
     /// Entries of the dirty pages, in their order: absent before they are written.
     written: Vec<Entry>,
     /// How many of them are.
-    pages_written: usize,
-    /// All dirty pages before the one of this index are written.
-    unwritten_from: usize,
+    images_written: usize,
     /// Entries of the changed map pages written so far, in the order of the used ones.
     map_written: Vec<Entry>,
     /// The directory to come, with its checksum once it is built.
@@ -78,13 +79,20 @@ pub(crate) struct Checkpoint {
     remaining_bytes: u64,
 }
 
-/// The slots that a checkpoint has taken.
-#[derive(Debug, Default)]
+/// The slots that a checkpoint has taken for map pages.
+#[derive(Debug)]
 struct Taken {
-    pages: Vec<SlotId>,
     map_pages: Vec<SlotId>,
     /// The map pages that go there.
     map_indices: Vec<u64>,
+}
+
+/// See [`Checkpoint::captured`].
+#[derive(Debug)]
+struct Captured {
+    pages: Vec<bool>,
+    /// All before the one of this index are.
+    all_before: usize,
 }
 
 impl<D: Disk> DataFile<D> {
@@ -95,18 +103,22 @@ impl<D: Disk> DataFile<D> {
         assert!(!self.options.read_only, "the data file is open for reading");
         self.has_checkpoint = true;
         let plan = Plan::new(self, work);
-        let page_bytes = self.page_bytes();
+        let pages = plan.work.dirty.len();
+        let directory_bytes = plan.directory_slots() * self.slot_bytes();
         Checkpoint {
             state: State::Room,
             room: std::mem::take(&mut self.ahead),
-            run: Run::new(page_bytes, plan.single_slots()),
-            taken: Taken::default(),
-            written: vec![Entry::ABSENT; plan.work.dirty.len()],
-            pages_written: 0,
-            unwritten_from: 0,
+            stream: Stream::new(self.page_bytes(), pages),
+            taken: None,
+            captured: Captured {
+                pages: vec![false; pages],
+                all_before: 0,
+            },
+            written: vec![Entry::ABSENT; pages],
+            images_written: 0,
             map_written: Vec::new(),
             directory: plan.directory(),
-            directory_image: AlignedBuffer::zeroed(plan.directory_slots() as usize * page_bytes),
+            directory_image: AlignedBuffer::zeroed(directory_bytes as usize),
             root: None,
             remaining_bytes: plan.bytes(),
             plan,
@@ -120,8 +132,8 @@ impl Checkpoint {
         self.plan.work.csn
     }
 
-    /// Bytes still to be written, for a driver that paces: pages, map, directory and root, and by how
-    /// much the file is to grow as far as that is known.
+    /// Bytes still to be written, for a driver that paces: images, as if each filled its page, map, directory
+    /// and root, and by how much the file is to grow as far as that is known.
     pub(crate) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
         self.remaining_bytes + self.room.remaining_bytes(file)
     }
@@ -137,20 +149,21 @@ impl Checkpoint {
     ) -> Result<Progress> {
         file.check_alive()?;
         if self.state == State::Room {
-            if let Some(bytes) = self.room.step(self.plan.wanted(), file)? {
+            if let Some(bytes) = self.room.step(self.wanted(), file)? {
                 return Ok(Progress::Worked { bytes });
             }
             self.take_slots(file);
             self.state = State::Pages;
         }
         if self.state == State::Pages {
-            if self.pages_written < self.taken.pages.len() {
-                return self.write_pages(file, pages);
+            if self.images_written < self.written.len() {
+                return self.write_images(file, pages, horizon);
             }
+            self.stream.end(file);
             self.state = State::MapPages;
         }
         if self.state == State::MapPages {
-            if self.map_written.len() < self.taken.map_pages.len() {
+            if self.map_written.len() < self.taken().map_pages.len() {
                 return self.write_map_pages(file);
             }
             self.build_directory(file);
@@ -196,11 +209,26 @@ impl Checkpoint {
         Ok(Progress::Done)
     }
 
+    /// What there must be room for: all of the checkpoint at first, what is left of its pages later.
+    fn wanted(&self) -> Wanted {
+        if self.taken.is_none() {
+            return self.plan.wanted();
+        }
+        let left = self.written.len() - self.images_written;
+        self.plan.wanted_for_pages(left)
+    }
+
+    fn taken(&self) -> &Taken {
+        self.taken.as_ref().expect("there was room before")
+    }
+
+    /// Takes slots for directory and map, the first time.
     fn take_slots<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        if self.taken.is_some() {
+            return;
+        }
         if planted(Plant::FreeBeforeRootStable) {
-            for slot in self.plan.superseded(file) {
-                file.slots.give(slot);
-            }
+            self.plan.superseded(file).give_back(file);
         }
         let in_a_row = self.plan.directory_slots();
         if in_a_row > 0 {
@@ -211,78 +239,93 @@ impl Checkpoint {
             }
             self.directory.slot = first;
         }
-        let pages = self.plan.work.dirty.len() as u64;
-        self.taken.pages = file.slots.take_any(pages);
+        let map_indices: Vec<u64> = self.plan.used_map_pages().collect();
+        let map_pages = file.slots.take_any(map_indices.len() as u64);
         if planted(Plant::ReusePendingSlot) {
-            for slot in &self.taken.pages {
+            for slot in &map_pages {
                 file.slots.give(*slot);
             }
         }
-        self.taken.map_indices = self.plan.used_map_pages().collect();
-        let map_pages = self.taken.map_indices.len() as u64;
-        self.taken.map_pages = file.slots.take_any(map_pages);
+        self.taken = Some(Taken {
+            map_pages,
+            map_indices,
+        });
     }
 
-    fn write_pages<D: Disk>(
+    /// One write of images. Where they turn out longer than was thought, and the rows that were taken for
+    /// them do not suffice, others are looked for, and made if there are none.
+    fn write_images<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
         pages: &mut dyn DirtyPages,
+        horizon: Csn,
     ) -> Result<Progress> {
-        let count = self.run.fit(&self.taken.pages[self.pages_written..]);
-        let chosen = self.choose(count, pages);
-        let slots = &self.taken.pages[self.pages_written..][..count];
-        let (dirty, written) = (&self.plan.work.dirty, &mut self.written);
-        let number = self.plan.number;
-        self.run.write(file, slots, &mut |index, place| {
-            let page = dirty[chosen[index]];
-            pages.capture(page, place);
-            let crc = page::seal(place, number);
-            let verified = page::verify(place, page);
-            assert!(verified == Ok(crc), "{page} was captured wrong");
-            written[chosen[index]] = Entry::new(slots[index], crc);
-        })?;
-        self.pages_written += count;
-        Ok(self.worked(count * file.page_bytes()))
-    }
-
-    /// Which dirty pages are written next: those that ask for it, then the lowest.
-    fn choose(&mut self, count: usize, pages: &mut dyn DirtyPages) -> Vec<usize> {
-        let dirty = &self.plan.work.dirty;
-        let index_of = |page: &PageId| dirty.binary_search(page).expect("it is of the cut");
-        let mut chosen: Vec<usize> = pages.first(count).iter().map(index_of).collect();
-        let asked = chosen.len();
-        while chosen.len() < count {
-            let lowest = self.unwritten_from;
-            if self.written[lowest].is_absent() && !chosen[..asked].contains(&lowest) {
-                chosen.push(lowest);
+        if self.stream.wants_rows() {
+            let wanted = self.wanted();
+            let slots = wanted.stream_slots(file.slot_bytes());
+            let rows = file
+                .slots
+                .take_runs(slots, wanted.at_least(file.slot_bytes()));
+            if rows.is_empty() {
+                self.state = State::Room;
+                return self.step(file, pages, horizon);
             }
-            self.unwritten_from += 1;
+            self.stream.give_rows(rows);
         }
-        chosen
+        let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
+        let before = self.images_written;
+        let mut capture = |place: &mut [u8]| {
+            let index = captured.next(&plan.work.dirty, pages)?;
+            let page = plan.work.dirty[index];
+            let bytes = pages.capture(page, place);
+            let image = &mut place[..bytes];
+            let crc = page::seal(image, plan.number);
+            let verified = page::verify(image, page);
+            assert!(verified == Ok(crc), "{page} was captured wrong");
+            Some(Sealed { index, bytes, crc })
+        };
+        let mut note = |sealed: Sealed, entry| {
+            written[sealed.index] = entry;
+            self.images_written += 1;
+        };
+        let bytes = self.stream.write(file, &mut capture, &mut note)?;
+        let images = self.images_written - before;
+        self.remaining_bytes -= (images * file.page_bytes()) as u64;
+        if bytes == 0 {
+            // The image that waits has no room in what was left of the rows.
+            return self.step(file, pages, horizon);
+        }
+        Ok(Progress::Worked {
+            bytes: bytes as u64,
+        })
     }
 
     fn write_map_pages<D: Disk>(&mut self, file: &mut DataFile<D>) -> Result<Progress> {
+        let slot_bytes = file.slot_bytes() as usize;
         let from = self.map_written.len();
-        let slots = &self.taken.map_pages[from..];
-        let indices = &self.taken.map_indices[from..];
-        let (plan, written, map_written) = (&self.plan, &self.written, &mut self.map_written);
-        let map = std::mem::take(&mut file.map);
-        let wrote = self.run.write(file, slots, &mut |at, place| {
-            let entries = plan.entries(&map, indices[at], written);
-            let crc = map::write(place, indices[at], plan.number, entries.into_iter());
-            map_written.push(Entry::new(slots[at], crc));
-        });
-        file.map = map;
-        let count = wrote?;
-        Ok(self.worked(count * file.page_bytes()))
+        let taken = self.taken.as_ref().expect("there was room before");
+        let (slots, indices) = (&taken.map_pages[from..], &taken.map_indices[from..]);
+        let count = adjacent(slots).min(WRITE_BYTES_MAX / slot_bytes);
+        let mut image = AlignedBuffer::zeroed(count * slot_bytes);
+        for (at, place) in image.chunks_exact_mut(slot_bytes).enumerate() {
+            let entries = self.plan.entries(&file.map, indices[at], &self.written);
+            let crc = map::write(place, indices[at], self.plan.number, entries.into_iter());
+            self.map_written.push(Entry {
+                offset: file.offset(slots[at]),
+                bytes: slot_bytes as u32,
+                crc,
+            });
+        }
+        file.write(&image, file.offset(slots[0]))?;
+        Ok(self.worked(image.len()))
     }
 
     fn build_directory<D: Disk>(&mut self, file: &DataFile<D>) {
         let entries = self.next_map_pages(file);
         let bytes = self.directory.bytes() as usize;
         let image = &mut self.directory_image[..bytes];
-        let (places, meta) = image.split_at_mut(entries.len() * 8);
-        for (place, entry) in places.chunks_exact_mut(8).zip(&entries) {
+        let (places, meta) = image.split_at_mut(entries.len() * ENTRY_BYTES);
+        for (place, entry) in places.chunks_exact_mut(ENTRY_BYTES).zip(&entries) {
             place.copy_from_slice(&entry.to_bytes());
         }
         meta.copy_from_slice(&self.plan.work.meta);
@@ -294,7 +337,7 @@ impl Checkpoint {
         file: &mut DataFile<D>,
         written: usize,
     ) -> Result<Progress> {
-        let end = self.directory_image.len().min(written + RUN_BYTES_MAX);
+        let end = self.directory_image.len().min(written + WRITE_BYTES_MAX);
         let offset = file.offset(self.directory.slot) + written as u64;
         file.write(&self.directory_image[written..end], offset)?;
         self.state = State::Directory { written: end };
@@ -306,6 +349,12 @@ impl Checkpoint {
         let is_there = |page: &&PageId| file.contains(**page);
         let added = work.dirty.iter().filter(|page| !file.contains(**page));
         let gone = work.freed.iter().filter(is_there).count() as u64;
+        let bytes = |entries: &mut dyn Iterator<Item = Entry>| -> u64 {
+            entries.map(|entry| u64::from(entry.bytes)).sum()
+        };
+        let changed = work.dirty.iter().chain(&work.freed);
+        let bytes_before = bytes(&mut changed.map(|page| file.map.get(*page)));
+        let bytes_now = bytes(&mut self.written.iter().copied());
         let home = if planted(Plant::RootsInOneBlock) {
             file.root.home
         } else {
@@ -320,6 +369,7 @@ impl Checkpoint {
             page_bytes: file.root.page_bytes,
             meta: work.meta.clone(),
             pages: file.root.pages + added.count() as u64 - gone,
+            image_bytes: file.root.image_bytes + bytes_now - bytes_before,
             wall_ns: clock::wall(),
             directory: self.directory,
             file_slots: file.slots.count(),
@@ -344,10 +394,8 @@ impl Checkpoint {
             .take()
             .expect("it was written in the state before");
         file.has_checkpoint = false;
-        for slot in superseded {
-            if !planted(Plant::FreeBeforeRootStable) {
-                file.slots.give(slot);
-            }
+        if !planted(Plant::FreeBeforeRootStable) {
+            superseded.give_back(file);
         }
     }
 
@@ -371,5 +419,45 @@ impl Checkpoint {
         Progress::Worked {
             bytes: bytes as u64,
         }
+    }
+}
+
+impl Captured {
+    /// Which of the dirty pages is captured next: one that asks for it, or the lowest; none if all are.
+    fn next(&mut self, dirty: &[PageId], pages: &mut dyn DirtyPages) -> Option<usize> {
+        let index_of = |page: PageId| dirty.binary_search(&page).expect("it is of the cut");
+        let asking = pages.first(1).pop().map(index_of);
+        let index = asking.unwrap_or_else(|| self.lowest());
+        let captured = self.pages.get_mut(index)?;
+        assert!(!*captured, "a page asks to be captured twice");
+        *captured = true;
+        Some(index)
+    }
+
+    fn lowest(&mut self) -> usize {
+        let rest = self.pages[self.all_before..].iter();
+        self.all_before += rest.take_while(|captured| **captured).count();
+        self.all_before
+    }
+}
+
+/// How many of the first slots follow one another.
+fn adjacent(slots: &[SlotId]) -> usize {
+    let pairs = slots.windows(2);
+    pairs.take_while(|pair| pair[1].0 == pair[0].0 + 1).count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::adjacent;
+    use crate::ids::SlotId;
+
+    #[test]
+    fn adjacent_slots_are_counted_up_to_the_first_gap() {
+        let slots = |numbers: &[u64]| numbers.iter().copied().map(SlotId).collect::<Vec<_>>();
+        assert_eq!(adjacent(&slots(&[5])), 1);
+        assert_eq!(adjacent(&slots(&[5, 6, 7])), 3);
+        assert_eq!(adjacent(&slots(&[5, 6, 8, 9])), 2);
+        assert_eq!(adjacent(&slots(&[5, 4])), 1);
     }
 }

@@ -1,59 +1,84 @@
-//! The map: which slot holds which page.
+//! The map: where each page lies.
 //!
-//! An entry has 8 bytes: the slot in the lower 40 bits, the lower 24 bits of the checksum of what lies
-//! there in the upper 24. Slot 0 means that there is no such page. The same entry, in the directory,
-//! names a map page; a map page without any page is left out.
+//! An entry has 16 bytes, little endian:
 //!
-//! A map page, little endian; it fills a slot:
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 8 | where the image begins in the file, in bytes; 0: there is no such page |
+//! | 8 | 4 | its length in bytes |
+//! | 12 | 4 | its checksum, as it carries it itself |
+//!
+//! The same entry, in the directory, names a map page; a map page without any page is left out.
+//!
+//! A map page; it fills a slot:
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
 //! | 0 | 8 | index of this map page, from 0 |
 //! | 8 | 8 | number of the checkpoint that wrote it |
 //! | 16 | 4 | CRC32C of the map page with this field zero |
-//! | 20 | 4 | zero |
-//! | 24 | 8 each | entries of the pages from index * n + 1 on, where n fill the map page |
+//! | 20 | 12 | zero |
+//! | 32 | 16 each | entries of the pages from index * n + 1 on, where n fill the map page |
 
 use crate::buffer::page::{u32_at, u64_at};
 use crate::ids::{PageId, SlotId};
+use std::ops::Range;
 
-const HEADER_BYTES: usize = 24;
-const ENTRY_BYTES: usize = 8;
-const SLOT_BITS: u32 = 40;
+/// Bytes of an entry.
+pub(super) const ENTRY_BYTES: usize = 16;
 
-/// Where a page or a map page lies, and a part of its checksum.
+const HEADER_BYTES: usize = 32;
+
+/// Where something lies, how long it is, and how what lies there must look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry(u64);
+pub(super) struct Entry {
+    /// Where it begins in the file, in bytes; 0 if there is nothing.
+    pub(super) offset: u64,
+    pub(super) bytes: u32,
+    pub(super) crc: u32,
+}
 
 impl Entry {
     /// Nothing.
-    pub(super) const ABSENT: Entry = Entry(0);
-
-    pub(super) fn new(slot: SlotId, crc: u32) -> Entry {
-        assert!(slot.0 > 0 && slot.0 < 1 << SLOT_BITS, "{slot} has no entry");
-        Entry(slot.0 | u64::from(crc) << SLOT_BITS)
-    }
-
-    pub(super) fn slot(self) -> SlotId {
-        SlotId(self.0 & ((1 << SLOT_BITS) - 1))
-    }
+    pub(super) const ABSENT: Entry = Entry {
+        offset: 0,
+        bytes: 0,
+        crc: 0,
+    };
 
     pub(super) fn is_absent(self) -> bool {
-        self.slot().0 == 0
+        self.offset == 0
     }
 
-    /// True if what lies there may have this checksum.
-    pub(super) fn fits(self, crc: u32) -> bool {
-        let tail_bits = 64 - SLOT_BITS;
-        (self.0 >> SLOT_BITS) == u64::from(crc) & ((1 << tail_bits) - 1)
+    /// Where it ends.
+    pub(super) fn end(self) -> u64 {
+        self.offset.saturating_add(self.bytes.into())
+    }
+
+    /// The slots in which it lies, wholly or in part.
+    pub(super) fn slots(self, slot_bytes: u64) -> Range<u64> {
+        self.offset / slot_bytes..self.end().div_ceil(slot_bytes)
+    }
+
+    /// The first of them.
+    pub(super) fn slot(self, slot_bytes: u64) -> SlotId {
+        SlotId(self.offset / slot_bytes)
     }
 
     pub(super) fn to_bytes(self) -> [u8; ENTRY_BYTES] {
-        self.0.to_le_bytes()
+        let mut bytes = [0; ENTRY_BYTES];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes[12..].copy_from_slice(&self.crc.to_le_bytes());
+        bytes
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Entry {
-        Entry(u64_at(bytes, 0))
+        Entry {
+            offset: u64_at(bytes, 0),
+            bytes: u32_at(bytes, 8),
+            crc: u32_at(bytes, 12),
+        }
     }
 }
 
@@ -82,14 +107,14 @@ impl Map {
     }
 }
 
-/// How many entries a map page of that size holds.
-pub(super) fn entries_in(page_bytes: u32) -> usize {
-    (page_bytes as usize - HEADER_BYTES) / ENTRY_BYTES
+/// How many entries a map page in a slot of that size holds.
+pub(super) fn entries_in(slot_bytes: u64) -> u64 {
+    (slot_bytes - HEADER_BYTES as u64) / ENTRY_BYTES as u64
 }
 
 /// How many map pages it takes for all page ids below `next_page`.
-pub(super) fn map_pages_for(next_page: PageId, page_bytes: u32) -> u64 {
-    (next_page.0 - 1).div_ceil(entries_in(page_bytes) as u64)
+pub(super) fn map_pages_for(next_page: PageId, slot_bytes: u64) -> u64 {
+    (next_page.0 - 1).div_ceil(entries_in(slot_bytes))
 }
 
 /// Writes a map page; returns its checksum. At most as many entries as fit.
@@ -128,7 +153,7 @@ pub(super) fn read(
     if u64_at(bytes, 0) != index {
         return Err("another map page stands in its place");
     }
-    if !entry.fits(crc) {
+    if entry.crc != crc || entry.bytes as usize != bytes.len() {
         return Err("another version of the map page stands in its place");
     }
     let entries = bytes[HEADER_BYTES..].chunks_exact(ENTRY_BYTES);
@@ -141,27 +166,48 @@ mod tests {
     use crate::ids::{PageId, SlotId};
 
     fn entries(count: u64) -> Vec<Entry> {
-        let entry = |slot: u64| Entry::new(SlotId(slot), slot as u32 * 77);
+        let entry = |number: u64| Entry {
+            offset: number * 700,
+            bytes: number as u32 * 3,
+            crc: number as u32 * 77,
+        };
         (1..=count).map(entry).collect()
     }
 
-    #[test]
-    fn an_entry_holds_forty_bits_of_slot_and_the_tail_of_a_checksum() {
-        let entry = Entry::new(SlotId((1 << 40) - 1), 0x12ab_cdef);
-        assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
-        assert_eq!(entry.slot(), SlotId((1 << 40) - 1));
-        assert!(entry.fits(0x12ab_cdef) && entry.fits(0x99ab_cdef));
-        assert!(!entry.fits(0x12ab_cdee) && !entry.is_absent() && Entry::ABSENT.is_absent());
+    fn named(bytes: &[u8], crc: u32) -> Entry {
+        Entry {
+            offset: 4096,
+            bytes: bytes.len() as u32,
+            crc,
+        }
     }
 
     #[test]
-    fn a_map_page_reads_back_at_every_page_size() {
-        for page_bytes in [512, 1024, 4096, 8192, 32_768_u32] {
-            let mut page = vec![0xff; page_bytes as usize];
-            let full = entries(entries_in(page_bytes) as u64);
+    fn an_entry_reads_back_and_tells_its_slots() {
+        let entry = Entry {
+            offset: 1_300,
+            bytes: 800,
+            crc: 0x12ab_cdef,
+        };
+        assert_eq!(Entry::from_bytes(&entry.to_bytes()), entry);
+        assert!(!entry.is_absent() && Entry::ABSENT.is_absent());
+        assert_eq!((entry.end(), entry.slot(512)), (2_100, SlotId(2)));
+        assert_eq!(entry.slots(512), 2..5);
+        let whole = Entry {
+            offset: 1_024,
+            bytes: 512,
+            crc: 0,
+        };
+        assert_eq!(whole.slots(512), 2..3);
+    }
+
+    #[test]
+    fn a_map_page_reads_back_at_every_size_of_a_slot() {
+        for slot_bytes in [512, 1024, 4096_u64] {
+            let mut page = vec![0xff; slot_bytes as usize];
+            let full = entries(entries_in(slot_bytes));
             let crc = write(&mut page, 3, 8, full.iter().copied());
-            let entry = Entry::new(SlotId(5), crc);
-            let found: Vec<_> = read(&page, 3, entry).unwrap().collect();
+            let found: Vec<_> = read(&page, 3, named(&page, crc)).unwrap().collect();
             assert_eq!(found, full);
         }
     }
@@ -170,7 +216,7 @@ mod tests {
     fn a_map_page_in_the_wrong_place_or_of_another_time_is_noticed() {
         let mut page = vec![0; 512];
         let crc = write(&mut page, 3, 8, entries(9).into_iter());
-        let entry = Entry::new(SlotId(5), crc);
+        let entry = named(&page, crc);
         assert!(read(&page, 4, entry).is_err_and(|why| why.contains("another map page")));
         let mut older = page.clone();
         write(&mut older, 3, 7, entries(9).into_iter());
@@ -190,11 +236,12 @@ mod tests {
         map.entries[1] = Entry::ABSENT;
         let pages: Vec<u64> = map.pages().map(|(page, _)| page.0).collect();
         assert_eq!(pages, [1, 3]);
-        assert_eq!(map.get(PageId(3)).slot(), SlotId(3));
+        assert_eq!(map.get(PageId(3)).offset, 2_100);
         assert!(map.get(PageId(0)).is_absent() && map.get(PageId(4)).is_absent());
-        let (full, page) = (entries_in(512) as u64, 512);
-        assert_eq!(map_pages_for(PageId(1), page), 0);
-        assert_eq!(map_pages_for(PageId(full + 1), page), 1);
-        assert_eq!(map_pages_for(PageId(full + 2), page), 2);
+        let full = entries_in(512);
+        assert_eq!(full, 30);
+        assert_eq!(map_pages_for(PageId(1), 512), 0);
+        assert_eq!(map_pages_for(PageId(full + 1), 512), 1);
+        assert_eq!(map_pages_for(PageId(full + 2), 512), 2);
     }
 }

@@ -1,13 +1,18 @@
 //! The data file: the pages of the store as they were at one commit, replaced whole by checkpoints.
 //!
-//! One file. Its first 32 KiB hold three root blocks (`root`); behind them lie slots of one page each.
-//! A slot holds a page, a map page (`map`), or a part of the directory, or it is free. The root names
-//! the directory, the directory names the map pages, the map pages name the slot of every page:
+//! One file. Its first 32 KiB hold three root blocks (`root`); behind them lie slots of 4 KiB, or of a page
+//! where pages are smaller. A slot holds images of pages (`stream`), a map page (`map`), or a part of the
+//! directory, or it is free. The root names the directory, the directory names the map pages, the map pages
+//! say where the image of every page lies:
 //!
 //! ```text
 //!  0     8 KiB   16 KiB   32 KiB
-//!  | root | root | copy |   | slot | slot | slot | ...      root -> directory -> map page -> page
+//!  | root | root | copy |   | slot | slot | slot | ...      root -> directory -> map page -> image
+//!                           |image|image|image|   |         in one piece, over the borders of slots
 //! ```
+//!
+//! An image is as long as what is in its page, so that two of each, which a checkpoint of all pages needs,
+//! are not much more than twice what is stored.
 //!
 //! A checkpoint (`machine`) never overwrites what a root names. It goes through these states, one I/O
 //! a step, and whoever calls [`Checkpoint::step`] moves it on:
@@ -15,7 +20,7 @@
 //! | state | does | fails with |
 //! |---|---|---|
 //! | room | grows the file by zeros until slots suffice, if they do not yet | Full: step again |
-//! | pages | captures dirty pages into free slots, first those that ask for it | for good |
+//! | pages | writes images of dirty pages into rows of free slots, first of those that ask for it; back to room if they turn out longer than was thought | for good |
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the meta blob into free slots | for good |
 //! | sync | syncs all of that | for good |
@@ -27,20 +32,22 @@
 //! 1. The last root known to be stable, its directory, its map pages and its pages are never
 //!    overwritten. Hence a crash at any moment leaves the state of the last checkpoint or, if its root
 //!    was being written, of the running one.
-//! 2. A slot is free only if neither the last stable root nor the running checkpoint names it.
+//! 2. A slot is free only if neither the last stable root nor the running checkpoint names it or any image
+//!    that lies in it, in part or as a whole. So no slot is written while another image in it is needed: all
+//!    images of a slot come with one write.
 //! 3. A root is written only when what it names is stable and the log is stable up to its commit.
 //! 4. Roots alternate between two blocks. Opening first makes sure of the root that it chose: it writes
 //!    it to the third block and syncs, then writes it to its own block and syncs. A root whose sync had
 //!    failed may be readable and yet not be on the disk; without this the next checkpoint would
 //!    overwrite the last one that is.
 //! 5. Every piece is checked when it is read: root and directory by their checksums, map pages and
-//!    pages by their own checksum and by 24 bits of it in the entry that names them. So a page that was
+//!    images by their own checksum and by that in the entry that names them. So an image that was
 //!    lost, misplaced or overwritten later is noticed even if it is whole in itself.
 //! 6. The map grows with the file's preallocated length: a slot is used only after a sync of the zeros
 //!    written over it, so that a full disk shows only in the state `room`.
 //! 7. A new file is made under another name and gets its own name when it is whole and stable.
 //!
-//! What it does not do: it does not know what a page holds, nor when a checkpoint is due; it does not
+//! What it does not do: it does not know what an image holds, nor when a checkpoint is due; it does not
 //! sleep. It does not shrink the file. It does not tell whether the log still reaches back to the
 //! root's commit: that is the caller's check.
 
@@ -58,8 +65,8 @@ mod options;
 mod plan;
 mod room;
 mod root;
-mod run;
 mod slots;
+mod stream;
 
 #[cfg(test)]
 mod simulation;

@@ -8,14 +8,15 @@
 //!    one: what a root names was stable before it was written.
 //! 3. The root is made sure of before anything else is written (invariant 4 of the module above).
 
+use crate::buffer::page::HEADER_BYTES;
 use crate::checkpoint::data_file::{DataFile, open_io, open_options};
 use crate::checkpoint::finding::damaged;
-use crate::checkpoint::map::{self, Entry, Map};
+use crate::checkpoint::map::{self, ENTRY_BYTES, Entry, Map};
 use crate::checkpoint::options::FileOptions;
 use crate::checkpoint::room::Room;
 use crate::checkpoint::root::{
     BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, Features, ROOT_BYTES, Root, SLOTS_FROM_BYTES,
-    block_offset, read_block,
+    block_offset, read_block, slot_bytes,
 };
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ impl<D: Disk> DataFile<D> {
         check_features(path, chosen.root.features, options)?;
         let file_bytes = lock.len()?;
         check_length(path, &chosen.root, file_bytes)?;
-        let page = u64::from(chosen.root.page_bytes);
+        let slot = slot_bytes(chosen.root.page_bytes);
         let (io, is_direct) = open_io(disk, path, chosen.root.page_bytes, options)?;
         let mut file = DataFile {
             path: path.to_owned(),
@@ -45,8 +46,8 @@ impl<D: Disk> DataFile<D> {
             is_direct,
             options: options.clone(),
             map: Map::default(),
-            slots: Slots::new(SLOTS_FROM_BYTES / page, chosen.root.file_slots),
-            has_loose_end: file_bytes > chosen.root.file_slots * page,
+            slots: Slots::new(SLOTS_FROM_BYTES / slot, chosen.root.file_slots),
+            has_loose_end: file_bytes > chosen.root.file_slots * slot,
             ahead: Room::default(),
             has_checkpoint: false,
             failure: None,
@@ -66,7 +67,7 @@ impl<D: Disk> DataFile<D> {
     /// The directory's entries into the map, the meta blob into the root.
     fn read_directory(&mut self) -> Result<()> {
         let directory = self.root.directory;
-        let slots = directory.slots(self.root.page_bytes);
+        let slots = directory.slots(self.slot_bytes());
         for slot in directory.slot.0..directory.slot.0 + slots {
             self.take_named(SlotId(slot), "the directory")?;
         }
@@ -76,15 +77,17 @@ impl<D: Disk> DataFile<D> {
             let what = "the directory's checksum does not fit its bytes";
             return Err(damaged(&self.path, self.offset(directory.slot), what));
         }
-        let (entries, meta) = bytes.split_at(directory.map_pages as usize * 8);
-        self.map.map_pages = entries.chunks_exact(8).map(Entry::from_bytes).collect();
+        let (entries, meta) = bytes.split_at(directory.map_pages as usize * ENTRY_BYTES);
+        let entries = entries.chunks_exact(ENTRY_BYTES);
+        self.map.map_pages = entries.map(Entry::from_bytes).collect();
         self.root.meta = meta.to_vec();
         Ok(())
     }
 
     fn read_map(&mut self) -> Result<()> {
-        let in_map_page = map::entries_in(self.root.page_bytes);
-        let expected = map::map_pages_for(self.root.next_page, self.root.page_bytes);
+        let slot_bytes = self.slot_bytes();
+        let in_map_page = map::entries_in(slot_bytes) as usize;
+        let expected = map::map_pages_for(self.root.next_page, slot_bytes);
         if self.map.map_pages.len() as u64 != expected {
             return Err(damaged(
                 &self.path,
@@ -103,26 +106,44 @@ impl<D: Disk> DataFile<D> {
                 entries.resize(entries.len() + missing, Entry::ABSENT);
                 continue;
             }
-            self.take_named(entry.slot(), "a map page")?;
-            let bytes = self.read_slots(entry.slot(), 1)?;
+            let slot = entry.slot(slot_bytes);
+            self.take_named(slot, "a map page")?;
+            let bytes = self.read_slots(slot, 1)?;
             let read = map::read(&bytes, index as u64, entry);
-            let found =
-                read.map_err(|what| damaged(&self.path, self.offset(entry.slot()), what))?;
+            let found = read.map_err(|what| damaged(&self.path, self.offset(slot), what))?;
             entries.extend(found.take(missing));
         }
         self.map.entries = entries;
-        let named: Vec<SlotId> = self.map.pages().map(|(_, entry)| entry.slot()).collect();
-        if named.len() as u64 != self.root.pages {
+        self.take_images()
+    }
+
+    /// The slots of all images that the map names.
+    fn take_images(&mut self) -> Result<()> {
+        let root_at = block_offset(self.root.home);
+        let named: Vec<Entry> = self.map.pages().map(|(_, entry)| entry).collect();
+        let bytes: u64 = named.iter().map(|entry| u64::from(entry.bytes)).sum();
+        let (pages, expected) = (named.len() as u64, self.root.pages);
+        if pages != expected || bytes != self.root.image_bytes {
             let what = format!(
-                "the map holds {} pages, not {}",
-                named.len(),
-                self.root.pages
+                "the map holds {pages} pages with {bytes} bytes of images, not {expected} with {}",
+                self.root.image_bytes
             );
-            return Err(damaged(&self.path, block_offset(self.root.home), what));
+            return Err(damaged(&self.path, root_at, what));
         }
-        named
-            .into_iter()
-            .try_for_each(|slot| self.take_named(slot, "a page"))
+        let page_bytes = self.root.page_bytes;
+        let is_odd = |entry: &&Entry| !(HEADER_BYTES as u32..=page_bytes).contains(&entry.bytes);
+        if let Some(odd) = named.iter().find(is_odd) {
+            let what = format!(
+                "an image has {} bytes, of a page of {page_bytes}",
+                odd.bytes
+            );
+            return Err(damaged(&self.path, odd.offset, what));
+        }
+        let held = self.slots.hold_named(named, self.slot_bytes());
+        held.map_err(|entry| {
+            let what = "an image lies over what else is named, or outside the file";
+            damaged(&self.path, entry.offset, what)
+        })
     }
 
     fn take_named(&mut self, slot: SlotId, what: &str) -> Result<()> {
@@ -184,7 +205,12 @@ pub(super) fn read_blocks<F: File>(file: &F) -> Result<[BlockRead; BLOCKS]> {
             Ok(found) => found,
         };
     }
-    let is_root = |block: &BlockRead| matches!(block, BlockRead::Sound(_) | BlockRead::Newer(_));
+    let is_root = |block: &BlockRead| {
+        matches!(
+            block,
+            BlockRead::Sound(_) | BlockRead::Newer(_) | BlockRead::Older(_)
+        )
+    };
     match failure {
         Some(error) if !blocks.iter().any(is_root) => Err(error.into()),
         _ => Ok(blocks),
@@ -204,6 +230,17 @@ fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<Chosen> {
     });
     if let Some(found) = later {
         return Err(Error::Newer {
+            path: path.to_owned(),
+            found,
+            known: crate::checkpoint::root::FORMAT,
+        });
+    }
+    let earlier = blocks.iter().find_map(|block| match block {
+        BlockRead::Older(format) => Some(*format),
+        _ => None,
+    });
+    if let Some(found) = earlier {
+        return Err(Error::Older {
             path: path.to_owned(),
             found,
             known: crate::checkpoint::root::FORMAT,
@@ -265,7 +302,7 @@ fn check_features(path: &Path, features: Features, options: &FileOptions) -> Res
 }
 
 fn check_length(path: &Path, root: &Root, file_bytes: u64) -> Result<()> {
-    let expected = root.file_slots * u64::from(root.page_bytes);
+    let expected = root.file_slots * slot_bytes(root.page_bytes);
     if expected < SLOTS_FROM_BYTES || file_bytes < expected {
         let what = format!("the file ends at {file_bytes}, but its root says {expected}");
         return Err(damaged(path, file_bytes, what));

@@ -1,10 +1,12 @@
-//! What a checkpoint is about to write, known before its first I/O: how many slots, which map pages.
+//! What a checkpoint is about to write, known before its first I/O: which map pages, how many slots, as far
+//! as that can be known before images are captured.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::map::{self, Entry, Map};
 use crate::checkpoint::room::Wanted;
 use crate::checkpoint::root::{BLOCK_BYTES, Directory};
 use crate::ids::{Csn, PageId, SlotId};
+use std::ops::Range;
 use syncline_disk::Disk;
 
 /// What changed since the last checkpoint: the cut.
@@ -38,7 +40,31 @@ pub(super) struct Plan {
     pub(super) work: Work,
     pub(super) number: u64,
     pub(super) map_pages: Vec<ChangedMapPage>,
-    page_bytes: u32,
+    slot_bytes: u64,
+    page_bytes: u64,
+    /// How long images are on the average, as far as is known.
+    image_bytes: u64,
+}
+
+/// What only the root in force names: free once the new root is stable.
+#[derive(Debug)]
+pub(super) struct Superseded {
+    /// The slots of each image.
+    images: Vec<Range<u64>>,
+    /// Slots of map pages and of the directory.
+    slots: Vec<SlotId>,
+}
+
+impl Superseded {
+    /// Frees all of it.
+    pub(super) fn give_back<D: Disk>(self, file: &mut DataFile<D>) {
+        for slots in self.images {
+            file.slots.leave(slots);
+        }
+        for slot in self.slots {
+            file.slots.give(slot);
+        }
+    }
 }
 
 impl Plan {
@@ -46,36 +72,46 @@ impl Plan {
         work.dirty.sort_unstable();
         work.freed.sort_unstable();
         check(file, &work);
+        let slot_bytes = file.slot_bytes();
         Plan {
-            map_pages: changed_map_pages(&file.map, &work, file.root.page_bytes),
+            map_pages: changed_map_pages(&file.map, &work, slot_bytes),
             number: file.root.number + 1,
-            page_bytes: file.root.page_bytes,
+            slot_bytes,
+            page_bytes: file.root.page_bytes.into(),
+            image_bytes: file.root.image_bytes_mean(),
             work,
         }
-    }
-
-    /// Slots that may lie anywhere: of pages and of map pages.
-    pub(super) fn single_slots(&self) -> u64 {
-        self.work.dirty.len() as u64 + self.used_map_pages().count() as u64
     }
 
     /// The slots of all of it.
     pub(super) fn wanted(&self) -> Wanted {
         Wanted {
-            single: self.single_slots(),
+            single: self.used_map_pages().count() as u64,
             in_a_row: self.directory_slots(),
+            ..self.wanted_for_pages(self.work.dirty.len())
+        }
+    }
+
+    /// The slots of so many of the pages.
+    pub(super) fn wanted_for_pages(&self, pages: usize) -> Wanted {
+        Wanted {
+            images: pages as u64,
+            image_bytes: self.image_bytes,
+            page_bytes: self.page_bytes,
+            single: 0,
+            in_a_row: 0,
         }
     }
 
     /// Slots that must lie in a row.
     pub(super) fn directory_slots(&self) -> u64 {
-        self.directory().slots(self.page_bytes)
+        self.directory().slots(self.slot_bytes)
     }
 
     /// The directory to come; where it lies and its checksum are not known yet.
     pub(super) fn directory(&self) -> Directory {
         Directory {
-            map_pages: map::map_pages_for(self.work.next_page, self.page_bytes),
+            map_pages: map::map_pages_for(self.work.next_page, self.slot_bytes),
             meta_bytes: self.work.meta.len() as u64,
             ..Directory::default()
         }
@@ -86,15 +122,20 @@ impl Plan {
         used.map(|changed| changed.index)
     }
 
-    /// Bytes that the checkpoint writes, the growth of the file apart.
+    /// Bytes that the checkpoint writes, the growth of the file apart, if each image fills its page.
     pub(super) fn bytes(&self) -> u64 {
-        let slots = self.single_slots() + self.directory_slots();
-        slots * u64::from(self.page_bytes) + BLOCK_BYTES as u64
+        self.work.dirty.len() as u64 * self.page_bytes + self.bytes_behind_pages()
+    }
+
+    /// Bytes that it writes behind its pages.
+    pub(super) fn bytes_behind_pages(&self) -> u64 {
+        let slots = self.used_map_pages().count() as u64 + self.directory_slots();
+        slots * self.slot_bytes + BLOCK_BYTES as u64
     }
 
     /// The entries of a map page to come; `written` are those of the dirty pages, in their order.
     pub(super) fn entries(&self, map: &Map, index: u64, written: &[Entry]) -> Vec<Entry> {
-        let (first, end) = ids_in(index, self.work.next_page, self.page_bytes);
+        let (first, end) = ids_in(index, self.work.next_page, self.slot_bytes);
         let mut entries: Vec<Entry> = (first.0..end.0).map(|page| map.get(PageId(page))).collect();
         for page in within(&self.work.freed, first, end) {
             entries[(page.0 - first.0) as usize] = Entry::ABSENT;
@@ -107,21 +148,25 @@ impl Plan {
         entries
     }
 
-    /// The slots that only the root in force names: free once the new root is stable.
-    pub(super) fn superseded<D: Disk>(&self, file: &DataFile<D>) -> Vec<SlotId> {
+    /// See [`Superseded`].
+    pub(super) fn superseded<D: Disk>(&self, file: &DataFile<D>) -> Superseded {
+        let is_there = |entry: &Entry| !entry.is_absent();
         let pages = self.work.dirty.iter().chain(&self.work.freed);
-        let of_pages = pages.map(|page| file.map.get(*page));
+        let of_pages = pages.map(|page| file.map.get(*page)).filter(is_there);
         let of_map = self.map_pages.iter().map(|changed| {
             let entry = file.map.map_pages.get(changed.index as usize);
             entry.copied().unwrap_or_default()
         });
-        let entries = of_pages.chain(of_map).filter(|entry| !entry.is_absent());
+        let of_map = of_map
+            .filter(is_there)
+            .map(|entry| entry.slot(self.slot_bytes));
         let directory = file.root.directory;
-        let of_directory = 0..directory.slots(self.page_bytes);
-        entries
-            .map(Entry::slot)
-            .chain(of_directory.map(|at| SlotId(directory.slot.0 + at)))
-            .collect()
+        let of_directory = 0..directory.slots(self.slot_bytes);
+        let of_directory = of_directory.map(|at| SlotId(directory.slot.0 + at));
+        Superseded {
+            images: of_pages.map(|entry| entry.slots(self.slot_bytes)).collect(),
+            slots: of_map.chain(of_directory).collect(),
+        }
     }
 }
 
@@ -144,8 +189,8 @@ fn check<D: Disk>(file: &DataFile<D>, work: &Work) {
     assert!(!work.freed.iter().any(is_dirty), "a freed page is dirty");
 }
 
-fn changed_map_pages(map: &Map, work: &Work, page_bytes: u32) -> Vec<ChangedMapPage> {
-    let in_map_page = map::entries_in(page_bytes) as u64;
+fn changed_map_pages(map: &Map, work: &Work, slot_bytes: u64) -> Vec<ChangedMapPage> {
+    let in_map_page = map::entries_in(slot_bytes);
     let index_of = |page: &PageId| (page.0 - 1) / in_map_page;
     let gone = work
         .freed
@@ -155,7 +200,7 @@ fn changed_map_pages(map: &Map, work: &Work, page_bytes: u32) -> Vec<ChangedMapP
     indices.sort_unstable();
     indices.dedup();
     let changed = indices.into_iter().map(|index| {
-        let (first, end) = ids_in(index, work.next_page, page_bytes);
+        let (first, end) = ids_in(index, work.next_page, slot_bytes);
         let freed = within(&work.freed, first, end);
         let stays = |page: u64| {
             let page = PageId(page);
@@ -170,8 +215,8 @@ fn changed_map_pages(map: &Map, work: &Work, page_bytes: u32) -> Vec<ChangedMapP
 }
 
 /// The page ids that a map page is about: from the first to before the second.
-fn ids_in(index: u64, next_page: PageId, page_bytes: u32) -> (PageId, PageId) {
-    let in_map_page = map::entries_in(page_bytes) as u64;
+fn ids_in(index: u64, next_page: PageId, slot_bytes: u64) -> (PageId, PageId) {
+    let in_map_page = map::entries_in(slot_bytes);
     let first = index * in_map_page + 1;
     (
         PageId(first),

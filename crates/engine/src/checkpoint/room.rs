@@ -2,12 +2,13 @@
 //!
 //! It is made ahead of the cut as far as the need is known there ([`DataFile::make_room`]): behind the cut
 //! every page that changes has an image beside it until it is captured. What is still missing then the
-//! checkpoint makes as its first state.
+//! checkpoint makes as its first state. How long images are shows only as they are captured: where they are
+//! longer than those before, it comes back to this state for the rest.
 //!
 //! Asked for is what the checkpoint needs, and a reserve, in steps. A step is a small part of the file, so
 //! that little of it lies idle, and an extent at most. If the disk has no space for that, just what is
-//! needed; and if not even that, the checkpoint stops with `Full` before it has
-//! written anything, and its next step tries again. What was grown in vain is given back.
+//! needed; and if not even that, the checkpoint stops with `Full` before any root names what it has written,
+//! and its next step tries again. What was grown in vain is given back.
 
 use crate::checkpoint::data_file::DataFile;
 use crate::checkpoint::map;
@@ -23,15 +24,47 @@ const PIECE_BYTES: u64 = 4 << 20;
 /// A step of growth is one part in so many of the file, but a piece at least and an extent at most; so
 /// is the reserve, up to its own limit. Two images of all pages are the file already: whole extents beside
 /// them would be a large part of a small file.
-const PARTS_IN_FILE: u64 = 32;
+const PARTS_IN_FILE: u64 = 64;
+
+/// Images may be longer than those of the checkpoint before, and a row's end may stay empty: one part in so
+/// many is asked for beside what they would need.
+const PARTS_IN_IMAGES: u64 = 32;
 
 /// Free slots that a checkpoint needs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
+    /// So many images of pages, each in one piece.
+    pub(super) images: u64,
+    /// How long those are on the average, as far as is known.
+    pub(super) image_bytes: u64,
+    /// How long they are at most.
+    pub(super) page_bytes: u64,
     /// Slots that may lie anywhere.
     pub(super) single: u64,
     /// Slots that must lie in a row, beside those.
     pub(super) in_a_row: u64,
+}
+
+impl Wanted {
+    /// The slots of all images, with some to spare.
+    pub(super) fn stream_slots(&self, slot_bytes: u64) -> u64 {
+        let slots = self.stream_slots_min(slot_bytes);
+        slots + slots.div_ceil(PARTS_IN_IMAGES)
+    }
+
+    /// The same, if nothing is lost.
+    fn stream_slots_min(&self, slot_bytes: u64) -> u64 {
+        if self.images == 0 {
+            return 0;
+        }
+        let bytes = self.images * self.image_bytes;
+        bytes.div_ceil(slot_bytes).max(self.at_least(slot_bytes))
+    }
+
+    /// How many slots must lie in a row for any image.
+    pub(super) fn at_least(&self, slot_bytes: u64) -> u64 {
+        self.page_bytes.div_ceil(slot_bytes)
+    }
 }
 
 /// See the module.
@@ -56,15 +89,18 @@ impl<D: Disk> DataFile<D> {
     ) -> Result<Option<(u64, u64)>> {
         assert!(!self.has_checkpoint, "the running checkpoint makes room");
         self.check_alive()?;
-        let map_pages = map::map_pages_for(next_page, self.root.page_bytes);
+        let map_pages = map::map_pages_for(next_page, self.slot_bytes());
         let directory = Directory {
             map_pages,
             meta_bytes: self.root.meta.len() as u64,
             ..Directory::default()
         };
         let wanted = Wanted {
-            single: dirty + map_pages,
-            in_a_row: directory.slots(self.root.page_bytes),
+            images: dirty,
+            image_bytes: self.root.image_bytes_mean(),
+            page_bytes: self.root.page_bytes.into(),
+            single: map_pages,
+            in_a_row: directory.slots(self.slot_bytes()),
         };
         let mut room = std::mem::take(&mut self.ahead);
         let worked = room.step(wanted, self);
@@ -91,21 +127,21 @@ impl Room {
         let Some(goal) = self.goal else {
             return Ok(None);
         };
-        let page = file.page_bytes() as u64;
-        let from = file.slots.count() * page;
+        let slot = file.slot_bytes();
+        let from = file.slots.count() * slot;
         if file.has_loose_end {
             // Zeros of a growth that was never synced may be missing: they are written again.
             file.io.set_len(from).map_err(|error| file.fail(error))?;
             file.has_loose_end = false;
             return Ok(Some(0));
         }
-        let to = (goal * page).min(from + PIECE_BYTES.next_multiple_of(page));
+        let to = (goal * slot).min(from + PIECE_BYTES.next_multiple_of(slot));
         match file.io.preallocate(to) {
             Ok(()) => {
-                self.unsynced = Some(to / page);
+                self.unsynced = Some(to / slot);
                 Ok(Some(to - from))
             }
-            Err(error) if error.is_full() => self.full(file, from, goal * page - from),
+            Err(error) if error.is_full() => self.full(file, from, goal * slot - from),
             Err(error) => Err(file.fail(error)),
         }
     }
@@ -113,7 +149,7 @@ impl Room {
     /// Bytes by which the file is still to grow, as far as known.
     pub(super) fn remaining_bytes<D: Disk>(&self, file: &DataFile<D>) -> u64 {
         let has = self.unsynced.unwrap_or(file.slots.count());
-        self.goal.map_or(0, |goal| goal.saturating_sub(has)) * file.page_bytes() as u64
+        self.goal.map_or(0, |goal| goal.saturating_sub(has)) * file.slot_bytes()
     }
 
     /// The disk is full: more modest next time, or the caller's turn.
@@ -144,14 +180,15 @@ impl Room {
         if let Some(goal) = self.goal.filter(|goal| *goal > has) {
             return Some(goal);
         }
-        let page = file.page_bytes() as u64;
+        let slot = file.slot_bytes();
         if self.is_short {
-            let missing = missing(wanted, file, 0);
+            let missing = missing(wanted, wanted.stream_slots_min(slot), file);
             return (missing > 0).then_some(has + missing);
         }
-        let part = part_bytes(has * page);
-        let missing = missing(wanted, file, file.options.reserve_bytes.min(part) / page);
-        let step = file.options.extent_bytes.min(part).div_ceil(page);
+        let part = part_bytes(has * slot);
+        let reserve = file.options.reserve_bytes.min(part) / slot;
+        let missing = missing(wanted, wanted.stream_slots(slot) + reserve, file);
+        let step = file.options.extent_bytes.min(part).div_ceil(slot);
         (missing > 0).then(|| has + missing.next_multiple_of(step))
     }
 }
@@ -161,10 +198,14 @@ fn part_bytes(file_bytes: u64) -> u64 {
     (file_bytes / PARTS_IN_FILE).max(PIECE_BYTES)
 }
 
-/// How many slots there are too few at the file's end.
-fn missing<D: Disk>(wanted: Wanted, file: &DataFile<D>, reserve: u64) -> u64 {
-    let Wanted { single, in_a_row } = wanted;
-    let missing = (single + in_a_row + reserve).saturating_sub(file.slots.free());
+/// How many slots there are too few at the file's end, if images want so many.
+fn missing<D: Disk>(wanted: Wanted, stream: u64, file: &DataFile<D>) -> u64 {
+    let at_least = wanted.at_least(file.slot_bytes());
+    let usable = file.slots.free_in_runs(at_least);
+    let Wanted {
+        single, in_a_row, ..
+    } = wanted;
+    let missing = (stream + single + in_a_row).saturating_sub(usable);
     if in_a_row == 0 || file.slots.find_run(in_a_row).is_some() {
         return missing;
     }
@@ -179,7 +220,7 @@ mod tests {
     fn a_file_grows_by_a_small_part_of_itself() {
         let mib = 1 << 20;
         assert_eq!(part_bytes(64 * mib), 4 * mib);
-        assert_eq!(part_bytes(320 * mib), 10 * mib);
-        assert_eq!(part_bytes(100 << 30), 3200 * mib);
+        assert_eq!(part_bytes(640 * mib), 10 * mib);
+        assert_eq!(part_bytes(100 << 30), 1600 * mib);
     }
 }

@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic `SYNCDAT1` |
 //! | 8 | 4 | CRC32C of bytes 12 to 512 |
-//! | 12 | 4 | format, 1 |
+//! | 12 | 4 | format, 2 |
 //! | 16 | 8 | features that any program may ignore |
 //! | 24 | 8 | features that a program must know to write |
 //! | 32 | 8 | features that a program must know to read |
@@ -18,13 +18,15 @@
 //! | 80 | 4 | page bytes |
 //! | 84 | 4 | CRC32C of the directory and the meta blob |
 //! | 88 | 8 | first slot of the directory, 0 if it is empty |
-//! | 96 | 8 | map pages: entries of 8 bytes in the directory |
+//! | 96 | 8 | map pages: entries of 16 bytes in the directory |
 //! | 104 | 8 | bytes of the meta blob, which follows them |
 //! | 112 | 8 | slots in the file, those before byte 32768 included; preallocated and synced |
 //! | 120 | 8 | pages in the map |
 //! | 128 | 8 | wall clock, ns since 1970 |
 //! | 136 | 1 | block that this root belongs to, 0 or 1 |
-//! | 137 | 375 | zero |
+//! | 137 | 7 | zero |
+//! | 144 | 8 | bytes of the images of all pages |
+//! | 152 | 360 | zero |
 //!
 //! Invariants:
 //! 1. A block is written whole and nothing else lies within 4 KiB of it, so a torn write of one block
@@ -32,6 +34,7 @@
 //! 2. Magic, checksum and format stay where they are in every later format.
 
 use crate::buffer::page::{u32_at, u64_at};
+use crate::checkpoint::map::ENTRY_BYTES;
 use crate::checkpoint::options::is_page_size;
 use crate::ids::{Csn, DatabaseId, PageId, SlotId};
 
@@ -47,11 +50,13 @@ pub(super) const BLOCKS: usize = 3;
 /// The block that opening copies the root to.
 pub(super) const COPY_BLOCK: u8 = 2;
 
+const SLOT_BYTES_MAX: u32 = 4096;
+
 /// Where slots begin, in bytes: slot 0 never holds a page.
 pub(super) const SLOTS_FROM_BYTES: u64 = 32 << 10;
 
 /// The format written here.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"SYNCDAT1";
 const BLOCK_STRIDE_BYTES: u64 = 8 << 10;
@@ -92,6 +97,8 @@ pub(crate) struct Root {
     pub(crate) meta: Vec<u8>,
     /// Pages in the map.
     pub(crate) pages: u64,
+    /// The lengths of their images, added up.
+    pub(crate) image_bytes: u64,
     pub(crate) wall_ns: u64,
     pub(super) directory: Directory,
     pub(super) file_slots: u64,
@@ -111,13 +118,19 @@ pub(super) struct Directory {
 impl Directory {
     /// Bytes of it, meta blob included.
     pub(super) fn bytes(&self) -> u64 {
-        self.map_pages * 8 + self.meta_bytes
+        self.map_pages * ENTRY_BYTES as u64 + self.meta_bytes
     }
 
     /// Slots that it fills.
-    pub(super) fn slots(&self, page_bytes: u32) -> u64 {
-        self.bytes().div_ceil(page_bytes.into())
+    pub(super) fn slots(&self, slot_bytes: u64) -> u64 {
+        self.bytes().div_ceil(slot_bytes)
     }
+}
+
+/// Bytes of a slot in a file of such pages: what is written or left whole, and never larger than what any
+/// device writes at once.
+pub(super) fn slot_bytes(page_bytes: u32) -> u64 {
+    page_bytes.min(SLOT_BYTES_MAX).into()
 }
 
 /// Where a block begins, in bytes.
@@ -126,6 +139,15 @@ pub(super) fn block_offset(block: u8) -> u64 {
 }
 
 impl Root {
+    /// How long an image is on the average, in bytes; if there is none yet, as long as one of leaves that
+    /// were filled in turn.
+    pub(super) fn image_bytes_mean(&self) -> u64 {
+        match self.pages {
+            0 => u64::from(self.page_bytes) * 3 / 4,
+            pages => self.image_bytes.div_ceil(pages),
+        }
+    }
+
     /// The root as bytes. The meta blob is not among them: it lies with the directory.
     pub(super) fn to_bytes(&self) -> [u8; ROOT_BYTES] {
         let mut bytes = [0; ROOT_BYTES];
@@ -148,6 +170,7 @@ impl Root {
             (112, self.file_slots),
             (120, self.pages),
             (128, self.wall_ns),
+            (144, self.image_bytes),
         ] {
             bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
@@ -169,6 +192,8 @@ pub(super) enum BlockRead {
     },
     /// A root of a later format.
     Newer(u32),
+    /// A root of an earlier one.
+    Older(u32),
     /// A root, its meta blob not yet read.
     Sound(Root),
 }
@@ -186,6 +211,9 @@ pub(super) fn read_block(bytes: &[u8]) -> BlockRead {
     let format = u32_at(bytes, 12);
     if format > FORMAT {
         return BlockRead::Newer(format);
+    }
+    if format < FORMAT {
+        return BlockRead::Older(format);
     }
     let root = decode(bytes);
     if is_sensible(&root) {
@@ -211,6 +239,7 @@ fn decode(bytes: &[u8]) -> Root {
         page_bytes: u32_at(bytes, 80),
         meta: Vec::new(),
         pages: u64_at(bytes, 120),
+        image_bytes: u64_at(bytes, 144),
         wall_ns: u64_at(bytes, 128),
         directory: Directory {
             slot: SlotId(u64_at(bytes, 88)),
@@ -235,6 +264,8 @@ fn is_sensible(root: &Root) -> bool {
         && root.directory.slot.0 < limit
         && root.directory.map_pages < limit
         && root.directory.meta_bytes < limit
+        && root.pages < limit
+        && root.image_bytes <= root.pages * u64::from(root.page_bytes)
 }
 
 #[cfg(test)]
@@ -257,6 +288,7 @@ pub(super) mod tests {
             page_bytes: 8192,
             meta: Vec::new(),
             pages: 50,
+            image_bytes: 300_000,
             wall_ns: 78,
             directory: Directory {
                 slot: SlotId(90),

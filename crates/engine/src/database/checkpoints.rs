@@ -8,7 +8,7 @@
 //! the step is tried again when somebody next drives. Any other failure closes the log, and with it
 //! the database, for good.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, packed};
 use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
@@ -270,6 +270,7 @@ fn one_io<D: Disk>(
     let mut pages = Captures {
         buffer: &core.buffer,
         epoch: running.epoch,
+        page: Vec::new(),
     };
     let horizon = if running.log_is_stable {
         running.checkpoint.csn()
@@ -283,11 +284,15 @@ fn one_io<D: Disk>(
 struct Captures<'a> {
     buffer: &'a Buffer,
     epoch: u64,
+    /// A page on its way.
+    page: Vec<u8>,
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) {
-        self.buffer.capture(self.epoch, page, out);
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
+        self.page.resize(out.len(), 0);
+        self.buffer.capture(self.epoch, page, &mut self.page);
+        packed::pack(&self.page, out)
     }
 
     fn first(&mut self, at_most: usize) -> Vec<PageId> {

@@ -9,7 +9,7 @@
 //! ghosts that the checkpoint had caught, the catalogue, and trees that it does not name (`recovery`).
 
 use crate::access::btree::{Tree, overflow};
-use crate::buffer::{Buffer, BufferOptions};
+use crate::buffer::{Buffer, BufferOptions, packed};
 use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::database::checkpoints::Checkpoints;
@@ -142,7 +142,10 @@ struct Parts {
 impl Parts {
     /// Reads every page of the data file.
     fn load<D: Disk>(&self, file: &DataFile<D>, bytes_max: u64) -> Result<()> {
-        file.load(&mut |page, bytes| {
+        let page_bytes = file.root().page_bytes as usize;
+        file.load(&mut |page, image| {
+            let unpacked = packed::unpack(image, page_bytes);
+            let bytes = unpacked.map_err(|what| file.refuse(page, what))?;
             self.buffer.install(page, bytes);
             let bytes = self.buffer.resident_bytes();
             if bytes > bytes_max {

@@ -1,4 +1,4 @@
-//! A leaf: rows in key order in a slotted page whose memory image is its disk image.
+//! A leaf: rows in key order in a slotted page. On the disk it is packed ([`pack`]).
 //!
 //! After the header of every page ([`super::page`]), little endian:
 //!
@@ -40,6 +40,7 @@
 mod change;
 mod check;
 mod counter;
+mod pack;
 mod rebuild;
 mod view;
 

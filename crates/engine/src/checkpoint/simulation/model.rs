@@ -78,9 +78,9 @@ impl State {
         (next, work)
     }
 
-    /// The bytes of a page, not yet sealed.
-    pub(super) fn capture(&self, page: PageId, out: &mut [u8]) {
-        fill(page, self.pages[&page], out);
+    /// The image of a page, not yet sealed, and how long it is.
+    pub(super) fn capture(&self, page: PageId, out: &mut [u8]) -> usize {
+        fill(page, self.pages[&page], out)
     }
 
     /// Why the file does not hold this state. A complaint of its own check counts unless reads may
@@ -103,10 +103,10 @@ impl State {
         let mut found = BTreeSet::new();
         let mut expected = vec![0; root.page_bytes as usize];
         let mut wrong = None;
-        file.load(&mut |page, bytes| {
+        file.load(&mut |page, image| {
             if let Some(seed) = self.pages.get(&page) {
-                fill(page, *seed, &mut expected);
-                if bytes[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..] {
+                let bytes = fill(page, *seed, &mut expected);
+                if image[page::HEADER_BYTES..] != expected[page::HEADER_BYTES..bytes] {
                     wrong = Some(format!("{page} is not what was captured"));
                 }
             }
@@ -161,11 +161,16 @@ impl Model {
     }
 }
 
-fn fill(page: PageId, seed: u64, out: &mut [u8]) {
-    out.fill(0);
-    page::label(out, page, TreeId(7), page::Kind::Leaf, 0);
+/// Some images fill their page, others are as short as one can be, most are somewhere between.
+fn fill(page: PageId, seed: u64, out: &mut [u8]) -> usize {
     let mut random = Rng::with_seed(seed);
-    for word in out[page::HEADER_BYTES..].chunks_exact_mut(8) {
-        word.copy_from_slice(&random.u64(..).to_le_bytes());
-    }
+    let bytes = match random.u8(0..8) {
+        0..2 => out.len(),
+        2 => page::HEADER_BYTES,
+        _ => random.usize(page::HEADER_BYTES..=out.len()),
+    };
+    out[..page::HEADER_BYTES].fill(0);
+    page::label(out, page, TreeId(7), page::Kind::Leaf, 0);
+    random.fill(&mut out[page::HEADER_BYTES..bytes]);
+    bytes
 }

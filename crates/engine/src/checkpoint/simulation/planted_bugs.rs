@@ -7,6 +7,7 @@ use crate::seeds::finds;
 finds! {
     |seed| search(seed, &mut Tally::default());
     a_slot_taken_twice_is_found: ReusePendingSlot within 20,
+    a_slot_freed_under_another_image_is_found: FreeSharedSlot within 20,
     a_root_before_its_pages_is_found: RootBeforePages within 20,
     a_root_before_the_horizon_is_found: RootBeforeHorizon within 20,
     slots_freed_before_the_root_is_stable_are_found: FreeBeforeRootStable within 50,

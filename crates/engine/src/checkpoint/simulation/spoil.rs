@@ -5,45 +5,39 @@ use super::world::{World, path};
 use crate::checkpoint::root::{ROOT_BYTES, block_offset};
 use crate::checkpoint::{DataFile, FileOptions};
 use crate::error::Error;
-use crate::ids::SlotId;
+use std::ops::Range;
 use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
 
-/// Spoils a slot that the root names, or the root, and opens the file.
+/// Spoils something that the root names, or the root, and opens the file.
 pub(super) fn spoil(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
     let mut quiet = world.on(disk.clone());
     let file = quiet.open().map_err(|failure| failure.to_string())?;
     let state = quiet.model.candidates[0].clone();
-    let (single, slots) = named(&file);
+    let (single, all) = named(&file);
     let home = file.root().home;
     drop(file);
-    if slots.is_empty() || world.random.u8(0..3) == 0 {
+    if all.is_empty() || world.random.u8(0..3) == 0 {
         let offset = block_offset(home) + world.random.u64(0..ROOT_BYTES as u64);
         flip(disk, offset, world.random.u8(0..8))?;
         return root_is_not_believed(&quiet, disk, &state);
     }
-    let page_bytes = u64::from(world.page_bytes);
-    let victim = slots[world.random.usize(0..slots.len())];
-    let donor = slots[world.random.usize(0..slots.len())];
-    // Two slots of the directory may hold the same bytes of meta.
-    if donor != victim && single.contains(&victim) && world.random.bool() {
-        copy(
-            disk,
-            donor.0 * page_bytes,
-            victim.0 * page_bytes,
-            page_bytes,
-        )?;
+    let victim = all[world.random.usize(0..all.len())].clone();
+    let donor = all[world.random.usize(0..all.len())].clone();
+    // A part of the directory may hold the same bytes as another one.
+    let bytes = (victim.end - victim.start).min(donor.end - donor.start);
+    let are_apart = donor != victim && single.contains(&victim) && single.contains(&donor);
+    if are_apart && world.random.bool() {
+        copy(disk, donor.start, victim.start, bytes)?;
     } else {
-        let offset = victim.0 * page_bytes + world.random.u64(0..page_bytes);
-        let (offset, bit) = (offset, world.random.u8(0..8));
-        if is_padding(&quiet, disk, victim, offset)? {
-            return Ok(());
-        }
-        flip(disk, offset, bit)?;
+        let offset = world.random.u64(victim.clone());
+        flip(disk, offset, world.random.u8(0..8))?;
     }
     match load(disk, &quiet.options) {
         Err(Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("damage was refused as something else: {error}")),
-        Ok(_) => Err(format!("{victim} was spoiled and is taken as it is")),
+        Ok(_) => Err(format!(
+            "bytes {victim:?} were spoiled and are taken as they are"
+        )),
     }
 }
 
@@ -72,32 +66,18 @@ fn load(disk: &SimulatedDisk, options: &FileOptions) -> Result<DataFile<Simulate
     Ok(file)
 }
 
-/// The slots of pages and map pages, and every slot that the root names.
-fn named(file: &DataFile<SimulatedDisk>) -> (Vec<SlotId>, Vec<SlotId>) {
-    let first = file.root().directory.slot.0;
-    let directory = file.root().directory.slots(file.root().page_bytes);
+/// Where images of pages and map pages lie, and where all lies that the root names.
+fn named(file: &DataFile<SimulatedDisk>) -> (Vec<Range<u64>>, Vec<Range<u64>>) {
     let of_map = file.map.map_pages.iter().filter(|entry| !entry.is_absent());
-    let of_map = of_map.map(|entry| entry.slot());
-    let of_pages = file.map.pages().map(|(_, entry)| entry.slot());
-    let of_directory = (first..first + directory).map(SlotId);
-    let single: Vec<SlotId> = of_map.chain(of_pages).collect();
-    let all = single.iter().copied().chain(of_directory).collect();
-    (single, all)
-}
-
-/// True for the bytes that fill up the directory's last slot: they mean nothing.
-fn is_padding(
-    quiet: &World,
-    disk: &SimulatedDisk,
-    victim: SlotId,
-    offset: u64,
-) -> Result<bool, String> {
-    let file = DataFile::open(disk, path(), &quiet.options).map_err(|error| error.to_string())?;
+    let of_pages = file.map.pages().map(|(_, entry)| entry);
+    let entries = of_map.copied().chain(of_pages);
+    let single: Vec<_> = entries.map(|entry| entry.offset..entry.end()).collect();
     let directory = file.root().directory;
-    let begins = file.offset(directory.slot);
-    let slots = directory.slots(file.root().page_bytes);
-    let is_directory = (directory.slot.0..directory.slot.0 + slots).contains(&victim.0);
-    Ok(is_directory && offset >= begins + directory.bytes())
+    let from = file.offset(directory.slot);
+    let of_directory = from..from + directory.bytes();
+    let of_directory = Some(of_directory).filter(|bytes| !bytes.is_empty());
+    let all = single.iter().cloned().chain(of_directory).collect();
+    (single, all)
 }
 
 fn flip(disk: &SimulatedDisk, offset: u64, bit: u8) -> Result<(), String> {

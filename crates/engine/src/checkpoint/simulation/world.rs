@@ -33,7 +33,7 @@ pub(super) struct World {
 #[derive(Debug)]
 pub(super) enum Ended {
     Done,
-    /// The disk was full before anything was written, and still is.
+    /// The disk was full before any root named what was written, and still is.
     Full,
     Failed(Error),
 }
@@ -44,7 +44,7 @@ impl World {
         let metadata = [Metadata::Strict, Metadata::OrderedJournal][random.usize(0..2)];
         World {
             disk: SimulatedDisk::new(seed, metadata),
-            page_bytes: [512, 512, 512, 1024, 4096][random.usize(0..5)],
+            page_bytes: [512, 512, 512, 1024, 4096, 8192][random.usize(0..6)],
             options: FileOptions {
                 extent_bytes: [4 << 10, 8 << 10, 20_000][random.usize(0..3)],
                 reserve_bytes: [0, 2 << 10][random.usize(0..2)],
@@ -220,11 +220,11 @@ struct Captures<'a> {
 }
 
 impl DirtyPages for Captures<'_> {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
         let at = self.left.iter().position(|left| *left == page);
         self.left
             .swap_remove(at.expect("each page is captured once"));
-        self.state.capture(page, out);
+        self.state.capture(page, out)
     }
 
     fn first(&mut self, at_most: usize) -> Vec<PageId> {

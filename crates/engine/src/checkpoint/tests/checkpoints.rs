@@ -1,14 +1,15 @@
 //! What a checkpoint writes, in which steps, and what is found again.
 
 use super::fixture::{
-    At, DATABASE, check, checkpoint, cut, finish, image, made, path, simulated, small, step,
+    At, DATABASE, FOREVER, check, checkpoint, cut, finish, image, made, path, simulated, small,
+    step,
 };
-use crate::checkpoint::run::RUN_BYTES_MAX;
+use crate::checkpoint::stream::WRITE_BYTES_MAX;
 use crate::checkpoint::{DataFile, DirtyPages, FileOptions, Progress, Work};
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
 use syncline_disk::simulated::{Crash, Fault, FaultRule};
-use syncline_disk::{CountingDisk, RealDisk};
+use syncline_disk::{CountingDisk, RealDisk, SimulatedDisk};
 
 #[test]
 fn a_new_file_is_empty_and_opens_again() {
@@ -52,7 +53,7 @@ fn a_map_of_many_map_pages_comes_back_and_shrinks() {
     let (disk, mut file) = made();
     let work = cut(&file, 1..=1_000, 5);
     checkpoint(&mut file, work);
-    assert_eq!(file.inspect().unwrap().map_pages, 17);
+    assert_eq!(file.inspect().unwrap().map_pages, 34);
     let mut work = cut(&file, [1, 1_000], 6);
     work.freed = (2..1_000).map(PageId).collect();
     checkpoint(&mut file, work);
@@ -108,10 +109,10 @@ struct Backwards {
 }
 
 impl DirtyPages for Backwards {
-    fn capture(&mut self, page: PageId, out: &mut [u8]) {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
         self.asking.retain(|asking| *asking != page);
         self.captured.push(page);
-        image(page, 7, out);
+        image(page, 7, out)
     }
 
     fn first(&mut self, at_most: usize) -> Vec<PageId> {
@@ -161,11 +162,11 @@ fn a_step_is_one_write_of_a_run_or_one_sync() {
         promised = checkpoint.remaining_bytes(&file);
     }
     assert_eq!(promised, 0);
-    assert_eq!(longest, RUN_BYTES_MAX as u64);
+    assert_eq!(longest, WRITE_BYTES_MAX as u64);
 }
 
 #[test]
-fn loading_takes_few_long_reads_in_the_order_of_slots() {
+fn loading_takes_few_long_reads_in_the_order_in_which_images_lie() {
     let disk = CountingDisk::new(simulated());
     let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
     let work = cut(&file, 1..=600, 1);
@@ -173,13 +174,13 @@ fn loading_takes_few_long_reads_in_the_order_of_slots() {
     let work = cut(&file, (1..=600).step_by(5), 2);
     checkpoint(&mut file, work);
     let before = disk.counts();
-    let mut slots = Vec::new();
-    let sink = &mut |page: PageId, _: Box<[u8]>| {
-        slots.push(file.map.get(page).slot());
+    let mut places = Vec::new();
+    let sink = &mut |page: PageId, _: &[u8]| {
+        places.push(file.map.get(page).offset);
         Ok(())
     };
     file.load(sink).unwrap();
-    assert!(slots.len() == 600 && slots.is_sorted());
+    assert!(places.len() == 600 && places.is_sorted());
     let reads = disk.counts().since(&before).reads;
     assert!(reads <= 4, "{reads} reads for 2.3 MiB");
 }
@@ -188,7 +189,10 @@ fn loading_takes_few_long_reads_in_the_order_of_slots() {
 fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
     let disk = CountingDisk::new(simulated());
     let mut file = DataFile::create(&disk, path(), DATABASE, 4096, &small()).unwrap();
-    let work = cut(&file, 1..=200, 1);
+    // That images fill their pages is known from the one before.
+    let work = cut(&file, 1..=10, 1);
+    checkpoint(&mut file, work);
+    let work = cut(&file, 1..=200, 2);
     let before = disk.counts();
     let mut left_bytes = u64::MAX;
     while let Some((bytes, left)) = file.make_room(200, work.next_page).unwrap() {
@@ -201,7 +205,7 @@ fn room_that_was_made_ahead_need_not_be_made_by_the_checkpoint() {
     checkpoint(&mut file, work);
     assert_eq!(disk.counts().since(&before).preallocated_bytes, 0);
     // What was written ahead and not synced is synced before anything lies there.
-    let work = cut(&file, 1..=400, 2);
+    let work = cut(&file, 1..=400, 3);
     let written = file.make_room(400, work.next_page).unwrap();
     assert!(written.is_some_and(|(bytes, _)| bytes > 0), "{written:?}");
     let before = disk.counts();
@@ -341,4 +345,141 @@ fn a_file_whose_pages_all_change_again_and_again_is_little_more_than_two_images(
     let bytes = std::fs::metadata(&path).unwrap().len();
     assert!(bytes >= 2 * image_bytes, "{bytes}");
     assert!(10 * bytes <= 22 * image_bytes, "{bytes} for {image_bytes}");
+}
+
+/// Pages that are full to such a part of a hundred, give or take a few bytes.
+struct FullTo(usize);
+
+impl DirtyPages for FullTo {
+    fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize {
+        let bytes = out.len() * self.0 / 100 - page.0 as usize % 7;
+        image(page, 1, &mut out[..bytes])
+    }
+
+    fn first(&mut self, _at_most: usize) -> Vec<PageId> {
+        Vec::new()
+    }
+}
+
+fn checkpoint_full_to(part: usize, file: &mut DataFile<SimulatedDisk>, work: Work) {
+    let mut next = file.begin(work);
+    let pages = &mut FullTo(part);
+    while next.step(file, pages, FOREVER).unwrap() != Progress::Done {}
+    assert_eq!(file.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn images_take_as_much_of_the_file_as_is_in_their_pages() {
+    let options = FileOptions {
+        extent_bytes: 64 << 10,
+        reserve_bytes: 0,
+        ..FileOptions::default()
+    };
+    for (page_bytes, part) in [(8192, 70), (8192, 30), (4096, 55), (32_768, 90), (512, 60)] {
+        let disk = simulated();
+        let mut file = DataFile::create(&disk, path(), DATABASE, page_bytes, &options).unwrap();
+        let pages = (24 << 20) / u64::from(page_bytes);
+        for time in 1..=4 {
+            let work = cut(&file, 1..=pages, time);
+            checkpoint_full_to(part, &mut file, work);
+        }
+        let image_bytes = file.root().image_bytes;
+        assert!(image_bytes * 100 <= pages * u64::from(page_bytes) * part as u64);
+        // Grown in pieces of 4 MiB.
+        let bytes = file.inspect().unwrap().slots * file.slot_bytes();
+        let most = 2 * image_bytes * 106 / 100 + (5 << 20);
+        assert!(bytes <= most, "{page_bytes}: {bytes}, images {image_bytes}");
+        let found = file.read(PageId(1)).unwrap();
+        assert_eq!(found.len(), page_bytes as usize * part / 100 - 1);
+    }
+}
+
+#[test]
+fn images_that_are_longer_than_those_before_get_room_in_the_midst_of_a_checkpoint() {
+    let (disk, mut file) = made();
+    let work = cut(&file, 1..=400, 1);
+    checkpoint_full_to(20, &mut file, work);
+    let before = file.inspect().unwrap();
+    // It begins with as much room as images of a fifth of their pages want.
+    let mut next = file.begin(cut(&file, 1..=400, 2));
+    let (mut grown_at, mut step, pages) = (Vec::new(), 0, &mut FullTo(90));
+    let mut slots = before.slots;
+    while next.step(&mut file, pages, FOREVER).unwrap() != Progress::Done {
+        step += 1;
+        let now = file.inspect().unwrap().slots;
+        if now > slots {
+            grown_at.push(step);
+            slots = now;
+        }
+    }
+    assert!(grown_at.iter().any(|step| *step > 10), "{grown_at:?}");
+    assert_eq!(file.check().unwrap(), Vec::<String>::new());
+    drop(file);
+    let file = DataFile::open(&disk, path(), &small()).unwrap();
+    assert_eq!(file.read(PageId(400)).unwrap().len(), 512 * 90 / 100 - 1);
+}
+
+#[test]
+fn a_disk_that_is_full_in_the_midst_of_a_checkpoint_may_be_tried_again() {
+    let (disk, mut file) = made();
+    let work = cut(&file, 1..=400, 1);
+    checkpoint_full_to(20, &mut file, work);
+    let mut next = file.begin(cut(&file, 1..=400, 2));
+    let pages = &mut FullTo(90);
+    let mut is_full = || {
+        for _ in 0..1_000 {
+            match next.step(&mut file, pages, FOREVER) {
+                Ok(Progress::Done) => return Ok(()),
+                Ok(_) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        panic!("it does not end");
+    };
+    // Room for what was expected is made by the first growth.
+    disk.arm(FaultRule {
+        repeat: true,
+        skip: 1,
+        ..FaultRule::next(Fault::PreallocateFull, "")
+    });
+    for _ in 0..3 {
+        let full = is_full().unwrap_err();
+        assert!(matches!(full, Error::Full { .. }), "{full}");
+    }
+    let old = DataFile::open(&disk.crash(Crash::KeepAll), path(), &small()).unwrap();
+    assert_eq!((old.root().number, old.root().pages), (2, 400));
+    assert_eq!(old.check().unwrap(), Vec::<String>::new());
+    disk.disarm();
+    is_full().unwrap();
+    assert_eq!(file.check().unwrap(), Vec::<String>::new());
+    assert_eq!(file.read(PageId(400)).unwrap().len(), 512 * 90 / 100 - 1);
+}
+
+#[test]
+fn random_changes_do_not_let_the_file_grow_for_ever() {
+    let options = FileOptions {
+        extent_bytes: 64 << 10,
+        reserve_bytes: 0,
+        ..FileOptions::default()
+    };
+    let disk = simulated();
+    let mut file = DataFile::create(&disk, path(), DATABASE, 8192, &options).unwrap();
+    let mut random = fastrand::Rng::with_seed(7);
+    let pages = 3_000;
+    let mut sizes = Vec::new();
+    for time in 1..=60 {
+        let changed: Vec<u64> = (1..=pages).filter(|_| random.u8(0..10) < 2).collect();
+        let changed = if time == 1 {
+            (1..=pages).collect()
+        } else {
+            changed
+        };
+        let work = cut(&file, changed, time);
+        checkpoint_full_to(83, &mut file, work);
+        sizes.push(file.inspect().unwrap().slots);
+    }
+    assert_eq!(sizes[30], sizes[59], "{sizes:?}");
+    let bytes = sizes[59] * file.slot_bytes();
+    let image_bytes = file.root().image_bytes;
+    assert!(bytes < 2 * image_bytes, "{bytes}, images {image_bytes}");
 }

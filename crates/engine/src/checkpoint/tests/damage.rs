@@ -29,22 +29,21 @@ fn a_torn_newest_root_leaves_the_one_before() {
 #[test]
 fn a_rotten_newest_root_is_damage_once_older_slots_were_used_again() {
     let (disk, mut file) = made();
+    // More than half of the file, so that there is no other place.
     for time in 1..=3 {
-        let work = cut(&file, [1, 2], time);
+        let work = cut(&file, 1..=9, time);
         checkpoint(&mut file, work);
     }
     // The next one takes the slots of the root before; it does not come to its end.
-    let mut next = file.begin(cut(&file, [1, 2], 4));
+    let mut next = file.begin(cut(&file, 1..=9, 4));
     while next.remaining_bytes(&file) > 4096 {
         step(&mut next, &mut file).unwrap();
     }
     let home = file.root().home;
     drop(file);
     let whole = disk.crash(Crash::KeepAll);
-    check(
-        &DataFile::open(&whole, path(), &small()).unwrap(),
-        &[(1, 3), (2, 3)],
-    );
+    let all: Vec<_> = (1..=9).map(|page| (page, 3)).collect();
+    check(&DataFile::open(&whole, path(), &small()).unwrap(), &all);
     let rotten = disk.crash(Crash::KeepAll);
     change(&rotten, block_offset(home), |bytes| bytes[70] ^= 4);
     assert!(matches!(refusal(&rotten), Error::Damaged { .. }));
@@ -95,13 +94,12 @@ fn a_write_that_was_lost_is_noticed_though_the_older_page_is_whole() {
     let (disk, mut file) = made();
     let work = cut(&file, [1], 1);
     checkpoint(&mut file, work);
-    let mut older = [0; 512];
-    file.read(PageId(1), &mut older).unwrap();
+    let older = file.read(PageId(1)).unwrap();
     let work = cut(&file, [1], 2);
     checkpoint(&mut file, work);
-    let offset = file.offset(file.map.get(PageId(1)).slot());
+    let offset = file.map.get(PageId(1)).offset;
     change(&disk, offset, |bytes| bytes.copy_from_slice(&older));
-    let error = file.read(PageId(1), &mut older).unwrap_err();
+    let error = file.read(PageId(1)).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");
     assert!(file.load(&mut |_, _| Ok(())).is_err());
     let complaints = file.check().unwrap();
@@ -128,11 +126,11 @@ fn what_is_no_data_file_is_refused() {
 }
 
 #[test]
-fn a_newer_format_or_an_unknown_feature_is_refused() {
+fn another_format_or_an_unknown_feature_is_refused() {
     let (disk, file) = made();
     drop(file);
     change(&disk, block_offset(0), |bytes| {
-        bytes[12] = 2;
+        bytes[12] = 3;
         refit(bytes);
     });
     let error = refusal(&disk);
@@ -140,8 +138,22 @@ fn a_newer_format_or_an_unknown_feature_is_refused() {
         matches!(
             error,
             Error::Newer {
-                found: 2,
-                known: 1,
+                found: 3,
+                known: 2,
+                ..
+            }
+        ),
+        "{error}"
+    );
+
+    change_root(&disk, 0, |bytes| bytes[12] = 1);
+    let error = refusal(&disk);
+    assert!(
+        matches!(
+            error,
+            Error::Older {
+                found: 1,
+                known: 2,
                 ..
             }
         ),
@@ -149,7 +161,7 @@ fn a_newer_format_or_an_unknown_feature_is_refused() {
     );
 
     change_root(&disk, 0, |bytes| {
-        bytes[12] = 1;
+        bytes[12] = 2;
         bytes[32] = 4;
     });
     let error = refusal(&disk);
