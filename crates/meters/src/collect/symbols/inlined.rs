@@ -14,6 +14,7 @@ use gimli::{Dwarf, EndianArcSlice, NativeEndian, SectionId};
 use object::read::elf::ElfFile64;
 use object::{CompressedData, CompressedFileRange, CompressionFormat, Endianness};
 use object::{Object, ObjectSection, ReadCache};
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -53,12 +54,12 @@ pub(super) struct Functions {
 impl Inlined {
     /// Opens the debug information of a file; none if there is none, too much of it, or it is broken.
     pub(super) fn read(file: &File) -> Option<Inlined> {
+        let stored = stored(file)?;
         let mut left = MOST;
         let load = |id: SectionId| {
-            let bytes = if SECTIONS.contains(&id) {
-                section(file, id.name(), &mut left).ok_or(gimli::Error::Io)?
-            } else {
-                Arc::from([])
+            let bytes = match stored.get(id.name()) {
+                Some(stored) => section(file, *stored, &mut left).ok_or(gimli::Error::Io)?,
+                None => Arc::from([]),
             };
             Ok::<_, gimli::Error>(Bytes::new(bytes, NativeEndian))
         };
@@ -91,15 +92,11 @@ impl fmt::Debug for Inlined {
     }
 }
 
-/// A section's bytes, uncompressed; none of one that the file has not. An error if they cannot be read
-/// or are more than is left.
-fn section(file: &File, name: &str, left: &mut u64) -> Option<Arc<[u8]>> {
-    let Some(stored) = stored(file, name)? else {
-        return Some(Arc::from([]));
-    };
+/// A section's bytes, uncompressed. None if they cannot be read or are more than is left.
+fn section(file: &File, stored: CompressedFileRange, left: &mut u64) -> Option<Arc<[u8]>> {
     *left = left.checked_sub(stored.uncompressed_size)?;
     if stored.format == CompressionFormat::None {
-        return read(file, stored);
+        return read(file, stored).map(Arc::from);
     }
     let packed = read(file, stored)?;
     let packed = CompressedData {
@@ -110,29 +107,27 @@ fn section(file: &File, name: &str, left: &mut u64) -> Option<Arc<[u8]>> {
     Some(Arc::from(packed.decompress().ok()?))
 }
 
-/// Where a section stands in its file.
-#[allow(
-    clippy::option_option,
-    reason = "a file that cannot be read is not one without the section"
-)]
-fn stored(file: &File, name: &str) -> Option<Option<CompressedFileRange>> {
+/// Where those of the sections stand that the file has; none if it cannot be read. Once for all of them: its
+/// symbols are read along.
+fn stored(file: &File) -> Option<HashMap<&'static str, CompressedFileRange>> {
     let cache = ReadCache::new(file);
     let parsed = ElfFile64::<Endianness, _>::parse(&cache).ok()?;
-    let section = parsed.section_by_name(name);
-    section
-        .map(|section| section.compressed_file_range().ok())
-        .map_or(Some(None), |it| it.map(Some))
+    let mut stored = HashMap::new();
+    for id in SECTIONS {
+        if let Some(section) = parsed.section_by_name(id.name()) {
+            stored.insert(id.name(), section.compressed_file_range().ok()?);
+        }
+    }
+    Some(stored)
 }
 
-fn read(file: &File, stored: CompressedFileRange) -> Option<Arc<[u8]>> {
+fn read(file: &File, stored: CompressedFileRange) -> Option<Vec<u8>> {
     let end = stored.offset.checked_add(stored.compressed_size)?;
     if end > file.metadata().ok()?.len() {
         return None;
     }
-    let length = usize::try_from(stored.compressed_size).ok()?;
-    let mut bytes: Arc<[u8]> = std::iter::repeat_n(0, length).collect();
-    let buffer = Arc::get_mut(&mut bytes).expect("nobody else has it yet");
-    file.read_exact_at(buffer, stored.offset).ok()?;
+    let mut bytes = vec![0; usize::try_from(stored.compressed_size).ok()?];
+    file.read_exact_at(&mut bytes, stored.offset).ok()?;
     Some(bytes)
 }
 
