@@ -15,7 +15,7 @@ use syncline_disk::simulated::{Crash, Fault, FaultRule, Metadata};
 
 type TestEngine = Engine<SimulatedDisk>;
 
-const ROWS: i64 = 150;
+const ROWS: i64 = 300;
 
 fn schema(name: &str) -> Schema {
     let table = Schema::table(name)
@@ -160,7 +160,7 @@ fn a_change_that_finds_the_disk_full_has_changed_nothing_and_succeeds_with_room(
     let mut of_changes = [0; CHANGES.len()];
     for (name, full) in CHANGES.iter().zip(&mut of_changes) {
         one(name, fault, Where::InLog, full);
-        for commits in [0, 5, 16] {
+        for commits in [0, 3, 5, 9, 16] {
             for skip in 0.. {
                 if !one(name, fault, Where::At { skip, commits }, full) {
                     break;
