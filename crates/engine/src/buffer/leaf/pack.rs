@@ -64,12 +64,16 @@ impl Leaf {
         };
         for slot in 0..frame.count {
             let (row, word) = (row_at(slot), word_at(slot));
-            assert!(!word.is_locked(), "a leaf was cut with a locked row");
+            let flags = flags_of(word);
+            assert!(
+                word_of(word.csn(), flags) == word,
+                "{word:?} has no packed form"
+            );
             let suffix = usize::from(u16_at(image, row + SUFFIX_AT));
             let value = usize::from(u16_at(image, row + LENGTH_AT));
             out.number(suffix as u64);
             out.number(value as u64);
-            out.number((latest.0 - word.csn().0) << AGE_SHIFT | flags_of(word));
+            out.number((latest.0 - word.csn().0) << AGE_SHIFT | flags);
             let head = &image[frame.start + HEAD_BYTES * slot..][..HEAD_BYTES];
             // In memory it is a number of that order.
             let head = [head[3], head[2], head[1], head[0]];
@@ -148,6 +152,20 @@ fn flags_of(word: Word) -> u64 {
     ghost | stub
 }
 
+fn word_of(csn: Csn, flags: u64) -> Word {
+    let word = Word::of(csn);
+    let word = if flags & GHOST != 0 {
+        word.ghost()
+    } else {
+        word
+    };
+    if flags & STUB != 0 {
+        word.overflow()
+    } else {
+        word
+    }
+}
+
 /// A row as it is read.
 struct Row<'a> {
     word: Word,
@@ -210,15 +228,8 @@ impl<'a> In<'a> {
         if csn >= 1 << 48 {
             return None;
         }
-        let mut word = Word::of(Csn(csn));
-        if age & GHOST != 0 {
-            word = word.ghost();
-        }
-        if age & STUB != 0 {
-            word = word.overflow();
-        }
         Some(Row {
-            word,
+            word: word_of(Csn(csn), age),
             suffix: self.take(suffix)?,
             value: self.take(value)?,
         })
