@@ -197,9 +197,9 @@ impl Buffer {
         }
     }
 
-    /// Pages of the cut that should be captured before others, at most so many: their images are in the pool.
-    pub(crate) fn capture_first(&self, at_most: usize) -> Vec<PageId> {
-        self.cuts.images.lock().first(at_most)
+    /// A page of the cut that should be captured before others: its image is in the pool.
+    pub(crate) fn capture_first(&self) -> Option<PageId> {
+        self.cuts.images.lock().first()
     }
 
     /// Copies the page as it was at the cut into `out`, a page long. Once for each dirty page of the

@@ -108,9 +108,9 @@ impl Images {
         assert!(before.is_none(), "{page} handed its image over twice");
     }
 
-    /// Pages with images in the pool, at most so many.
-    pub(super) fn first(&self, at_most: usize) -> Vec<PageId> {
-        self.saved.keys().copied().take(at_most).collect()
+    /// A page with an image in the pool.
+    pub(super) fn first(&self) -> Option<PageId> {
+        self.saved.keys().next().copied()
     }
 
     /// A page's image, which is in the pool no longer; none if there is none.

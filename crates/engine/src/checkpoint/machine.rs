@@ -51,8 +51,8 @@ pub(crate) trait DirtyPages {
     /// tells how much of it that fills. Called once for each.
     fn capture(&mut self, page: PageId, out: &mut [u8]) -> usize;
 
-    /// Dirty pages not captured yet that shall be captured before others, each once, at most so many.
-    fn first(&mut self, at_most: usize) -> Vec<PageId>;
+    /// A dirty page not captured yet that shall be captured before others.
+    fn first(&mut self) -> Option<PageId>;
 }
 
 /// See the module.
@@ -252,7 +252,7 @@ impl Checkpoint {
         });
     }
 
-    /// One write of images. Where they turn out longer than was thought, and the rows that were taken for
+    /// One write of images. Where they turn out longer than was thought, and the runs that were taken for
     /// them do not suffice, others are looked for, and made if there are none.
     fn write_images<D: Disk>(
         &mut self,
@@ -260,17 +260,17 @@ impl Checkpoint {
         pages: &mut dyn DirtyPages,
         horizon: Csn,
     ) -> Result<Progress> {
-        if self.stream.wants_rows() {
+        if self.stream.wants_runs() {
             let wanted = self.wanted();
             let slots = wanted.stream_slots(file.slot_bytes());
-            let rows = file
+            let runs = file
                 .slots
                 .take_runs(slots, wanted.at_least(file.slot_bytes()));
-            if rows.is_empty() {
+            if runs.is_empty() {
                 self.state = State::Room;
                 return self.step(file, pages, horizon);
             }
-            self.stream.give_rows(rows);
+            self.stream.give_runs(runs);
         }
         let (plan, captured, written) = (&self.plan, &mut self.captured, &mut self.written);
         let before = self.images_written;
@@ -292,7 +292,7 @@ impl Checkpoint {
         let images = self.images_written - before;
         self.remaining_bytes -= (images * file.page_bytes()) as u64;
         if bytes == 0 {
-            // The image that waits has no room in what was left of the rows.
+            // The image that waits has no room in what was left of the runs.
             return self.step(file, pages, horizon);
         }
         Ok(Progress::Worked {
@@ -426,7 +426,7 @@ impl Captured {
     /// Which of the dirty pages is captured next: one that asks for it, or the lowest; none if all are.
     fn next(&mut self, dirty: &[PageId], pages: &mut dyn DirtyPages) -> Option<usize> {
         let index_of = |page: PageId| dirty.binary_search(&page).expect("it is of the cut");
-        let asking = pages.first(1).pop().map(index_of);
+        let asking = pages.first().map(index_of);
         let index = asking.unwrap_or_else(|| self.lowest());
         let captured = self.pages.get_mut(index)?;
         assert!(!*captured, "a page asks to be captured twice");

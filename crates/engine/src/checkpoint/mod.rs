@@ -20,7 +20,7 @@
 //! | state | does | fails with |
 //! |---|---|---|
 //! | room | grows the file by zeros until slots suffice, if they do not yet | Full: step again |
-//! | pages | writes images of dirty pages into rows of free slots, first of those that ask for it; back to room if they turn out longer than was thought | for good |
+//! | pages | writes images of dirty pages into runs of free slots, first of those that ask for it; back to room if they turn out longer than was thought | for good |
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the meta blob into free slots | for good |
 //! | sync | syncs all of that | for good |

@@ -15,8 +15,8 @@ use crate::checkpoint::map::{self, ENTRY_BYTES, Entry, Map};
 use crate::checkpoint::options::FileOptions;
 use crate::checkpoint::room::Room;
 use crate::checkpoint::root::{
-    BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, Features, ROOT_BYTES, Root, SLOTS_FROM_BYTES,
-    block_offset, read_block, slot_bytes,
+    BLOCK_BYTES, BLOCKS, BlockRead, COPY_BLOCK, FORMAT, Features, ROOT_BYTES, Root,
+    SLOTS_FROM_BYTES, block_offset, read_block, slot_bytes,
 };
 use crate::checkpoint::slots::Slots;
 use crate::error::{Error, Result};
@@ -224,27 +224,21 @@ fn try_block<F: File>(file: &F, offset: u64) -> syncline_disk::Result<BlockRead>
 }
 
 fn choose(path: &Path, blocks: &[BlockRead; BLOCKS]) -> Result<Chosen> {
-    let later = blocks.iter().find_map(|block| match block {
-        BlockRead::Newer(format) => Some(*format),
-        _ => None,
-    });
-    if let Some(found) = later {
-        return Err(Error::Newer {
+    let of_another_format = blocks.iter().find_map(|block| match *block {
+        BlockRead::Newer(found) => Some(Error::Newer {
             path: path.to_owned(),
             found,
-            known: crate::checkpoint::root::FORMAT,
-        });
-    }
-    let earlier = blocks.iter().find_map(|block| match block {
-        BlockRead::Older(format) => Some(*format),
-        _ => None,
-    });
-    if let Some(found) = earlier {
-        return Err(Error::Older {
+            known: FORMAT,
+        }),
+        BlockRead::Older(found) => Some(Error::Older {
             path: path.to_owned(),
             found,
-            known: crate::checkpoint::root::FORMAT,
-        });
+            known: FORMAT,
+        }),
+        _ => None,
+    });
+    if let Some(refusal) = of_another_format {
+        return Err(refusal);
     }
     let sound = blocks
         .iter()

@@ -26,7 +26,7 @@ const PIECE_BYTES: u64 = 4 << 20;
 /// them would be a large part of a small file.
 const PARTS_IN_FILE: u64 = 64;
 
-/// Images may be longer than those of the checkpoint before, and a row's end may stay empty: one part in so
+/// Images may be longer than those of the checkpoint before, and a run's end may stay empty: one part in so
 /// many is asked for beside what they would need.
 const PARTS_IN_IMAGES: u64 = 32;
 

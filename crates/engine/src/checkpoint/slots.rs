@@ -51,7 +51,7 @@ impl Slots {
         self.free
     }
 
-    /// How many of them are free and stand with others in a row of so many at least.
+    /// How many of them are free and stand with others in a run of so many at least.
     pub(super) fn free_in_runs(&self, at_least: u64) -> u64 {
         let runs = self.runs().map(|run| run.end - run.start);
         runs.filter(|slots| *slots >= at_least).sum()
@@ -149,7 +149,7 @@ impl Slots {
         word & 1 << (slot.0 % GROUP_SLOTS) == 0
     }
 
-    /// Takes free slots, in ascending order, of the shortest rows: images need long ones.
+    /// Takes free slots, in ascending order, of the shortest runs: images need long ones.
     pub(super) fn take_any(&mut self, wanted: u64) -> Vec<SlotId> {
         assert!(wanted <= self.free, "room was made before");
         let mut runs: Vec<Range<u64>> = self.runs().collect();
@@ -167,7 +167,7 @@ impl Slots {
         found
     }
 
-    /// Takes about so many free slots, if there are, in rows of `at_least`: the longest, as each costs a
+    /// Takes about so many free slots, if there are, in runs of `at_least`: the longest, as each costs a
     /// write, in ascending order.
     pub(super) fn take_runs(&mut self, wanted: u64, at_least: u64) -> Vec<Range<u64>> {
         let runs = self.runs().filter(|run| run.end - run.start >= at_least);
@@ -190,7 +190,7 @@ impl Slots {
         found
     }
 
-    /// The first of `wanted` free slots in a row, as low as there are any.
+    /// The first of `wanted` free slots in a run, as low as there are any.
     pub(super) fn find_run(&self, wanted: u64) -> Option<SlotId> {
         let found = self.runs().find(|run| run.end - run.start >= wanted);
         found.map(|run| SlotId(run.start))
@@ -204,7 +204,7 @@ impl Slots {
             .count() as u64
     }
 
-    /// All free slots, as rows that lie apart, in ascending order.
+    /// All free slots, as runs that lie apart, in ascending order.
     fn runs(&self) -> impl Iterator<Item = Range<u64>> {
         let mut at = 0;
         std::iter::from_fn(move || {

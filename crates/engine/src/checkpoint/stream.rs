@@ -1,7 +1,7 @@
-//! The stream of images: one behind another, in rows of free slots, up to 256 KiB a write.
+//! The stream of images: one behind another, in runs of free slots, up to 256 KiB a write.
 //!
 //! An image lies in one piece. A write fills whole slots, so that no slot is written twice: what is left of
-//! its last one stays empty, and so does the end of a row in which the next image has no room. Slots of a row
+//! its last one stays empty, and so does the end of a run in which the next image has no room. Slots of a run
 //! that nothing came into are given back.
 
 use crate::checkpoint::data_file::DataFile;
@@ -32,8 +32,8 @@ pub(super) struct Stream {
     next: Vec<u8>,
     /// What stands there, if it had none.
     carried: Option<Sealed>,
-    /// Taken slots that nothing was written to yet; the last row is the one to be filled next.
-    rows: Vec<Range<u64>>,
+    /// Taken slots that nothing was written to yet; the last run is the one to be filled next.
+    runs: Vec<Range<u64>>,
 }
 
 impl Stream {
@@ -44,25 +44,25 @@ impl Stream {
             buffer: AlignedBuffer::zeroed(most.clamp(page_bytes, WRITE_BYTES_MAX)),
             next: vec![0; page_bytes],
             carried: None,
-            rows: Vec::new(),
+            runs: Vec::new(),
         }
     }
 
-    /// True if there is no row to fill.
-    pub(super) fn wants_rows(&self) -> bool {
-        self.rows.is_empty()
+    /// True if there is no run to fill.
+    pub(super) fn wants_runs(&self) -> bool {
+        self.runs.is_empty()
     }
 
     /// Rows to be filled, in ascending order, each long enough for a whole page.
-    pub(super) fn give_rows(&mut self, mut rows: Vec<Range<u64>>) {
-        assert!(self.rows.is_empty(), "rows are left");
-        rows.reverse();
-        self.rows = rows;
+    pub(super) fn give_runs(&mut self, mut runs: Vec<Range<u64>>) {
+        assert!(self.runs.is_empty(), "runs are left");
+        runs.reverse();
+        self.runs = runs;
     }
 
     /// Writes as many images as go into one write. `capture` puts the next one into the page given, or tells
     /// that there is none; `written` is told where each lies. Returns the bytes written: 0 if the next image
-    /// waits for another row.
+    /// waits for another run.
     pub(super) fn write<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -70,18 +70,18 @@ impl Stream {
         written: &mut dyn FnMut(Sealed, Entry),
     ) -> Result<usize> {
         let slot_bytes = file.slot_bytes();
-        while let Some(row) = self.rows.pop() {
-            let offset = row.start * slot_bytes;
-            let room = (row.end - row.start) * slot_bytes;
+        while let Some(run) = self.runs.pop() {
+            let offset = run.start * slot_bytes;
+            let room = (run.end - run.start) * slot_bytes;
             let used = self.fill(offset, room, capture, &mut |sealed, entry| {
                 file.slots.hold(entry.slots(slot_bytes));
                 written(sealed, entry);
             });
             let slots = (used as u64).div_ceil(slot_bytes);
             let bytes = (slots * slot_bytes) as usize;
-            let rest = row.start + slots..row.end;
+            let rest = run.start + slots..run.end;
             if self.has_room_in(&rest, slot_bytes) {
-                self.rows.push(rest);
+                self.runs.push(rest);
             } else {
                 give_back(file, rest);
             }
@@ -100,12 +100,12 @@ impl Stream {
             self.carried.is_none(),
             "an image was captured and not written"
         );
-        for row in self.rows.drain(..) {
-            give_back(file, row);
+        for run in self.runs.drain(..) {
+            give_back(file, run);
         }
     }
 
-    /// Puts images into the buffer until the next has no room there or in the row; tells how much that is.
+    /// Puts images into the buffer until the next has no room there or in the run; tells how much that is.
     fn fill(
         &mut self,
         offset: u64,
@@ -132,15 +132,15 @@ impl Stream {
         used
     }
 
-    /// True if a row is left in which the image that waits has room.
-    fn has_room_in(&self, row: &Range<u64>, slot_bytes: u64) -> bool {
+    /// True if a run is left in which the image that waits has room.
+    fn has_room_in(&self, run: &Range<u64>, slot_bytes: u64) -> bool {
         let bytes = self.carried.map_or(1, |sealed| sealed.bytes as u64);
-        (row.end - row.start) * slot_bytes >= bytes
+        (run.end - run.start) * slot_bytes >= bytes
     }
 }
 
-fn give_back<D: Disk>(file: &mut DataFile<D>, row: Range<u64>) {
-    for slot in row {
+fn give_back<D: Disk>(file: &mut DataFile<D>, run: Range<u64>) {
+    for slot in run {
         file.slots.give(SlotId(slot));
     }
 }

@@ -295,7 +295,7 @@ impl DirtyPages for Captures<'_> {
         packed::pack(&self.page, out)
     }
 
-    fn first(&mut self, at_most: usize) -> Vec<PageId> {
-        self.buffer.capture_first(at_most)
+    fn first(&mut self) -> Option<PageId> {
+        self.buffer.capture_first()
     }
 }

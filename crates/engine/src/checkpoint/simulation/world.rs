@@ -227,10 +227,10 @@ impl DirtyPages for Captures<'_> {
         self.state.capture(page, out)
     }
 
-    fn first(&mut self, at_most: usize) -> Vec<PageId> {
-        self.random.shuffle(&mut self.left);
-        let asking = self.random.usize(0..=at_most.min(self.left.len()));
-        self.left[..asking].to_vec()
+    fn first(&mut self) -> Option<PageId> {
+        let asks = self.random.bool();
+        asks.then(|| self.random.choice(&self.left).copied())
+            .flatten()
     }
 }
 

@@ -115,8 +115,8 @@ impl DirtyPages for Backwards {
         image(page, 7, out)
     }
 
-    fn first(&mut self, at_most: usize) -> Vec<PageId> {
-        self.asking.iter().rev().copied().take(at_most).collect()
+    fn first(&mut self) -> Option<PageId> {
+        self.asking.last().copied()
     }
 }
 
@@ -356,8 +356,8 @@ impl DirtyPages for FullTo {
         image(page, 1, &mut out[..bytes])
     }
 
-    fn first(&mut self, _at_most: usize) -> Vec<PageId> {
-        Vec::new()
+    fn first(&mut self) -> Option<PageId> {
+        None
     }
 }
 

@@ -77,8 +77,8 @@ impl DirtyPages for At {
         image(page, self.0, out)
     }
 
-    fn first(&mut self, _at_most: usize) -> Vec<PageId> {
-        Vec::new()
+    fn first(&mut self) -> Option<PageId> {
+        None
     }
 }
 
