@@ -8,9 +8,9 @@ use crate::operation::OperationId;
 use crate::outcome::{Failure, FailureKind, Stop};
 use crate::pause::{Pause, Timer};
 use crate::plan::{Read, Write};
+use crate::queue::Queue;
 use crate::rows::{Row, Rows};
 use crate::session::Session;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use syncline_metering::{Nanos, clock};
 
@@ -18,7 +18,7 @@ use syncline_metering::{Nanos, clock};
 /// timed. One a client, reused.
 #[derive(Debug, Default)]
 pub struct Asked {
-    waiting: VecDeque<(OperationId, Nanos)>,
+    waiting: Queue<(OperationId, Nanos)>,
     timed: Option<Vec<(OperationId, Nanos)>>,
     /// When each of `timed` was answered.
     answered: Vec<Nanos>,
@@ -29,7 +29,7 @@ impl Asked {
     /// Nothing asked; `timed` measures each operation from its sending to its answer.
     pub fn new(timed: bool) -> Asked {
         Asked {
-            waiting: VecDeque::new(),
+            waiting: Queue::default(),
             timed: timed.then(Vec::new),
             answered: Vec::new(),
             timer: None,
@@ -100,10 +100,7 @@ impl Asked {
 
     #[inline]
     fn oldest(&mut self, expected: OperationId) -> Nanos {
-        let (operation, since) = self
-            .waiting
-            .pop_front()
-            .expect("an answer needs a question");
+        let (operation, since) = self.waiting.pop().expect("an answer needs a question");
         assert!(
             operation == expected,
             "answers are taken in the order of asking"
@@ -145,7 +142,7 @@ impl<'t, S: Session> Transaction<'t, S> {
     ) -> Result<(), Stop> {
         let since = self.asked.now();
         K::put(given, |values| self.session.send(operation.id, values))?;
-        self.asked.waiting.push_back((operation.id, since));
+        self.asked.waiting.push((operation.id, since));
         Ok(())
     }
 

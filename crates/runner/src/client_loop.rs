@@ -70,13 +70,11 @@ impl<T: Target> Desk<'_, T> {
         limit.is_none_or(|most| clock::now() <= due.saturating_add(most))
     }
 
-    /// Keeps the times of the operations of one try, if operations are timed.
-    #[inline]
+    /// Keeps the times of the operations of one try, where they are timed.
+    #[inline(never)]
     fn keep_operations(&self, line: &mut Line<T::Session>) {
-        if self.operations {
-            line.asked.settle(&mut line.session);
-            self.meter.borrow_mut().operations(line.asked.times());
-        }
+        line.asked.settle(&mut line.session);
+        self.meter.borrow_mut().operations(line.asked.times());
     }
 
     /// True if a client goes on, on its connection, after a failure of that kind: the abort behind it
@@ -377,12 +375,13 @@ async fn once<T: Target, C: Client>(
     line.session.begin(client.shape(kind));
     let mut transaction = Transaction::new(&mut line.session, &mut line.asked);
     // What was performed is looked at here and not kept during the commit, for the same reason as a line.
-    if let Err(stop) = client.perform(kind, &mut transaction).await {
+    let ended = match client.perform(kind, &mut transaction).await {
+        Ok(()) => line.session.commit().await,
+        Err(stop) => Err(stop),
+    };
+    if desk.operations {
         desk.keep_operations(line);
-        return Err(stop);
     }
-    let ended = line.session.commit().await;
-    desk.keep_operations(line);
     ended
 }
 

@@ -7,12 +7,11 @@
 //! and commits succeed without looking at their values.
 
 use std::cell::OnceCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use syncline_contract::{
     Action, Capabilities, ClientModel, Decimal, Durability, Evidence, Failure, FailureKind,
-    Isolation, Kind, Limit, LogPlace, OperationId, Plan, Rows, Session, Shape, Side, Stop, TableId,
-    Target, TargetResult, Value, Worker,
+    Isolation, Kind, Limit, LogPlace, OperationId, Plan, Queue, Rows, Session, Shape, Side, Stop,
+    TableId, Target, TargetResult, Value, Worker,
 };
 
 /// The most rows one answer holds.
@@ -88,7 +87,7 @@ impl Target for Null {
         let answers = Rc::clone(worker.answers.get_or_init(made));
         Ok(NullSession {
             answers,
-            waiting: VecDeque::new(),
+            waiting: Queue::default(),
         })
     }
 
@@ -112,7 +111,7 @@ impl Worker for NullWorker {}
 #[derive(Debug)]
 pub struct NullSession {
     answers: Answers,
-    waiting: VecDeque<usize>,
+    waiting: Queue<usize>,
 }
 
 impl Session for NullSession {
@@ -122,14 +121,14 @@ impl Session for NullSession {
     #[inline]
     fn send(&mut self, operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
         if self.answers[operation.0].is_some() {
-            self.waiting.push_back(operation.0);
+            self.waiting.push(operation.0);
         }
         Ok(())
     }
 
     #[inline]
     async fn receive(&mut self) -> Result<&Rows, Stop> {
-        let oldest = self.waiting.pop_front();
+        let oldest = self.waiting.pop();
         let rows = oldest.and_then(|operation| self.answers[operation].as_ref());
         rows.ok_or_else(|| {
             Failure::new(FailureKind::Statement, "no question waits for an answer").into()

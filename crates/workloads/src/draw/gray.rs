@@ -90,7 +90,9 @@ impl Gray {
         } else {
             place.powf(self.alpha)
         };
-        ((self.items as f64 * curve) as u64).min(last)
+        // Signed, for which the processor has an instruction; below zero it is never.
+        let item = (self.items as i64 as f64 * curve) as i64;
+        (item as u64).min(last)
     }
 
     fn eta(&self) -> f64 {

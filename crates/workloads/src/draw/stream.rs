@@ -37,10 +37,11 @@ impl Stream {
         self.0.u64(..count)
     }
 
-    /// At least zero and below one.
+    /// At least zero and below one, of 53 bits: as many as there are between them.
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {
-        self.0.f64()
+        const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+        (self.word() >> 11) as f64 * STEP
     }
 
     /// True in so many of a hundred draws.

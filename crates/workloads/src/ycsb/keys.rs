@@ -8,37 +8,17 @@
 
 use super::words::InsertOrder;
 use crate::draw::fnv64;
+use std::iter;
 
 /// The most bytes of a key.
 pub(super) const KEY_BYTES_MAX: usize = 128;
-// The longest key of zeros, with room for as many digits behind them as are copied at once.
-const _: () = assert!(PREFIX.len() + 100 + DIGITS_MAX <= KEY_BYTES_MAX);
+// The longest key of zeros.
+const _: () = assert!(PREFIX.len() + 100 <= KEY_BYTES_MAX);
 
-const PREFIX: &[u8; 4] = b"user";
+const PREFIX: &str = "user";
 /// The least digit of K2's numbers.
 const ZERO: u8 = b'!';
 const BASE: u64 = 93;
-
-/// A key's text, in memory of its own.
-#[derive(Clone, Debug)]
-pub(super) struct KeyText {
-    bytes: [u8; KEY_BYTES_MAX],
-    len: usize,
-}
-
-impl KeyText {
-    pub(super) fn new() -> KeyText {
-        KeyText {
-            bytes: [0; KEY_BYTES_MAX],
-            len: 0,
-        }
-    }
-
-    #[inline]
-    pub(super) fn text(&self) -> &str {
-        str::from_utf8(&self.bytes[..self.len]).expect("keys are made of ASCII")
-    }
-}
 
 /// How keys are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,47 +53,47 @@ impl Keys {
         }
     }
 
-    /// Writes the key of an identity.
+    /// Writes the key of an identity over what was there.
     #[inline]
-    pub(super) fn write(&self, identity: u64, key: &mut KeyText) {
+    pub(super) fn write(&self, identity: u64, key: &mut String) {
+        key.clear();
         match *self {
             Keys::User { digits_min, .. } => {
-                let (digits, mut at) = (decimal(identity), PREFIX.len());
-                let significant = digits_of(identity);
-                key.bytes[..at].copy_from_slice(PREFIX);
-                if significant < digits_min {
-                    key.bytes[at..at + digits_min - significant].fill(b'0');
-                    at += digits_min - significant;
+                let mut digits = itoa::Buffer::new();
+                let digits = digits.format(identity);
+                key.push_str(PREFIX);
+                if digits.len() < digits_min {
+                    key.extend(iter::repeat_n('0', digits_min - digits.len()));
                 }
-                // A fixed length is copied quicker than the right one; what is too much is cut off.
-                let start = DIGITS - significant;
-                let copied = &digits[start..start + DIGITS_MAX];
-                key.bytes[at..at + DIGITS_MAX].copy_from_slice(copied);
-                key.len = at + significant;
+                key.push_str(digits);
             }
             Keys::Base93 { bytes } => {
-                let mut rest = identity;
-                for place in key.bytes[..bytes].iter_mut().rev() {
-                    *place = ZERO + (rest % BASE) as u8;
-                    rest /= BASE;
-                }
-                key.len = bytes;
+                let digits = (0..bytes as u32).rev().map(|place| {
+                    let power = BASE.checked_pow(place);
+                    power.map_or(0, |power| identity / power % BASE)
+                });
+                key.extend(digits.map(|digit| char::from(ZERO + digit as u8)));
             }
         }
+    }
+
+    /// The key of an identity.
+    pub(super) fn text(&self, identity: u64) -> String {
+        let mut key = String::new();
+        self.write(identity, &mut key);
+        key
     }
 
     /// The identity that a key says; none if it is no key of this kind.
     pub(super) fn read(&self, key: &str) -> Option<u64> {
         let identity = match *self {
-            Keys::User { .. } => key.strip_prefix("user")?.parse().ok()?,
+            Keys::User { .. } => key.strip_prefix(PREFIX)?.parse().ok()?,
             Keys::Base93 { .. } => key.bytes().try_fold(0_u64, |sum, byte| {
                 let digit = u64::from(byte.checked_sub(ZERO)?);
                 sum.checked_mul(BASE)?.checked_add(digit)
             })?,
         };
-        let mut again = KeyText::new();
-        self.write(identity, &mut again);
-        (again.text() == key).then_some(identity)
+        (self.text(identity) == key).then_some(identity)
     }
 
     /// Something by which identities order as their keys do.
@@ -137,51 +117,23 @@ impl Keys {
     }
 }
 
-/// Digits that are written at once.
-const DIGITS: usize = 24;
 /// Digits of the greatest number.
 const DIGITS_MAX: usize = 20;
 
-#[inline]
 fn digits_of(number: u64) -> usize {
     number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
-/// A number in 24 digits, and room behind them so that as many as there can be are copied from any.
-#[inline]
-fn decimal(number: u64) -> [u8; DIGITS + DIGITS_MAX] {
-    const EIGHT: u64 = 100_000_000;
-    let (high, low) = (number / EIGHT, number % EIGHT);
-    let mut digits = [0; DIGITS + DIGITS_MAX];
-    digits[..8].copy_from_slice(&eight_digits(high / EIGHT));
-    digits[8..16].copy_from_slice(&eight_digits(high % EIGHT));
-    digits[16..DIGITS].copy_from_slice(&eight_digits(low));
-    digits
-}
-
-/// A number below 10^8 in eight digits: halves, quarters and eighths of the word are split at once.
-#[inline]
-fn eight_digits(number: u64) -> [u8; 8] {
-    let fours = (number / 10_000) | ((number % 10_000) << 32);
-    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
-    let twos = hundreds | ((fours - hundreds * 100) << 16);
-    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
-    let ones = tens | ((twos - tens * 10) << 8);
-    (ones + 0x3030_3030_3030_3030).to_le_bytes()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{InsertOrder, KeyText, Keys};
+    use super::{InsertOrder, Keys};
 
     fn user(order: InsertOrder, digits_min: usize) -> Keys {
         Keys::User { order, digits_min }
     }
 
     fn text(keys: Keys, number: u64) -> String {
-        let mut key = KeyText::new();
-        keys.write(keys.identity(number), &mut key);
-        key.text().to_owned()
+        keys.text(keys.identity(number))
     }
 
     #[test]
@@ -239,14 +191,7 @@ mod tests {
                 .map(|_| keys.identity(words.u64(..) >> words.u32(1..64)))
                 .collect();
             all.sort_unstable_by_key(|identity| keys.order(*identity));
-            let texts: Vec<String> = all
-                .iter()
-                .map(|identity| {
-                    let mut key = KeyText::new();
-                    keys.write(*identity, &mut key);
-                    key.text().to_owned()
-                })
-                .collect();
+            let texts: Vec<String> = all.iter().map(|identity| keys.text(*identity)).collect();
             if !matches!(keys, Keys::Base93 { .. }) {
                 assert!(texts.is_sorted(), "{keys:?}");
             }

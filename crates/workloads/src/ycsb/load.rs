@@ -4,7 +4,6 @@
 //! once, when the first row is asked for. Beyond [`SORTED_MAX`] rows that would cost more memory than
 //! it is worth: then rows come in the order of their numbers, and the store has to sort.
 
-use super::keys::KeyText;
 use super::schema::Ycsb;
 use std::sync::OnceLock;
 use syncline_contract::{Rows, Value};
@@ -20,9 +19,7 @@ impl Ycsb {
     /// Appends the loaded row of that place.
     pub(super) fn load(&self, place: u64, batch: &mut Rows) {
         let identity = self.keys.identity(self.loaded_at(place));
-        let mut key = KeyText::new();
-        self.keys.write(identity, &mut key);
-        batch.push(Value::Text(key.text()));
+        batch.push(Value::Text(&self.keys.text(identity)));
         let mut value = String::with_capacity(self.options.field_bytes as usize);
         for field in 0..self.value_fields {
             value.clear();

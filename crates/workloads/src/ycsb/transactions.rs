@@ -1,7 +1,7 @@
 //! The client: draws one operation or several, asks everything, looks at the answers, then writes.
 
 use super::content::Content;
-use super::keys::{KeyText, Keys};
+use super::keys::Keys;
 use super::mix::{DELETE, INSERT, MIXED, Mix, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::schema::{Get, Operations, ScanRows, Ycsb};
 use super::words::Verify;
@@ -39,7 +39,7 @@ struct Drawn {
     kind: usize,
     number: u64,
     identity: u64,
-    key: KeyText,
+    key: String,
     /// The field to read, where one is read; else zero, as is the position of the one operation.
     read: usize,
     /// The field to write, likewise.
@@ -86,7 +86,7 @@ impl YcsbClient {
             kind: READ,
             number: 0,
             identity: 0,
-            key: KeyText::new(),
+            key: String::new(),
             read: 0,
             write: 0,
             rows: 0,
@@ -139,7 +139,7 @@ impl YcsbClient {
         if !self.reads_all {
             drawn.read = self.stream.below(self.value_fields as u64) as usize;
         }
-        if !self.writes_all {
+        if !self.writes_all && matches!(kind, UPDATE | READ_MODIFY_WRITE) {
             drawn.write = self.stream.below(self.value_fields as u64) as usize;
         }
         if kind == SCAN {
@@ -158,7 +158,7 @@ impl YcsbClient {
         drawn: &Drawn,
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
-        let (operations, key) = (&*self.operations, drawn.key.text());
+        let (operations, key) = (&*self.operations, drawn.key.as_str());
         match drawn.kind {
             READ => transaction.ask(&operations.reads[drawn.read], (key,)),
             READ_MODIFY_WRITE => transaction.ask(&operations.reads_to_change[drawn.read], (key,)),
@@ -229,7 +229,7 @@ impl YcsbClient {
         transaction: &mut Transaction<'_, S>,
     ) -> Result<(), Stop> {
         let drawn = &self.drawn[place];
-        let (operations, key) = (&*self.operations, drawn.key.text());
+        let (operations, key) = (&*self.operations, drawn.key.as_str());
         let (content, identity) = (&self.eyes.content, drawn.identity);
         let is_there = drawn.is_there && !self.gone.contains(&drawn.number);
         match drawn.kind {
@@ -264,7 +264,7 @@ impl YcsbClient {
 fn missed(drawn: &Drawn, new_rows: &NewRows, missing: &mut Wrong) {
     if !new_rows.is_unknown(drawn.number) {
         missing.add(|| {
-            let (key, number) = (drawn.key.text(), drawn.number);
+            let (key, number) = (&drawn.key, drawn.number);
             format!("no row at key {key}, row number {number}")
         });
     }
@@ -313,7 +313,7 @@ impl Client for YcsbClient {
         if kind == READ {
             let drawn = &self.drawn[0];
             let get = &self.operations.reads[drawn.read];
-            transaction.ask(get, (drawn.key.text(),))?;
+            transaction.ask(get, (&drawn.key,))?;
             let row = transaction.answer_if_any(get).await?;
             self.found(0, row);
             return Ok(());
@@ -472,12 +472,8 @@ impl Eyes {
     #[cold]
     fn damaged(&self, identity: u64, field: usize, damaged: &mut Wrong) {
         damaged.add(|| {
-            let mut key = KeyText::new();
-            self.keys.write(identity, &mut key);
-            format!(
-                "value {field} at key {} is none that was written there",
-                key.text()
-            )
+            let key = self.keys.text(identity);
+            format!("value {field} at key {key} is none that was written there")
         });
     }
 
