@@ -279,11 +279,15 @@ impl Jdbc {
                 embedded,
                 ..
             } => {
-                self.stop(embedded, directory.path())?;
+                let closed = self.stop(embedded, directory.path());
                 directory.remove().map_err(|error| {
                     let what = format!("{} could not be removed: {error}", self.product.name);
                     Failure::new(FailureKind::Storage, what)
-                })
+                })?;
+                // What could not be closed is gone all the same, and closing it again would make it again.
+                let mut state = self.state();
+                (state.made, state.opened) = (false, false);
+                closed
             }
             Place::Memory { .. } => match &self.product.embedded {
                 Some(embedded) => self.stop(embedded, Path::new("")),

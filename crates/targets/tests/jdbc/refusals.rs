@@ -42,6 +42,21 @@ fn a_directory_that_is_not_ours_is_refused_and_left() {
 }
 
 #[test]
+fn a_database_that_cannot_be_started_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("ours");
+    let (shown, jars) = (place.display(), jars(&["h2"]));
+    let target = open(&format!("jdbc:h2:{shown};NO_SUCH_SETTING=1?driver={jars}"));
+    for _ in 0..2 {
+        let said = block_on(&(), target.create(&plan())).unwrap_err();
+        assert!(said.what.contains("NO_SUCH_SETTING"), "{said}");
+        assert!(!place.exists(), "{said}");
+    }
+    drop(target);
+    assert!(!place.exists());
+}
+
+#[test]
 fn a_driver_that_is_not_there_is_said() {
     let target = open("jdbc:x://h/y?driver=/nowhere/at/all.jar");
     let said = block_on(&(), target.meet()).unwrap_err();
