@@ -80,6 +80,27 @@ pub enum Error {
         /// The operating system's reason.
         source: io::Error,
     },
+    /// What was named is neither a file nor a record.
+    #[error(
+        "there is no record {id}: no such file, and none of that id in {folder}; syncline list runs \
+         shows those there are"
+    )]
+    NoRecord {
+        /// What was named.
+        id: String,
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// An id does not tell which record is meant.
+    #[error("{count} records have the id {id} in {folder}: name the file")]
+    SameId {
+        /// The id.
+        id: String,
+        /// Where they are.
+        folder: PathBuf,
+        /// How many.
+        count: usize,
+    },
     /// Nothing is in it.
     #[error("{path} is empty: its run ended before anything was written")]
     Empty {

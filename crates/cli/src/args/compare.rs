@@ -9,10 +9,10 @@ use std::path::PathBuf;
 /// slower.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl"
+    before_help = "Examples:\n  syncline compare k3f9a 7xq2d\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl"
 )]
 pub(crate) struct CompareArgs {
-    /// The record to compare with
+    /// The record to compare with: its file, or its id as list runs shows it
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
 

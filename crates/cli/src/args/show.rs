@@ -10,10 +10,10 @@ use syncline_report::table::Published;
 /// theirs.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline show syncline-runs/RECORD.jsonl\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu syncline-runs/RECORD.jsonl"
+    before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu syncline-runs/RECORD.jsonl"
 )]
 pub(crate) struct ShowArgs {
-    /// Records
+    /// Records: their files, or their ids in syncline-runs as list runs shows them
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 

@@ -7,8 +7,8 @@ use syncline_report::{compare as report, record, table};
 
 /// Compares two records; a regression is exit code 1.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
-    let before = record::read(&args.before)?;
-    let after = record::read(&args.after)?;
+    let before = record::read(&record::named(&args.before)?)?;
+    let after = record::read(&record::named(&args.after)?)?;
     let comparison = report::compare(&before, &after, args.unequal)?;
     terminal::print_view(|| table::compare(&comparison))?;
     Ok(if comparison.regression {

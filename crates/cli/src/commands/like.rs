@@ -11,7 +11,7 @@ use syncline_report::record::{self, Record, RunRecord};
 
 /// Does the run of a record again and writes a record of its own.
 pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
-    let old = match record::read(&args.like)? {
+    let old = match record::read(&record::named(&args.like)?)? {
         Record::Run(run) => *run,
         Record::Probe(_) | Record::Observation(_) => {
             let what = "is no record of a run, which --like takes";

@@ -141,7 +141,7 @@ pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> Sync
 }
 
 fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
-    match record::read(path)? {
+    match record::read(&record::named(path)?)? {
         Record::Probe(probe) => Ok(*probe),
         Record::Run(_) | Record::Observation(_) => {
             let what = "is no record of a probe, which --line takes";

@@ -43,6 +43,32 @@ fn show_gives_the_record_again() {
 }
 
 #[test]
+fn a_record_is_named_by_its_id_where_records_are() {
+    let folder = folder();
+    let run = || quick_run(folder.path(), "--on null --transactions 100 --json").json();
+    let [first, second] = [run(), run()];
+    let id = |record: &Value| record["id"].as_str().unwrap().to_owned();
+    let listed = say(folder.path(), "list runs").out;
+    assert!(listed.contains(&id(&first)), "{listed}");
+    let shown = say(folder.path(), &format!("show --json {}", id(&first)));
+    assert_eq!(shown.json(), first);
+    let line = format!("compare {} {}", id(&first), id(&second));
+    let compared = say(folder.path(), &line);
+    assert!(compared.code < 2, "{compared:?}");
+    let again = say(folder.path(), &format!("run --json --like {}", id(&second)));
+    assert_eq!(again.json()["workload"], second["workload"]);
+    for line in [
+        "show nosuch",
+        "run --like nosuch",
+        "run insert --on null --line nosuch",
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains("there is no record nosuch"), "{said:?}");
+    }
+}
+
+#[test]
 fn a_run_is_done_again_like_its_record() {
     let folder = folder();
     let line = "--on sqlite?client=queue --clients 3 --transactions 60 --commit-every 5 --seed 7";

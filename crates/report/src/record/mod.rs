@@ -21,6 +21,7 @@ mod interval;
 mod judgement;
 mod line;
 mod looking;
+mod named;
 mod observation;
 mod place;
 mod probe;
@@ -47,6 +48,7 @@ pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
 pub use looking::{LookingCost, LookingPair, LookingRatio};
+pub use named::named;
 pub use observation::{
     ObservationBody, ObservationGiven, ObservationRecord, ObservedInterval, ObservedStore,
     from_observation,
