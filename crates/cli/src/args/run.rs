@@ -188,7 +188,7 @@ pub(crate) struct RunArgs {
 /// A run that is done again.
 #[derive(Args, Debug)]
 pub(crate) struct LikeArgs {
-    /// Do the run of this record again: same target, workload, plan and seed
+    /// Do the run of this record, a file or an id, again: same target, workload, plan and seed
     #[arg(long, value_name = "RECORD", required = true)]
     pub(crate) like: PathBuf,
 

@@ -10,7 +10,7 @@ use syncline_report::table::Published;
 /// theirs.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu syncline-runs/RECORD.jsonl"
+    before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a"
 )]
 pub(crate) struct ShowArgs {
     /// Records: their files, or their ids in syncline-runs as list runs shows them

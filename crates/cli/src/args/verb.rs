@@ -117,7 +117,7 @@ fn run() -> Command {
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .about("Put a workload on one or several targets and report what was committed")
-        .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like syncline-runs/RECORD.jsonl")
+        .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like k3f9a")
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommand_value_name("WORKLOAD")

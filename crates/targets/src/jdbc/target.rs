@@ -272,33 +272,37 @@ impl Jdbc {
         }
     }
 
+    /// Removes what this target has made or opened. Where that fails, it may be tried again.
     fn removed(&self) -> TargetResult<()> {
+        let mut closed = Ok(());
         match &self.place {
             Place::Directory {
                 directory,
                 embedded,
                 ..
             } => {
-                let closed = self.stop(embedded, directory.path());
+                // What cannot be closed goes all the same: closed again later, it would be made again.
+                closed = self.stop(embedded, directory.path());
                 directory.remove().map_err(|error| {
                     let what = format!("{} could not be removed: {error}", self.product.name);
                     Failure::new(FailureKind::Storage, what)
                 })?;
-                // What could not be closed is gone all the same, and closing it again would make it again.
-                let mut state = self.state();
-                (state.made, state.opened) = (false, false);
-                closed
             }
-            Place::Memory { .. } => match &self.product.embedded {
-                Some(embedded) => self.stop(embedded, Path::new("")),
-                None => Ok(()),
-            },
+            Place::Memory { .. } => {
+                if let Some(embedded) = &self.product.embedded {
+                    self.stop(embedded, Path::new(""))?;
+                }
+            }
             Place::Server { schema, .. } => {
                 let mut connection = self.bare()?;
                 let removed = ours::remove_schema(&mut connection, self.product, schema);
-                removed.map_err(|thrown| self.failure(&thrown, &format!("remove schema {schema}")))
+                removed
+                    .map_err(|thrown| self.failure(&thrown, &format!("remove schema {schema}")))?;
             }
         }
+        let mut state = self.state();
+        (state.made, state.opened) = (false, false);
+        closed
     }
 
     /// Starts the database that stands in our directory, if it does, and looks for a plan's tables.
@@ -507,7 +511,6 @@ impl Target for Jdbc {
         let again = self.state().made;
         if again {
             self.removed()?;
-            self.state().made = false;
         }
         // A directory that is refused is not ours: what stands in it is not opened, not even to be closed.
         self.claim()?;
@@ -573,8 +576,6 @@ impl Target for Jdbc {
     async fn remove(&self) -> TargetResult<()> {
         if self.is_ours() {
             self.removed()?;
-            let mut state = self.state();
-            (state.made, state.opened) = (false, false);
         }
         Ok(())
     }
