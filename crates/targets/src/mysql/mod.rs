@@ -5,7 +5,7 @@
 //! | `settings.rs` | the options of the URL |
 //! | `packet.rs`, `capability.rs` | framing; the abilities that both sides agree on |
 //! | `login.rs`, `auth.rs` | the handshake; how a password is shown |
-//! | `reply.rs`, `values.rs` | answers packet by packet; values on the wire |
+//! | `reply.rs`, `values.rs`, `moment.rs` | answers packet by packet; values on the wire, times of the calendar among them |
 //! | `connection.rs` | one connection over `wire`: log-in, questions, answers |
 //! | `prepared.rs` | the plan's operations, prepared once |
 //! | `server_key.rs` | a server's RSA key, under which a password goes where there is no TLS |
@@ -30,8 +30,7 @@
 //! and UUIDs, about fifty crates, and its values own their bytes: a row would allocate for each text. The
 //! dozen packets that are needed take less code than going around that.
 //!
-//! Not spoken: compression, LOAD DATA LOCAL (a server's wish to read our files is refused), the RSA
-//! exchange of `caching_sha2_password` (TLS or a Unix socket stands in for it).
+//! Not spoken: compression, LOAD DATA LOCAL (a server's wish to read our files is refused).
 
 mod auth;
 mod capability;
@@ -42,6 +41,7 @@ mod evidence;
 mod failure;
 mod load;
 mod login;
+mod moment;
 mod observed;
 mod own;
 mod packet;

@@ -12,6 +12,7 @@
 //! A column of another type, as a user's statement may answer, comes as what it is nearest to. A cell
 //! that its plan's kind cannot hold comes as what it is, for the transaction to refuse.
 
+use super::moment::Moment;
 use super::packet::{Malformed, Reader, put_bytes};
 use syncline_contract::{Decimal, Kind, Rows, Value};
 
@@ -197,92 +198,6 @@ fn units_of(text: &[u8], scale: u8) -> Option<i64> {
         Some(units)
     } else {
         units.checked_neg()
-    }
-}
-
-/// A time of the calendar, in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Moment {
-    year: u16,
-    month: u8,
-    day: u8,
-    hour: u8,
-    minute: u8,
-    second: u8,
-    micros: u32,
-}
-
-const MICROS_OF_DAY: i64 = 86_400_000_000;
-
-/// Days from 0000-03-01 to 1970-01-01.
-const EPOCH: i64 = 719_468;
-
-/// Days of four hundred years.
-const ERA: i64 = 146_097;
-
-impl Moment {
-    /// Of microseconds since 1970; none outside the years 0 to 9999. Years start in March here, so that
-    /// the day that some have more is their last.
-    fn of(micros: i64) -> Option<Moment> {
-        let days = micros.div_euclid(MICROS_OF_DAY) + EPOCH;
-        let in_day = micros.rem_euclid(MICROS_OF_DAY);
-        let (era, day_of_era) = (days.div_euclid(ERA), days.rem_euclid(ERA));
-        let year_of_era =
-            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * day_of_year + 2) / 153;
-        let month = if from_march < 10 {
-            from_march + 3
-        } else {
-            from_march - 9
-        };
-        let year = year_of_era + era * 400 + i64::from(month <= 2);
-        if !(0..=9999).contains(&year) {
-            return None;
-        }
-        let seconds = in_day / 1_000_000;
-        Some(Moment {
-            year: year as u16,
-            month: month as u8,
-            day: (day_of_year - (153 * from_march + 2) / 5 + 1) as u8,
-            hour: (seconds / 3600) as u8,
-            minute: (seconds / 60 % 60) as u8,
-            second: (seconds % 60) as u8,
-            micros: (in_day % 1_000_000) as u32,
-        })
-    }
-
-    /// As microseconds since 1970.
-    fn micros(self) -> i64 {
-        let (month, day) = (i64::from(self.month), i64::from(self.day));
-        let year = i64::from(self.year) - i64::from(month <= 2);
-        let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-        let from_march = if month > 2 { month - 3 } else { month + 9 };
-        let day_of_year = (153 * from_march + 2) / 5 + day - 1;
-        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-        let days = era * ERA + day_of_era - EPOCH;
-        let seconds =
-            i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
-        days * MICROS_OF_DAY + seconds * 1_000_000 + i64::from(self.micros)
-    }
-
-    /// Of the bytes of a date or time; what they leave out is zero.
-    fn read(bytes: &[u8]) -> Result<Moment, Malformed> {
-        let mut whole = [0; 11];
-        let there = whole.get_mut(..bytes.len());
-        there
-            .ok_or(Malformed("a time that is too long"))?
-            .copy_from_slice(bytes);
-        let [low, high, month, day, hour, minute, second, rest @ ..] = whole;
-        Ok(Moment {
-            year: u16::from_le_bytes([low, high]),
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            micros: u32::from_le_bytes(rest),
-        })
     }
 }
 
@@ -472,9 +387,8 @@ pub(super) fn push_text_row(
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Column, DECIMAL_MAX, Moment, decimal_text, push_row, put, units_of, wire, wire_type,
-    };
+    use super::{Column, DECIMAL_MAX, decimal_text, push_row, put, units_of, wire, wire_type};
+    use crate::mysql::moment::MICROS_OF_DAY;
     use syncline_contract::{Decimal, Kind, Rows, Value};
 
     fn column(wire: u8) -> Column {
@@ -515,6 +429,7 @@ mod tests {
         ] {
             assert_eq!(through(value, kind).row(0).value(0), value);
         }
+        assert!(!put(&mut Vec::new(), &Value::Timestamp(i64::MIN)));
     }
 
     #[test]
@@ -539,19 +454,6 @@ mod tests {
         ] {
             assert_eq!(units_of(text.as_bytes(), scale), units, "{text}");
         }
-    }
-
-    #[test]
-    fn every_day_of_the_calendar_comes_back() {
-        for day in -719_528..=2_932_896_i64 {
-            let micros = day * super::MICROS_OF_DAY + 86_399_999_999;
-            let moment = Moment::of(micros).expect("a day of the years 0 to 9999");
-            assert_eq!(moment.micros(), micros);
-        }
-        let leap = Moment::of(951_782_400_000_000).unwrap();
-        assert_eq!((leap.year, leap.month, leap.day), (2000, 2, 29));
-        assert_eq!(Moment::of(i64::MAX), None);
-        assert!(!put(&mut Vec::new(), &Value::Timestamp(i64::MIN)));
     }
 
     #[test]
@@ -591,7 +493,7 @@ mod tests {
         };
         let wanted = [
             Value::Text("18446744073709551615"),
-            Value::Timestamp(super::MICROS_OF_DAY),
+            Value::Timestamp(MICROS_OF_DAY),
             Value::Text("-26:03:04"),
             Value::Decimal(quarter),
             Value::Null,

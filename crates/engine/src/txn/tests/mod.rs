@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod beside;
+mod failed_log;
 pub(super) mod fixture;
 mod history;
 mod limits;
