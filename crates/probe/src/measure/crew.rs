@@ -1,9 +1,10 @@
 //! Workers that repeat an operation, each with one outstanding, while one thread watches windows.
 //!
-//! 1. Each operation is timed alone; a worker looks at the end flag between operations only, so every
-//!    worker that began has at least one latency.
-//! 2. The elapsed time runs from the common start until the last worker's last completion, and until
-//!    the watcher saw the time over: nothing is counted outside it, and it is never shorter than asked.
+//! 1. Each operation is timed alone; a worker looks at the end flag behind its first operation only, so
+//!    that every worker has a latency, however late it was let run. A stop is seen before the first.
+//! 2. The elapsed time runs from the first worker's start until the last worker's last completion, and
+//!    until the watcher, who counts from that same start, saw the time over: nothing is counted outside
+//!    it, and it is never shorter than asked.
 //! 3. The watcher sleeps until a window's edge and divides by the time really passed.
 
 use super::latency::histogram;
@@ -51,12 +52,16 @@ struct Shared<'a> {
     stop: &'a AtomicBool,
     counters: Vec<Counter>,
     working: AtomicUsize,
+    /// When the first worker began; [`NOT_YET`] until then.
+    first_ns: AtomicU64,
     watcher: Thread,
 }
 
+/// No worker has begun.
+const NOT_YET: Nanos = Nanos::MAX;
+
 struct Worked {
     histogram: Histogram<u64>,
-    first_ns: Nanos,
     last_ns: Nanos,
     outcome: Result<()>,
 }
@@ -82,14 +87,7 @@ impl Tally {
     /// Lets the workers go on until the span is complete, a worker has nothing left to do or fails,
     /// or `stop` is set. Returns the first failure after having counted what was done.
     pub(crate) fn work<W: Work>(&mut self, workers: Vec<W>, stop: &AtomicBool) -> Result<()> {
-        let shared = Shared {
-            start: Barrier::new(workers.len() + 1),
-            end: AtomicBool::new(false),
-            stop,
-            counters: workers.iter().map(|_| Counter::default()).collect(),
-            working: AtomicUsize::new(workers.len()),
-            watcher: thread::current(),
-        };
+        let shared = Shared::new(workers.len(), stop);
         let (end_ns, worked) = thread::scope(|scope| {
             let threads: Vec<_> = workers
                 .into_iter()
@@ -104,17 +102,17 @@ impl Tally {
             });
             (end_ns, worked.collect::<Vec<_>>())
         });
-        self.add(worked, end_ns)
+        let start_ns = shared.first_ns.load(Ordering::Relaxed);
+        self.add(worked, start_ns, end_ns)
     }
 
-    fn add(&mut self, worked: Vec<Worked>, watched_end_ns: Option<Nanos>) -> Result<()> {
+    fn add(
+        &mut self,
+        worked: Vec<Worked>,
+        start_ns: Nanos,
+        watched_end_ns: Option<Nanos>,
+    ) -> Result<()> {
         let mut outcome = Ok(());
-        // The watcher may have been woken later than the workers, so the first of them sets the start.
-        let start_ns = worked
-            .iter()
-            .map(|worker| worker.first_ns)
-            .min()
-            .unwrap_or(0);
         let mut end_ns = watched_end_ns.unwrap_or(start_ns);
         for worker in worked {
             self.operations += worker.histogram.len();
@@ -130,13 +128,14 @@ impl Tally {
 
     /// Returns when it saw the span complete, if that was what ended it.
     fn watch(&mut self, shared: &Shared<'_>) -> Option<Nanos> {
-        let start_ns = clock::now();
-        let (mut seen, mut seen_ns) = (shared.count(), start_ns);
+        let (mut seen, mut seen_ns) = (0, clock::now());
         let end_ns = loop {
             let now = clock::now();
-            let elapsed_ns = self.elapsed_ns + (now - start_ns);
+            let start_ns = shared.first_ns.load(Ordering::Relaxed);
+            let elapsed_ns = self.elapsed_ns + now.saturating_sub(start_ns);
             let count = shared.count();
-            self.windows.add(count - seen, now - seen_ns);
+            let since_ns = seen_ns.max(start_ns).min(now);
+            self.windows.add(count - seen, now - since_ns);
             (seen, seen_ns) = (count, now);
             let idle = shared.working.load(Ordering::Acquire) == 0;
             if idle || shared.stop.load(Ordering::Relaxed) {
@@ -166,6 +165,19 @@ impl Tally {
 }
 
 impl Shared<'_> {
+    /// For so many workers, watched by this thread.
+    fn new(workers: usize, stop: &AtomicBool) -> Shared<'_> {
+        Shared {
+            start: Barrier::new(workers + 1),
+            end: AtomicBool::new(false),
+            stop,
+            counters: (0..workers).map(|_| Counter::default()).collect(),
+            working: AtomicUsize::new(workers),
+            first_ns: AtomicU64::new(NOT_YET),
+            watcher: thread::current(),
+        }
+    }
+
     /// The operations that all workers have completed.
     fn count(&self) -> u64 {
         self.counters
@@ -174,11 +186,15 @@ impl Shared<'_> {
             .sum()
     }
 
-    fn worker<W: Work>(&self, mut worker: W, counter: &Counter) -> Worked {
-        let mut histogram = histogram();
+    fn worker<W: Work>(&self, worker: W, counter: &Counter) -> Worked {
         self.start.wait();
-        let first_ns = clock::now();
-        let mut last_ns = first_ns;
+        self.work_from_now(worker, counter)
+    }
+
+    fn work_from_now<W: Work>(&self, mut worker: W, counter: &Counter) -> Worked {
+        let mut histogram = histogram();
+        let mut last_ns = clock::now();
+        self.first_ns.fetch_min(last_ns, Ordering::Relaxed);
         let outcome = self.repeat(&mut worker, counter, &mut histogram, &mut last_ns);
         if outcome.is_err() {
             self.end.store(true, Ordering::Relaxed);
@@ -188,10 +204,14 @@ impl Shared<'_> {
         }
         Worked {
             histogram,
-            first_ns,
             last_ns,
             outcome,
         }
+    }
+
+    /// True for a worker that has done so many operations.
+    fn is_over(&self, count: u64) -> bool {
+        (count > 0 && self.end.load(Ordering::Relaxed)) || self.stop.load(Ordering::Relaxed)
     }
 
     fn repeat<W: Work>(
@@ -202,7 +222,7 @@ impl Shared<'_> {
         last_ns: &mut Nanos,
     ) -> Result<()> {
         let mut count = 0;
-        while !self.end.load(Ordering::Relaxed) && !self.stop.load(Ordering::Relaxed) {
+        while !self.is_over(count) {
             let begin_ns = clock::now();
             if !worker.once()? {
                 break;
@@ -218,11 +238,11 @@ impl Shared<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, Work};
+    use super::{Shared, Tally, Work};
     use crate::plan::Span;
     use std::io;
     use std::path::Path;
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
     use syncline_disk::{Error, Result};
 
@@ -250,6 +270,13 @@ mod tests {
         }
     }
 
+    fn sleeper() -> Sleeper {
+        Sleeper {
+            left: u64::MAX,
+            fails: false,
+        }
+    }
+
     fn crew(count: usize, left: u64) -> Vec<Sleeper> {
         (0..count).map(|_| Sleeper { left, fails: false }).collect()
     }
@@ -273,6 +300,39 @@ mod tests {
         assert!(tally.operations >= 3);
         let windows = tally.windows.into_rates();
         assert!((1..=6).contains(&windows.len()), "{windows:?}");
+    }
+
+    #[test]
+    fn a_worker_that_is_let_run_late_works_its_whole_time() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(1, &stop);
+        let mut tally = Tally::new(span(50, 50));
+        let (worked, end_ns) = std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                shared.start.wait();
+                std::thread::sleep(Duration::from_millis(70));
+                shared.work_from_now(sleeper(), &shared.counters[0])
+            });
+            shared.start.wait();
+            let end_ns = tally.watch(&shared);
+            (late.join().unwrap(), end_ns)
+        });
+        let start_ns = shared.first_ns.load(Ordering::Relaxed);
+        tally.add(vec![worked], start_ns, end_ns).unwrap();
+        assert!(tally.is_complete(), "{} ns", tally.elapsed_ns);
+        assert!(tally.operations > 1);
+    }
+
+    #[test]
+    fn a_worker_that_begins_behind_the_end_does_one_operation() {
+        let stop = AtomicBool::new(false);
+        let shared = Shared::new(1, &stop);
+        shared.end.store(true, Ordering::Relaxed);
+        let worked = shared.work_from_now(sleeper(), &shared.counters[0]);
+        assert_eq!(worked.histogram.len(), 1);
+        stop.store(true, Ordering::Relaxed);
+        let worked = shared.work_from_now(sleeper(), &shared.counters[0]);
+        assert_eq!(worked.histogram.len(), 0);
     }
 
     #[test]
