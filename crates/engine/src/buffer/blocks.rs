@@ -68,11 +68,28 @@ struct Head {
 
 const _: () = assert!(size_of::<Head>() == LINE_BYTES, "the head is a line");
 
-/// A page's bytes, wherever they lie. Empty ones lie nowhere.
+/// A page's bytes, wherever they lie. Empty ones lie nowhere. Twelve bytes of memory, so that what is known
+/// of a leaf fits into its frame's line.
+#[repr(C, packed(4))]
 pub(crate) struct PageBytes {
     start: NonNull<u8>,
+    /// How many there are, and [`IS_CELL`].
     bytes: u32,
-    is_cell: bool,
+}
+
+/// The bit of a length that says that a cell is meant.
+const IS_CELL: u32 = 1 << 31;
+
+impl PageBytes {
+    #[inline]
+    fn length(&self) -> usize {
+        (self.bytes & !IS_CELL) as usize
+    }
+
+    #[inline]
+    fn is_cell(&self) -> bool {
+        self.bytes & IS_CELL != 0
+    }
 }
 
 // SAFETY: it owns its bytes as a box does; the head that a cell's drop looks at is never changed.
@@ -88,11 +105,13 @@ impl Default for PageBytes {
 
 impl From<Box<[u8]>> for PageBytes {
     fn from(boxed: Box<[u8]>) -> PageBytes {
-        let bytes = u32::try_from(boxed.len()).expect("a page has a few kilobytes");
+        let bytes = u32::try_from(boxed.len())
+            .ok()
+            .filter(|bytes| *bytes < IS_CELL);
+        let bytes = bytes.expect("a page has a few kilobytes");
         PageBytes {
             start: NonNull::from(Box::leak(boxed)).cast(),
             bytes,
-            is_cell: false,
         }
     }
 }
@@ -110,7 +129,7 @@ impl Deref for PageBytes {
     fn deref(&self) -> &[u8] {
         // SAFETY: so many bytes from there on are initialized and belong to this value alone: a box gave them
         // up, or they are a cell (invariant 1), which the system has mapped as zeros.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.bytes as usize) }
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length()) }
     }
 }
 
@@ -118,17 +137,17 @@ impl DerefMut for PageBytes {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `deref`; and this value is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes as usize) }
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length()) }
     }
 }
 
 impl Drop for PageBytes {
     fn drop(&mut self) {
-        if self.is_cell {
+        if self.is_cell() {
             // SAFETY: this value had the cell, and ends.
             unsafe { give_back(self.start) };
         } else {
-            let all = NonNull::slice_from_raw_parts(self.start, self.bytes as usize);
+            let all = NonNull::slice_from_raw_parts(self.start, self.length());
             // SAFETY: the bytes come of a leaked box of this length, and nobody uses them any more.
             drop(unsafe { Box::from_raw(all.as_ptr()) });
         }
@@ -241,8 +260,7 @@ impl Blocks {
         );
         let mut cell = PageBytes {
             start: self.shelf.take(may_come)?,
-            bytes: page.len() as u32,
-            is_cell: true,
+            bytes: page.len() as u32 | IS_CELL,
         };
         cell.copy_from_slice(page);
         Some(cell)

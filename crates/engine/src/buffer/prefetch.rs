@@ -23,3 +23,20 @@ pub(crate) fn prefetch(address: usize, bytes: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     std::hint::black_box((address, bytes, LINE_BYTES));
 }
+
+/// Asks for the lines of so many bytes as one who will write there: a line that another core has written goes
+/// over once, and not once to be read and once more to be written.
+#[inline]
+pub(super) fn prefetch_to_write(address: usize, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for offset in (0..bytes).step_by(LINE_BYTES) {
+        let line = address.wrapping_add(offset);
+        // SAFETY: it changes nothing that the program could see and never faults, at any address; processors
+        // that do not know it do nothing.
+        unsafe {
+            std::arch::asm!("prefetchw [{line}]", line = in(reg) line, options(nostack, preserves_flags));
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    prefetch(address, bytes);
+}

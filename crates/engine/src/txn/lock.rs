@@ -236,7 +236,7 @@ impl<D: Disk> Locker<'_, D> {
             let _entered = tag::enter(Module::Access);
             match self.before {
                 Some(slot) => leaf.search_behind(slot, self.key),
-                None => leaf.search(self.key),
+                None => leaf.seek_to_change(self.key),
             }
         };
         let was = found.map_or(absent(), |slot| leaf.word(slot));

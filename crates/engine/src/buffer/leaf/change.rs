@@ -116,6 +116,9 @@ impl Leaf {
         self.set_count(self.count - 1);
         self.bury(row, row_bytes);
         self.counter = counter::fresh();
+        if slot == 0 {
+            self.look_at_first();
+        }
     }
 
     /// True if the leaf can take that value under that key, as a new row or for the row that is there.
@@ -182,6 +185,9 @@ impl Leaf {
         let tail = suffix.get(HEAD_BYTES..).unwrap_or_default();
         self.bytes[row + ROW_BYTES..row + ROW_BYTES + tail.len()].copy_from_slice(tail);
         self.open_slot(at, head_of(suffix), row);
+        if at == 0 {
+            self.look_at_first();
+        }
     }
 
     fn open_slot(&mut self, at: usize, head: u32, row: usize) {

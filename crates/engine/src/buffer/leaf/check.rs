@@ -117,6 +117,9 @@ impl Leaf {
     }
 
     fn check_keys(&self, found: &mut Vec<String>) {
+        if self.first_number != self.number_of_first() {
+            found.push("another row became the first behind its number's back".to_owned());
+        }
         let (mut key, mut before) = (Vec::new(), Vec::new());
         for slot in 0..self.count() {
             let unused = self.head(slot).to_be_bytes();

@@ -36,10 +36,12 @@
 //! 4. The fields copied from the header into [`Leaf`] equal it; they spare a reader one cache line.
 //! 5. `spare_max` is at least the bytes that all rows together keep beyond their values. So a full leaf
 //!    refuses a row without looking at its rows, mostly: those may lie in another core's cache.
+//! 6. `first_number` is that of the first row, if it has one ([`numbered`]).
 
 mod change;
 mod check;
 mod counter;
+mod numbered;
 mod pack;
 mod rebuild;
 mod view;

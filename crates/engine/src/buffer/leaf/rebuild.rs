@@ -254,6 +254,7 @@ impl Leaf {
         put_u16(&mut self.bytes, HEAP_AT, row as u16);
         self.set_count(count as u16);
         self.spare_max = spare as u16;
+        self.look_at_first();
     }
 
     /// Bytes of those rows with their slots under a prefix of that length.

@@ -4,7 +4,7 @@ use super::counter;
 use crate::buffer::Word;
 use crate::buffer::blocks::{Blocks, PageBytes};
 use crate::buffer::page::{self, HEADER_BYTES, eight_at, u16_at, u32_at, u64_at};
-use crate::buffer::prefetch::prefetch;
+use crate::buffer::prefetch::{prefetch, prefetch_to_write};
 use crate::buffer::sight::Even;
 use crate::ids::{PageId, TreeId};
 use crate::plant::{Plant, planted};
@@ -41,6 +41,17 @@ const EVEN_MIN: usize = 8;
 /// An insert before so few rows is one near the end, where several threads insert rows that go up.
 const NEARLY: usize = 8;
 
+/// What for a row is looked up, which is in no cache of this core.
+#[derive(Clone, Copy)]
+enum Wants {
+    /// To know where it is.
+    Nothing,
+    /// To read it.
+    Read,
+    /// To change it.
+    Write,
+}
+
 /// A leaf, under its latch. Slots are places in key order, from 0.
 pub(crate) struct Leaf {
     pub(super) bytes: PageBytes,
@@ -54,6 +65,8 @@ pub(crate) struct Leaf {
     pub(super) last_insert: u16,
     /// See invariant 5 of the module. Not in the page; of an image from elsewhere it is the page's length.
     pub(super) spare_max: u16,
+    /// See [`super::numbered`]. Not in the page.
+    pub(super) first_number: u32,
 }
 
 impl Leaf {
@@ -64,7 +77,7 @@ impl Leaf {
         } else {
             counter::fresh()
         };
-        Leaf {
+        let mut leaf = Leaf {
             counter,
             tree: page::tree(&image),
             count: u16_at(&image, COUNT_AT),
@@ -73,8 +86,11 @@ impl Leaf {
             upper: u16_at(&image, UPPER_AT),
             last_insert: u16::MAX - 1,
             spare_max: image.len() as u16,
+            first_number: 0,
             bytes: image,
-        }
+        };
+        leaf.look_at_first();
+        leaf
     }
 
     /// True if a row is locked in a leaf's image.
@@ -210,17 +226,22 @@ impl Leaf {
             .heads()
             .partition_point(|other| u32::from_le_bytes(*other) < head);
         if slot < self.count() {
-            self.ask_for_slot(slot);
+            self.ask_for(slot, Wants::Read);
         }
     }
 
     /// Asks for a row as long as rows of this leaf are on the average: how long it is says its first line.
     #[inline]
-    fn ask_for_slot(&self, slot: usize) {
+    fn ask_for(&self, slot: usize, wants: Wants) {
+        let ask = match wants {
+            Wants::Nothing => return,
+            Wants::Read => prefetch,
+            Wants::Write => prefetch_to_write,
+        };
         let lowest = usize::from(u16_at(&self.bytes, HEAP_AT));
         let rows = self.bytes.len().saturating_sub(lowest);
         let row = self.bytes.as_ptr().addr() + self.row(slot);
-        prefetch(row, ROW_BYTES + rows / self.count());
+        ask(row, ROW_BYTES + rows / self.count());
     }
 
     /// True if the key lies between the fences.
@@ -290,27 +311,39 @@ impl Leaf {
     /// The key's slot, or the slot where it belongs.
     #[inline]
     pub(crate) fn search(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find::<false>(key)
+        self.find(key, Wants::Nothing)
+    }
+
+    /// The same for who will change the row: asks for all of it at once, to be written.
+    #[inline]
+    pub(crate) fn seek_to_change(&self, key: &[u8]) -> Result<usize, usize> {
+        self.find(key, Wants::Write)
     }
 
     /// The same for who will read the row, of which nothing is in a cache: asks for all of it at once. Its
     /// lines would else be waited for one after the other, as where its value lies stands in the first.
     #[inline]
     pub(crate) fn seek(&self, key: &[u8]) -> Result<usize, usize> {
-        self.find::<true>(key)
+        self.find(key, Wants::Read)
     }
 
     #[inline]
-    fn find<const ASKS: bool>(&self, key: &[u8]) -> Result<usize, usize> {
+    fn find(&self, key: &[u8], wants: Wants) -> Result<usize, usize> {
         if !self.begins_alike(key) {
             return Err(if key < self.prefix() { 0 } else { self.count() });
         }
         let suffix = &key[usize::from(self.prefix)..];
         let head = head_of(suffix);
+        if let Some(slot) = self.guess(key).filter(|slot| self.head(*slot) == head) {
+            self.ask_for(slot, wants);
+            if self.compare_tail(slot, suffix) == Ordering::Equal {
+                return Ok(slot);
+            }
+        }
         let heads = self.heads();
         let first = heads.partition_point(|other| u32::from_le_bytes(*other) < head);
-        if ASKS && first < heads.len() {
-            self.ask_for_slot(first);
+        if first < heads.len() {
+            self.ask_for(first, wants);
         }
         let equal = heads[first..]
             .iter()

@@ -9,12 +9,18 @@ const PAGE_BYTES: usize = 512;
 
 type Model = BTreeMap<Vec<u8>, (Word, Vec<u8>)>;
 
-/// Fences of several shapes, and keys between them: with and without a common prefix.
+/// How many shapes of fences and keys there are.
+const SHAPES: u32 = 5;
+
+/// Fences of several shapes, and keys between them: with and without a common prefix; the last two are
+/// numbers, few enough that many follow one another.
 fn key(random: &mut fastrand::Rng, shape: u32) -> Vec<u8> {
     let mut key = match shape {
         0 => Vec::new(),
         1 => b"m".to_vec(),
-        _ => b"prefix/long".to_vec(),
+        2 => b"prefix/long".to_vec(),
+        3 => return random.u64(300..330).to_be_bytes().to_vec(),
+        _ => return random.u64(250..280).to_be_bytes().to_vec(),
     };
     let bytes = random.usize(..9);
     key.extend((0..bytes).map(|_| random.u8(..3) * 127));
@@ -22,10 +28,12 @@ fn key(random: &mut fastrand::Rng, shape: u32) -> Vec<u8> {
 }
 
 fn empty(shape: u32) -> Leaf {
+    let (first, behind) = (250_u64.to_be_bytes(), 280_u64.to_be_bytes());
     let (lower, upper): (&[u8], Option<&[u8]>) = match shape {
-        0 => (b"", None),
+        0 | 3 => (b"", None),
         1 => (b"m", Some(b"n")),
-        _ => (b"prefix/long", Some(b"prefix/lonh")),
+        2 => (b"prefix/long", Some(b"prefix/lonh")),
+        _ => (&first, Some(&behind)),
     };
     Leaf::empty(PAGE_BYTES, PageId(7), TreeId(3), lower, upper)
 }
@@ -36,7 +44,7 @@ fn a_leaf_covers_what_lies_between_its_fences() {
     let (mut inside, mut outside) = (0, 0);
     for _ in 0..20_000 {
         let mut any = || {
-            let shape = random.u32(..3);
+            let shape = random.u32(..SHAPES);
             key(&mut random, shape)
         };
         let (mut one, mut other, key) = (any(), any(), any());
@@ -134,7 +142,7 @@ fn a_leaf_keeps_what_a_sorted_map_keeps() {
     let mut refusals = 0;
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let shape = random.u32(..3);
+        let shape = random.u32(..SHAPES);
         let (mut leaf, mut model) = (empty(shape), Model::new());
         for _ in 0..200 {
             refusals += u32::from(step(&mut random, shape, &mut leaf, &mut model));
@@ -156,7 +164,7 @@ fn both_halves_of_a_split_hold_all_rows_and_have_room() {
     let mut splits = 0;
     for seed in 0..300 {
         let mut random = fastrand::Rng::with_seed(seed);
-        let shape = random.u32(..3);
+        let shape = random.u32(..SHAPES);
         let (mut leaf, mut model) = (empty(shape), Model::new());
         while !step(&mut random, shape, &mut leaf, &mut model) {}
         let new = key(&mut random, shape);
