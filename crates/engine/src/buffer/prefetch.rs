@@ -34,7 +34,11 @@ pub(super) fn prefetch_to_write(address: usize, bytes: usize) {
         // SAFETY: it changes nothing that the program could see and never faults, at any address; processors
         // that do not know it do nothing.
         unsafe {
-            std::arch::asm!("prefetchw [{line}]", line = in(reg) line, options(nostack, preserves_flags));
+            std::arch::asm!(
+                "prefetchw [{line}]",
+                line = in(reg) line,
+                options(nomem, nostack, preserves_flags)
+            );
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

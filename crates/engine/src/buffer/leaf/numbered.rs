@@ -36,11 +36,11 @@ impl Leaf {
 
     /// The first row's number, or any where it has none. The page may be damaged: it was not checked yet.
     pub(super) fn number_of_first(&self) -> u32 {
-        self.first_key().unwrap_or_default()
+        self.end_of_first_key().unwrap_or_default()
     }
 
-    /// The last four bytes of the first key, which stand in prefix, head and row.
-    fn first_key(&self) -> Option<u32> {
+    /// The last four bytes of the first key, which stands in prefix, head and row.
+    fn end_of_first_key(&self) -> Option<u32> {
         let first = (self.count > 0).then(|| self.places_at())?;
         let row = usize::from(u16::from_le_bytes(self.chunk(first)?));
         let suffix_bytes = usize::from(u16::from_le_bytes(self.chunk(row + SUFFIX_AT)?));
