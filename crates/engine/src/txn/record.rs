@@ -36,6 +36,9 @@ const SKIPPABLE: u8 = 128;
 /// Longer values are put: the length of a splice's pieces, half as long at most, takes two digits.
 const SPLICED_BYTES_MAX: usize = 2 * ((1 << 14) - 1);
 
+/// So many bytes of two values are compared at once.
+const EQUAL_BYTES: usize = 32;
+
 /// The longest a number may be: ten digits of seven bits.
 const NUMBER_BYTES_MAX: usize = 10;
 
@@ -143,6 +146,7 @@ pub(crate) fn add_splice(
 
 /// Where two values of one length differ next, from a place on; to bytes that are equal eight at once.
 fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
+    let at = past_what_is_equal(old, new, at);
     let word = |bytes: &[u8], at: usize| {
         let rest = bytes.get(at..).unwrap_or_default();
         match rest.first_chunk() {
@@ -168,6 +172,17 @@ fn difference(old: &[u8], new: &[u8], at: usize) -> Option<Range<usize>> {
     }
     let end = last + 8 - differs(last).leading_zeros() as usize / 8;
     Some(start..end.min(old.len()))
+}
+
+/// From a place on, how far two values are equal for certain: most of a row that changes is, so that
+/// the compiler is given lengths that it compares at once.
+#[inline]
+fn past_what_is_equal(old: &[u8], new: &[u8], at: usize) -> usize {
+    let (old, new) = (old.get(at..), new.get(at..));
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let chunks = old.as_chunks::<EQUAL_BYTES>().0.iter();
+    let pairs = chunks.zip(new.as_chunks::<EQUAL_BYTES>().0);
+    at + EQUAL_BYTES * pairs.take_while(|(old, new)| old == new).count()
 }
 
 /// The pieces that [`add_splice`] has added.

@@ -34,8 +34,8 @@
 //! ```
 //!
 //! `SYNCLINE_SEEDS=count` tries so many fresh ones, or those from `SYNCLINE_FROM=n` on, and
-//! `SYNCLINE_THREADS=count` does it on so many threads. With `--release` a core does some ten thousand
-//! cycles of crash and recovery a second, about forty of them a seed.
+//! `SYNCLINE_THREADS=count` does it on so many threads. With `--profile long-tests` a core does some ten
+//! thousand cycles of crash and recovery a second, about forty of them a seed.
 
 mod beside;
 mod client;
