@@ -34,7 +34,7 @@ fn found(url: &str, transactions: usize) -> Finding {
     let told = told.into_inner();
     assert!(!told.is_empty() && told.is_sorted(), "{told:?}");
     assert!(told.iter().all(|&count| count <= transactions), "{told:?}");
-    Finding::of(url, loaded.claimed, &loaded.history)
+    Finding::of(url, &loaded.product, loaded.claimed, &loaded.history)
 }
 
 fn of(transactions: usize) -> Load {
@@ -151,7 +151,12 @@ fn a_store_that_claims_more_than_it_does_is_found_out() {
     let mut findings = (0..20).map(|seed| {
         let of = Load { seed, ..of(6000) };
         let loaded = load(&target, of, &AtomicBool::new(false), &|_| {}).unwrap();
-        Finding::of("engine", Isolation::Serializable, &loaded.history)
+        Finding::of(
+            "engine",
+            &loaded.product,
+            Isolation::Serializable,
+            &loaded.history,
+        )
     });
     let finding = findings.find(is_skewed).expect("120,000 transactions");
     assert!(!finding.holds());

@@ -91,6 +91,7 @@ pub fn across(
     let crash = Crash {
         request,
         ground,
+        product: settings.product.clone(),
         claimed: claimed(&settings.isolation),
         progress,
     };
@@ -132,6 +133,7 @@ fn hastened(request: &Request) -> Request {
 struct Crash<'c> {
     request: &'c Request,
     ground: Ground<'c>,
+    product: String,
     claimed: Isolation,
     progress: &'c (dyn Fn(&str) + Sync),
 }
@@ -215,7 +217,7 @@ impl Crash<'_> {
         let why = match found.answer {
             Ok(Answer::Lists(lists)) => {
                 end_with(&mut history, lists);
-                behind.judge(self.claimed, &history);
+                behind.judge(&self.product, self.claimed, &history);
                 return Ok(());
             }
             Ok(Answer::NotOpened(why) | Answer::Unreadable(why)) => why,
@@ -226,8 +228,11 @@ impl Crash<'_> {
             .map(|line| format!("; its log says \"{line}\""));
         let why = why + log.as_deref().unwrap_or_default();
         behind.unreadable += 1;
-        if let Some(known) = adapter.known(&why) {
-            behind.known.insert(known.to_owned());
+        match adapter.known(&why) {
+            Some(known) => {
+                behind.known.insert(known.to_owned());
+            }
+            None => behind.unexplained += 1,
         }
         behind.example.get_or_insert(why);
         Ok(())
@@ -259,6 +264,12 @@ impl Across {
                 .cuts
                 .as_ref()
                 .is_none_or(|cuts| all_may_go || fine(cuts))
+    }
+
+    /// True if nothing was seen that was not to be, or nothing but what is known of the store.
+    pub fn is_explained(&self) -> bool {
+        let explained = |behind: &Behind| behind.unexplained == 0 && behind.lost == 0;
+        self.holds() || explained(&self.kills) && self.cuts.as_ref().is_none_or(explained)
     }
 
     /// The finding, a line each; the first says whether it holds, the last what is not known.

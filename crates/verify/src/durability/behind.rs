@@ -7,7 +7,9 @@
 //! What is lost must be the latest: if a transaction was acknowledged before another began, the other is not
 //! there without it. Else what is left is out of order, which no setting excuses that may lose the latest.
 
-use crate::isolation::{Ending, Finding, History, Kind, Operation, Order, Transaction, VALUES_MAX};
+use crate::isolation::{
+    Ending, Finding, History, Kind, Operation, Order, Transaction, VALUES_MAX, known,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use syncline_contract::Isolation;
@@ -37,6 +39,9 @@ pub struct Behind {
     pub forbidden: BTreeMap<String, u64>,
     /// The first crash behind which something was wrong, in words.
     pub example: Option<String>,
+    /// Crashes behind which something was wrong that is not known of the store.
+    #[serde(default)]
+    pub unexplained: u64,
     /// What is known of failures like those seen, and what to do.
     #[serde(default)]
     pub known: BTreeSet<String>,
@@ -48,8 +53,8 @@ impl Behind {
         self.unreadable > 0 || self.out_of_order > 0 || !self.forbidden.is_empty()
     }
 
-    /// Takes in what a history shows that ends behind a crash.
-    pub(super) fn judge(&mut self, claimed: Isolation, history: &History) {
+    /// Takes in what a history of this product shows that ends behind a crash.
+    pub(super) fn judge(&mut self, product: &str, claimed: Isolation, history: &History) {
         let lost = lost(history, claimed);
         if !lost.is_empty() {
             self.lost += 1;
@@ -57,7 +62,11 @@ impl Behind {
         }
         let out_of_order = out_of_order(history, &lost);
         self.out_of_order += u64::from(out_of_order.is_some());
-        let found = Finding::of("", claimed, history);
+        let found = Finding::of("", product, claimed, history);
+        let is_known = |anomaly| known(product, anomaly).is_some();
+        let is_explained = found.forbidden.iter().all(is_known) && out_of_order.is_none();
+        self.unexplained += u64::from(!is_explained);
+        self.known.extend(found.known);
         for anomaly in &found.forbidden {
             let kind = anomaly.kind.words().to_owned();
             *self.forbidden.entry(kind).or_default() += 1;
@@ -245,7 +254,7 @@ mod tests {
         assert_eq!(keys(&history), 2);
         end_with(&mut history, lists.map(<[i64]>::to_vec).into());
         let mut behind = Behind::default();
-        behind.judge(Isolation::Serializable, &history);
+        behind.judge("", Isolation::Serializable, &history);
         (behind, history)
     }
 
@@ -258,6 +267,32 @@ mod tests {
         let (halves, _) = behind([&[1, 2], &[1]]);
         assert!(halves.is_broken(), "{halves:?}");
         assert_eq!(halves.lost, 0);
+    }
+
+    /// Client 1 sees client 0's append before client 0 is answered, and not that of client 2.
+    const SKEW: &str = r#"{"type":"invoke","process":2,"f":"txn","value":[["append",0,1]]}
+{"type":"invoke","process":0,"f":"txn","value":[["append",1,2]]}
+{"type":"invoke","process":1,"f":"txn","value":[["append",2,3]]}
+{"type":"ok","process":2,"f":"txn","value":[["r",1,[]],["r",0,[]],["append",0,1]]}
+{"type":"ok","process":0,"f":"txn","value":[["r",1,[]],["append",1,2]]}
+{"type":"ok","process":1,"f":"txn","value":[["r",1,[2]],["r",0,[]],["r",2,[]],["append",2,3]]}
+"#;
+
+    #[test]
+    fn what_is_known_of_a_store_explains_what_was_wrong_and_excuses_nothing() {
+        let behind = |product, lists: [&[i64]; 3]| {
+            let mut history = elle::read(SKEW.as_bytes()).unwrap();
+            end_with(&mut history, lists.map(<[i64]>::to_vec).into());
+            let mut behind = Behind::default();
+            behind.judge(product, Isolation::Serializable, &history);
+            assert!(behind.is_broken(), "{behind:?}");
+            (behind.unexplained, behind.known.len(), behind.lost)
+        };
+        let whole: [&[i64]; 3] = [&[1], &[2], &[3]];
+        assert_eq!(behind("PostgreSQL", whole), (0, 1, 0));
+        assert_eq!(behind("SQLite", whole), (1, 0, 0));
+        // What it lacks besides is told besides.
+        assert_eq!(behind("PostgreSQL", [&[1], &[2], &[]]).2, 1);
     }
 
     #[test]
@@ -290,7 +325,7 @@ mod tests {
             let mut history = elle::read(IN_TURN.as_bytes()).unwrap();
             end_with(&mut history, lists.map(<[i64]>::to_vec).into());
             let mut behind = Behind::default();
-            behind.judge(Isolation::Serializable, &history);
+            behind.judge("", Isolation::Serializable, &history);
             behind
         };
         let latest = behind([&[1], &[]]);

@@ -109,6 +109,9 @@ pub struct Anomaly {
     pub order: Order,
     /// How often it was found; of cycles, in how many knots of transactions.
     pub count: usize,
+    /// Of these, cycles that go through the window of a commit; see `window.rs`.
+    #[serde(default)]
+    pub in_window: usize,
     /// The smallest example, a sentence each.
     pub example: Vec<String>,
 }

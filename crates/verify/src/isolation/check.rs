@@ -23,6 +23,7 @@ use super::cycles::{Cycle, Shape, knots, way};
 use super::graph::{Graph, Why};
 use super::history::History;
 use super::versions::{Versions, replaced};
+use super::window::is_in_window;
 use super::words::explain;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,6 +55,7 @@ fn single_reads(versions: &Versions) -> Vec<Anomaly> {
             kind: wrong.kind,
             order: Order::Plain,
             count: 0,
+            in_window: 0,
             example: vec![wrong.what.clone()],
         });
         anomaly.count += 1;
@@ -74,6 +76,7 @@ fn lost_updates(history: &History) -> Option<Anomaly> {
         kind: Kind::LostUpdate,
         order: Order::Plain,
         count: 1 + lost.count(),
+        in_window: 0,
         example: vec![example],
     })
 }
@@ -210,10 +213,12 @@ impl Search<'_> {
 
     fn anomaly(&mut self, kind: Kind, order: Order, cycles: &[Cycle]) -> Option<Anomaly> {
         let smallest = cycles.iter().min_by_key(|cycle| cycle.len())?;
+        let in_window = cycles.iter().filter(|one| is_in_window(self.history, one));
         self.found.insert(kind).then(|| Anomaly {
             kind,
             order,
             count: cycles.len(),
+            in_window: in_window.count(),
             example: explain(self.history, self.graph, smallest),
         })
     }

@@ -4,7 +4,9 @@ use super::anomaly::{Anomaly, Order};
 use super::check::check;
 use super::hermitage::{LEGEND, Row, table};
 use super::history::{Ending, History};
+use super::window::known;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use syncline_contract::Isolation;
 use syncline_metering::{Nanos, clock};
 
@@ -32,6 +34,9 @@ pub struct Finding {
     pub forbidden: Vec<Anomaly>,
     /// Anomalies that it allows.
     pub allowed: Vec<Anomaly>,
+    /// What is known of the store's anomalies like those seen, as sentences without the last full stop.
+    #[serde(default)]
+    pub known: BTreeSet<String>,
     /// Processor time that the check of the history took, which is one thread.
     #[serde(default)]
     pub check_cpu_ns: Nanos,
@@ -41,13 +46,15 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Checks a history against a claim.
-    pub fn of(subject: &str, claimed: Isolation, history: &History) -> Finding {
+    /// Checks a history against a claim. `product` made it, "PostgreSQL"; empty where that is not known.
+    pub fn of(subject: &str, product: &str, claimed: Isolation, history: &History) -> Finding {
         let before = clock::thread_cpu();
         let anomalies = check(history).into_iter();
         let check_cpu_ns = clock::thread_cpu() - before;
-        let (forbidden, allowed) =
+        let (forbidden, allowed): (Vec<_>, _) =
             anomalies.partition(|one| one.kind.is_forbidden(claimed, one.order));
+        let known = forbidden.iter().filter_map(|one| known(product, one));
+        let known = known.map(str::to_owned).collect();
         Finding {
             format: FORMAT,
             subject: subject.to_owned(),
@@ -58,6 +65,7 @@ impl Finding {
             schedules: Vec::new(),
             forbidden,
             allowed,
+            known,
             check_cpu_ns,
             memory_bytes_max: None,
         }
@@ -94,6 +102,7 @@ impl Finding {
                 lines.extend(anomaly.example.iter().map(|line| format!("  {line}")));
             }
         }
+        lines.extend(self.known.iter().map(|known| format!("Known: {known}.")));
         if !self.schedules.is_empty() {
             lines.push(format!(
                 "Hermitage's schedules:\n{}",

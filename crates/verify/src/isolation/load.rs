@@ -34,7 +34,9 @@ pub struct Load {
 /// What clients saw of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The isolation that the target said was in force.
+    /// The product that the target said it is: "SQLite".
+    pub product: String,
+    /// The isolation that it said was in force.
     pub claimed: Isolation,
     /// All transactions.
     pub history: History,
@@ -53,7 +55,7 @@ pub fn load<T: Target>(
         return Err(Error::cannot(format!("{}: {why}", target.name())));
     }
     outside(block_on(&(), target.create(&lists.plan)))?;
-    let claimed = outside(block_on(&(), target.evidence()))?.isolation;
+    let said = outside(block_on(&(), target.evidence()))?;
     let clients = load
         .clients
         .min(target.capabilities().workers_max.unwrap_or(usize::MAX));
@@ -61,8 +63,11 @@ pub fn load<T: Target>(
     let ended = append(target, &lists, &events, load, stop, begun);
     outside(block_on(&(), target.remove()))?;
     outside(ended)?;
-    let history = events.history();
-    Ok(Loaded { claimed, history })
+    Ok(Loaded {
+        product: said.product,
+        claimed: said.isolation,
+        history: events.history(),
+    })
 }
 
 /// Appends and reads on a target that stands there, by all clients at once; the first failure.

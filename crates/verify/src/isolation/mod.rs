@@ -13,6 +13,7 @@
 //! | `versions.rs` | which value came after which; what is wrong with single reads |
 //! | `graph.rs`, `cycles.rs` | which transaction came before which; cycles |
 //! | `check.rs`, `anomaly.rs`, `words.rs` | the anomalies, found, named and explained |
+//! | `window.rs` | what is seen of a commit before it is acknowledged, and which stores are known for it |
 //! | `lists.rs`, `load.rs`, `events.rs` | lists in rows, clients that use them, and where they tell it |
 //! | `schedules.rs`, `stage.rs`, `hermitage.rs` | Hermitage's schedules, played step by step, and its table |
 //! | `urls.rs` | a target's levels, and what a private server is asked for |
@@ -33,6 +34,7 @@ mod schedules;
 mod stage;
 mod urls;
 mod versions;
+mod window;
 mod words;
 
 #[cfg(test)]
@@ -48,3 +50,4 @@ pub(crate) use lists::{Lists, VALUES_MAX};
 pub(crate) use load::append;
 pub use load::{Load, Loaded, load};
 pub use urls::{hastened, levels};
+pub(crate) use window::known;

@@ -1,8 +1,9 @@
 //! Each anomaly in its smallest history; random histories against another checker; a hundred thousand
 //! transactions in time.
 
-use super::{Anomaly, Ending, History, Kind, Operation, Order, Transaction, check, elle};
+use super::{Anomaly, Ending, Finding, History, Kind, Operation, Order, Transaction, check, elle};
 use std::collections::BTreeMap;
+use syncline_contract::Isolation;
 use syncline_metering::clock;
 
 /// A history from lines as `0 ok a1.5 r2.[1 2]`: client, ending, appends and reads. Lines that overlap are
@@ -104,6 +105,37 @@ fn each_anomaly_is_found_in_its_smallest_history_and_alone() {
             (Kind::GSingle, Order::Plain)
         ]
     );
+}
+
+/// Client 0 is the pivot, client 1 overwrites what it read, client 2 sees that and not the pivot's append.
+const SKEW: &str = "0 ok r25.[], r24.[], a24.1 | 1 ok r25.[], a25.2";
+
+#[test]
+fn a_skew_through_the_window_of_a_commit_is_told_apart_and_is_known_of_postgresql_alone() {
+    let found = |text: &str| {
+        let history = history(text);
+        let of = |product| Finding::of("", product, Isolation::Serializable, &history);
+        let known = ["PostgreSQL", "MariaDB", ""].map(|product| !of(product).known.is_empty());
+        let finding = of("PostgreSQL");
+        assert!(!finding.holds(), "{finding:?}");
+        let [anomaly] = &finding.forbidden[..] else {
+            panic!("{finding:?}");
+        };
+        assert_eq!(anomaly.kind, Kind::G2Item);
+        (anomaly.count, anomaly.in_window, known)
+    };
+    // Client 2 asked before client 1 was answered.
+    let within = format!("{SKEW} | 2 ok r25.[2], r24.[], a28.3 ; 3 ok r24.[1]");
+    assert_eq!(found(&within), (1, 1, [true, false, false]));
+    // It asked behind the answers, so that no window of a commit excuses it.
+    let behind = format!("{SKEW} ; 2 ok r25.[2], r24.[], a28.3 ; 3 ok r24.[1]");
+    assert_eq!(found(&behind), (1, 0, [false; 3]));
+    // Two alone: one of them must have been found when it committed.
+    let two = "0 ok r1.[], r2.[], a1.1 | 1 ok r1.[], r2.[], a2.2";
+    assert_eq!(found(two), (1, 0, [false; 3]));
+    // One of each: what is known does not explain the other.
+    let both = format!("{within} ; {two}");
+    assert_eq!(found(&both), (2, 1, [false; 3]));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use syncline_contract::{Isolation, Target};
 use syncline_report::record::prepare_folder;
 use syncline_targets::server::shown;
 use syncline_verify::durability::{self, Program, Request};
-use syncline_verify::isolation::{self, Ending, History, elle};
+use syncline_verify::isolation::{self, Ending, History, Loaded, elle};
 
 /// Verifies that transactions of a target stay apart, or checks a history.
 pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
@@ -30,25 +30,25 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
         _ => Vec::new(),
     };
-    let (subject, claimed, history) = match (&args.check, &target) {
+    let (subject, loaded) = match (&args.check, &target) {
         (Some(file), _) => {
             let opened = File::open(file).map_err(|error| unusable("read", file, &error))?;
             let history = elle::read(BufReader::new(opened))?;
-            (file.display().to_string(), None, history)
+            (file.display().to_string(), from_elsewhere(history))
         }
         (None, target) => {
             let url = target.as_deref().unwrap_or_default();
-            let (claimed, history) = loaded(args, url, shelf)?;
-            (shown(url), Some(claimed), history)
+            (shown(url), loaded(args, url, shelf)?)
         }
     };
     if let Some(file) = &args.history {
         let made = File::create(file).map_err(|error| unusable("write", file, &error))?;
         let mut output = BufWriter::new(made);
-        elle::write(&history, &mut output)?;
+        elle::write(&loaded.history, &mut output)?;
         output.flush()?;
         terminal::note(&format!("history: {}", file.display()));
     }
+    let history = &loaded.history;
     if history.count(Ending::Committed) == 0 {
         let what = match history.transactions.len() {
             0 => "its history holds no transaction".to_owned(),
@@ -59,9 +59,8 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
             "{subject}: {what}, so nothing can be said"
         )));
     }
-    let claimed = args.claimed.map(level).or(claimed);
-    let claimed = claimed.unwrap_or(Isolation::NoneClaimed);
-    let mut finding = isolation::Finding::of(&subject, claimed, &history);
+    let claimed = args.claimed.map_or(loaded.claimed, level);
+    let mut finding = isolation::Finding::of(&subject, &loaded.product, claimed, history);
     finding.schedules = schedules;
     finding.memory_bytes_max = memory_peak();
     let view = record::Shown {
@@ -159,12 +158,17 @@ fn schedules<S: Shelf>(url: &str, shelf: &S) -> Result<Vec<isolation::Row>, Cann
     Ok(rows)
 }
 
-/// Loads a target; what it claims, and what its clients saw.
-fn loaded<S: Shelf>(
-    args: &IsolationArgs,
-    url: &str,
-    shelf: &S,
-) -> Result<(Isolation, History), CannotRun> {
+/// A history of which nothing else is known.
+fn from_elsewhere(history: History) -> Loaded {
+    Loaded {
+        product: String::new(),
+        claimed: Isolation::NoneClaimed,
+        history,
+    }
+}
+
+/// Loads a target; what it says of itself, and what its clients saw.
+fn loaded<S: Shelf>(args: &IsolationArgs, url: &str, shelf: &S) -> Result<Loaded, CannotRun> {
     let target = shelf.open(url)?;
     let load = isolation::Load {
         transactions: args.transactions,
@@ -185,7 +189,7 @@ fn loaded<S: Shelf>(
         loaded.history.transactions.len(),
         target.name()
     ));
-    Ok((loaded.claimed, loaded.history))
+    Ok(loaded)
 }
 
 /// The most memory that this process has held, in bytes, where the kernel tells.
