@@ -4,7 +4,8 @@ use super::{
     CleanArgs, CompareArgs, LikeArgs, ListArgs, ModelArgs, ObserveArgs, PgbenchArgs, PrivateArgs,
     ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, VerifyArgs, YcsbArgs,
 };
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
@@ -120,12 +121,14 @@ fn run() -> Command {
         .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like k3f9a")
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
+        // A name that is no workload's is answered with those there are.
+        .allow_external_subcommands(true)
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")
         .subcommands(workloads)
 }
 
-fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
+fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
     let (name, matches) = matches.subcommand().expect("clap has demanded a verb");
     Ok(match name {
         "survey" => Verb::Survey(SurveyArgs::from_arg_matches(matches)?),
@@ -149,17 +152,15 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
     })
 }
 
-fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
+fn run_of(matches: &ArgMatches) -> Result<Verb, Error> {
     let Some((workload, matches)) = matches.subcommand() else {
         return LikeArgs::from_arg_matches(matches).map(Verb::RunAgain);
     };
-    let listed = syncline_workloads::LISTINGS
-        .iter()
-        .find(|listed| listed.name == workload);
-    let known = listed
-        .expect("clap has only listed workloads")
-        .options
-        .iter();
+    let mut listings = syncline_workloads::LISTINGS.iter();
+    let Some(listed) = listings.find(|listed| listed.name == workload) else {
+        return Err(no_workload(workload));
+    };
+    let known = listed.options.iter();
     let typed = known.filter_map(|option| {
         let value = matches.get_one::<String>(option.name)?;
         Some((option.name.to_owned(), value.clone()))
@@ -169,6 +170,14 @@ fn run_of(matches: &ArgMatches) -> Result<Verb, clap::Error> {
         options: typed.collect(),
         args: RunArgs::from_arg_matches(matches)?,
     })
+}
+
+fn no_workload(name: &str) -> Error {
+    let listings = syncline_workloads::LISTINGS.iter();
+    let names: Vec<_> = listings.map(|listed| listed.name).collect();
+    let there_are = names.join(", ");
+    let what = format!("there is no workload \"{name}\"; there are: {there_are}\n");
+    Error::raw(ErrorKind::InvalidSubcommand, what)
 }
 
 /// With a capital, as help texts begin.

@@ -24,7 +24,10 @@ fn nonsense_is_refused_before_anything_is_written() {
         ("run insert --on null --line nosuch.jsonl", "nosuch.jsonl"),
         ("run insert --on null --commit-every 0", "commit_every"),
         ("run insert", "--on"),
-        ("run nosuchload --on null", "nosuchload"),
+        (
+            "run nosuchload --on null",
+            "error: there is no workload \"nosuchload\"; there are: insert, debit-credit, ",
+        ),
         ("run insert --on sqlite:absent/folder/x.db", "absent/folder"),
         ("probe absent", "absent"),
         ("survey --dir absent", "absent"),
