@@ -1,12 +1,14 @@
 //! The witness: hears promises, keeps them, says when a connection went silent, and tells them again.
 //!
-//! A thread a connection, over one ledger. Promises that have arrived together are synced together.
+//! A thread a connection, over one ledger. Promises that have arrived together are synced together. Whoever
+//! asks is answered when all is heard that had arrived before over the connection that is asked about.
 
 use super::kind::{End, Kind};
 use super::ledger::Ledger;
 use super::message::{Call, GREETING, Reply, line};
 use super::wire::{Heard, Lines};
 use crate::error::{Error, Result};
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -15,13 +17,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syncline_disk::Disk;
-use syncline_metering::clock;
+use syncline_metering::{Nanos, clock};
 
 /// How often it is looked whether a connection has come, or somebody asks to stop.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How long an answer may take to be taken.
 const TAKE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How long it is waited for what a writer had said before its promises were asked for.
+const HEAR_LIMIT: Duration = Duration::from_secs(10);
 
 /// Connections at once.
 const CONNECTIONS_MAX: usize = 64;
@@ -34,6 +39,8 @@ const BATCH_MAX: usize = 1024;
 pub struct Witness<D: Disk> {
     listener: TcpListener,
     ledger: Mutex<Ledger<D>>,
+    /// When nothing was left to be heard, last: of each run that is written over a connection.
+    heard_out: Mutex<BTreeMap<usize, Nanos>>,
     silence: Duration,
 }
 
@@ -53,6 +60,7 @@ impl<D: Disk> Witness<D> {
         Ok(Witness {
             listener,
             ledger: Mutex::new(Ledger::open(disk, directory)?),
+            heard_out: Mutex::default(),
             silence,
         })
     }
@@ -118,11 +126,29 @@ impl<D: Disk> Witness<D> {
             drop(talk.reply(&Reply::Refused(why.to_string())));
             talk.end(End::Closed)?;
         }
+        talk.is_over();
         outcome
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger<D>> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn heard_out(&self) -> MutexGuard<'_, BTreeMap<usize, Nanos>> {
+        let heard_out = self.heard_out.lock();
+        heard_out.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until all is heard that the writer of a run had said by now; false if it goes on and on.
+    fn hear_out(&self, run: usize) -> bool {
+        let asked = clock::now();
+        while clock::now() - asked < clock::nanos(HEAR_LIMIT) {
+            if self.heard_out().get(&run).is_none_or(|at| *at > asked) {
+                return true;
+            }
+            thread::sleep(LOOK);
+        }
+        false
     }
 }
 
@@ -167,7 +193,10 @@ impl<D: Disk> Talk<'_, D> {
                     self.hear(call)?;
                 }
                 Heard::Nothing if stop.load(Ordering::Relaxed) => return self.end(End::Unseen),
-                Heard::Nothing => self.wait(),
+                Heard::Nothing => {
+                    self.is_heard_out(clock::now());
+                    self.wait();
+                }
                 Heard::Closed => return self.end(End::Closed),
                 Heard::Broken => {
                     // A machine that comes back refuses what it knows nothing of: that is no kernel that
@@ -193,6 +222,7 @@ impl<D: Disk> Talk<'_, D> {
                 let words = format!("{} writes by {}", begin.subject, begin.method);
                 let number = self.witness.ledger().begin(begin)?;
                 self.writes = Some(number);
+                self.is_heard_out(0);
                 (self.tell)(&words);
                 self.reply(&Reply::Begun)
             }
@@ -244,13 +274,21 @@ impl<D: Disk> Talk<'_, D> {
     }
 
     fn answer(&mut self, subject: &str) -> Result<()> {
-        let mut ledger = self.witness.ledger();
-        let number = ledger.latest(subject);
+        let number = self.witness.ledger().latest(subject);
         let number = number.ok_or_else(|| {
             Error::cannot(format!(
                 "nothing was ever promised for {subject}; name it as the writer did"
             ))
         })?;
+        // What is said over this connection was heard in its order.
+        if self.writes == Some(number) {
+            self.keep()?;
+        } else if !self.witness.hear_out(number) {
+            return Err(Error::cannot(format!(
+                "{subject} is being written; ask when its writer was cut off or has ended"
+            )));
+        }
+        let mut ledger = self.witness.ledger();
         // Whoever asks has come back; a connection that is still open says nothing more.
         ledger.end(number, End::Silent)?;
         let run = ledger.run(number);
@@ -290,6 +328,20 @@ impl<D: Disk> Talk<'_, D> {
             (self.tell)(&format!("{subject} {words}, {promised} blocks promised"));
         }
         Ok(())
+    }
+
+    /// Nothing was left to be heard of this writer then.
+    fn is_heard_out(&self, at: Nanos) {
+        if let Some(number) = self.writes {
+            self.witness.heard_out().insert(number, at);
+        }
+    }
+
+    /// Nothing more will be heard.
+    fn is_over(&self) {
+        if let Some(number) = self.writes {
+            self.witness.heard_out().remove(&number);
+        }
     }
 
     fn hear_again(&mut self) {

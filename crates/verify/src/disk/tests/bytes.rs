@@ -19,10 +19,37 @@ fn said(world: &World, bytes: &[u8]) -> String {
 
 const GREETING: &str = "syncline-witness 1\n";
 
+const BEGIN: &str = r#"{"begin":{"subject":"a","run":"5","boot":"b","method":"fsync","block_bytes":512,"slots":8,"abandon":false}}"#;
+
+/// So many take a witness some time.
+const PROMISES: u64 = 30_000;
+
+/// A witness is behind with what has arrived; a question over another connection does not overtake it.
+#[test]
+fn whoever_asks_is_told_all_that_was_promised_before() {
+    with_witness(|world| {
+        let mut writer = TcpStream::connect(world.address).unwrap();
+        let begun = format!("{GREETING}\"begun\"\n");
+        writer
+            .write_all(format!("{GREETING}{BEGIN}\n").as_bytes())
+            .unwrap();
+        let mut answer = vec![0; begun.len()];
+        writer.read_exact(&mut answer).unwrap();
+        assert_eq!(String::from_utf8(answer).unwrap(), begun);
+        let promises: String = (0..PROMISES)
+            .map(|number| format!("{{\"promise\":[{number},{number}]}}\n"))
+            .collect();
+        let mut asking = world.caller();
+        writer.write_all(promises.as_bytes()).unwrap();
+        let told = asking.ask("a").unwrap();
+        assert_eq!((told.count, told.latest.len()), (PROMISES, 16));
+    });
+}
+
 #[test]
 fn what_does_not_fit_is_refused_in_a_sentence() {
     with_witness(|world| {
-        let begin = r#"{"begin":{"subject":"a","run":"5","boot":"b","method":"fsync","block_bytes":512,"slots":8,"abandon":false}}"#;
+        let begin = BEGIN;
         for (text, words) in [
             (
                 "GET / HTTP/1.1\r\n\r\n".to_owned(),
