@@ -36,11 +36,12 @@ fn whoever_asks_is_told_all_that_was_promised_before() {
         let mut answer = vec![0; begun.len()];
         writer.read_exact(&mut answer).unwrap();
         assert_eq!(String::from_utf8(answer).unwrap(), begun);
-        let promises: String = (0..PROMISES)
-            .map(|number| format!("{{\"promise\":[{number},{number}]}}\n"))
-            .collect();
+        let mut promises = Vec::new();
+        for number in 0..PROMISES {
+            writeln!(promises, "{{\"promise\":[{number},{number}]}}").unwrap();
+        }
         let mut asking = world.caller();
-        writer.write_all(promises.as_bytes()).unwrap();
+        writer.write_all(&promises).unwrap();
         let told = asking.ask("a").unwrap();
         assert_eq!((told.count, told.latest.len()), (PROMISES, 16));
     });
