@@ -244,7 +244,8 @@ fn histories_of_servers_go_on_behind_crashes() {
         let program = Program::this(CHILD).unwrap();
         let found = across(&request, &program, &AtomicBool::new(false), &|_| {}).unwrap();
         println!("{}\n", found.sentences().join("\n"));
-        assert!(found.is_explained(), "{found:?}");
+        let is_known = store == "postgres" && found.is_explained();
+        assert!(found.holds() || is_known, "{found:?}");
         let cuts = found.cuts.unwrap();
         assert_eq!((found.kills.crashes, cuts.crashes), (2, 12));
         assert!(

@@ -126,7 +126,6 @@ impl<D: Disk> Witness<D> {
             drop(talk.reply(&Reply::Refused(why.to_string())));
             talk.end(End::Closed)?;
         }
-        talk.is_over();
         outcome
     }
 
@@ -194,7 +193,7 @@ impl<D: Disk> Talk<'_, D> {
                 }
                 Heard::Nothing if stop.load(Ordering::Relaxed) => return self.end(End::Unseen),
                 Heard::Nothing => {
-                    self.is_heard_out(clock::now());
+                    self.note_heard_out(clock::now());
                     self.wait();
                 }
                 Heard::Closed => return self.end(End::Closed),
@@ -222,7 +221,7 @@ impl<D: Disk> Talk<'_, D> {
                 let words = format!("{} writes by {}", begin.subject, begin.method);
                 let number = self.witness.ledger().begin(begin)?;
                 self.writes = Some(number);
-                self.is_heard_out(0);
+                self.note_heard_out(0);
                 (self.tell)(&words);
                 self.reply(&Reply::Begun)
             }
@@ -331,16 +330,9 @@ impl<D: Disk> Talk<'_, D> {
     }
 
     /// Nothing was left to be heard of this writer then.
-    fn is_heard_out(&self, at: Nanos) {
+    fn note_heard_out(&self, at: Nanos) {
         if let Some(number) = self.writes {
             self.witness.heard_out().insert(number, at);
-        }
-    }
-
-    /// Nothing more will be heard.
-    fn is_over(&self) {
-        if let Some(number) = self.writes {
-            self.witness.heard_out().remove(&number);
         }
     }
 
@@ -386,6 +378,15 @@ impl<D: Disk> Talk<'_, D> {
             written => {
                 written.map_err(|error| Error::cannot(format!("whoever asked is gone: {error}")))
             }
+        }
+    }
+}
+
+impl<D: Disk> Drop for Talk<'_, D> {
+    /// However it ended, nothing more will be heard of its run: nobody shall wait for it.
+    fn drop(&mut self) {
+        if let Some(number) = self.writes {
+            self.witness.heard_out().remove(&number);
         }
     }
 }
