@@ -28,6 +28,9 @@ pub(super) struct Versions {
     /// Values that were appended, or may have been, and are in no such list.
     unread: BTreeMap<i64, Vec<i64>>,
     read: HashSet<(i64, i64)>,
+    /// How many first values of such a list show nothing wrong by themselves: a read of no more than those
+    /// need not be looked at value by value.
+    sound: BTreeMap<i64, usize>,
     /// Keys of which no one order of appends is known.
     forked: HashSet<i64>,
     pub(super) wrong: Vec<Wrong>,
@@ -54,6 +57,10 @@ impl Versions {
                 versions.unread_of(transaction);
             }
         }
+        let orders = versions.orders.iter();
+        versions.sound = orders
+            .map(|(key, values)| (*key, versions.sound_values(history, *key, values)))
+            .collect();
         for (number, transaction) in history.transactions.iter().enumerate() {
             if transaction.ending == Ending::Committed {
                 versions.reads_of(history, number, transaction);
@@ -136,7 +143,8 @@ impl Versions {
     fn reads_of(&mut self, history: &History, number: usize, transaction: &Transaction) {
         let mut wrong = Vec::new();
         for (key, values) in reads(transaction) {
-            if !self.orders[&key].starts_with(values) {
+            let fits = self.orders[&key].starts_with(values);
+            if !fits {
                 self.forked.insert(key);
                 wrong.push(Wrong {
                     kind: Kind::IncompatibleOrder,
@@ -147,7 +155,9 @@ impl Versions {
                     ),
                 });
             }
-            wrong.extend(self.values_of(history, number, key, values));
+            if !fits || values.len() > self.sound[&key] {
+                wrong.extend(self.values_of(history, number, key, values));
+            }
             let newest = values
                 .last()
                 .and_then(|value| self.writers.get(&(key, *value)));
@@ -166,6 +176,17 @@ impl Versions {
             }
         }
         self.wrong.extend(wrong);
+    }
+
+    /// How many first values of a list are each there once, and appended by somebody who did not fail.
+    fn sound_values(&self, history: &History, key: i64, values: &[i64]) -> usize {
+        let mut met = HashSet::new();
+        let is_sound = |value: &&i64| {
+            let writer = self.writers.get(&(key, **value));
+            let ending = writer.map(|writer| history.transactions[writer.transaction].ending);
+            met.insert(**value) && ending.is_some_and(|ending| ending != Ending::Failed)
+        };
+        values.iter().take_while(is_sound).count()
     }
 
     /// What is wrong with single values of a list that was read.
