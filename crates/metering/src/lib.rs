@@ -4,11 +4,13 @@
 //! cost modules from which column headings and manual come, [`clock`], the one clock, and [`tag`],
 //! the byte that says which module a thread is in. The engine
 //! charges its modules, the meters attribute foreign processes to the same modules, and the runner
-//! takes every timestamp here.
+//! takes every timestamp here, where it needs one after each short transaction by a [`Ticker`].
 
 pub mod clock;
 mod module;
 pub mod tag;
+mod ticker;
 
 pub use clock::Nanos;
 pub use module::Module;
+pub use ticker::Ticker;

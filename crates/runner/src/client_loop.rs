@@ -22,7 +22,7 @@ use syncline_contract::{
     Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Timer, Transaction,
     Waits,
 };
-use syncline_metering::{Nanos, clock};
+use syncline_metering::{Nanos, Ticker, clock};
 
 /// A client gives the others a turn after that many transactions that never had to wait.
 const TURN: u32 = 16;
@@ -61,6 +61,8 @@ pub(crate) struct Desk<'r, T: Target> {
     pub schedule: Option<&'r Mutex<Schedule>>,
     pub meter: RefCell<Meter>,
     pub timers: Rc<Timers>,
+    /// The clock of this thread; exact where a follower may compare the times of several.
+    pub ticker: Ticker,
 }
 
 impl<T: Target> Desk<'_, T> {
@@ -157,7 +159,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
     let mut line = Line { session, asked };
     async move {
         let mut turn = 0;
-        let mut now = clock::now();
+        let mut now = desk.ticker.now();
         while !desk.control.ending() && slot.left > 0 {
             let due = match desk.schedule {
                 None if now >= desk.times.deadline => break,
@@ -167,7 +169,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                     let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
                         break;
                     };
-                    now = now.max(clock::now());
+                    now = now.max(desk.ticker.now());
                     taken.due
                 }
             };
@@ -206,7 +208,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                 due,
             };
             let attempt = attempt(&mut slot.client, &drawn, &mut line, desk).await;
-            now = clock::now();
+            now = desk.ticker.now();
             span.ended = now;
             finish(slot, kind, measured, &attempt, span, desk);
             let failure = attempt.failure;
@@ -220,24 +222,24 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                     Some(session) => session,
                     None => break,
                 };
-                now = clock::now();
+                now = desk.ticker.now();
             } else if desk.connects_each {
                 drop(line.session);
                 line.session = match Box::pin(connected_anew(desk)).await {
                     Some(session) => session,
                     None => break,
                 };
-                now = clock::now();
+                now = desk.ticker.now();
             }
             if waits.after_ns > 0 {
                 desk.timers.sleep_until(now + waits.after_ns).await;
-                now = clock::now();
+                now = desk.ticker.now();
             }
             turn += 1;
             if turn == TURN {
                 turn = 0;
                 yield_now().await;
-                now = clock::now();
+                now = desk.ticker.now();
             }
         }
     }

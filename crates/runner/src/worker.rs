@@ -14,7 +14,7 @@ use crate::staff::Clients;
 use std::cell::RefCell;
 use std::rc::Rc;
 use syncline_contract::{Failure, Target, TargetResult, Worker, Workload};
-use syncline_metering::{Nanos, clock};
+use syncline_metering::{Nanos, Ticker, clock};
 
 /// Bytes of a client's slot that it likely needs: the slot's own, and as much as most clients have.
 const SLOT_BYTES_ASKED: usize = 512;
@@ -94,6 +94,10 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
             schedule,
             meter: RefCell::new(Meter::new(self.workload.transactions().len(), operations)),
             timers: Rc::default(),
+            ticker: match self.follower {
+                Some(_) => Ticker::exact(),
+                None => Ticker::new(),
+            },
         };
         Ok(Some(self.run(&desk, sessions, clients)))
     }
