@@ -180,8 +180,14 @@ fn bad_urls_get_one_clear_sentence() {
 #[test]
 fn every_listed_target_opens_with_its_defaults() {
     for listing in listings() {
-        let target = AnyTarget::open(listing.name).unwrap();
-        assert!(target.name().starts_with(listing.name));
+        match AnyTarget::open(listing.name) {
+            Ok(target) => assert!(target.name().starts_with(listing.name)),
+            // Where it is built in: which driver is meant has no default.
+            Err(error) => assert!(
+                listing.name == "jdbc" && error.to_string().contains("name the jar files"),
+                "{error}"
+            ),
+        }
         assert!(
             listing
                 .options
