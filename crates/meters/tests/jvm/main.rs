@@ -1,8 +1,7 @@
 //! A Java virtual machine is metered: a program that does known amounts of known things.
 //!
 //! It needs a JDK, and async-profiler where `scripts/fetch-async-profiler` puts it; without them these
-//! tests fail, and say so, which is why they wait to be asked for, with `--ignored`. They run one after
-//! another: they measure.
+//! tests fail, and say so. The tests run one after another: they measure.
 
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 #![allow(
@@ -39,7 +38,6 @@ const COMPILED_ONCE: [&str; 4] = [
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
-#[ignore = "needs a JDK and async-profiler"]
 fn a_program_is_seen_doing_what_it_does() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut known = Known::start(&PARALLEL);
@@ -104,7 +102,6 @@ fn a_program_is_seen_doing_what_it_does() {
 }
 
 #[test]
-#[ignore = "needs a JDK and async-profiler"]
 fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut known = Known::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
@@ -125,7 +122,6 @@ fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice
 }
 
 #[test]
-#[ignore = "needs a JDK and async-profiler"]
 fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_the_reason_told() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut known = Known::start(&["-Xrs"]);
@@ -142,7 +138,6 @@ fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_th
 
 /// What a program can be told by the environment alone is told to another process of this test.
 #[test]
-#[ignore = "needs a JDK and async-profiler"]
 fn without_the_profiler_the_jvms_own_recorder_is_asked() {
     if env::var(VARIABLE).is_ok_and(|named| named == NOWHERE) {
         return recorder_alone();
@@ -150,7 +145,7 @@ fn without_the_profiler_the_jvms_own_recorder_is_asked() {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let name = "without_the_profiler_the_jvms_own_recorder_is_asked";
     let run = Command::new(env::current_exe().unwrap())
-        .args(["--exact", name, "--ignored", "--nocapture"])
+        .args(["--exact", name, "--nocapture"])
         .env(VARIABLE, NOWHERE)
         .output()
         .unwrap();
