@@ -46,7 +46,7 @@ impl Meter {
             spent: Spent::default(),
             going_ns: 0,
         };
-        let mut subject = *subject;
+        let mut subject = subject.clone();
         for row in ALL {
             for open in *row {
                 match open(&subject, options) {

@@ -1,5 +1,6 @@
 //! Whose time is looked at.
 
+use super::symbols::Symbols;
 use super::taken::Taken;
 use crate::sync_calls::Watched;
 use std::fs;
@@ -14,7 +15,7 @@ pub enum Runtime {
 }
 
 /// The store's process, as far as a collector must know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Subject {
     /// Which process, with its threads and children.
     pub process: Watched,
@@ -22,6 +23,8 @@ pub struct Subject {
     pub runtime: Runtime,
     /// What collectors that were opened before take of it.
     pub(super) taken: Taken,
+    /// What was read of its files, by whichever collector.
+    pub(super) symbols: Symbols,
 }
 
 impl Subject {
@@ -37,6 +40,7 @@ impl Subject {
                 Runtime::Native
             },
             taken: Taken::default(),
+            symbols: Symbols::new(),
         }
     }
 

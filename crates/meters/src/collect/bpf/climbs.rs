@@ -62,7 +62,7 @@ impl Climbs {
     pub(super) fn start(subject: &Subject, ring: RingBuf<MapData>) -> Result<Climbs, String> {
         let shared = Arc::new(Shared::default());
         let (is_ready, ready) = sync_channel(1);
-        let (of_thread, subject) = (Arc::clone(&shared), *subject);
+        let (of_thread, subject) = (Arc::clone(&shared), subject.clone());
         let body = move || {
             let _looking = Looking::here();
             let mut climbed = Climbed::new(&subject);

@@ -22,7 +22,7 @@ use syncline_profile::{Account, How, ProfileBuilder};
 pub(in crate::collect) fn open(subject: &Subject, _options: &MeterOptions) -> Opened {
     match Programs::load() {
         Ok(programs) => Ok(Box::new(Bpf {
-            subject: *subject,
+            subject: subject.clone(),
             programs,
             climbs: None,
             state: State::Prepared,

@@ -8,12 +8,11 @@ use super::shape::{Doer, Key, Kind, Sum};
 use super::shown::Copies;
 use super::spells::{Looked, Scale, scaled};
 use crate::collect::looking::has_looked;
-use crate::collect::symbols::Place;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 use syncline_profile::{
-    Account, Frame, Histogram, How, Metric, ProfileBuilder, StackId, Thread, ThreadId, Total,
+    Account, Histogram, How, Metric, ProfileBuilder, StackId, Thread, ThreadId, Total,
 };
 
 /// The collector's name in accounts.
@@ -122,7 +121,6 @@ struct Naming<'a> {
     profile: &'a mut ProfileBuilder,
     threads: HashMap<u32, ThreadId>,
     stacks: HashMap<Stack, StackId>,
-    frames: HashMap<Place, Vec<Frame>>,
     /// What was shown at each site by events of any kind.
     at_sites: BTreeMap<(Doer, u64), Copies>,
     certainty: BTreeMap<Metric, Certainty>,
@@ -138,7 +136,6 @@ impl<'a> Naming<'a> {
             profile,
             threads: HashMap::new(),
             stacks: HashMap::new(),
-            frames: HashMap::new(),
             at_sites: BTreeMap::new(),
             certainty: BTreeMap::new(),
             switches,
@@ -288,12 +285,10 @@ impl<'a> Naming<'a> {
         if let Some(number) = self.stacks.get(&stack) {
             return *number;
         }
-        let (frames, symbols) = (&mut self.frames, &mut self.seen.climbed.followed.symbols);
+        let symbols = &self.seen.climbed.followed.symbols;
         let mut named = Vec::new();
         for place in stack.iter() {
-            let found = frames.entry(place.clone());
-            let found = found.or_insert_with(|| symbols.frames(place));
-            named.extend(found.iter().cloned());
+            named.extend(symbols.frames(place).iter().cloned());
         }
         let number = self.profile.stack(named);
         self.stacks.insert(stack, number);

@@ -53,7 +53,7 @@ impl Followed {
             family: HashSet::from([subject.pid()]),
             memories: HashMap::new(),
             early: HashSet::new(),
-            symbols: Symbols::new(),
+            symbols: subject.symbols.clone(),
             threads: Threads::default(),
         };
         followed.look_again();
@@ -154,7 +154,7 @@ impl Followed {
         if let Some(memory) = memories.find(|memory| memory.space.is_same(space)) {
             return memory.tables.clone();
         }
-        Tables::of(space, &mut self.symbols)
+        Tables::of(space, &self.symbols)
     }
 
     fn pid(&self) -> u32 {

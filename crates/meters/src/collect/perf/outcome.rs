@@ -2,9 +2,9 @@
 
 use super::source::Kind;
 use super::stacks::{Seen, Stacks};
-use crate::collect::symbols::{Place, Symbols, Threads};
+use crate::collect::symbols::{Symbols, Threads};
 use std::collections::{BTreeMap, HashMap};
-use syncline_profile::{Frame, Metric, ProfileBuilder};
+use syncline_profile::{Metric, ProfileBuilder};
 
 /// What a sampler has seen.
 #[derive(Debug)]
@@ -41,7 +41,6 @@ impl Outcome {
         profile: &mut ProfileBuilder,
         worth: impl Fn(&Seen) -> Option<(Metric, f64)>,
     ) {
-        let mut named: HashMap<Place, Vec<Frame>> = HashMap::new();
         let mut numbers = HashMap::new();
         let mut threads = HashMap::new();
         for (seen, count) in self.stacks.counts() {
@@ -54,9 +53,7 @@ impl Outcome {
             let stack = *numbers.entry(seen.stack).or_insert_with(|| {
                 let mut frames = Vec::new();
                 for place in self.stacks.places(seen.stack) {
-                    let name = || self.symbols.frames(place);
-                    let found = named.entry(place.clone()).or_insert_with(name);
-                    frames.extend(found.iter().cloned());
+                    frames.extend(self.symbols.frames(place).iter().cloned());
                 }
                 profile.stack(frames)
             });

@@ -80,13 +80,13 @@ impl Sampler {
         let (begin, begun) = channel();
         let (is_there, there) = channel();
         let (is_ready, ready) = channel();
-        let subject = *subject;
+        let followed = subject.clone();
         let body = move || {
             let _looking = Looking::here();
             // Whoever waits may have gone; then nothing begins.
             is_there.send(()).ok()?;
             let (shared, rings): (Arc<Shared>, Vec<Ring>) = setup.recv().ok()?;
-            let mut work = Work::new(&shared, &subject);
+            let mut work = Work::new(&shared, &followed);
             is_ready.send(()).ok()?;
             begun.recv().ok()?;
             work.followed.look_again();
@@ -98,7 +98,7 @@ impl Sampler {
             .spawn(body)?;
         let started = there.recv();
         started.map_err(|_gone| io::Error::other(GONE))?;
-        let (events, rings) = Events::open(&subject, sources, reach, with_kernel)?;
+        let (events, rings) = Events::open(subject, sources, reach, with_kernel)?;
         let shared = Arc::new(Shared {
             events,
             ending: AtomicBool::new(false),

@@ -42,7 +42,7 @@ pub(in crate::collect) struct Climb {
 
 impl Tables {
     /// Takes the tables of every file that a process has mapped.
-    pub(in crate::collect) fn of(space: &AddressSpace, symbols: &mut Symbols) -> Tables {
+    pub(in crate::collect) fn of(space: &AddressSpace, symbols: &Symbols) -> Tables {
         let mut unwinder = UnwinderNative::new();
         for code in space.code() {
             let image = symbols.image(&code.place, space.pid());
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn any_stack_and_any_registers_are_climbed_to_an_end() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let tables = Tables::of(&space, &mut Symbols::new());
+        let tables = Tables::of(&space, &Symbols::new());
         let code: Vec<_> = space.code().map(|code| code.range).collect();
         let mut climber = Climber::new();
         let mut random = Random(0x9e37_79b9_7f4a_7c15);

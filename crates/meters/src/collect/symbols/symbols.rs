@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_profile::{Frame, Name, Space};
 
 /// What frames of the vDSO have for an object.
@@ -22,14 +22,19 @@ const VDSO: &str = "[vdso]";
 const VDSO_BYTES: u64 = 1 << 20;
 
 /// Names of addresses. Each file is read when it is first asked for; a file that cannot be read is not
-/// tried again.
+/// tried again. Clones share what was read, so that collectors of one process read its files once.
+#[derive(Clone, Debug, Default)]
+pub(in crate::collect) struct Symbols(Arc<Mutex<Known>>);
+
+/// What was read, and the frames at places that were asked for.
 #[derive(Debug, Default)]
-pub(in crate::collect) struct Symbols {
+struct Known {
     files: HashMap<Arc<MappedFile>, Option<Arc<Image>>>,
     debug: HashMap<Arc<MappedFile>, DebugFile>,
     vdso: OnceCell<Option<Arc<Image>>>,
     kernel: Option<Kernel>,
     java: HashMap<u32, JavaCode>,
+    frames: HashMap<Place, Arc<[Frame]>>,
 }
 
 impl Symbols {
@@ -38,15 +43,36 @@ impl Symbols {
         Symbols::default()
     }
 
+    /// The frames at a place, from the innermost outwards: those of functions that were inlined there, then
+    /// that of the one they are in. A file that was not read while a process had it is looked for by its
+    /// path.
+    pub(in crate::collect) fn frames(&self, place: &Place) -> Arc<[Frame]> {
+        let mut known = self.known();
+        if let Some(frames) = known.frames.get(place) {
+            return Arc::clone(frames);
+        }
+        let frames: Arc<[Frame]> = known.frames_at(place).into();
+        known.frames.insert(place.clone(), Arc::clone(&frames));
+        frames
+    }
+
+    /// The file of a place, as the process `pid` sees it.
+    pub(in crate::collect) fn image(&self, place: &Place, pid: u32) -> Option<Arc<Image>> {
+        self.known().image(place, pid)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
     /// The frame at an address of the kernel.
     fn kernel(&mut self, address: u64) -> Frame {
         self.kernel.get_or_insert_with(Kernel::read).frame(address)
     }
 
-    /// The frames at a place, from the innermost outwards: those of functions that were inlined there, then
-    /// that of the one they are in. A file that was not read while a process had it is looked for by its
-    /// path.
-    pub(in crate::collect) fn frames(&mut self, place: &Place) -> Vec<Frame> {
+    fn frames_at(&mut self, place: &Place) -> Vec<Frame> {
         let (object, offset) = match place {
             Place::Kernel(address) => return vec![self.kernel(*address)],
             Place::File(file, offset) => (file_name(&file.path), *offset),
@@ -90,8 +116,7 @@ impl Symbols {
         debug.map_or_else(Functions::default, |debug| debug.functions(stated))
     }
 
-    /// The file of a place, as the process `pid` sees it.
-    pub(in crate::collect) fn image(&mut self, place: &Place, pid: u32) -> Option<Arc<Image>> {
+    fn image(&mut self, place: &Place, pid: u32) -> Option<Arc<Image>> {
         match place {
             Place::File(file, _) => {
                 if let Some(image) = self.files.get(file) {
@@ -180,23 +205,23 @@ mod tests {
     use std::sync::Arc;
     use syncline_profile::{Frame, Name, Space};
 
-    fn frame_at(symbols: &mut Symbols, space: &AddressSpace, address: u64) -> Frame {
+    fn frame_at(symbols: &Symbols, space: &AddressSpace, address: u64) -> Frame {
         let place = space.place(address);
         symbols.image(&place, space.pid());
-        outer(symbols.frames(&place))
+        outer(&symbols.frames(&place))
     }
 
     /// The frame that no other was put into.
-    fn outer(mut frames: Vec<Frame>) -> Frame {
-        frames.pop().unwrap()
+    fn outer(frames: &[Frame]) -> Frame {
+        frames.last().unwrap().clone()
     }
 
     #[test]
     fn our_own_function_is_called_by_its_name() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let mut symbols = Symbols::new();
+        let symbols = Symbols::new();
         let begin = our_own_function_is_called_by_its_name as fn() as usize as u64;
-        let frame = frame_at(&mut symbols, &space, begin + 1);
+        let frame = frame_at(&symbols, &space, begin + 1);
         assert_eq!(frame.space, Space::Native);
         let Name::Function(name) = &frame.name else {
             panic!("{frame:?} has no name");
@@ -205,14 +230,26 @@ mod tests {
             name.ends_with("symbols::tests::our_own_function_is_called_by_its_name"),
             "{name}"
         );
-        assert_eq!(frame_at(&mut symbols, &space, begin + 9), frame);
-        assert_eq!(frame_at(&mut symbols, &space, 8).name, Name::Unknown);
+        assert_eq!(frame_at(&symbols, &space, begin + 9), frame);
+        assert_eq!(frame_at(&symbols, &space, 8).name, Name::Unknown);
+    }
+
+    #[test]
+    fn what_one_has_read_and_named_another_has_too() {
+        let space = AddressSpace::of(std::process::id()).unwrap();
+        let place =
+            space.place(what_one_has_read_and_named_another_has_too as fn() as usize as u64);
+        let one = Symbols::new();
+        let other = one.clone();
+        let image = one.image(&place, space.pid()).unwrap();
+        assert!(Arc::ptr_eq(&image, &other.image(&place, 0).unwrap()));
+        assert!(Arc::ptr_eq(&one.frames(&place), &other.frames(&place)));
     }
 
     #[test]
     fn the_libraries_functions_and_the_vdso_are_named() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let mut symbols = Symbols::new();
+        let symbols = Symbols::new();
         let (mut named, mut between, mut vdso, mut others) = (0, 0, 0, 0);
         let is_libc = |object: &str| object.starts_with("libc.so");
         let code = space.code().filter(|code| match &code.place {
@@ -222,7 +259,7 @@ mod tests {
         let code: Vec<_> = code.map(|code| code.range).collect();
         for range in code {
             for address in range.step_by(64) {
-                let frame = frame_at(&mut symbols, &space, address);
+                let frame = frame_at(&symbols, &space, address);
                 match frame.name {
                     Name::Function(_) if frame.object == VDSO => vdso += 1,
                     Name::Function(_) if is_libc(&frame.object) => named += 1,
@@ -233,7 +270,7 @@ mod tests {
         }
         assert!(vdso > 0, "no function of the vDSO has a name");
         // Where its debug information is installed, nearly all are named.
-        let nearly_all = !symbols.debug.is_empty();
+        let nearly_all = !symbols.known().debug.is_empty();
         assert!(
             named > 1000 && (between > 1000 || nearly_all && between * 9 < named),
             "libc: {named} named, {between} between, {others} of others"
@@ -247,7 +284,7 @@ mod tests {
             identity: ("fe:00".to_owned(), 1),
             deleted: false,
         };
-        let (file, mut symbols) = (Arc::new(file), Symbols::new());
+        let (file, symbols) = (Arc::new(file), Symbols::new());
         let named = code.map(|offset| {
             let frames = symbols.frames(&Place::File(Arc::clone(&file), offset));
             let (outer, inlined) = frames.split_last().unwrap();
@@ -294,7 +331,7 @@ mod tests {
     #[test]
     fn our_own_inlined_function_is_called_by_its_name() {
         let space = AddressSpace::of(std::process::id()).unwrap();
-        let mut symbols = Symbols::new();
+        let symbols = Symbols::new();
         let begin = its_caller as fn(u64) -> u64 as usize as u64;
         let mut names = (begin..begin + 32).map(|address| {
             let place = space.place(address);
@@ -323,8 +360,8 @@ mod tests {
         };
         let mut device = (*file).clone();
         device.path = "/dev/zero".to_owned();
-        let mut symbols = Symbols::new();
-        let frame = outer(symbols.frames(&Place::File(device.into(), 64)));
+        let symbols = Symbols::new();
+        let frame = outer(&symbols.frames(&Place::File(device.into(), 64)));
         assert_eq!((frame.object.as_str(), frame.name), ("zero", Name::Unknown));
         assert_eq!(frame.offset, 64);
     }
@@ -335,7 +372,7 @@ mod tests {
         let line = listed.lines().find(|line| line.ends_with(" T schedule"));
         let line = line.expect("every kernel has it");
         let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
-        let frame = outer(Symbols::new().frames(&Place::Kernel(address + 1)));
+        let frame = outer(&Symbols::new().frames(&Place::Kernel(address + 1)));
         let hidden = address == 0;
         let expected = if hidden {
             Name::Unknown
