@@ -122,18 +122,20 @@ impl AnyTarget {
         let encrypted = ENCRYPTED.iter().find(|(name, _)| *name == url.name);
         let name = encrypted.map_or(url.name.as_str(), |(_, target)| target);
         let store = STORES.iter().find(|store| store.listing.name == name);
-        let store = store.ok_or_else(|| {
-            let known: Vec<_> = listings().map(|listing| listing.name).collect();
-            let feature = FEATURES.into_iter().find(|(name, _)| *name == url.name);
-            match feature {
-                Some((name, feature)) => Error::NotBuilt { name, feature },
-                None => Error::UnknownTarget {
-                    name: url.name.clone(),
-                    known: known.join(", "),
-                },
-            }
-        })?;
-        (store.open)(&url)
+        (store.ok_or_else(|| absent(&url.name))?.open)(&url)
+    }
+}
+
+/// Why this program has no target of that name.
+fn absent(name: &str) -> Error {
+    let feature = FEATURES.into_iter().find(|(known, _)| *known == name);
+    if let Some((name, feature)) = feature {
+        return Error::NotBuilt { name, feature };
+    }
+    let known: Vec<_> = listings().map(|listing| listing.name).collect();
+    Error::UnknownTarget {
+        name: name.to_owned(),
+        known: known.join(", "),
     }
 }
 
@@ -147,4 +149,22 @@ fn open_null(url: &Url) -> Result<AnyTarget, Error> {
         });
     }
     Ok(AnyTarget::Null(Null))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absent;
+
+    #[test]
+    fn who_lacks_a_target_is_told_how_to_build_it_or_which_there_are() {
+        let said = absent("jdbc").to_string();
+        assert!(said.contains("build it with --features jdbc"), "{said}");
+        let said = absent("fjall").to_string();
+        assert!(said.contains("--features syncline-targets/fjall"), "{said}");
+        let said = absent("nosuchstore").to_string();
+        assert!(
+            said.contains("nosuchstore") && said.contains("sqlite"),
+            "{said}"
+        );
+    }
 }

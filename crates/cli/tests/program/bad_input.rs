@@ -4,6 +4,13 @@ use crate::support::{Said, folder, left_behind, program, quick_run, records, say
 use std::path::Path;
 use std::process::Command;
 
+/// What is missing to whoever names a database behind JDBC and no more.
+const JDBC_REFUSED: &str = if cfg!(feature = "jdbc") {
+    "driver=JAR"
+} else {
+    "--features jdbc"
+};
+
 fn refused(said: &Said, words: &str) {
     assert_eq!(said.code, 2, "{said:?}");
     assert_eq!(said.out, "", "{said:?}");
@@ -55,7 +62,7 @@ fn nonsense_is_refused_before_anything_is_written() {
             "run insert --on null --runs /dev/null/x",
             "takes no records",
         ),
-        ("run insert --on jdbc:derby:x", "--features jdbc"),
+        ("run insert --on jdbc:derby:x", JDBC_REFUSED),
         ("survey --slice 0", "no length"),
         ("private postgres --dir absent", "absent"),
         (
