@@ -36,7 +36,6 @@ fn main() -> ExitCode {
     }
     if cfg!(feature = "jdbc") {
         derby_holds_where_pages_are_written_whole();
-        return ExitCode::SUCCESS;
     }
     a_torn_first_page_is_put_in_place_from_its_newest_whole_copy();
     postgresql_holds_and_its_settings_lose_what_they_may();
