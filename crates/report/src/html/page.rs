@@ -215,7 +215,8 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
             thead { tr { th.text { "run" } th { "commits/s" } th { "p50" } th { "p99" }
                 th.text { "durability" } } }
             tbody { @for run in runs { tr {
-                td.text { (run.title()) }
+                td.text { (run.title())
+                    @if let Some(notice) = &run.head.workload.notice { " " span.evidence { (notice) } } }
                 td { b { (units::count(run.end.throughput_per_s)) } }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p50))) }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p99))) }

@@ -224,6 +224,16 @@ fn texts_from_outside_cannot_become_markup() {
 }
 
 #[test]
+fn the_notice_of_a_load_stands_beside_its_rate_and_not_only_where_it_is_folded() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let notice = "derived from something, not comparable to it";
+    run.head.workload.notice = Some(notice.to_owned());
+    let page = html::report(&[Record::from(run)], &[]);
+    let (shown, _folded) = page.split_once("<details").unwrap();
+    assert!(shown.contains(notice), "{shown}");
+}
+
+#[test]
 fn pages_of_little_or_nothing_are_pages_too() {
     let run = Record::from(fixture::run(SQLITE, 8, 9_120.0, 1.0));
     for records in [vec![], vec![run], vec![Record::from(fixture::probe())]] {
