@@ -4,6 +4,12 @@
 //! `checkpoint`, or a writer that waits for room in the pool of pre-images. One at a time takes the
 //! state's mutex and does a step; the others wait for that mutex and then do the next.
 //!
+//! Invariant: the commit gate comes before the state's mutex. Whoever needs both closes the gate first;
+//! whoever holds the mutex never waits at the gate. So the holder of the closed gate, such as a definition
+//! that needs a checkpoint of its own, or a transaction that runs alone and lacks pre-images, may always
+//! wait for the mutex. Who begins a checkpoint does not: with commits standing at the gate it does not
+//! sit out another thread's I/O, but opens the gate again and waits for the mutex without it.
+//!
 //! States of a checkpoint: none, running (its cut is taken), finished. A full disk leaves it running:
 //! the step is tried again when somebody next drives. Any other failure closes the log, and with it
 //! the database, for good.
@@ -19,6 +25,10 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_disk::Disk;
 use syncline_metering::{Module, Nanos, clock, tag};
+
+/// Who begins a checkpoint and finds another thread at the data file opens the gate again, but for the
+/// last of so many attempts: then it waits with the gate closed.
+const BEGIN_ATTEMPTS: u32 = 16;
 
 /// What a step of [`Checkpoints::drive`] came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,18 +98,34 @@ impl<D: Disk> Checkpoints<D> {
 
     /// Begins one unless one is running; true if it did.
     pub(crate) fn begin(&self, core: &Core<D>, forest: &Forest) -> Result<bool> {
-        let mut inside = self.inside.lock();
-        if inside.running.is_some() {
-            return Ok(false);
+        for attempt in 1.. {
+            // With the gate open: this may take as long as another thread's I/O.
+            if self.inside.lock().running.is_some() {
+                return Ok(false);
+            }
+            core.log.check()?;
+            let started = clock::now();
+            let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
+            let inside = if attempt < BEGIN_ATTEMPTS {
+                self.inside.try_lock()
+            } else {
+                Some(self.inside.lock())
+            };
+            let mut is_begun = false;
+            if let Some(mut inside) = inside
+                && inside.running.is_none()
+            {
+                cut(&mut inside, core, forest, closed.as_ref());
+                is_begun = true;
+            }
+            drop(closed);
+            let held_up = clock::now().saturating_sub(started);
+            self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
+            if is_begun {
+                return Ok(true);
+            }
         }
-        core.log.check()?;
-        let started = clock::now();
-        let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
-        cut(&mut inside, core, forest, closed.as_ref());
-        drop(closed);
-        let held_up = clock::now().saturating_sub(started);
-        self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
-        Ok(true)
+        unreachable!("attempts do not end")
     }
 
     /// Does one I/O towards room for a checkpoint of what has changed by now; idle if there is room, or no

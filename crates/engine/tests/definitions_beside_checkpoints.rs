@@ -1,0 +1,383 @@
+//! Definitions, loads, verifications and inspections beside checkpoints, writers and readers, on real
+//! threads and a real directory: nothing may come to a standstill.
+//!
+//! Each mode is one kind of call, made again and again by one thread, while another thread asks for
+//! checkpoints (or the database's own thread begins them, after very little log), a third writes and a
+//! fourth reads. A mode ends after a fixed number of calls and checkpoints. It fails if any of the threads
+//! gets nothing done for [`STANDSTILL`]; the message says how far each one came.
+//!
+//! For long runs `SYNCLINE_BESIDE_SECONDS=120` gives each mode that long instead, and
+//! `SYNCLINE_BESIDE=index,load` names the modes to run, one after the other:
+//!
+//! `SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test definitions_beside_checkpoints -- --nocapture --test-threads 1`
+//!
+//! The deterministic counterpart, in which every order of steps can be replayed by its seed, is
+//! `src/database/schedules/`.
+
+#![allow(clippy::print_stdout, reason = "a long run says what was done")]
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use syncline_engine::{
+    Begin, Database, Direction, Error, KeyRange, Kind, Options, Result, Schema, Value, log,
+};
+use syncline_metering::{Nanos, clock};
+
+/// Calls of a mode's kind, if no length is asked for.
+const CALLS: u64 = 12;
+
+/// Checkpoints that a mode needs beside those that its own calls make.
+const CHECKPOINTS: u64 = 3;
+
+/// A thread that gets nothing done for so long has come to a standstill. It only guards: no run that is
+/// well waits for it.
+const STANDSTILL_NS: Nanos = 60_000_000_000;
+
+const ROWS: i64 = 100;
+
+/// What the defining thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Builds an index and drops it.
+    Index,
+    /// Makes a table out of rows and drops it.
+    Load,
+    /// Makes an empty table and drops it.
+    Create,
+    /// Adds a column.
+    Column,
+    Verify,
+    Inspect,
+    /// Runs a transaction with everybody else excluded.
+    Alone,
+}
+
+/// Who begins checkpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checkpoints {
+    /// A thread that calls `Database::checkpoint` again and again.
+    Called,
+    /// The database's own thread, after every few commits.
+    Own,
+}
+
+/// What was done, by kind of thread.
+#[derive(Debug, Default)]
+struct Done {
+    calls: AtomicU64,
+    checkpoints: AtomicU64,
+    writes: AtomicU64,
+    reads: AtomicU64,
+    is_over: AtomicBool,
+}
+
+fn options() -> Options {
+    Options {
+        checkpoint_log_bytes: 128 << 10,
+        checkpoint_segment_bytes: 1 << 20,
+        extent_bytes: 64 << 10,
+        log: log::Options {
+            segment_bytes: 128 << 10,
+            frame_bytes_max: 32 << 10,
+            ..log::Options::default()
+        },
+        ..Options::default()
+    }
+}
+
+fn rows_table(name: &str) -> Schema {
+    let table = Schema::table(name)
+        .column("k", Kind::Int)
+        .column("n", Kind::Int)
+        .key(["k"]);
+    table.build().expect("a schema that is right")
+}
+
+fn schema_of(database: &Database, name: &str) -> Schema {
+    let tables = database.tables();
+    let found = tables.into_iter().find(|schema| schema.name() == name);
+    found.expect("the table is there")
+}
+
+/// One call of the mode's kind.
+fn call(database: &Database, mode: Mode, at: u64) -> Result<()> {
+    match mode {
+        Mode::Index => {
+            let schema = schema_of(database, "t");
+            let next = if schema.indexes().is_empty() {
+                schema.with_index("i", ["n"], false)?
+            } else {
+                schema.without_index("i")?
+            };
+            database.change_table(&next).map(drop)
+        }
+        Mode::Load => {
+            let rows = (0..50).map(|k| [Value::Int(k), Value::Int(k)]);
+            database.load_table(rows_table("l"), rows)?;
+            database.drop_table("l")
+        }
+        Mode::Create => {
+            database.create_table(rows_table("l"))?;
+            database.drop_table("l")
+        }
+        Mode::Column => {
+            if at % 16 == 15 {
+                database.drop_table("c")?;
+            }
+            if !database.tables().iter().any(|schema| schema.name() == "c") {
+                database.create_table(rows_table("c"))?;
+            }
+            let name = format!("c{at}");
+            let next = schema_of(database, "c").with_nullable(&name, Kind::Int, Value::Null)?;
+            database.change_table(&next).map(drop)
+        }
+        Mode::Verify => {
+            assert_eq!(database.verify()?, Vec::<String>::new());
+            Ok(())
+        }
+        Mode::Inspect => {
+            assert!(database.stats().checkpoints.is_some());
+            database.inspect().map(drop)
+        }
+        Mode::Alone => {
+            let table = database.table("t")?;
+            let mut session = database.session()?;
+            session.begin_exclusive()?;
+            for k in 0..ROWS {
+                session.put(&table, &[Value::Int(k), Value::Int(at as i64)])?;
+            }
+            let ticket = session.commit()?;
+            session.wait(ticket)
+        }
+    }
+}
+
+/// A write or a read by a handle that a definition may have made stale meanwhile.
+fn unless_changed(result: Result<()>) {
+    match result {
+        Ok(()) | Err(Error::Conflict(_) | Error::TableChanged { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn write(database: &Database, at: u64) -> Result<()> {
+    let table = database.table("t")?;
+    let key = at as i64 % ROWS;
+    database.run(|tx| tx.put(&table, &[Value::Int(key), Value::Int(at as i64)]))
+}
+
+fn read(database: &Database) -> Result<()> {
+    let table = database.table("t")?;
+    let mut session = database.session()?;
+    let mut seen = 0;
+    session.run(Begin::ReadOnlyAtHorizon, |tx| {
+        seen = 0;
+        tx.scan(
+            &table,
+            KeyRange::ALL,
+            Direction::Ascending,
+            usize::MAX,
+            |_| {
+                seen += 1;
+                Ok(ControlFlow::Continue(()))
+            },
+        )
+    })?;
+    assert_eq!(seen, ROWS, "a snapshot holds every row");
+    Ok(())
+}
+
+/// A thread that repeats `work` until the mode is over, counting.
+fn repeat(
+    (database, done): (&Arc<Database>, &Arc<Done>),
+    count: fn(&Done) -> &AtomicU64,
+    mut work: impl FnMut(&Database, u64) + Send + 'static,
+) -> JoinHandle<()> {
+    let (database, done) = (Arc::clone(database), Arc::clone(done));
+    std::thread::spawn(move || {
+        while !done.is_over.load(Ordering::Relaxed) {
+            work(&database, count(&done).load(Ordering::Relaxed));
+            count(&done).fetch_add(1, Ordering::Relaxed);
+        }
+    })
+}
+
+fn run_mode(mode: Mode, who: Checkpoints) {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the test");
+    let mut options = options();
+    if who == Checkpoints::Own {
+        options.checkpoint_log_bytes = 4 << 10;
+    } else {
+        options.checkpoint_by_itself = false;
+    }
+    let database = Database::create(folder.path().join("database"), options);
+    let database = Arc::new(database.expect("a database can be made"));
+    let table = database.create_table(rows_table("t")).expect("a new table");
+    let filled = database
+        .run(|tx| (0..ROWS).try_for_each(|k| tx.insert(&table, &[Value::Int(k), Value::Int(k)])));
+    filled.expect("rows are written");
+
+    let done = Arc::new(Done::default());
+    let shared = (&database, &done);
+    let seconds = asked_seconds();
+    let began = clock::now();
+    let goes_on = move |calls: u64, database: &Database| {
+        if let Some(seconds) = seconds {
+            return clock::now() - began < seconds * 1_000_000_000;
+        }
+        let made_by_calls = match mode {
+            Mode::Index => calls.div_ceil(2),
+            Mode::Load => calls,
+            _ => 0,
+        };
+        calls < CALLS || finished_checkpoints(database) < CHECKPOINTS + made_by_calls
+    };
+    let mut threads = vec![
+        repeat(
+            shared,
+            |done| &done.writes,
+            |database, at| {
+                unless_changed(write(database, at));
+            },
+        ),
+        repeat(
+            shared,
+            |done| &done.reads,
+            |database, _| {
+                unless_changed(read(database));
+            },
+        ),
+    ];
+    if who == Checkpoints::Called {
+        threads.push(repeat(
+            shared,
+            |done| &done.checkpoints,
+            |database, _| {
+                database.checkpoint().expect("a checkpoint");
+            },
+        ));
+    }
+    let definer = {
+        let (database, done) = (Arc::clone(&database), Arc::clone(&done));
+        std::thread::spawn(move || {
+            let mut at = 0;
+            while goes_on(at, &database) {
+                call(&database, mode, at).expect("a definition");
+                at = done.calls.fetch_add(1, Ordering::Relaxed) + 1;
+            }
+            done.is_over.store(true, Ordering::Relaxed);
+        })
+    };
+    threads.push(definer);
+
+    guard(&database, &done, &threads, (mode, who));
+    for thread in threads {
+        thread.join().expect("a thread of the test has panicked");
+    }
+    assert_eq!(database.verify().expect("a walk"), Vec::<String>::new());
+    println!("{mode:?}, checkpoints {who:?}: {done:?}");
+}
+
+/// Waits until all threads have ended; panics if they come to a standstill, and leaves them behind.
+fn guard(
+    database: &Database,
+    done: &Done,
+    threads: &[JoinHandle<()>],
+    (mode, who): (Mode, Checkpoints),
+) {
+    let counts = || {
+        [
+            done.calls.load(Ordering::Relaxed),
+            done.writes.load(Ordering::Relaxed),
+            done.reads.load(Ordering::Relaxed),
+            finished_checkpoints(database),
+        ]
+    };
+    let mut last = counts().map(|count| (count, clock::now()));
+    while !threads.iter().all(JoinHandle::is_finished) {
+        std::thread::park_timeout(Duration::from_millis(5));
+        for (last, count) in last.iter_mut().zip(counts()) {
+            if last.0 != count {
+                *last = (count, clock::now());
+            }
+            assert!(
+                clock::now() - last.1 < STANDSTILL_NS,
+                "{mode:?} beside checkpoints {who:?} has come to a standstill: {done:?}, {:?}",
+                database.stats().checkpoints
+            );
+        }
+        if threads
+            .iter()
+            .any(|thread| thread.is_finished() && !done.is_over.load(Ordering::Relaxed))
+        {
+            // It has panicked: the others shall end, so that it can be joined.
+            done.is_over.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Checkpoints since the database was made, whoever began them.
+fn finished_checkpoints(database: &Database) -> u64 {
+    let checkpoints = database.stats().checkpoints;
+    checkpoints.expect("the database is on a disk").finished
+}
+
+fn asked_seconds() -> Option<u64> {
+    std::env::var("SYNCLINE_BESIDE_SECONDS").ok()?.parse().ok()
+}
+
+/// False if an environment variable names other modes.
+fn is_asked_for(mode: Mode) -> bool {
+    let Ok(asked) = std::env::var("SYNCLINE_BESIDE") else {
+        return true;
+    };
+    let name = format!("{mode:?}").to_lowercase();
+    asked.split(',').any(|asked| asked == name)
+}
+
+fn run(mode: Mode) {
+    if is_asked_for(mode) {
+        run_mode(mode, Checkpoints::Called);
+        run_mode(mode, Checkpoints::Own);
+    }
+}
+
+// H1, A.B1
+#[test]
+fn an_index_is_built_while_checkpoints_begin() {
+    run(Mode::Index);
+}
+
+// H1, A.B1
+#[test]
+fn a_table_is_loaded_while_checkpoints_begin() {
+    run(Mode::Load);
+}
+
+#[test]
+fn tables_are_made_and_dropped_while_checkpoints_begin() {
+    run(Mode::Create);
+}
+
+#[test]
+fn columns_are_added_while_checkpoints_begin() {
+    run(Mode::Column);
+}
+
+#[test]
+fn a_database_is_verified_while_checkpoints_begin() {
+    run(Mode::Verify);
+}
+
+#[test]
+fn a_database_is_inspected_while_checkpoints_begin() {
+    run(Mode::Inspect);
+}
+
+#[test]
+fn a_transaction_runs_alone_while_checkpoints_begin() {
+    run(Mode::Alone);
+}
