@@ -64,7 +64,14 @@
 //!   a prefix of the order, each whole.
 //! - Serializable transactions run as if one after another, in the order of their commit numbers;
 //!   snapshot isolation is offered beside it ([`Begin`]).
-//! - What was stable and cannot be read is refused as damaged, never dropped in silence.
+//! - What was stable and cannot be read is refused as damaged, never dropped in silence, and a log file that
+//!   is missing, empty, blank or of another length is refused. There are two limits. After a crash the last
+//!   frame of the log (one write: a group of commits) may be unreadable because the crash interrupted it; so
+//!   if it is damaged later, and no later frame, prepared log file or checkpoint says that it was stable, it
+//!   is cut off with its commits, except that one flipped bit in a frame of up to 512 bytes is recognised.
+//!   And from the first commit in a new log file until the next file is prepared, moments later, no other
+//!   file vouches for it: if it has the last name and vanishes after a crash within those moments, that is
+//!   not seen. After [`Database::close`] neither limit applies, since the checkpoint says where the log ends.
 //! - The files carry a format number and feature bits; newer, foreign and damaged files are refused with
 //!   a sentence. Two processes cannot open one database.
 //!

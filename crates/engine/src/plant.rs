@@ -35,6 +35,8 @@ pub(crate) enum Plant {
     SkipTailCopy,
     /// Recovery takes an unreadable stable frame for the end of the log.
     TruncateDamage,
+    /// Recovery takes files that are missing, blank or short for files that were never there.
+    HoleInSegments,
     /// A record's piece counts as the whole record.
     FragmentCommits,
     /// A checkpoint takes a slot twice.
@@ -81,6 +83,8 @@ pub(crate) enum Plant {
     KeepOldEntry,
     /// An addition compares its bounds with the number before it, not with the sum.
     BoundOfOldValue,
+    /// A transaction sees its own inserts over rows that are there, and the entries of both.
+    OverlayBlindly,
     /// A call that fails halfway leaves what it wrote before.
     KeepHalfCall,
     /// A checkpoint gives log segments back at its cut, before its root is stable.

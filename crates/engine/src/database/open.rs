@@ -202,17 +202,6 @@ impl Parts {
             threads,
         )?;
         self.redone = redo.finish()?;
-        if log.horizon() < root.csn {
-            return Err(Error::Damaged {
-                path: log_directory,
-                offset: 0,
-                what: format!(
-                    "it ends at {}, before {} of the checkpoint",
-                    log.horizon(),
-                    root.csn
-                ),
-            });
-        }
         Ok(log)
     }
 

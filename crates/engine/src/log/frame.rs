@@ -35,6 +35,9 @@ use crate::plant::{Plant, planted};
 /// Bytes of a frame's header.
 pub(super) const HEADER_BYTES: usize = 88;
 
+/// Where the length of the payload is in a header, in bits.
+pub(super) const PAYLOAD_LENGTH_BITS: std::ops::Range<usize> = 60 * 8..64 * 8;
+
 /// Bytes before each record's content.
 pub(super) const RECORD_HEADER_BYTES: usize = 8;
 
@@ -136,21 +139,7 @@ pub(super) fn seal(frame: &mut [u8], header: &FrameHeader, unit: u32) -> (u32, u
 /// Reads what begins at the start of `bytes`: its header and checksum, if a whole frame with the
 /// right checksum stands there.
 pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
-    if bytes.len() < HEADER_BYTES || bytes[0..4] != MAGIC {
-        return None;
-    }
-    let header = FrameHeader {
-        flags: Flags::from_bits(u16::from_le_bytes(array(bytes, 10))),
-        database: DatabaseId(array(bytes, 16)),
-        segment: SegmentNumber(u64::from_le_bytes(array(bytes, 32))),
-        number: FrameNumber(u64::from_le_bytes(array(bytes, 40))),
-        first: Csn(u64::from_le_bytes(array(bytes, 48))),
-        count: u32::from_le_bytes(array(bytes, 56)),
-        payload_bytes: u32::from_le_bytes(array(bytes, 60)),
-        wall_ns: u64::from_le_bytes(array(bytes, 64)),
-        stable: FrameNumber(u64::from_le_bytes(array(bytes, 72))),
-        previous_crc: u32::from_le_bytes(array(bytes, 80)),
-    };
+    let header = unchecked_header(bytes)?;
     let end = HEADER_BYTES.checked_add(header.payload_bytes as usize)?;
     let crc = u32::from_le_bytes(array(bytes, 4));
     let covered = bytes.get(8..end)?;
@@ -161,6 +150,25 @@ pub(super) fn open(bytes: &[u8]) -> Option<(FrameHeader, u32)> {
     }
     let sound = right == crc || planted(Plant::SkipChecksum);
     (format_fits && sound && is_sensible(&header)).then_some((header, crc))
+}
+
+/// What stands in a header, if the magic does; nothing vouches for it.
+pub(super) fn unchecked_header(bytes: &[u8]) -> Option<FrameHeader> {
+    if bytes.len() < HEADER_BYTES || bytes[0..4] != MAGIC {
+        return None;
+    }
+    Some(FrameHeader {
+        flags: Flags::from_bits(u16::from_le_bytes(array(bytes, 10))),
+        database: DatabaseId(array(bytes, 16)),
+        segment: SegmentNumber(u64::from_le_bytes(array(bytes, 32))),
+        number: FrameNumber(u64::from_le_bytes(array(bytes, 40))),
+        first: Csn(u64::from_le_bytes(array(bytes, 48))),
+        count: u32::from_le_bytes(array(bytes, 56)),
+        payload_bytes: u32::from_le_bytes(array(bytes, 60)),
+        wall_ns: u64::from_le_bytes(array(bytes, 64)),
+        stable: FrameNumber(u64::from_le_bytes(array(bytes, 72))),
+        previous_crc: u32::from_le_bytes(array(bytes, 80)),
+    })
 }
 
 /// Sums that reading relies on. A frame that fails here was made by a program with a bug, or damaged in a

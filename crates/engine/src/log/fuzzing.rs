@@ -158,6 +158,8 @@ pub(crate) fn segment_seeds() -> Vec<Vec<u8>> {
         by_recovery: mid_record,
         mid_record,
         wall_ns: 1,
+        begun: SegmentNumber(1),
+        whole_files: 2,
     };
     let read = |header: SegmentHeader| {
         let bytes = header.to_bytes();

@@ -60,7 +60,7 @@ impl<D: Disk> Log<D> {
 
     /// Opens the log in `directory` and hands every commit after `replay_from` to `replay`, in order:
     /// its number and its record. What `replay` has seen stays committed. If `database` is given, the
-    /// log must belong to it.
+    /// log must belong to it. A log that ends before `replay_from` is refused.
     pub fn open(
         disk: &D,
         directory: &Path,

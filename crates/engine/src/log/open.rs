@@ -11,7 +11,7 @@ use crate::log::options::{Durability, Options};
 use crate::log::outlet::{Outlet, Start};
 use crate::log::recovery::{self, Recovered};
 use crate::log::segment::{self, HeaderRead, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::{Live, Segments};
+use crate::log::segments::{Live, Segments, Spaces};
 use crate::log::survey::{self, MAKING};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -66,8 +66,16 @@ pub(super) fn create<D: Disk>(
         by_recovery: false,
         mid_record: false,
         wall_ns: clock::wall(),
+        begun: SegmentNumber(0),
+        whole_files: 0,
     };
     segment::prepare(disk, directory, (0, &header), false)?;
+    let mut spaces = Spaces::default();
+    spaces.made(0);
+    let header = SegmentHeader {
+        whole_files: spaces.whole_files(),
+        ..header
+    };
     let mode = resolve_mode(disk, directory, 0, &options)?;
     let current = segment::open(disk, directory, 0, mode)?;
     recovery::write_header(&current, &header, mode)?;
@@ -86,7 +94,7 @@ pub(super) fn create<D: Disk>(
         first: header.first,
         index: 0,
     }]);
-    let segments = Segments::new(current, live, Vec::new(), 1);
+    let segments = Segments::new(current, live, spaces, true);
     Ok(opened(options, mode, start, segments, lock))
 }
 
@@ -160,10 +168,10 @@ pub(super) fn open<D: Disk>(
         start,
         current,
         live,
-        free,
-        next_index,
+        spaces,
+        is_begun,
     } = recovery::recover(disk, directory, chain, replay_from, mode, replay)?;
-    let segments = Segments::new(current, live, free, next_index);
+    let segments = Segments::new(current, live, spaces, is_begun);
     Ok(opened(options, mode, start, segments, lock))
 }
 

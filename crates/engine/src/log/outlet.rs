@@ -161,7 +161,10 @@ impl<F: syncline_disk::File> Outlet<F> {
                 self.pipeline.write_done(number);
             }
             Job::Sync { .. } => self.pipeline.sync_done(),
-            Job::Header { buffer, .. } => self.header_buffer = Some(buffer),
+            Job::Header { buffer, .. } => {
+                self.header_buffer = Some(buffer);
+                self.segments.begin_current();
+            }
         }
         Finished::Horizon(self.pipeline.horizon())
     }
@@ -390,6 +393,8 @@ impl<F: syncline_disk::File> Outlet<F> {
             by_recovery: false,
             mid_record: self.partial_bytes > 0,
             wall_ns: self.wall_ns,
+            begun: self.segments.begun(),
+            whole_files: self.segments.whole_files(),
         }
     }
 

@@ -13,17 +13,25 @@
 //! Recovery never changes a byte of a segment in the chain, so a crash within it changes nothing for
 //! the next one; two recoveries of one image answer the same.
 //!
-//! What it cannot see: damage to the very last frames that nobody has named stable yet looks like
-//! their write cut short.
+//! What it cannot see:
+//!
+//! 1. Damage to the last frames, which no later frame, no prepared file and no checkpoint names as stable,
+//!    looks like their write cut short: they are cut off. With one write in flight that is one frame, else
+//!    as many as were in flight. One flipped bit is told from that (see `scan`) in a frame of up to one
+//!    sector, 512 bytes with its header, and in the parts of a longer frame's header that chain it to its
+//!    predecessor.
+//! 2. Until a file is prepared behind it, nothing outside its own file names the newest segment: if that
+//!    file has the last of the names and vanishes, or its header goes with all its frames, the log ends
+//!    with the segment before, unless a checkpoint is newer.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{Csn, FrameNumber, SegmentNumber};
 use crate::log::frame::{self, Flags, FrameHeader};
 use crate::log::options::Durability;
 use crate::log::outlet::Start;
 use crate::log::replay::{self, End, Tail};
 use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
-use crate::log::segments::Live;
+use crate::log::segments::{Live, Spaces};
 use crate::log::survey::{Chain, Link};
 use crate::plant::{Plant, planted};
 use std::collections::VecDeque;
@@ -37,8 +45,9 @@ pub(super) struct Recovered<F> {
     pub(super) start: Start,
     pub(super) current: SegmentFile<F>,
     pub(super) live: VecDeque<Live>,
-    pub(super) free: Vec<u32>,
-    pub(super) next_index: u32,
+    pub(super) spaces: Spaces,
+    /// The current segment's header was written and synced here.
+    pub(super) is_begun: bool,
 }
 
 /// Reads the chain, hands every commit after `replay_from` to `replay`, and makes the log writable.
@@ -50,7 +59,17 @@ pub(super) fn recover<D: Disk>(
     mode: Mode,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<Recovered<D::File>> {
-    let end = replay::read(disk, directory, &chain.links, replay_from, replay)?;
+    let end = replay::read(disk, directory, &chain, replay_from, replay)?;
+    if end.reached.csn < replay_from && !planted(Plant::ReplayTooLate) {
+        return Err(Error::Missing {
+            directory: directory.to_owned(),
+            what: format!(
+                "the log there ends at {}, but the data file holds everything up to {replay_from}; bring \
+                 back the log that belongs to this data file, or restore both from one backup",
+                end.reached.csn
+            ),
+        });
+    }
     let newest = &chain.links[chain.links.len() - 1].header;
     // A record that never ended may reach into an empty segment; then its header names too much.
     let goes_on = end.newest_is_empty && end.reached.frame == newest.after;
@@ -81,8 +100,9 @@ fn go_on<D: Disk>(
         },
         current: segment::open(disk, directory, newest.index, mode)?,
         live: live(&chain.links),
-        free: chain.free,
-        next_index: chain.next_index,
+        spaces: chain.spaces,
+        // It was read from a page cache, maybe behind a sync that has failed.
+        is_begun: false,
     })
 }
 
@@ -118,14 +138,16 @@ fn begin_segment<D: Disk>(
         durability: mode.durability,
         by_recovery: true,
         wall_ns: end.reached.wall_ns.max(clock::wall()),
+        begun: SegmentNumber(0),
+        whole_files: chain.spaces.whole_files(),
         ..newest
     };
-    let index = if let Some(index) = chain.free.pop() {
+    let index = if let Some(index) = chain.spaces.free.pop() {
         index
     } else {
-        segment::prepare(disk, directory, (chain.next_index, &header), mode.direct)?;
-        chain.next_index += 1;
-        chain.next_index - 1
+        let index = chain.spaces.index_to_make();
+        segment::prepare(disk, directory, (index, &header), mode.direct)?;
+        index
     };
     let current = segment::open(disk, directory, index, mode)?;
     let tail = if planted(Plant::SkipTailCopy) {
@@ -142,11 +164,11 @@ fn begin_segment<D: Disk>(
     }
     write_header(&current, &header, mode)?;
     let Chain {
-        links,
-        mut free,
-        next_index,
+        links, mut spaces, ..
     } = chain;
+    spaces.made(index);
     // What was overruled may be written over only now that the new header is stable.
+    let free = &mut spaces.free;
     free.extend(overruled.iter().map(|link| link.index));
     let mut live = live(&links);
     if !links.last().as_ref().is_some_and(first_of_log) {
@@ -161,8 +183,8 @@ fn begin_segment<D: Disk>(
         start,
         current,
         live,
-        free,
-        next_index,
+        spaces,
+        is_begun: true,
     })
 }
 

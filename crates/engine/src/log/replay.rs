@@ -6,7 +6,7 @@ use crate::ids::{Csn, FrameNumber};
 use crate::log::frame::{self, FrameHeader, Kind};
 use crate::log::scan::{self, Reached, Reader};
 use crate::log::segment::{self, SegmentHeader};
-use crate::log::survey::Link;
+use crate::log::survey::Chain;
 use std::path::{Path, PathBuf};
 use syncline_disk::{Disk, File};
 
@@ -67,10 +67,11 @@ struct Replay<'r> {
 pub(super) fn read<D: Disk>(
     disk: &D,
     directory: &Path,
-    links: &[Link],
+    chain: &Chain,
     replay_from: Csn,
     replay: &mut dyn FnMut(Csn, &[u8]),
 ) -> Result<End> {
+    let links = &chain.links[..];
     let first = &links[0].header;
     let mut reached = Reached {
         frame: first.after,
@@ -100,7 +101,7 @@ pub(super) fn read<D: Disk>(
     let newest = &links[links.len() - 1];
     reading.path = segment::path(directory, newest.index);
     let mut reader = Reader::open(disk, &reading.path)?;
-    reading.read_newest(&mut reader, &newest.header, reached)
+    reading.read_newest(&mut reader, (&newest.header, chain.named), reached)
 }
 
 impl Replay<'_> {
@@ -134,11 +135,12 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Reads the newest segment to the end of the log.
+    /// Reads the newest segment to the end of the log, which is not before the frame that a prepared file
+    /// names.
     fn read_newest<F: File>(
         mut self,
         reader: &mut Reader<F>,
-        segment: &SegmentHeader,
+        (segment, named): (&SegmentHeader, FrameNumber),
         mut reached: Reached,
     ) -> Result<End> {
         let accept = &mut |header: &FrameHeader, payload: &[u8], reached: &mut Reached| {
@@ -146,6 +148,7 @@ impl Replay<'_> {
             Ok(true)
         };
         let position = scan::walk(reader, segment, &mut reached, accept)?;
+        reached.stable = reached.stable.max(named);
         scan::refuse_damage(reader, segment, &reached, position)?;
         let unit = segment.unit_bytes;
         let own = |found: &FrameHeader| {

@@ -164,7 +164,11 @@ pub(super) fn walk<F: File>(
     Ok(offset)
 }
 
-/// Refuses if a frame behind `offset` says that the frame which should stand there had been stable.
+/// Bytes that a disk writes whole or not at all.
+const SECTOR_BYTES: usize = 512;
+
+/// Refuses if a frame behind `offset` says that the frame which should stand there had been stable, or if
+/// that frame stands there with a flipped bit.
 pub(super) fn refuse_damage<F: File>(
     reader: &mut Reader<F>,
     segment: &SegmentHeader,
@@ -174,6 +178,7 @@ pub(super) fn refuse_damage<F: File>(
     let missing = reached.frame.next();
     let known = reached.stable >= missing;
     let told = known
+        || is_damaged_frame(reader, segment, reached, offset)?
         || any_frame(reader, segment.unit_bytes, offset, |found| {
             found.database == segment.database
                 && found.segment == segment.number
@@ -184,10 +189,58 @@ pub(super) fn refuse_damage<F: File>(
         return Err(Error::Damaged {
             path: reader.path().to_owned(),
             offset,
-            what: format!("{missing} was stable and cannot be read"),
+            what: format!("{missing} was written there and cannot be read"),
         });
     }
     Ok(())
+}
+
+/// True if one bit of what stands at `offset` makes it the next frame, with the right checksum. No write
+/// that was interrupted leaves that, but for a chance of a few in a billion:
+///
+/// 1. Of a frame within one sector, which arrives whole or not at all, any bit is tried. (A write that has
+///    failed may end within a sector; its frame was not acknowledged.)
+/// 2. Of a longer frame only the bits of a header that is not the next one's as it is: a frame that lacks
+///    later sectors would be tried too often for a checksum of 32 bits.
+/// 3. A frame whose length alone is wrong is one of the first kind.
+fn is_damaged_frame<F: File>(
+    reader: &mut Reader<F>,
+    segment: &SegmentHeader,
+    reached: &Reached,
+    offset: u64,
+) -> Result<bool> {
+    let is_next = |header: &FrameHeader| follows(header, segment, reached);
+    let mut sector = reader.at(offset, SECTOR_BYTES)?.to_vec();
+    let in_one_sector =
+        |header: &FrameHeader| frame::HEADER_BYTES + header.payload_bytes as usize <= SECTOR_BYTES;
+    let may_be_torn = frame::unchecked_header(&sector)
+        .is_some_and(|header| is_next(&header) && !in_one_sector(&header));
+    if sector.len() < SECTOR_BYTES {
+        return Ok(false);
+    }
+    // Only its length may be wrong.
+    let bits = if may_be_torn {
+        frame::PAYLOAD_LENGTH_BITS
+    } else {
+        0..sector.len() * 8
+    };
+    for bit in bits {
+        let (byte, mask) = (bit / 8, 1 << (bit % 8));
+        sector[byte] ^= mask;
+        if let Some(header) = frame::unchecked_header(&sector).filter(is_next) {
+            let bytes = header.frame_bytes(segment.unit_bytes);
+            let is_tried = !may_be_torn || in_one_sector(&header);
+            if is_tried && bytes as u64 <= reader.length() - offset {
+                let mut whole = reader.at(offset, bytes)?.to_vec();
+                whole[byte] ^= mask;
+                if frame::open(&whole).is_some() {
+                    return Ok(true);
+                }
+            }
+        }
+        sector[byte] ^= mask;
+    }
+    Ok(false)
 }
 
 /// True if some whole frame at or behind `offset` is such a one.

@@ -21,7 +21,12 @@
 //! | 86 | 1 | 1 if the first record began in the segment before |
 //! | 87 | 1 | zero |
 //! | 88 | 8 | wall clock, ns since 1970 |
-//! | 96 | 32 | zero |
+//! | 96 | 8 | newest segment whose header was stable when this one was written, 0 if unknown |
+//! | 104 | 4 | n: the files 0 to n - 1 had been whole when this header was written |
+//! | 108 | 20 | zero |
+//!
+//! Bytes 96 to 108 are evidence for a later opening that a file was lost: see `survey`. Logs of version
+//! 0.1 have zeros there, which say nothing.
 //!
 //! Invariants:
 //! 1. The header is stable before a frame of its number is written, but for frames flagged as copied.
@@ -30,7 +35,9 @@
 //!    readable.
 //! 3. File names are fixed (`segment-0.log`, `segment-1.log`, ...). A file whose segment is no longer
 //!    needed is used again under a new number: no rename, no directory sync, no allocation.
-//! 4. A file is written with zeros to its full length, synced, its name synced, and then marked by a
+//! 4. A file that is used again is marked once more, with a header of number 0, where the current
+//!    segment's header is stable; so the prepared file always names a segment that must be there.
+//! 5. A file is written with zeros to its full length, synced, its name synced, and then marked by a
 //!    header of number 0, before it is used. One without that mark was interrupted and is made anew.
 
 use crate::error::{Error, Result};
@@ -70,6 +77,11 @@ pub(super) struct SegmentHeader {
     /// The record of commit `first` began in the segment before.
     pub(super) mid_record: bool,
     pub(super) wall_ns: u64,
+    /// The newest segment whose header was stable when this one was written; 0 if unknown.
+    pub(super) begun: SegmentNumber,
+    /// The files with a lower index were whole when this header was written: named, of full length, and
+    /// marked.
+    pub(super) whole_files: u32,
 }
 
 impl SegmentHeader {
@@ -103,6 +115,8 @@ impl SegmentHeader {
         bytes[85] = u8::from(self.by_recovery);
         bytes[86] = u8::from(self.mid_record);
         bytes[88..96].copy_from_slice(&self.wall_ns.to_le_bytes());
+        bytes[96..104].copy_from_slice(&self.begun.0.to_le_bytes());
+        bytes[104..108].copy_from_slice(&self.whole_files.to_le_bytes());
         let crc = crc32c::crc32c(&bytes[12..]);
         bytes[8..12].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -158,6 +172,8 @@ pub(super) fn read_header(bytes: &[u8]) -> HeaderRead {
         by_recovery: bytes[85] != 0,
         mid_record: bytes[86] != 0,
         wall_ns: u64::from_le_bytes(array(bytes, 88)),
+        begun: SegmentNumber(u64::from_le_bytes(array(bytes, 96))),
+        whole_files: u32::from_le_bytes(array(bytes, 104)),
     };
     if is_sensible(&header) {
         HeaderRead::Sound(header)
@@ -174,6 +190,7 @@ fn is_sensible(header: &SegmentHeader) -> bool {
         && options::is_segment(header.segment_bytes, header.unit_bytes)
         && (1..NUMBERS_END).contains(&header.first.0)
         && header.number.0 < NUMBERS_END
+        && header.begun.0 < NUMBERS_END
         && header.after.0 < NUMBERS_END
         && (is_prepared_only || header.previous < header.number)
 }
@@ -262,50 +279,85 @@ pub(super) fn prepare<D: Disk>(
     (index, like): (u32, &SegmentHeader),
     is_direct: bool,
 ) -> Result<()> {
-    let made = fill(disk, directory, (index, like), is_direct);
-    made.map_err(|error| {
-        if error.is_full() {
-            Error::Full {
-                directory: directory.to_owned(),
-                segment_bytes: like.segment_bytes,
-            }
-        } else {
-            error.into()
+    make(disk, directory, (index, like.segment_bytes), is_direct)?;
+    mark(disk, directory, (index, like), is_direct)
+}
+
+/// The first half of [`prepare`]: a whole file of zeros.
+pub(super) fn make<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    (index, segment_bytes): (u32, u64),
+    is_direct: bool,
+) -> Result<()> {
+    let made = fill(disk, directory, (index, segment_bytes), is_direct);
+    made.map_err(|error| full_or_failed(directory, segment_bytes, error))
+}
+
+/// The second half of [`prepare`]; also marks a file that is used again: its old header is overwritten,
+/// so nobody may need its segment any more, and the current segment's header must be stable.
+pub(super) fn mark<D: Disk>(
+    disk: &D,
+    directory: &Path,
+    (index, like): (u32, &SegmentHeader),
+    is_direct: bool,
+) -> Result<()> {
+    let header = SegmentHeader {
+        number: SegmentNumber(0),
+        ..*like
+    };
+    let write = || {
+        let options = OpenOptions {
+            create: Create::Never,
+            ..made_with(is_direct)
+        };
+        let file = disk.open(&path(directory, index), options)?;
+        let mut first = AlignedBuffer::zeroed(header.unit_bytes as usize);
+        first[..HEADER_BYTES].copy_from_slice(&header.to_bytes());
+        file.write_at(&first, 0)?;
+        file.sync_all()
+    };
+    write().map_err(|error| full_or_failed(directory, like.segment_bytes, error))
+}
+
+fn full_or_failed(directory: &Path, segment_bytes: u64, error: syncline_disk::Error) -> Error {
+    if error.is_full() {
+        Error::Full {
+            directory: directory.to_owned(),
+            segment_bytes,
         }
-    })
+    } else {
+        error.into()
+    }
+}
+
+fn made_with(is_direct: bool) -> OpenOptions {
+    OpenOptions {
+        direct: is_direct,
+        ..OpenOptions::READ_WRITE
+    }
 }
 
 fn fill<D: Disk>(
     disk: &D,
     directory: &Path,
-    (index, like): (u32, &SegmentHeader),
+    (index, segment_bytes): (u32, u64),
     is_direct: bool,
 ) -> syncline_disk::Result<()> {
-    let options = OpenOptions {
-        direct: is_direct,
-        ..OpenOptions::READ_WRITE
-    };
-    let file = disk.open(&path(directory, index), options)?;
+    let file = disk.open(&path(directory, index), made_with(is_direct))?;
     if !file.is_empty()? {
         file.set_len(0)?;
     }
     let mut length = 0;
-    while length < like.segment_bytes {
-        length = like.segment_bytes.min(length + PREPARE_STEP_BYTES);
+    while length < segment_bytes {
+        length = segment_bytes.min(length + PREPARE_STEP_BYTES);
         file.preallocate(length)?;
         file.sync_all()?;
     }
     if !planted(Plant::SkipDirectorySync) {
         disk.sync_directory(directory)?;
     }
-    let mark = SegmentHeader {
-        number: SegmentNumber(0),
-        ..*like
-    };
-    let mut first = AlignedBuffer::zeroed(like.unit_bytes as usize);
-    first[..HEADER_BYTES].copy_from_slice(&mark.to_bytes());
-    file.write_at(&first, 0)?;
-    file.sync_all()
+    Ok(())
 }
 
 /// Opens a prepared file for the log's writes.
@@ -343,6 +395,8 @@ mod tests {
             by_recovery: true,
             mid_record: true,
             wall_ns: 77,
+            begun: SegmentNumber(11),
+            whole_files: 3,
         }
     }
 

@@ -4,13 +4,50 @@
 //! Only the current and the prepared files are open: a long log has more files than a process may
 //! hold open.
 //!
-//! Invariant: one file is kept prepared beyond the current one, so that commits which hold a claim
-//! can always be written, also on a full disk.
+//! Invariants:
+//! 1. One file is kept prepared beyond the current one, so that commits which hold a claim can always be
+//!    written, also on a full disk.
+//! 2. Names are given without a hole: a file that was never whole is made before one with a higher index.
+//! 3. A file counts as known whole once this process, or a header that recovery has read, vouches for it.
+//!    It is never made shorter or blank again.
 
 use crate::ids::{Csn, SegmentNumber};
 use crate::log::segment::SegmentFile;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// The files that no segment of the log lies in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spaces {
+    /// Whole files that hold nothing needed.
+    pub(super) free: Vec<u32>,
+    /// Files that were never whole: their making was interrupted.
+    pub(super) unmade: BTreeSet<u32>,
+    /// The first index of no file.
+    pub(super) next_index: u32,
+    /// Files that are known to be stable at full length, with their names.
+    pub(super) whole: BTreeSet<u32>,
+}
+
+impl Spaces {
+    /// The file to make when none is free.
+    pub(super) fn index_to_make(&self) -> u32 {
+        self.unmade.first().copied().unwrap_or(self.next_index)
+    }
+
+    /// That file is stable at full length, with its name.
+    pub(super) fn made(&mut self, index: u32) {
+        self.unmade.remove(&index);
+        self.next_index = self.next_index.max(index + 1);
+        self.whole.insert(index);
+    }
+
+    /// Every file with a lower index is known to be whole.
+    pub(super) fn whole_files(&self) -> u32 {
+        let in_turn = self.whole.iter().zip(0..);
+        in_turn.take_while(|(index, at)| *index == at).count() as u32
+    }
+}
 
 /// A segment that holds commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +63,13 @@ pub(super) struct Live {
 pub(super) enum Preparation {
     /// Make the file of that index.
     Make(u32),
-    /// The file of that index is whole and free: open it.
-    Reuse(u32),
+    /// The file of that index is whole and free: mark it, if that is safe by now, and open it.
+    Reuse {
+        /// Which of the fixed names.
+        index: u32,
+        /// The current segment's header is stable, so the free file's old header is not needed.
+        may_mark: bool,
+    },
 }
 
 /// See the module.
@@ -37,28 +79,29 @@ pub(super) struct Segments<F> {
     /// Oldest first; the last is the current one.
     live: VecDeque<Live>,
     spares: Vec<SegmentFile<F>>,
-    free: Vec<u32>,
-    next_index: u32,
+    spaces: Spaces,
+    /// The current segment's header is stable, and this process knows it.
+    is_begun: bool,
     preparing: bool,
     recycled: u64,
 }
 
 impl<F> Segments<F> {
-    /// `live` is oldest first and ends with the current segment, whose file is `current`; `free` are
-    /// whole files that may be used; `next_index` is the first file name never used.
+    /// `live` is oldest first and ends with the current segment, whose file is `current`; `is_begun` says
+    /// that its header was written and synced by this process.
     pub(super) fn new(
         current: SegmentFile<F>,
         live: VecDeque<Live>,
-        free: Vec<u32>,
-        next_index: u32,
+        spaces: Spaces,
+        is_begun: bool,
     ) -> Segments<F> {
         assert!(!live.is_empty(), "a log has a current segment");
         Segments {
             current,
             live,
             spares: Vec::new(),
-            free,
-            next_index,
+            spaces,
+            is_begun,
             preparing: false,
             recycled: 0,
         }
@@ -79,6 +122,26 @@ impl<F> Segments<F> {
     pub(super) fn previous_number(&self) -> SegmentNumber {
         let before = self.live.len().checked_sub(2);
         before.map_or(SegmentNumber(0), |index| self.live[index].number)
+    }
+
+    /// The newest segment whose header is known to be stable; 0 for none.
+    pub(super) fn begun(&self) -> SegmentNumber {
+        if self.is_begun {
+            self.current_number()
+        } else {
+            self.previous_number()
+        }
+    }
+
+    /// The header of the current segment is stable.
+    pub(super) fn begin_current(&mut self) {
+        self.is_begun = true;
+        self.spaces.made(self.current.index);
+    }
+
+    /// Every file with a lower index is known to be whole.
+    pub(super) fn whole_files(&self) -> u32 {
+        self.spaces.whole_files()
     }
 
     /// How many prepared files wait.
@@ -107,22 +170,23 @@ impl<F> Segments<F> {
             index: file.index,
         });
         self.current = file;
+        self.is_begun = false;
         Some(self.current())
     }
 
     /// Frees the files all of whose commits are at or below `csn`; true if there were any.
     pub(super) fn release(&mut self, csn: Csn) -> bool {
-        let before = self.free.len();
+        let before = self.spaces.free.len();
         // A segment ends where its successor begins; the current one stays.
         while self
             .live
             .get(1)
             .is_some_and(|next| next.first <= csn.next())
         {
-            self.free
-                .extend(self.live.pop_front().map(|live| live.index));
+            let oldest = self.live.pop_front();
+            self.spaces.free.extend(oldest.map(|live| live.index));
         }
-        self.free.len() > before
+        self.spaces.free.len() > before
     }
 
     /// What is to be prepared now, if nothing is under way and something is wanted: there is no
@@ -132,9 +196,12 @@ impl<F> Segments<F> {
             return None;
         }
         self.preparing = true;
-        Some(match self.free.last() {
-            Some(&index) => Preparation::Reuse(index),
-            None => Preparation::Make(self.next_index),
+        Some(match self.spaces.free.last() {
+            Some(&index) => Preparation::Reuse {
+                index,
+                may_mark: self.is_begun,
+            },
+            None => Preparation::Make(self.spaces.index_to_make()),
         })
     }
 
@@ -143,10 +210,13 @@ impl<F> Segments<F> {
         self.preparing = false;
         let Some(file) = file else { return };
         match how {
-            Preparation::Make(index) => self.next_index = index + 1,
-            Preparation::Reuse(index) => {
-                self.free.retain(|&free| free != index);
+            Preparation::Make(index) => self.spaces.made(index),
+            Preparation::Reuse { index, may_mark } => {
+                self.spaces.free.retain(|&free| free != index);
                 self.recycled += 1;
+                if may_mark {
+                    self.spaces.made(index);
+                }
             }
         }
         self.spares.push(file);

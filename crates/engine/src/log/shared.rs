@@ -368,12 +368,24 @@ impl<D: Disk> Shared<D> {
     fn prepared(&self, how: Preparation, like: &SegmentHeader) -> Result<SegmentFile<D::File>> {
         let index = match how {
             Preparation::Make(index) => {
-                segment::prepare(&self.disk, &self.directory, (index, like), self.mode.direct)?;
+                let file = (index, like.segment_bytes);
+                segment::make(&self.disk, &self.directory, file, self.mode.direct)?;
+                // That took a while: the mark says what is stable by now.
+                self.mark(index, &self.outlet().header_like())?;
                 index
             }
-            Preparation::Reuse(index) => index,
+            Preparation::Reuse { index, may_mark } => {
+                if may_mark {
+                    self.mark(index, like)?;
+                }
+                index
+            }
         };
         segment::open(&self.disk, &self.directory, index, self.mode)
+    }
+
+    fn mark(&self, index: u32, like: &SegmentHeader) -> Result<()> {
+        segment::mark(&self.disk, &self.directory, (index, like), self.mode.direct)
     }
 
     fn wake_complete(&self, from: Csn, to: Csn, me: u32) -> Woken {

@@ -2,15 +2,29 @@
 //! the log.
 //!
 //! The chain goes from the newest sound header back over "the segment before", until a segment that
-//! holds the first commit wanted. Files outside the chain are free; files without a sound header are
-//! broken, and must not hold a frame that is newer than the chain: such a frame is evidence that a
-//! stable header was lost.
+//! holds the first commit wanted. Files outside the chain are free.
+//!
+//! What a crash never leaves, and so must have been lost or damaged later, is refused:
+//!
+//! 1. A hole: `segment-N.log` is not there, though a file with a higher index is, or a header says that it
+//!    had been whole.
+//! 2. A file that a header says had been whole, or that holds a segment, and is blank or of another length.
+//! 3. A chain whose newest segment is not the newest one that some header, also of a prepared file, says
+//!    had been begun; or that ends before the frame which a prepared file says was stable.
+//! 4. A file whose header is older than its first frame, or that has no sound header and holds a frame which
+//!    is newer than the chain: then a stable header was lost. Copied frames may stand before their header.
+//!
+//! What a crash may leave: a file at the end of the names, or one that no header vouches for, that is
+//! missing, empty, short or blank, since its making was interrupted; and a header that was torn while a
+//! free file was marked or begun.
 
 use crate::error::{Error, Result};
-use crate::ids::{Csn, DatabaseId, SegmentNumber};
-use crate::log::frame::HEADER_BYTES as FRAME_HEADER_BYTES;
+use crate::ids::{Csn, DatabaseId, FrameNumber, SegmentNumber};
+use crate::log::frame::{FrameHeader, HEADER_BYTES as FRAME_HEADER_BYTES};
+use crate::log::options::Durability;
 use crate::log::scan::{Reader, any_frame};
 use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header};
+use crate::log::segments::Spaces;
 use crate::plant::{Plant, planted};
 use std::path::Path;
 use syncline_disk::Disk;
@@ -23,6 +37,8 @@ pub(super) const MAKING: &str = "making";
 pub(super) struct Found {
     pub(super) index: u32,
     pub(super) header: HeaderRead,
+    /// Its length.
+    pub(super) bytes: u64,
 }
 
 /// A segment of the log.
@@ -37,10 +53,9 @@ pub(super) struct Link {
 pub(super) struct Chain {
     /// Oldest first, not empty.
     pub(super) links: Vec<Link>,
-    /// Whole files that hold nothing needed.
-    pub(super) free: Vec<u32>,
-    /// The first index of no file.
-    pub(super) next_index: u32,
+    pub(super) spaces: Spaces,
+    /// A frame of the newest segment that was stable, as a prepared file says; zero if none does.
+    pub(super) named: FrameNumber,
 }
 
 /// The segment files of a directory.
@@ -48,22 +63,28 @@ pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for name in disk.list(directory)? {
         if let Some(index) = index_of(&name) {
-            let header = header_of(disk, directory, index)?;
-            found.push(Found { index, header });
+            let (header, bytes) = header_of(disk, directory, index)?;
+            found.push(Found {
+                index,
+                header,
+                bytes,
+            });
         }
     }
+    found.sort_by_key(|file| file.index);
     Ok(found)
 }
 
-/// A file's header. What cannot be believed is read twice: a bit may have flipped on the way here.
-fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<HeaderRead> {
-    let look = || -> Result<HeaderRead> {
+/// A file's header, and the file's length. What cannot be believed is read twice: a bit may have flipped on the way here.
+fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<(HeaderRead, u64)> {
+    let look = || -> Result<(HeaderRead, u64)> {
         let mut reader = Reader::open(disk, &segment::path(directory, index))?;
-        Ok(read_header(reader.at(0, segment::HEADER_BYTES)?))
+        let header = read_header(reader.at(0, segment::HEADER_BYTES)?);
+        Ok((header, reader.length()))
     };
     match look()? {
-        HeaderRead::Sound(header) => Ok(HeaderRead::Sound(header)),
-        HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => look(),
+        sound @ (HeaderRead::Sound(_), _) => Ok(sound),
+        (HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_), _) => look(),
     }
 }
 
@@ -71,7 +92,9 @@ fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<HeaderRe
 /// understood are somebody else's, unless a log was being made here when the power went off.
 pub(super) fn is_unused(found: &[Found], is_being_made: bool) -> bool {
     found.iter().all(|file| match file.header {
-        HeaderRead::Sound(header) => header.number == SegmentNumber(0),
+        HeaderRead::Sound(header) => {
+            header.number == SegmentNumber(0) && header.begun == SegmentNumber(0)
+        }
         HeaderRead::Blank => true,
         HeaderRead::Bad => is_being_made,
         HeaderRead::Newer(_) => false,
@@ -87,7 +110,6 @@ pub(super) fn chain<D: Disk>(
     replay_from: Csn,
 ) -> Result<Chain> {
     let mut sound = Vec::new();
-    let mut free = Vec::new();
     for file in found {
         let path = segment::path(directory, file.index);
         match file.header {
@@ -95,40 +117,178 @@ pub(super) fn chain<D: Disk>(
                 index: file.index,
                 header,
             }),
-            HeaderRead::Sound(_) => free.push(file.index),
             HeaderRead::Newer(found) => {
                 let known = segment::FORMAT;
                 return Err(Error::Newer { path, found, known });
             }
-            HeaderRead::Blank | HeaderRead::Bad => {}
+            HeaderRead::Sound(_) | HeaderRead::Blank | HeaderRead::Bad => {}
         }
     }
     sound.sort_by_key(|link| link.header.number);
-    let Some(newest) = sound.last().copied() else {
+    let newest = sound.last().copied();
+    let database = database.or(newest.map(|link| link.header.database));
+    check_database(directory, &sound, database)?;
+    let evidence = Evidence::of(found, database);
+    if !planted(Plant::HoleInSegments) {
+        refuse_lost_files(directory, found, &evidence)?;
+    }
+    let reached = newest.map_or(SegmentNumber(0), |link| link.header.number);
+    if evidence.begun > reached && !planted(Plant::HoleInSegments) {
+        return Err(lost_segment(directory, evidence.begun, reached));
+    }
+    let Some(newest) = newest else {
         return Err(none_begun(disk, directory, found));
     };
-    check_database(
-        directory,
-        &sound,
-        database.unwrap_or(newest.header.database),
-    )?;
     let links = links_back(directory, &sound, replay_from)?;
     refuse_lost_headers(disk, directory, found, &newest.header)?;
-    let in_chain = |index| links.iter().any(|link: &Link| link.index == index);
-    free.extend(
-        sound
-            .iter()
-            .map(|link| link.index)
-            .filter(|index| !in_chain(*index)),
-    );
     Ok(Chain {
+        spaces: spaces(found, &links, &evidence),
+        named: evidence.named_in(found, newest.header.number),
         links,
-        free,
-        next_index: found.iter().map(|file| file.index + 1).max().unwrap_or(0),
     })
 }
 
-fn check_database(directory: &Path, sound: &[Link], expected: DatabaseId) -> Result<()> {
+/// What the headers say of files and segments, besides their own.
+struct Evidence {
+    database: Option<DatabaseId>,
+    /// Files with a lower index had been whole.
+    whole_files: u32,
+    /// This segment had been begun.
+    begun: SegmentNumber,
+    /// What every file's length is.
+    segment_bytes: u64,
+}
+
+impl Evidence {
+    fn of(found: &[Found], database: Option<DatabaseId>) -> Evidence {
+        let mut evidence = Evidence {
+            database,
+            whole_files: 0,
+            begun: SegmentNumber(0),
+            segment_bytes: 0,
+        };
+        for file in found {
+            if let Some(header) = evidence.header(file) {
+                evidence.whole_files = evidence.whole_files.max(header.whole_files);
+                evidence.begun = evidence.begun.max(header.begun);
+                evidence.segment_bytes = header.segment_bytes;
+            }
+        }
+        evidence
+    }
+
+    /// The sound header of a file, if it is of this log.
+    fn header(&self, file: &Found) -> Option<SegmentHeader> {
+        match file.header {
+            HeaderRead::Sound(header) => {
+                Some(header).filter(|header| self.database.is_none_or(|id| id == header.database))
+            }
+            HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => None,
+        }
+    }
+
+    /// The last frame that a prepared file says was stable in that segment.
+    fn named_in(&self, found: &[Found], segment: SegmentNumber) -> FrameNumber {
+        let headers = found.iter().filter_map(|file| self.header(file));
+        let says = |header: &SegmentHeader| {
+            // What is only written may be lost in any order.
+            header.number == SegmentNumber(0)
+                && header.begun == segment
+                && header.durability != Durability::None
+        };
+        let frames = headers.filter(says).map(|header| header.after);
+        frames.max().unwrap_or(FrameNumber::ZERO)
+    }
+}
+
+/// Refuses files that are missing, blank or of another length though they had been whole.
+fn refuse_lost_files(directory: &Path, found: &[Found], evidence: &Evidence) -> Result<()> {
+    let mut names = 0..;
+    for file in found {
+        if let Some(index) = names.next().filter(|index| *index < file.index) {
+            return Err(lost_file(directory, index));
+        }
+        let is_whole = file.index < evidence.whole_files;
+        let expected = match file.header {
+            HeaderRead::Sound(header) if header.number > SegmentNumber(0) => {
+                Some(header.segment_bytes)
+            }
+            _ => is_whole.then_some(evidence.segment_bytes),
+        };
+        let is_blank = is_whole && file.header == HeaderRead::Blank;
+        let what = match expected {
+            _ if is_blank => "it holds nothing, but it had been made and synced".to_owned(),
+            Some(expected) if expected != file.bytes => format!(
+                "it has {} bytes in place of {expected}, which were synced",
+                file.bytes
+            ),
+            _ => continue,
+        };
+        return Err(Error::Damaged {
+            path: segment::path(directory, file.index),
+            offset: if is_blank { 0 } else { file.bytes },
+            what,
+        });
+    }
+    let next = found.len() as u32;
+    if next < evidence.whole_files {
+        return Err(lost_file(directory, next));
+    }
+    Ok(())
+}
+
+fn lost_file(directory: &Path, index: u32) -> Error {
+    Error::Missing {
+        directory: directory.to_owned(),
+        what: format!(
+            "segment-{index}.log is not there, but other files of the log say that it was; bring that \
+             file back, or restore the database from a backup"
+        ),
+    }
+}
+
+fn lost_segment(directory: &Path, begun: SegmentNumber, newest: SegmentNumber) -> Error {
+    let newest = match newest {
+        SegmentNumber(0) => "no file holds one".to_owned(),
+        newest => format!("the newest that a file holds is {newest}"),
+    };
+    Error::Missing {
+        directory: directory.to_owned(),
+        what: format!(
+            "{begun} had been begun, but {newest}; bring the newest segment file back, or restore the \
+             database from a backup"
+        ),
+    }
+}
+
+/// The files outside the chain: which may be used again, and which are to be made anew.
+fn spaces(found: &[Found], links: &[Link], evidence: &Evidence) -> Spaces {
+    let mut spaces = Spaces {
+        next_index: found.last().map_or(0, |file| file.index + 1),
+        whole: (0..evidence.whole_files).collect(),
+        ..Spaces::default()
+    };
+    for file in found {
+        let index = file.index;
+        let is_whole = match evidence.header(file) {
+            Some(header) => header.segment_bytes == file.bytes,
+            // Torn while it was marked or begun.
+            None => index < evidence.whole_files,
+        };
+        if links.iter().any(|link| link.index == index) {
+        } else if is_whole {
+            spaces.free.push(index);
+        } else {
+            spaces.unmade.insert(index);
+        }
+    }
+    spaces
+}
+
+fn check_database(directory: &Path, sound: &[Link], expected: Option<DatabaseId>) -> Result<()> {
+    let Some(expected) = expected else {
+        return Ok(());
+    };
     let stranger = sound.iter().find(|link| link.header.database != expected);
     match stranger {
         Some(link) if !planted(Plant::AnyDatabase) => Err(Error::WrongDatabase {
@@ -162,7 +322,8 @@ fn links_back(directory: &Path, sound: &[Link], replay_from: Csn) -> Result<Vec<
     Ok(links)
 }
 
-/// Refuses if a file without a sound header holds a frame of a segment newer than all headers.
+/// Refuses if a file holds a frame of a segment newer than all headers: any frame of a file without a sound
+/// header; in one with an older header the first tells.
 fn refuse_lost_headers<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -170,16 +331,21 @@ fn refuse_lost_headers<D: Disk>(
     newest: &SegmentHeader,
 ) -> Result<()> {
     for file in found {
-        if matches!(file.header, HeaderRead::Sound(_)) {
-            continue;
-        }
-        let mut reader = Reader::open(disk, &segment::path(directory, file.index))?;
-        let unit = newest.unit_bytes;
-        let lost = any_frame(&mut reader, unit, u64::from(unit), |frame| {
+        let is_newer = |frame: &FrameHeader| {
             frame.database == newest.database
                 && frame.segment > newest.number
                 && !frame.flags.copied
-        })?;
+        };
+        let unit = newest.unit_bytes;
+        let mut reader = Reader::open(disk, &segment::path(directory, file.index))?;
+        let lost = match file.header {
+            HeaderRead::Sound(header) if header.number == newest.number => false,
+            HeaderRead::Sound(_) => {
+                let first = reader.frame(u64::from(unit), unit)?;
+                first.is_some_and(|(header, ..)| is_newer(&header))
+            }
+            _ => any_frame(&mut reader, unit, u64::from(unit), is_newer)?,
+        };
         if lost && !planted(Plant::TruncateDamage) {
             return Err(Error::Damaged {
                 path: reader.path().to_owned(),
@@ -200,7 +366,8 @@ fn none_begun<D: Disk>(disk: &D, directory: &Path, found: &[Found]) -> Error {
     if is_unused(found, is_being_made) {
         return Error::Missing {
             directory: directory.to_owned(),
-            what: "nothing was ever committed there; name the right directory, or make the database anew"
+            what: "none of its files holds a segment that was begun; name the right directory, or restore the \
+                   database from a backup"
                 .to_owned(),
         };
     }

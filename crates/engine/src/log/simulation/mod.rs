@@ -4,7 +4,8 @@
 //! acknowledged and handed out. A *life* is a number of random steps: commits, jobs begun, done and
 //! brought back in any order, files prepared, commits released, until the power goes off or a fault
 //! strikes. Then every kind of crash image is recovered and held against the oracle, recovery itself
-//! is cut at its I/Os, twice over, and one of the images lives on.
+//! is cut at its I/Os, twice over, and one of the images lives on. Files of some images are lost or
+//! changed (`spoil`): such a log is refused, or everything is there all the same.
 //!
 //! That the simulation sees what it looks for is tested by planted bugs: it must find each of them
 //! within a budget of seeds. A seed that fails is replayed by its number, `SYNCLINE_SEED=n`; more seeds
@@ -15,3 +16,4 @@ mod life;
 mod oracle;
 mod planted_bugs;
 mod search;
+mod spoil;

@@ -18,5 +18,6 @@ finds! {
     a_log_of_another_database_is_found: AnyDatabase within 20,
     an_uncertain_tail_that_is_not_copied_is_found: SkipTailCopy within 100,
     damage_taken_for_the_end_is_found: TruncateDamage within 100,
+    a_hole_in_the_segments_is_found: HoleInSegments within 100,
     a_piece_that_counts_as_a_record_is_found: FragmentCommits within 200,
 }

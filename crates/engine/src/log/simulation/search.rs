@@ -2,6 +2,7 @@
 
 use super::life::{World, names, recover, refuses_stranger};
 use super::oracle::Handed;
+use super::spoil::lose_file;
 use crate::error::Error;
 use crate::log::options::Durability;
 use syncline_disk::SimulatedDisk;
@@ -71,6 +72,9 @@ fn crash_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
     let disk = world.disk.crash(chosen);
     cut_recovery(world, &disk, tally).map_err(|why| format!("{chosen:?}, {why}"))?;
     damage(world, &disk)?;
+    if world.random.u8(0..3) == 0 {
+        lose_file(world, &disk)?;
+    }
     restart(world, disk)
 }
 

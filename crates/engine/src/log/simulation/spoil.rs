@@ -1,0 +1,88 @@
+//! Files that vanish or change after a crash: refused, or everything is there all the same.
+//!
+//! The one limit: until a file was prepared behind it, nothing vouches for the newest segment but its own
+//! file; and, if that vanishes, a later name.
+
+use super::life::{World, directory, names, recover};
+use crate::SegmentNumber;
+use crate::error::Error;
+use crate::log::segment::{self, HeaderRead};
+use crate::log::survey::{self, Found};
+use syncline_disk::simulated::Crash;
+use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
+
+/// What becomes of a file.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    Vanished,
+    Emptied,
+    Zeroed,
+    Halved,
+    Lengthened,
+}
+
+/// Spoils one segment file by random and opens the log.
+pub(super) fn lose_file(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
+    let (_, whole) = recover(&disk.crash(Crash::DropAll), &world.options, &world.oracle)
+        .map_err(|error| error.to_string())?;
+    let disk = disk.crash(Crash::DropAll);
+    let found = survey::find(&disk, directory()).map_err(|error| error.to_string())?;
+    let victim = found[world.random.usize(0..found.len())];
+    let losses = [
+        Loss::Vanished,
+        Loss::Emptied,
+        Loss::Zeroed,
+        Loss::Halved,
+        Loss::Lengthened,
+    ];
+    let loss = losses[world.random.usize(0..losses.len())];
+    lose(&disk, &victim, loss).map_err(|error| error.to_string())?;
+    match recover(&disk, &world.options, &world.oracle) {
+        Err(Error::Missing { .. } | Error::Damaged { .. }) => Ok(()),
+        Err(error) => Err(format!("{loss:?} was refused as something else: {error}")),
+        Ok((_, handed)) if handed == whole => Ok(()),
+        Ok(_) if is_unknown(&found, &victim, loss) => Ok(()),
+        Ok((_, handed)) => Err(format!(
+            "segment-{}.log was {loss:?}, and {} records are taken for all {}; files {}",
+            victim.index,
+            handed.len(),
+            whole.len(),
+            names(&disk)
+        )),
+    }
+}
+
+fn lose(disk: &SimulatedDisk, victim: &Found, loss: Loss) -> syncline_disk::Result<()> {
+    let path = segment::path(directory(), victim.index);
+    if matches!(loss, Loss::Vanished) {
+        disk.remove(&path)?;
+        return disk.sync_directory(directory());
+    }
+    let file = disk.open(&path, OpenOptions::READ_WRITE)?;
+    match loss {
+        Loss::Vanished => {}
+        Loss::Emptied => file.set_len(0)?,
+        Loss::Zeroed => file.write_at(&vec![0; victim.bytes as usize], 0)?,
+        Loss::Halved => file.set_len(victim.bytes / 2)?,
+        Loss::Lengthened => file.set_len(victim.bytes + 512)?,
+    }
+    file.sync_all()
+}
+
+/// True if the file holds the newest segment and no other file can know of it: no header was written after
+/// it, and no hole is left.
+fn is_unknown(found: &[Found], victim: &Found, loss: Loss) -> bool {
+    let number = |file: &Found| match file.header {
+        HeaderRead::Sound(header) => header.number,
+        _ => SegmentNumber(0),
+    };
+    let mine = number(victim);
+    let others = || found.iter().filter(|file| file.index != victim.index);
+    let vouches = |file: &Found| match file.header {
+        HeaderRead::Sound(header) => header.begun >= mine || header.whole_files > victim.index,
+        _ => false,
+    };
+    mine > SegmentNumber(0)
+        && others().all(|file| number(file) < mine && !vouches(file))
+        && (!matches!(loss, Loss::Vanished) || others().all(|file| file.index < victim.index))
+}
