@@ -115,7 +115,7 @@ pub(super) fn get_by<'a, D: Disk>(
     };
     memory.key.clear();
     memory.key.extend_from_slice(primary_key);
-    get_encoded(session, memory, table, None)
+    get_of_entry(session, memory, table, None)
 }
 
 /// Hands the rows of a range to `visitor`, in order.
@@ -189,7 +189,7 @@ fn scan_index<D: Disk>(
         )?;
         let found = memory.key_ends.len();
         let visited = if walk.keys_only {
-            visit_keys(memory, table, visitor)?
+            visit_keys(session, memory, table, visitor)?
         } else {
             visit_entries(session, memory, table, visitor)?
         };
@@ -256,12 +256,20 @@ fn read_entries<D: Disk>(
 }
 
 /// Hands out the primary keys that the entries hold. Their rows are not read: an entry is written, and
-/// validated, with its row.
-fn visit_keys(memory: &mut Memory, table: &Table, visitor: Visitor<'_>) -> Result<ControlFlow<()>> {
+/// validated, with its row. Only a row that the transaction inserts is looked for: see [`visit_entries`].
+fn visit_keys<D: Disk>(
+    session: &mut Session<D>,
+    memory: &mut Memory,
+    table: &Table,
+    visitor: Visitor<'_>,
+) -> Result<ControlFlow<()>> {
     let mut start = 0;
-    for end in memory.key_ends.iter().copied() {
+    for entry in 0..memory.key_ends.len() {
+        let end = memory.key_ends[entry];
         let key = &memory.keys[start..end];
         start = end;
+        let checked = session.check_inserted(table.tree(), None, key);
+        checked.map_err(|error| memory.named(error))?;
         let view = RowView::of_key(table.schema(), key, &mut memory.plain);
         let view = view.map_err(|what| table.schema().damaged(what))?;
         if visitor(Row { view })?.is_break() {
@@ -271,7 +279,8 @@ fn visit_keys(memory: &mut Memory, table: &Table, visitor: Visitor<'_>) -> Resul
     Ok(ControlFlow::Continue(()))
 }
 
-/// Reads the rows that the entries lead to.
+/// Reads the rows that the entries lead to. A stored entry of a row that the transaction inserts says that
+/// the row is there: that is refused as the commit would refuse it. So an entry leads to its row, always.
 fn visit_entries<D: Disk>(
     session: &mut Session<D>,
     memory: &mut Memory,
@@ -286,7 +295,7 @@ fn visit_entries<D: Disk>(
         memory.key.extend_from_slice(&memory.keys[start..end]);
         start = end;
         let leaf = memory.ahead.get(entry).and_then(Target::leaf);
-        let row = get_encoded(session, memory, table, leaf)?;
+        let row = get_of_entry(session, memory, table, leaf)?;
         let lost = Malformed("an index entry leads to no row");
         let row = row.ok_or_else(|| table.schema().damaged(lost))?;
         if visitor(row)?.is_break() {
@@ -342,6 +351,19 @@ fn get_encoded<'a, D: Disk>(
     leaf: Option<PageId>,
 ) -> Result<Option<Row<'a>>> {
     match session.get_at(table.tree(), leaf, &memory.key) {
+        Err(error) => Err(memory.named(error)),
+        Ok(value) => opened(table, &memory.key, value, &mut memory.plain),
+    }
+}
+
+/// The same for a row to which an index entry leads.
+fn get_of_entry<'a, D: Disk>(
+    session: &'a mut Session<D>,
+    memory: &'a mut Memory,
+    table: &'a Table,
+    leaf: Option<PageId>,
+) -> Result<Option<Row<'a>>> {
+    match session.get_of_entry(table.tree(), leaf, &memory.key) {
         Err(error) => Err(memory.named(error)),
         Ok(value) => opened(table, &memory.key, value, &mut memory.plain),
     }

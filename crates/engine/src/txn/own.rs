@@ -2,6 +2,13 @@
 //!
 //! It sees what its own writes make of the row. Where these are patches alone, they are folded over what the
 //! store has, which counts as read: the commit locks the row where it was read, and validates it with that.
+//!
+//! An insert does not read what the store has. If the row is there all the same, the commit refuses it as a
+//! duplicate, and entries of indexes lead to the row as it is stored, which the transaction no longer sees.
+//! So whoever can tell says at once what the commit would say:
+//!
+//! 1. a scan that meets the stored row of an insert, or an index entry whose row is inserted and stored;
+//! 2. a read of a row that the transaction has inserted and deleted again, which would be absent else.
 
 use crate::error::Result;
 use crate::ids::PageId;
@@ -10,7 +17,7 @@ use crate::txn::read::copy;
 use crate::txn::refusal::refuse_call;
 use crate::txn::transaction::Transaction;
 use crate::txn::watch::Part;
-use crate::txn::write_set::Folded;
+use crate::txn::write_set::{Folded, Refusal};
 use syncline_disk::Disk;
 
 /// The value of the row that a write of the transaction is about; none if it is not there.
@@ -22,6 +29,10 @@ pub(super) fn get_own<'t, D: Disk>(
     at: u32,
 ) -> Result<Option<&'t [u8]>> {
     let folded = match txn.writes.own(&txn.arena, at, &mut txn.folder) {
+        Some(Ok(Folded::Absent)) => {
+            refuse_duplicate(core, txn, (place, key), at)?;
+            return Ok(None);
+        }
         Some(folded) => folded,
         // Patches over what the store has, which counts as read.
         None if !copy_base(core, txn, (place, key), at)? => return Ok(None),
@@ -37,6 +48,20 @@ pub(super) fn get_own<'t, D: Disk>(
         Ok(Folded::Made) => Ok(Some(&txn.folder.value)),
         Err(refusal) => Err(refuse_call(core, txn, (place.0, key), refusal)),
     }
+}
+
+/// Refuses if the row is inserted, though the store has it.
+#[inline]
+pub(super) fn refuse_duplicate<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    (place, key): ((u32, Option<PageId>), &[u8]),
+    at: u32,
+) -> Result<()> {
+    if txn.writes.is_inserted(at) && copy_base(core, txn, (place, key), at)? {
+        return Err(refuse_call(core, txn, (place.0, key), Refusal::Duplicate));
+    }
+    Ok(())
 }
 
 /// Reads what the store has of it into `txn.value`; false if it is not there.

@@ -285,7 +285,8 @@ fn hand_out_rest(
     Ok(())
 }
 
-/// Hands out a row that the transaction writes itself, over what the store has.
+/// Hands out a row that the transaction writes itself, over what the store has. An insert over a row that is
+/// there is refused, as the commit would refuse it.
 fn hand_out_own(
     txn: &mut Transaction,
     progress: &mut Progress<'_>,
@@ -293,6 +294,9 @@ fn hand_out_own(
     base: Option<&[u8]>,
     visitor: Visitor<'_>,
 ) -> Outcome {
+    if base.is_some() && txn.writes.is_inserted(at) {
+        return Err((Refusal::Duplicate, at));
+    }
     let own = txn.writes.own(&txn.arena, at, &mut txn.folder);
     let folded = match own {
         Some(folded) => folded.map_err(|refusal| (refusal, at))?,

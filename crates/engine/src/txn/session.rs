@@ -15,7 +15,7 @@ use crate::txn::commit::commit;
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
 use crate::txn::gate::Closed;
-use crate::txn::own::get_own;
+use crate::txn::own::{get_own, refuse_duplicate};
 use crate::txn::path::Staged;
 use crate::txn::read::{copy, move_read_point, read};
 use crate::txn::record::{Operation, add};
@@ -202,6 +202,38 @@ impl<D: Disk> Session<D> {
         let _doing = core.watch.enter(Part::Read, txn.is_measured);
         let is_there = copy(core, txn, (place, hint), key)?;
         Ok(is_there.then_some(&txn.value))
+    }
+
+    /// Looks whether a row to which an index entry leads is what its own writes make of it: refuses if the
+    /// transaction inserts it and the store has it.
+    #[inline]
+    pub(crate) fn check_inserted(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<()> {
+        let (core, txn) = self.open();
+        let Some(at) = txn.writes.find(&txn.arena, tree.id, key) else {
+            return Ok(());
+        };
+        let place = place(core, txn, tree)?;
+        refuse_duplicate(core, txn, ((place, hint), key), at)
+    }
+
+    /// The value of a row to which an index entry leads.
+    #[inline]
+    pub(crate) fn get_of_entry(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<Option<&[u8]>> {
+        let (_, txn) = self.open();
+        if !txn.writes.is_empty() {
+            self.check_inserted(tree, hint, key)?;
+        }
+        self.get_at(tree, hint, key)
     }
 
     /// Shows the value of a row to `look`, where it lies; none if it is not there. A leaf is latched

@@ -8,6 +8,7 @@
 //! Names and values lie in the transaction's arena. Nothing is allocated once the vectors have grown.
 
 use crate::ids::TreeId;
+use crate::plant::{Plant, planted};
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
 use std::cmp::Ordering;
@@ -210,11 +211,22 @@ impl WriteSet {
     /// True if folding reads what the row is, beyond its being there: the first operation patches it.
     #[inline]
     pub(super) fn needs_base(&self, at: u32) -> bool {
+        matches!(self.first_action(at), Action::Patch(..))
+    }
+
+    /// True if the row is inserted without a look at the store: the commit refuses if it is there.
+    #[inline]
+    pub(super) fn is_inserted(&self, at: u32) -> bool {
+        matches!(self.first_action(at), Action::Insert(_)) && !planted(Plant::OverlayBlindly)
+    }
+
+    #[inline]
+    fn first_action(&self, at: u32) -> Action {
         let mut step = &self.steps[self.writes[at as usize].last as usize];
         while step.before != NONE {
             step = &self.steps[step.before as usize];
         }
-        matches!(step.action, Action::Patch(..))
+        step.action
     }
 
     /// True if what the row becomes is computed.

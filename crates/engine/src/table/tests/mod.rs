@@ -4,3 +4,4 @@ mod calls;
 mod fixture;
 mod many;
 mod model;
+mod own_writes;
