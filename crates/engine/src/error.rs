@@ -1,6 +1,7 @@
 //! What can go wrong in the engine: what failed, where, and what to do.
 
 use crate::ids::{Csn, DatabaseId, TreeId};
+use crate::log::RECORD_BYTES_MAX;
 use crate::txn::{Conflict, PatchFailure};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -151,12 +152,14 @@ pub enum Error {
         /// The operating system's reason.
         source: std::io::Error,
     },
-    /// A record is larger than the cap.
+    /// A transaction writes more than a log record may hold. The write that crosses the cap is refused and
+    /// leaves the transaction as it was; what only the commit can know is refused there.
     #[error(
-        "a log record of {bytes} bytes is over the cap of {bytes_max}; split the transaction or raise record_bytes_max"
+        "the transaction needs a log record of {bytes} bytes or more, over the cap of {bytes_max}; {}",
+        advice(*.bytes_max)
     )]
     TooLarge {
-        /// The record's length in bytes.
+        /// A lower bound of the record's length in bytes.
         bytes: u64,
         /// The cap in bytes.
         bytes_max: u64,
@@ -337,7 +340,7 @@ pub enum Error {
     },
     /// A column beside the primary key, of a row of which only the key was read.
     #[error(
-        "column {column} of table {table} was not read, only the primary key was; use scan in place of scan_keys"
+        "column {column} of table {table} was not read, only the primary key was; use scan instead of scan_keys"
     )]
     OnlyKey {
         /// The table.
@@ -365,6 +368,92 @@ pub enum Error {
         /// The table.
         table: String,
     },
+    /// A handle of another database, or of an earlier opening of this one. Nothing was done.
+    #[error(
+        "{object} belongs to {found}, but is used in {expected}; open it in the database that uses it"
+    )]
+    OtherDatabase {
+        /// The handle: "table accounts".
+        object: String,
+        /// The database that the handle belongs to.
+        found: String,
+        /// The database in which it was used.
+        expected: String,
+    },
+    /// Something that was made for one table is used with another. Nothing was done.
+    #[error("{object} was not made for table {table}; {advice}")]
+    OtherTable {
+        /// What was made: "the key".
+        object: &'static str,
+        /// The table with which it was used.
+        table: String,
+        /// How to make one for this table.
+        advice: &'static str,
+    },
+    /// A mark of another transaction or session, or one that a rollback has passed. Nothing was taken back.
+    #[error("the mark {what}; roll back to a mark of this transaction")]
+    OtherMark {
+        /// Why it cannot be used.
+        what: &'static str,
+    },
+    /// A ticket that this database has not issued since it was opened.
+    #[error(
+        "the ticket of {csn} was not issued by this database since it was opened; wait for it where it was committed"
+    )]
+    OtherTicket {
+        /// The ticket's commit.
+        csn: Csn,
+    },
+    /// A call that needs a transaction, in a session without one.
+    #[error("no transaction is open in this session; begin one first")]
+    NotBegun,
+    /// A begin in a session that has a transaction open, which stays as it is.
+    #[error("a transaction is open in this session; commit or abort it before the next begin")]
+    AlreadyBegun,
+    /// A write in a transaction that only reads. The transaction stays as it is.
+    #[error("a read-only transaction cannot write; begin it as Serializable or Snapshot")]
+    ReadOnly,
+    /// A position at which the table has no column.
+    #[error("table {table} has no column at position {column}; its {columns} columns count from 0")]
+    NoColumn {
+        /// The table.
+        table: String,
+        /// The position that was asked for.
+        column: usize,
+        /// How many columns there are.
+        columns: usize,
+    },
+    /// One row was asked for by an index that may have several for the same values.
+    #[error(
+        "index {index} of table {table} is not unique, so it may have several rows for these values; scan it"
+    )]
+    NotUnique {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// The calling thread would wait for an exclusive transaction that the same thread has begun.
+    #[error(
+        "an exclusive transaction that this thread has begun is open, and the call would wait for its end; end it first"
+    )]
+    ExclusiveHere,
+    /// An exclusive transaction was open for too long while this call waited for its end. Nothing was
+    /// changed.
+    #[error(
+        "an exclusive transaction that thread {thread} began {held_ms} ms ago is still open; end it, or raise exclusive_wait_ms"
+    )]
+    ExclusiveTooLong {
+        /// The thread that began it, by name or number.
+        thread: String,
+        /// How long it has been open, in milliseconds.
+        held_ms: u64,
+    },
+    /// A call from inside a closure that is shown a row where it lies.
+    #[error(
+        "the closure of show_sought cannot use the engine, since a part of it is latched meanwhile; call get_sought instead"
+    )]
+    InShownRow,
     /// A row is there, but a sum in it overflows or would lie beyond a bound.
     #[error("a row of table {table} does not take the change: {failure}")]
     Unfit {
@@ -373,6 +462,15 @@ pub enum Error {
         /// Why not.
         failure: PatchFailure,
     },
+}
+
+/// What to do about a record over the cap: where the cap is at its most, it cannot be raised.
+fn advice(bytes_max: u64) -> &'static str {
+    if bytes_max < RECORD_BYTES_MAX {
+        "split the transaction, or raise record_bytes_max"
+    } else {
+        "split the transaction, or load a new table with load_table"
+    }
 }
 
 fn named(table: &str, index: Option<&str>) -> String {

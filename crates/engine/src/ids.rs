@@ -15,7 +15,7 @@ impl Csn {
     /// The number after this one.
     #[must_use]
     pub fn next(self) -> Csn {
-        Csn(self.0 + 1)
+        Csn(self.0.saturating_add(1))
     }
 }
 
@@ -36,7 +36,7 @@ impl FrameNumber {
     /// The number after this one.
     #[must_use]
     pub fn next(self) -> FrameNumber {
-        FrameNumber(self.0 + 1)
+        FrameNumber(self.0.saturating_add(1))
     }
 }
 
@@ -55,7 +55,7 @@ impl SegmentNumber {
     /// The number after this one.
     #[must_use]
     pub fn next(self) -> SegmentNumber {
-        SegmentNumber(self.0 + 1)
+        SegmentNumber(self.0.saturating_add(1))
     }
 }
 

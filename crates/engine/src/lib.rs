@@ -3,7 +3,8 @@
 //! A [`Database`] is a directory. Its tables have a [`Schema`]; a [`TypedSession`] runs one transaction
 //! after another over them, on the thread of whoever calls. A commit takes its place in one total order
 //! and is published; the log writes whole groups of commits with one sync. So a commit answers with a
-//! [`Ticket`](log::Ticket), which is complete when its group is stable: block on it, or await it.
+//! [`Ticket`](log::Ticket), which is complete when its group is stable: block on it with
+//! [`TypedSession::wait`], or await [`Database::completion`].
 //!
 //! ```
 //! use syncline_engine::{Change, Database, Kind, Options, Schema, Value};
@@ -75,6 +76,49 @@
 //! - The files carry a format number and feature bits; newer, foreign and damaged files are refused with
 //!   a sentence. Two processes cannot open one database.
 //!
+//! # What an error leaves
+//!
+//! No call panics because of how it is called, waits without end, or changes something before it fails. A
+//! closure of the caller that panics ends its transaction; the session, the table and the row that it was
+//! shown can be used again. Two things are left to the caller: the closure of `show_sought` must not drop
+//! the database, and who uses the [`log`] without one orders commits as its functions say.
+//!
+//! | error | the transaction | what to do |
+//! |---|---|---|
+//! | [`Error::Conflict`] of a call | broken: each call answers the conflict | abort, run it again; [`TypedSession::run`] does |
+//! | an error of a commit, but [`Error::NotBegun`] and [`Error::InShownRow`] | over; nothing was changed | as the error says |
+//! | [`Error::Indeterminate`] of a wait | over | open the database again and look |
+//! | [`Error::Poisoned`] | may go on reading, cannot commit | open the database again |
+//! | any other error of a call | as it was before the call | go on, roll back or abort |
+//!
+//! Refused as misuse, with the transaction as it was: a handle of another database or of an earlier opening
+//! ([`Error::OtherDatabase`]), of a table that was dropped or changed ([`Error::TableChanged`]), a row
+//! sought in another table ([`Error::OtherTable`]), a mark of another transaction ([`Error::OtherMark`]), a
+//! ticket of another database ([`Error::OtherTicket`]), calls without a transaction ([`Error::NotBegun`]),
+//! a second begin ([`Error::AlreadyBegun`]), writes of a transaction that reads ([`Error::ReadOnly`]),
+//! columns that are not there ([`Error::NoColumn`]), one row by an index that is not unique
+//! ([`Error::NotUnique`]), a transaction that no log record can hold ([`Error::TooLarge`], by the write
+//! that crosses the cap).
+//!
+//! # What may block
+//!
+//! | call | waits for |
+//! |---|---|
+//! | reads and writes of a transaction | short latches of pages; a refusal that depends on other commits, until these are stable |
+//! | `begin` of [`Begin::ReadOnly`] | this session's last commit, until it is stable: perhaps a write of the log |
+//! | any other `begin` | nothing but commits that are being published |
+//! | `commit` | a locked row, for a short time; the commit gate, while another call of this table holds it; room in the log, which it may write or zero-fill itself; a checkpoint, where memory or the log is at its cap |
+//! | `begin_exclusive`, the last run of `run` | the commit gate; from then on it holds it until its end |
+//! | `create_table`, `drop_table`, `change_table`, `load_table` | each other, and the commit gate; hold it while they work |
+//! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
+//! | `wait`, `flush` | the log's write and sync |
+//! | [`Worker::uncork`](log::Worker::uncork), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
+//! | polling [`Completion`](log::Completion), [`Scout`], `stats`, `horizon`, `abort` | nothing |
+//! | dropping a [`Database`] | its threads, which end what they are at |
+//!
+//! A wait for the gate never lasts longer than the engine's own work, or
+//! [`Options::exclusive_wait_ms`] for a transaction of a caller: see [`TypedSession::begin_exclusive`].
+//!
 //! # Memory
 //!
 //! All pages are in memory, up to [`Options::resident_bytes_max`]. On Linux leaves lie in blocks of 2 MiB,
@@ -106,6 +150,7 @@ mod ids;
 mod lane;
 pub mod log;
 mod options;
+mod origin;
 mod plant;
 mod recovery;
 #[cfg(test)]

@@ -40,6 +40,12 @@ pub struct Options {
     /// How often [`Database::run`](crate::Database::run) tries again beside others before it runs the
     /// closure alone. Default 8.
     pub retries: u32,
+    /// How long a commit, a checkpoint or a change of tables waits for one exclusive transaction
+    /// ([`begin_exclusive`](crate::TypedSession::begin_exclusive), or the last run of
+    /// [`run`](crate::TypedSession::run)) before it fails with [`Error::ExclusiveTooLong`], in
+    /// milliseconds: 1 to 86,400,000, a day. Default 30,000. On the thread that began that transaction the
+    /// same calls fail at once, with [`Error::ExclusiveHere`].
+    pub exclusive_wait_ms: u64,
     /// Where the log lies, if not in the database's own directory. A second device takes the log's
     /// syncs away from the checkpoints' writes.
     pub log_directory: Option<PathBuf>,
@@ -67,6 +73,7 @@ impl Default for Options {
             checkpoint_segment_bytes: 4 << 30,
             extent_bytes: 64 << 20,
             retries: 8,
+            exclusive_wait_ms: 30_000,
             log_directory: None,
             log: log::Options::default(),
             miss_every: None,
@@ -142,12 +149,18 @@ impl Options {
             "it must be 1 or more, or none",
         )?;
         rule(
+            (1..=86_400_000).contains(&self.exclusive_wait_ms),
+            "exclusive_wait_ms",
+            self.exclusive_wait_ms,
+            "it must lie between 1 ms and a day of 86400000 ms",
+        )?;
+        self.log.check()?;
+        rule(
             self.checkpoint_segment_bytes >= 4 * self.log.segment_bytes,
             "checkpoint_segment_bytes",
             self.checkpoint_segment_bytes,
             "it must hold four log segments at least",
-        )?;
-        self.log.check()
+        )
     }
 }
 
@@ -195,5 +208,15 @@ mod tests {
             "checkpoint_segment_bytes"
         );
         assert_eq!(refused(|o| o.log.ring_records = 3), "ring_records");
+        assert_eq!(refused(|o| o.exclusive_wait_ms = 0), "exclusive_wait_ms");
+        assert_eq!(
+            refused(|o| o.exclusive_wait_ms = u64::MAX),
+            "exclusive_wait_ms"
+        );
+        // D12: a limit is not computed from a number that was not checked.
+        assert_eq!(
+            refused(|o| o.log.segment_bytes = u64::MAX / 512 * 512),
+            "segment_bytes"
+        );
     }
 }

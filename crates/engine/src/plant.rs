@@ -85,6 +85,8 @@ pub(crate) enum Plant {
     BoundOfOldValue,
     /// A transaction sees its own inserts over rows that are there, and the entries of both.
     OverlayBlindly,
+    /// A table handle of another database is used as if it were of this one.
+    StaleHandle,
     /// A call that fails halfway leaves what it wrote before.
     KeepHalfCall,
     /// A checkpoint gives log segments back at its cut, before its root is stable.

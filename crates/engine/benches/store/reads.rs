@@ -59,7 +59,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
         load(&folder.join("spread"), scale.rows, scattered).expect("the store works");
     let lmdb = LmdbRows::load(&folder.join("lmdb"), scale.rows);
     let redb = RedbRows::load(&folder.join("redb"), scale.rows);
-    let loads = loads_of(&database.pages_of(&table));
+    let loads = loads_of(&database.pages_of(&table).expect("the table is open"));
     let mut session = database.session().expect("there is room for a session");
     let mut spread_session = spread.session().expect("there is room for a session");
     let mut hash = 0;

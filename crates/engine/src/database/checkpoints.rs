@@ -106,6 +106,7 @@ impl<D: Disk> Checkpoints<D> {
             core.log.check()?;
             let started = clock::now();
             let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
+            let closed = closed.transpose()?;
             let inside = if attempt < BEGIN_ATTEMPTS {
                 self.inside.try_lock()
             } else {

@@ -42,7 +42,7 @@ impl<D: Disk> Engine<D> {
             kind: "table",
             name: name.to_owned(),
         })?;
-        Ok(Table::new(entry, |id| {
+        Ok(Table::new(&self.core.origin, entry, |id| {
             let tree = self.forest.tree(id);
             tree.expect("a tree in the catalogue is in the forest")
         }))

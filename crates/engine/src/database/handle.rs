@@ -12,10 +12,10 @@ use crate::database::stocker::Stocker;
 use crate::error::Error;
 use crate::error::Result;
 use crate::ids::Csn;
-use crate::log::{self, Threads, Worker};
+use crate::log::{self, Completion, Threads, Ticket, Worker};
 use crate::options::Options;
 use crate::table::{Scout, Table, Transaction, TypedSession};
-use crate::txn::{Begin, CommitPaths};
+use crate::txn::{Begin, CommitPaths, check_not_shown};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -116,8 +116,11 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`]; [`Error::Full`].
+    /// [`Error::Taken`] if there is a table of that name; [`Error::Capped`]; [`Error::Full`]. While an
+    /// exclusive transaction is open [`Error::ExclusiveHere`] or [`Error::ExclusiveTooLong`], see
+    /// [`begin_exclusive`](TypedSession::begin_exclusive).
     pub fn create_table(&self, schema: Schema) -> Result<Table> {
+        self.check()?;
         let made = self.engine.create_table(schema)?;
         self.engine.table(made.schema.name())
     }
@@ -135,6 +138,7 @@ impl<D: Disk> Database<D> {
         schema: Schema,
         rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
     ) -> Result<Table> {
+        self.check()?;
         let rows = encoded(&schema, rows, self.engine.options.key_bytes_max)?;
         let made = self.engine.load_table(schema, rows)?;
         self.engine.table(made.schema.name())
@@ -159,8 +163,9 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuch`].
+    /// [`Error::NoSuch`]; while an exclusive transaction is open, as [`Database::create_table`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.check()?;
         self.engine.drop_table(name)
     }
 
@@ -174,8 +179,10 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
     /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index; [`Error::Full`] and
-    /// [`Error::Capped`] if an index cannot be built.
+    /// [`Error::Capped`] if an index cannot be built; while an exclusive transaction is open, as
+    /// [`Database::create_table`].
     pub fn change_table(&self, schema: &Schema) -> Result<Table> {
+        self.check()?;
         let changed = self.engine.change_table(schema)?;
         self.engine.table(changed.schema.name())
     }
@@ -209,9 +216,10 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] if the data file cannot grow: nothing is lost, try again with more space. Any
-    /// other failure closes the database.
+    /// [`Error::Full`] if the data file cannot grow: nothing is lost, try again with more space. While an
+    /// exclusive transaction is open, as [`Database::create_table`]. Any other failure closes the database.
     pub fn checkpoint(&self) -> Result<Csn> {
+        self.check()?;
         match &self.engine.checkpoints {
             Some(checkpoints) => checkpoints.run(&self.engine.core, &self.engine.forest),
             None => Ok(self.engine.core.log.horizon()),
@@ -229,7 +237,55 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::Poisoned`] and [`Error::Indeterminate`] after a failure.
     pub fn flush(&self) -> Result<()> {
+        check_not_shown()?;
         self.engine.core.log.flush()
+    }
+
+    /// A commit's ticket as a future. The log's own thread writes the group; nothing else needs to be
+    /// called, and no thread is blocked. Any executor will do.
+    ///
+    /// ```
+    /// use syncline_engine::{Begin, Database, Kind, Options, Schema, Value};
+    /// # use std::future::Future;
+    /// # use std::task::{Context, Poll, Wake, Waker};
+    /// # struct Unpark(std::thread::Thread);
+    /// # impl Wake for Unpark {
+    /// #     fn wake(self: std::sync::Arc<Self>) { self.0.unpark() }
+    /// # }
+    /// # fn block_on<F: Future>(future: F) -> F::Output {
+    /// #     let mut future = std::pin::pin!(future);
+    /// #     let waker = Waker::from(std::sync::Arc::new(Unpark(std::thread::current())));
+    /// #     loop {
+    /// #         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+    /// #             Poll::Ready(output) => return output,
+    /// #             Poll::Pending => std::thread::park(),
+    /// #         }
+    /// #     }
+    /// # }
+    /// # fn main() -> syncline_engine::Result<()> {
+    /// # let folder = tempfile::tempdir().expect("a folder for the example");
+    /// # let directory = folder.path().join("events");
+    /// let database = Database::create(&directory, Options::default())?;
+    /// let schema = Schema::table("event").column("id", Kind::Int).key(["id"]);
+    /// let events = database.create_table(schema.build()?)?;
+    /// let store = async |id: i64| -> syncline_engine::Result<()> {
+    ///     let mut session = database.session()?;
+    ///     let ((), ticket) = session.run(Begin::Serializable, |transaction| {
+    ///         transaction.insert(&events, &[Value::Int(id)])
+    ///     })?;
+    ///     database.completion(ticket).await // stable from here on
+    /// };
+    /// block_on(store(1))?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The future answers [`Error::Indeterminate`] if the log failed before the commit was stable, and
+    /// [`Error::OtherTicket`] for a ticket of another database.
+    pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
+        self.engine.core.log.completion(ticket)
     }
 
     /// A worker's part, which corks the log while an executor makes a pass over its clients.
@@ -272,8 +328,10 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::Disk`] if the file cannot be read at all.
+    /// [`Error::Disk`] if the file cannot be read at all; while an exclusive transaction is open, as
+    /// [`Database::create_table`].
     pub fn verify(&self) -> Result<Vec<String>> {
+        self.check()?;
         self.engine.verify()
     }
 
@@ -283,29 +341,49 @@ impl<D: Disk> Database<D> {
     ///
     /// [`Error::Disk`].
     pub fn inspect(&self) -> Result<Inspection> {
+        check_not_shown()?;
         self.engine.inspect()
     }
 
     /// How many pages the tree of a table's rows has at each level, leaves first. Looks at all pages.
-    pub fn pages_of(&self, table: &Table) -> Vec<u64> {
-        table.tree().pages_by_level(&self.engine.core.buffer)
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDatabase`]; [`Error::TableChanged`].
+    pub fn pages_of(&self, table: &Table) -> Result<Vec<u64>> {
+        check_not_shown()?;
+        table.check_origin(&self.engine.core.origin)?;
+        table.check()?;
+        Ok(table.tree().pages_by_level(&self.engine.core.buffer))
     }
 
     /// Writes what is committed, makes a checkpoint so that the next opening is quick, and ends. A
     /// drop does without both: the next opening then reads the log.
     ///
+    /// The database is closed whatever the answer. If the checkpoint fails, for instance on a full disk,
+    /// nothing is lost: every acknowledged commit is stable in the log, and the next opening reads it. Who
+    /// wants to try again calls [`Database::checkpoint`] before.
+    ///
     /// # Errors
     ///
     /// As [`Database::flush`] and [`Database::checkpoint`].
     pub fn close(self) -> Result<()> {
-        self.flush()?;
-        self.checkpoint()?;
-        Ok(())
+        let flushed = self.flush();
+        let checkpointed = self.checkpoint();
+        flushed.and(checkpointed.map(drop))
+    }
+
+    /// Fails if a call that closes the commit gate would wait for this very thread.
+    fn check(&self) -> Result<()> {
+        check_not_shown()?;
+        self.engine.core.check_gate()
     }
 }
 
 impl<D: Disk> Drop for Database<D> {
     fn drop(&mut self) {
+        // Background work that waits for an exclusive transaction would wait as long as its session likes.
+        self.engine.core.shut_gate();
         // A checkpoint that runs may need the log.
         self.keeper = None;
         self.engine.core.log.shut();

@@ -26,6 +26,7 @@ use parking_lot::{Mutex, RwLock};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use syncline_disk::{Disk, NullDisk, OpenOptions};
 
 const DATA: &str = "data";
@@ -244,7 +245,8 @@ impl Parts {
         directory: &Path,
     ) -> Result<Arc<Engine<D>>> {
         let catalog = self.free_unnamed(self.read_catalog()?);
-        let core = Arc::new(Core::new(log, self.buffer, txn_options(&options)));
+        let core =
+            Arc::new(Core::new(log, self.buffer, txn_options(&options)).in_directory(directory));
         let engine = Arc::new(Engine {
             core,
             forest: self.forest,
@@ -304,6 +306,7 @@ fn txn_options(options: &Options) -> TxnOptions {
         key_bytes_max: options.key_bytes_max,
         value_bytes_max: options.value_bytes_max,
         retries_max: options.retries,
+        exclusive_wait: Duration::from_millis(options.exclusive_wait_ms),
         ..TxnOptions::default()
     }
 }

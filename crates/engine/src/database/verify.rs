@@ -20,7 +20,7 @@ impl<D: Disk> Engine<D> {
             Some(checkpoints) => checkpoints.check(&self.core)?,
             None => Vec::new(),
         };
-        let _closed = self.core.close_gate();
+        let _closed = self.core.close_gate()?;
         found.extend(self.verify_trees());
         if found.is_empty() {
             // Rows are read by walks, which need whole trees.

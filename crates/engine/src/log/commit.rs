@@ -33,11 +33,14 @@ pub struct Reserved<'l, D: Disk> {
     filled: bool,
 }
 
-/// A published commit: it will be complete when the horizon reaches it.
+/// A published commit: it will be complete when the horizon reaches it. Of the log that has issued it: any
+/// other one refuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket {
     /// Its number.
     pub csn: Csn,
+    /// The log's number in the process.
+    pub(super) log: u32,
 }
 
 impl<'l, D: Disk> Permit<'l, D> {
@@ -100,7 +103,7 @@ impl<D: Disk> Reserved<'_, D> {
         if shared.ring.is_published(self.csn.next()) && !planted(Plant::LeaveGapSleepers) {
             shared.hand_over();
         }
-        Ticket { csn: self.csn }
+        self.log.ticket(self.csn)
     }
 
     /// Gives the number up: the transaction was refused after it had taken it.

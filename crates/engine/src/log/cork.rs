@@ -1,10 +1,12 @@
 //! Corks: a worker's way of saying "more commits are about to come".
 //!
 //! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment
-//! a completion has woken one of its clients until its next pass starts. While any worker is one of
-//! the two, nobody launches what is staged but a blocking caller, or a worker that has staged
-//! `corked_bytes_max` in one pass. So what all workers stage in one round goes out in one write, unless
-//! their passes are so long that it is better written beside them (`ripe`).
+//! a completion has woken one of its clients until its next pass starts, or until that client is polled
+//! outside of a pass. One that has never corked is not expected: its user makes no passes. While any
+//! worker is one of the two, nobody launches what is staged but a blocking caller, a future that is polled
+//! outside of a pass, or a worker that has staged `corked_bytes_max` in one pass. So what all workers stage
+//! in one round goes out in one write, unless their passes are so long that it is better written beside
+//! them (`ripe`).
 
 use crate::log::ring::NO_WORKER;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -16,6 +18,9 @@ const FREE: u8 = 0;
 const AT_REST: u8 = 1;
 const CORKED: u8 = 2;
 const EXPECTED: u8 = 3;
+
+/// Joined, and no pass has begun or ended yet.
+const FRESH: u8 = 5;
 
 /// Corked, and a completion has woken one of its clients since the pass began.
 const CORKED_WITH_WORK: u8 = 4;
@@ -51,7 +56,7 @@ impl Workers {
     /// A place for a worker; none if all are taken.
     pub(super) fn join(&self) -> Option<u32> {
         let free = self.states.iter().position(|state| {
-            let taken = state.compare_exchange(FREE, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
+            let taken = state.compare_exchange(FREE, FRESH, Ordering::SeqCst, Ordering::SeqCst);
             taken.is_ok()
         });
         free.map(|place| place as u32)
@@ -106,9 +111,20 @@ impl Workers {
         }
     }
 
-    /// The client that was woken is gone; true if the worker was expected and nobody else is away.
+    /// True if its pass has not ended, so that its uncork will come.
+    #[inline]
+    pub(super) fn is_corked(&self, worker: u32) -> bool {
+        let state = self.states[worker as usize].load(Ordering::SeqCst);
+        matches!(state, CORKED | CORKED_WITH_WORK)
+    }
+
+    /// The client that was woken is gone, or was polled outside of a pass; true if the worker was expected
+    /// and nobody else is away.
     pub(super) fn expect_no_more(&self, worker: u32) -> bool {
         let state = &self.states[worker as usize];
+        if state.load(Ordering::SeqCst) != EXPECTED {
+            return false;
+        }
         let moved = state.compare_exchange(EXPECTED, AT_REST, Ordering::SeqCst, Ordering::SeqCst);
         moved.is_ok() && self.away.fetch_sub(1, Ordering::SeqCst) == 1
     }

@@ -19,14 +19,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use syncline_disk::{Disk, File};
 use syncline_metering::{Module, clock, tag};
 
+/// Why nothing is committed to a log that was shut.
+pub(crate) const CLOSED: &str = "the database was closed";
+
 /// An open log; see the module `log` for what it keeps and promises.
 #[derive(Debug)]
 pub struct Log<D: Disk> {
     shared: Arc<Shared<D>>,
     database: DatabaseId,
     threads: Mutex<Option<Running>>,
-    /// Held until everything else is dropped: nobody else may open the log while a thread writes.
-    _lock: D::File,
+    /// Held until nothing writes any more, which is so once the log was shut: only then may somebody else
+    /// open the log. None from then on.
+    lock: Mutex<Option<D::File>>,
 }
 
 /// What is in force, read back from the log's own files where they say it.
@@ -130,7 +134,7 @@ impl<D: Disk> Log<D> {
             shared,
             database: opened.start.database,
             threads: Mutex::new(threads),
-            _lock: opened.lock,
+            lock: Mutex::new(Some(opened.lock)),
         })
     }
 
@@ -150,6 +154,15 @@ impl<D: Disk> Log<D> {
     #[inline]
     pub fn try_reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
         self.claim(content_bytes)?.map_err(|_lack| Error::Busy)
+    }
+
+    /// The ticket of a commit of this log.
+    #[inline]
+    pub(crate) fn ticket(&self, csn: Csn) -> Ticket {
+        Ticket {
+            csn,
+            log: self.shared.number,
+        }
     }
 
     /// Blocks until the commit is complete. If nothing is on its way to the disk, the caller writes.
@@ -190,7 +203,7 @@ impl<D: Disk> Log<D> {
     /// Waits until the horizon has reached a published commit, also at durability none, where the commit
     /// is complete before.
     pub(crate) fn wait_horizon(&self, csn: Csn) -> Result<()> {
-        self.wait(Ticket { csn })?;
+        self.wait(self.ticket(csn))?;
         while self.horizon() < csn {
             self.check()?;
             if self.shared.drive(NO_WORKER, &Until::Idle) == 0 {
@@ -223,7 +236,7 @@ impl<D: Disk> Log<D> {
         if last > Csn::ZERO && self.horizon() < last {
             self.shared.drive(NO_WORKER, &Until::Idle);
             if self.horizon() < last {
-                block(&self.shared, Ticket { csn: last })?;
+                block(&self.shared, self.ticket(last))?;
             }
         }
         self.shared.check()
@@ -296,6 +309,11 @@ impl<D: Disk> Log<D> {
         self.shared.fail(because);
     }
 
+    /// The database that it belongs to.
+    pub(crate) fn database(&self) -> DatabaseId {
+        self.database
+    }
+
     /// What the log has done since it was opened.
     pub fn stats(&self) -> Stats {
         self.shared.stats.get(self.shared.recycled())
@@ -321,10 +339,14 @@ impl<D: Disk> Log<D> {
     }
 
     /// The same for a log that others still hold: whoever wants to commit from here on is told that it is
-    /// closed, and nothing in its directory changes any more. Reads stay possible.
+    /// closed, and nothing in its directory changes any more, so that it may be opened again although they
+    /// hold it. Reads stay possible.
     pub(crate) fn shut(&self) {
         if self.end_threads() {
-            self.shared.fail("the database was closed");
+            self.shared.fail(CLOSED);
+            self.shared.wait_until_at_rest();
+            let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            *lock = None;
         }
     }
 

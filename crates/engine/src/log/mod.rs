@@ -90,8 +90,10 @@ mod tests;
 
 pub use commit::{Permit, Reserved, Ticket};
 pub(crate) use groups::Group;
+pub(crate) use handle::CLOSED;
 pub use handle::{Log, Settings};
 pub(crate) use open::unmake;
+pub(crate) use options::RECORD_BYTES_MAX;
 pub use options::{Durability, Options, Writer};
 pub use stats::Stats;
 pub(crate) use threads::Threads;

@@ -5,6 +5,9 @@
 
 use crate::error::{Error, Result};
 
+/// The most that `record_bytes_max` can be.
+pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
+
 /// What a completed commit promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Durability {
@@ -148,7 +151,7 @@ impl Options {
             "it must be a power of two between 8 and 262144",
         )?;
         rule(
-            (1..=64 << 20).contains(&self.record_bytes_max),
+            (1..=RECORD_BYTES_MAX).contains(&self.record_bytes_max.into()),
             "record_bytes_max",
             self.record_bytes_max.into(),
             "it must lie between 1 byte and 64 MiB, since a record blocks all later commits",

@@ -205,6 +205,11 @@ impl<F> Segments<F> {
         })
     }
 
+    /// True while somebody prepares a file.
+    pub(super) fn is_preparing(&self) -> bool {
+        self.preparing
+    }
+
     /// That file is ready, or could not be had.
     pub(super) fn end_preparing(&mut self, how: Preparation, file: Option<SegmentFile<F>>) {
         self.preparing = false;

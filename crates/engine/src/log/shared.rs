@@ -16,6 +16,7 @@
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::buffers::Pools;
+use crate::log::commit::Ticket;
 use crate::log::cork::Workers;
 use crate::log::groups::{Group, Groups};
 use crate::log::horizon::Horizon;
@@ -35,12 +36,18 @@ use crate::sync::thread::yield_now;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32 as PlainU32;
 use syncline_disk::Disk;
 use syncline_metering::{Module, clock, tag};
+
+/// How many logs the process has had.
+static LOGS: PlainU32 = PlainU32::new(0);
 
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Shared<D: Disk> {
+    /// Its number among all logs of the process, which its tickets carry.
+    pub(super) number: u32,
     pub(super) disk: D,
     pub(super) directory: PathBuf,
     pub(super) options: Options,
@@ -98,6 +105,7 @@ impl<D: Disk> Shared<D> {
         let ring = Ring::new(options.ring_records, last.next());
         ring.set_space(outlet.space_bytes());
         Shared {
+            number: LOGS.fetch_add(1, Ordering::Relaxed),
             disk,
             directory,
             mode,
@@ -262,6 +270,13 @@ impl<D: Disk> Shared<D> {
         self.wake_all();
     }
 
+    /// Waits until nobody writes to the log's files or prepares one. The log has failed: nobody begins to.
+    pub(super) fn wait_until_at_rest(&self) {
+        while self.flying.load(Ordering::SeqCst) > 0 || self.outlet().segments().is_preparing() {
+            yield_now();
+        }
+    }
+
     /// Fails if the log has failed.
     pub(super) fn check(&self) -> Result<()> {
         match self.horizon.failure() {
@@ -270,6 +285,16 @@ impl<D: Disk> Shared<D> {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Fails for a ticket that this log has not issued: nobody would ever complete it.
+    #[inline]
+    pub(super) fn check_ticket(&self, ticket: Ticket) -> Result<()> {
+        let csn = ticket.csn;
+        if ticket.log != self.number || (csn > self.horizon.get() && csn >= self.ring.next()) {
+            return Err(Error::OtherTicket { csn });
+        }
+        Ok(())
     }
 
     /// Whether a commit is over. At durability none it is over when it and all before it are published,
@@ -317,6 +342,8 @@ impl<D: Disk> Shared<D> {
     pub(super) fn prepare_segment(&self, more: bool) -> Result<bool> {
         let (how, like) = {
             let mut outlet = self.outlet();
+            // Looked at under the outlet's lock: whoever closes the log then looks there for who prepares.
+            self.check()?;
             let Some(how) = outlet.segments().begin_preparing(more) else {
                 return Ok(false);
             };

@@ -1,7 +1,8 @@
 //! Waiting for a commit: a blocked thread, or a future.
 //!
 //! Both register a waker and then look once more before they sleep; both make the log move if nobody
-//! else does. A future of a worker leaves that to the worker's uncork, any other to the writer thread.
+//! else does. A future that is polled while its worker is corked leaves that to the worker's uncork, any
+//! other to the writer thread.
 //!
 //! Among several blocked threads, who is about to write gives way once before it does. What was woken by
 //! the group before, or runs already, then publishes first and goes out with this group: fewer and larger
@@ -56,8 +57,9 @@ impl<D: Disk> Future for Completion<'_, D> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
         let _entered = tag::enter(Module::Logging);
         let (shared, csn) = (self.shared, self.ticket.csn);
+        shared.check_ticket(self.ticket)?;
         if let Some(outcome) = shared.outcome(csn) {
-            self.registered = false;
+            self.come_back();
             return Poll::Ready(outcome);
         }
         let waker = context.waker();
@@ -69,10 +71,30 @@ impl<D: Disk> Future for Completion<'_, D> {
             self.registered = false;
             return Poll::Ready(outcome);
         }
-        if self.worker == NO_WORKER {
+        // An uncork that is still to come sees the commit, which was published before this look.
+        if self.worker == NO_WORKER || !shared.workers.is_corked(self.worker) {
+            self.end_expectation();
             shared.press_if_idle();
         }
         Poll::Pending
+    }
+}
+
+impl<D: Disk> Completion<'_, D> {
+    /// The wait is over: this was woken, or was never asleep.
+    #[inline]
+    fn come_back(&mut self) {
+        if std::mem::take(&mut self.registered) {
+            self.end_expectation();
+        }
+    }
+
+    /// Where no pass of the worker is under way, none need come: others shall not wait for it.
+    #[inline]
+    fn end_expectation(&self) {
+        if self.worker != NO_WORKER && self.shared.workers.expect_no_more(self.worker) {
+            self.shared.writer_signal.raise();
+        }
     }
 }
 
@@ -83,15 +105,14 @@ impl<D: Disk> Drop for Completion<'_, D> {
         }
         self.shared.ring.deregister(self.ticket.csn, self.name);
         // It may have been woken, and its worker be expected for it alone.
-        if self.worker != NO_WORKER && self.shared.workers.expect_no_more(self.worker) {
-            self.shared.writer_signal.raise();
-        }
+        self.end_expectation();
     }
 }
 
 /// Blocks until a commit is complete or the log has failed. If nothing is on its way to the disk, the
 /// caller writes.
 pub(super) fn block<D: Disk>(shared: &Shared<D>, ticket: Ticket) -> Result<()> {
+    shared.check_ticket(ticket)?;
     if let Some(outcome) = shared.outcome(ticket.csn) {
         return outcome;
     }

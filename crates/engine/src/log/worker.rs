@@ -11,6 +11,9 @@ use std::sync::Arc;
 use syncline_disk::Disk;
 use syncline_metering::{Module, Nanos, clock, tag};
 
+/// More clients than that make no difference to when a group is ripe.
+const CLIENTS_MAX: usize = 1 << 20;
+
 /// See the module. It stays on its executor's thread.
 #[derive(Debug)]
 pub struct Worker<D: Disk> {
@@ -80,6 +83,7 @@ impl<D: Disk> Worker<D> {
     /// The worker has so many clients now, who commit through it.
     #[inline]
     pub fn has_clients(&self, clients: usize) {
+        let clients = clients.min(CLIENTS_MAX);
         let before = self.clients.replace(clients);
         if clients != before {
             self.shared.ripeness.change_clients(before, clients);
@@ -90,10 +94,10 @@ impl<D: Disk> Worker<D> {
     /// with them a group is ripe, that.
     #[inline]
     pub fn staged(&self, bytes: usize) {
-        let staged = self.staged_bytes.get() + bytes as u64;
+        let staged = self.staged_bytes.get().saturating_add(bytes as u64);
         self.staged_bytes.set(staged);
         let (began, commits) = self.pass.get();
-        self.pass.set((began, commits + 1));
+        self.pass.set((began, commits.saturating_add(1)));
         if staged >= u64::from(self.shared.options.corked_bytes_max) {
             self.staged_bytes.set(0);
             match self.shared.options.writer {
@@ -105,7 +109,8 @@ impl<D: Disk> Worker<D> {
         }
     }
 
-    /// A client's ticket as a future that the uncork of this worker makes ready.
+    /// A client's ticket as a future. Polled while this worker is corked it leaves the write to the uncork;
+    /// otherwise the log's own thread writes, as for [`Database::completion`](crate::Database::completion).
     #[inline]
     pub fn completion(&self, ticket: Ticket) -> Completion<'_, D> {
         Completion::new(&self.shared, ticket, self.place)

@@ -89,6 +89,7 @@ impl<T> OnceLock<T> {
 pub(crate) mod parking {
     use super::{PoisonError, checker};
     use std::ops::{Deref, DerefMut};
+    use std::time::Duration;
 
     #[derive(Debug, Default)]
     pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
@@ -172,6 +173,11 @@ pub(crate) mod parking {
             let held = guard.held.take().expect("its thread is awake");
             let held = self.0.wait(held).unwrap_or_else(PoisonError::into_inner);
             guard.held = Some(held);
+        }
+
+        /// No time passes in a model.
+        pub(crate) fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, _at_most: Duration) {
+            self.wait(guard);
         }
 
         pub(crate) fn wait_while<T>(

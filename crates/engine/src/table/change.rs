@@ -86,6 +86,7 @@ pub(super) fn write(schema: &Schema, changes: &[Change<'_>], out: &mut Vec<u8>) 
     out.clear();
     begin(schema, out);
     for change in changes {
+        schema.check_column(change.column())?;
         match *change {
             Change::Set { column, value } => set(schema, column, value, out)?,
             Change::Add {

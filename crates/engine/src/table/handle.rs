@@ -5,17 +5,21 @@ use crate::access::schema::Schema;
 use crate::catalog::TableEntry;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::origin::Origin;
+use crate::plant::{Plant, planted};
 use std::fmt;
 use std::sync::Arc;
 
 /// A table, to be named in calls. Cheap to clone; good until the table is dropped or changed: then
-/// calls fail with [`Error::TableChanged`], and the table is to be opened again.
+/// calls fail with [`Error::TableChanged`], and the table is to be opened again. It belongs to the database
+/// that it was opened in: any other, and the same one opened again, answers [`Error::OtherDatabase`].
 #[derive(Clone)]
 pub struct Table {
     inner: Arc<Inner>,
 }
 
 struct Inner {
+    origin: Arc<Origin>,
     entry: Arc<TableEntry>,
     tree: Arc<Tree>,
     /// The trees of its indexes, in the schema's order.
@@ -24,10 +28,15 @@ struct Inner {
 
 impl Table {
     /// A handle; `tree` finds the trees that the catalogue names.
-    pub(crate) fn new(entry: &Arc<TableEntry>, tree: impl Fn(TreeId) -> Arc<Tree>) -> Table {
+    pub(crate) fn new(
+        origin: &Arc<Origin>,
+        entry: &Arc<TableEntry>,
+        tree: impl Fn(TreeId) -> Arc<Tree>,
+    ) -> Table {
         let indexes = entry.indexes.iter().map(|index| tree(index.tree));
         Table {
             inner: Arc::new(Inner {
+                origin: Arc::clone(origin),
                 tree: tree(entry.tree),
                 indexes: indexes.collect(),
                 entry: Arc::clone(entry),
@@ -111,9 +120,27 @@ impl Table {
         trees.any(|tree| tree.is_dropped())
     }
 
+    /// Fails if the handle does not belong to what is worked on.
+    #[inline]
+    pub(crate) fn check_origin(&self, origin: &Arc<Origin>) -> Result<()> {
+        if Arc::ptr_eq(&self.inner.origin, origin) || planted(Plant::StaleHandle) {
+            return Ok(());
+        }
+        Err(self.of_other(origin))
+    }
+
+    #[cold]
+    fn of_other(&self, origin: &Origin) -> Error {
+        Error::OtherDatabase {
+            object: format!("table {}", self.name()),
+            found: origin.name_of_other(&self.inner.origin),
+            expected: origin.to_string(),
+        }
+    }
+
     /// Fails if the handle is no longer good.
     #[inline]
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.inner.tree.is_dropped() {
             let table = self.name().to_owned();
             return Err(Error::TableChanged { table });

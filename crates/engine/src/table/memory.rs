@@ -5,15 +5,18 @@ use crate::access::key::ByteRange;
 use crate::access::row::Entries;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::origin::Origin;
 use crate::table::handle::{Part, Table};
-use crate::txn::Conflict;
+use crate::txn::{Conflict, check_not_shown};
+use std::sync::Arc;
 
 /// So many tables are remembered; then it begins anew with the next transaction.
 const TABLES_MAX: usize = 64;
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Memory {
+    /// What tables must belong to.
+    origin: Arc<Origin>,
     /// The key of the row at hand, and what it unfolds to.
     pub(super) key: Vec<u8>,
     pub(super) plain: Vec<u8>,
@@ -33,11 +36,32 @@ pub(super) struct Memory {
     /// The index entry that was read last, and the one before the entries at hand.
     pub(super) last_entry: Vec<u8>,
     pub(super) from_entry: Vec<u8>,
-    /// The tables that were touched, from transaction to transaction: refusals name them.
+    /// The tables that were touched, from transaction to transaction: refusals name them. Each belongs to
+    /// `origin`.
     tables: Vec<Table>,
 }
 
 impl Memory {
+    pub(super) fn new(origin: &Arc<Origin>) -> Memory {
+        Memory {
+            origin: Arc::clone(origin),
+            key: Vec::new(),
+            plain: Vec::new(),
+            row: Vec::new(),
+            plain_new: Vec::new(),
+            old: Vec::new(),
+            patch: Vec::new(),
+            entries: Entries::default(),
+            range: ByteRange::default(),
+            keys: Vec::new(),
+            key_ends: Vec::new(),
+            ahead: Vec::new(),
+            last_entry: Vec::new(),
+            from_entry: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
     /// Prepares for the next transaction.
     pub(super) fn begin(&mut self) {
         if self.tables.len() > TABLES_MAX {
@@ -45,21 +69,30 @@ impl Memory {
         }
     }
 
-    /// Remembers a table; fails if its handle is no longer good.
+    /// Remembers a table; fails if its handle is no longer good, or of another database.
     #[inline]
     pub(super) fn touch(&mut self, table: &Table) -> Result<()> {
-        table.check()?;
+        check_not_shown()?;
+        // One that is remembered was looked at, and its memory is no other handle's while it is.
         if !self.tables.iter().any(|known| known.is_clone_of(table)) {
-            self.remember(table);
+            self.remember(table)?;
+        }
+        table.check()
+    }
+
+    #[cold]
+    fn remember(&mut self, table: &Table) -> Result<()> {
+        self.check_origin(table)?;
+        if !self.tables.iter().any(|known| known.is(table)) {
+            self.tables.push(table.clone());
         }
         Ok(())
     }
 
-    #[cold]
-    fn remember(&mut self, table: &Table) {
-        if !self.tables.iter().any(|known| known.is(table)) {
-            self.tables.push(table.clone());
-        }
+    /// Fails if the table is of another database.
+    #[inline]
+    pub(super) fn check_origin(&self, table: &Table) -> Result<()> {
+        table.check_origin(&self.origin)
     }
 
     /// An error of the session, with the names of tables and indexes in place of numbers of trees.

@@ -12,6 +12,9 @@
 //! 3. A call that fails leaves the transaction as it was before the call.
 //! 4. Whatever depends on data (a duplicate, a row that is not there, a bound) is told by the session,
 //!    when what it depends on is stable, and never from a mixture of states.
+//! 5. No handle is trusted where it does not belong: a table must be of the session's own opening and
+//!    current, a sought row of the table, a mark of the transaction. A call that finds otherwise has done
+//!    nothing yet.
 
 mod change;
 mod handle;

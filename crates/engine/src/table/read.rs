@@ -4,7 +4,7 @@ use crate::access::btree::scout::{Target, scout};
 use crate::access::key::{self, KeyRange, Malformed};
 use crate::access::row::{Entry, RowView, primary_key_of};
 use crate::access::schema::Value;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::table::handle::{Path, Table};
 use crate::table::memory::Memory;
@@ -57,6 +57,7 @@ pub(super) fn get_sought<'a, D: Disk>(
     sought: &'a Sought,
 ) -> Result<Option<Row<'a>>> {
     memory.touch(table)?;
+    check_sought(table, sought)?;
     match session.get_at(table.tree(), sought.leaf, &sought.key) {
         Err(error) => Err(memory.named(error)),
         Ok(value) => opened(table, &sought.key, value, &mut memory.plain),
@@ -73,6 +74,7 @@ pub(super) fn show_sought<D: Disk, R>(
     look: impl FnOnce(Row<'_>) -> R,
 ) -> Result<Option<R>> {
     memory.touch(table)?;
+    check_sought(table, sought)?;
     let (schema, plain) = (table.schema(), &mut memory.plain);
     let open = |value: &[u8]| {
         let view = RowView::open(schema, &sought.key, value, plain);
@@ -81,6 +83,19 @@ pub(super) fn show_sought<D: Disk, R>(
     };
     let shown = session.show_at(table.tree(), sought.leaf, &sought.key, open);
     shown.map_err(|error| memory.named(error))?.transpose()
+}
+
+/// Fails if the row was sought in another table, or not at all.
+#[inline]
+fn check_sought(table: &Table, sought: &Sought) -> Result<()> {
+    if sought.table == table.tree().handle {
+        return Ok(());
+    }
+    Err(Error::OtherTable {
+        object: "the sought row",
+        table: table.name().to_owned(),
+        advice: "seek it in that table first",
+    })
 }
 
 /// The row that has these values in a unique index.
@@ -96,11 +111,12 @@ pub(super) fn get_by<'a, D: Disk>(
     };
     memory.touch(table)?;
     let (schema, shape) = (table.schema(), table.schema().index_shape(index));
-    assert!(
-        schema.indexes()[index].is_unique(),
-        "index {} may have many rows for these values; scan it",
-        schema.indexes()[index].name()
-    );
+    if !schema.indexes()[index].is_unique() {
+        return Err(Error::NotUnique {
+            table: table.name().to_owned(),
+            index: schema.indexes()[index].name().to_owned(),
+        });
+    }
     memory.key.clear();
     let count = key::encode(schema, shape, values.iter().copied(), &mut memory.key)?;
     if count < shape.parts.len() {

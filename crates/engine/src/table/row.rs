@@ -2,7 +2,7 @@
 
 use crate::access::row::{RowView, TextRun, Texts};
 use crate::access::schema::{Column, Schema, Value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::fmt;
 
 /// A row of a table, lent until the next call.
@@ -12,18 +12,20 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The value of the column at that position; panics if the table has no such column. Only this
-    /// column is decoded.
+    /// The value of the column at that position. Only this column is decoded.
     ///
     /// # Errors
     ///
+    /// [`Error::NoColumn`](crate::Error::NoColumn) if the table has no such column;
     /// [`Error::DamagedRow`](crate::Error::DamagedRow); of a row that `scan_keys` handed out
     /// [`Error::OnlyKey`](crate::Error::OnlyKey), if the column is none of the primary key.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Value<'a>> {
         let value = self.view.value(column);
         value.map_err(|what| {
-            if self.view.is_of_key(column) {
+            if let Err(error) = self.schema().check_column(column) {
+                error
+            } else if self.view.is_of_key(column) {
                 self.schema().only_key(column)
             } else {
                 self.schema().damaged(what)
@@ -36,9 +38,17 @@ impl<'a> Row<'a> {
     ///
     /// # Errors
     ///
+    /// [`Error::OtherTable`] if the table has no such run of texts;
     /// [`Error::DamagedRow`](crate::Error::DamagedRow).
     #[inline]
     pub fn texts(&self, run: TextRun) -> Result<Option<Texts<'a>>> {
+        if !self.schema().has_text_run(run) {
+            return Err(Error::OtherTable {
+                object: "the run of texts",
+                table: self.schema().name().to_owned(),
+                advice: "make one from the table's own schema",
+            });
+        }
         let texts = self.view.texts(run);
         texts.map_err(|what| self.view.schema().damaged(what))
     }

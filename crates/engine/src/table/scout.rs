@@ -2,6 +2,7 @@
 //! turns on a thread. It changes nothing but how long the reads wait for memory.
 
 use crate::access::btree::scout::{Target, scout};
+use crate::error::Result;
 use crate::ids::PageId;
 use crate::table::handle::Table;
 use crate::txn::Core;
@@ -14,6 +15,8 @@ use syncline_metering::{Module, tag};
 #[derive(Clone, Debug, Default)]
 pub struct Sought {
     pub(super) key: Vec<u8>,
+    /// The handle of the table's tree that the key was made for; 0 for none.
+    pub(super) table: u64,
     /// Where the scout found it to be.
     pub(super) leaf: Option<PageId>,
 }
@@ -42,7 +45,7 @@ pub struct Sought {
 /// let (mut scout, mut sought) = (database.scout(), vec![Sought::default(); 3]);
 /// for (id, sought) in [7, 99, 100].into_iter().zip(&mut sought) {
 ///     session.seek(&table, &[Value::Int(id)], sought)?;
-///     scout.add(&table, sought);
+///     scout.add(&table, sought)?;
 /// }
 /// scout.go();
 /// session.begin(Begin::ReadOnly)?;
@@ -73,17 +76,23 @@ impl<D: Disk> Scout<D> {
         }
     }
 
-    /// Makes a sought row known; answers its place among those of the next [`Scout::go`].
+    /// Makes a sought row known; answers its place among those of the next [`Scout::go`]. A row that was
+    /// sought in another table of the database is looked for in vain.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase).
     #[inline]
-    pub fn add(&mut self, table: &Table, sought: &Sought) -> usize {
+    pub fn add(&mut self, table: &Table, sought: &Sought) -> Result<usize> {
+        table.check_origin(&self.core.origin)?;
         let start = self.keys.len();
         self.keys.extend_from_slice(&sought.key);
         let key = start..self.keys.len();
         self.targets.push(Target::new(table.tree(), key));
-        self.targets.len() - 1
+        Ok(self.targets.len() - 1)
     }
 
-    /// Goes ahead of everything that was added since the last time.
+    /// Goes ahead of everything that was added since the last time. Waits for nothing.
     pub fn go(&mut self) {
         let _entered = tag::enter(Module::Access);
         scout(&self.core.buffer, &self.keys, &mut self.targets);
@@ -92,7 +101,7 @@ impl<D: Disk> Scout<D> {
         self.keys.clear();
     }
 
-    /// Hands over what the last [`Scout::go`] learned of the row at that place.
+    /// Hands over what the last [`Scout::go`] learned of the row at that place; nothing if there is none.
     #[inline]
     pub fn tell(&self, place: usize, sought: &mut Sought) {
         sought.leaf = self.seen.get(place).and_then(Target::leaf);

@@ -5,7 +5,7 @@
 
 use crate::access::key::KeyRange;
 use crate::access::schema::Value;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::log::Ticket;
 use crate::table::change::Change;
@@ -37,9 +37,14 @@ pub struct Transaction<'s, D: Disk> {
     aborts_on_drop: bool,
 }
 
-/// A place in a transaction to which its writes can be taken back; see `rollback_to`.
+/// A place in a transaction to which its writes can be taken back; see `rollback_to`. It is good for that
+/// transaction alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark(Savepoint);
+pub struct Mark {
+    savepoint: Savepoint,
+    /// The transaction, as [`Session::transaction_number`] tells it from all others.
+    transaction: (u64, u64),
+}
 
 /// The calls that both have, over `self.parts()`.
 macro_rules! calls {
@@ -50,7 +55,10 @@ macro_rules! calls {
         /// # Errors
         ///
         /// [`Error::Conflict`](crate::Error::Conflict), [`Error::WrongKind`](crate::Error::WrongKind),
-        /// [`Error::WrongCount`](crate::Error::WrongCount).
+        /// [`Error::WrongCount`](crate::Error::WrongCount); without a transaction
+        /// [`Error::NotBegun`](crate::Error::NotBegun). For a handle that does not belong here
+        /// [`Error::OtherDatabase`](crate::Error::OtherDatabase) or
+        /// [`Error::TableChanged`](crate::Error::TableChanged).
         pub fn get<'a>(
             &'a mut self,
             table: &'a Table,
@@ -64,7 +72,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// [`Error::Conflict`](crate::Error::Conflict).
+        /// As `get`; [`Error::OtherTable`](crate::Error::OtherTable) if it was sought in another table.
         #[inline]
         pub fn get_sought<'a>(
             &'a mut self,
@@ -77,12 +85,13 @@ macro_rules! calls {
 
         /// Shows the row that was sought to `look`, where it lies, and answers what `look` does; none if
         /// there is none. Cheaper than `get_sought` where few columns of a long row are wanted, since nothing
-        /// is copied. A part of the store is latched meanwhile: `look` must not use the database, by
-        /// another session either, and should be short.
+        /// is copied. A part of the store is latched meanwhile: `look` should be short, and cannot use any
+        /// database of this crate, by another session either.
         ///
         /// # Errors
         ///
-        /// [`Error::Conflict`](crate::Error::Conflict).
+        /// As `get_sought`. Calls of the engine by `look` fail with
+        /// [`Error::InShownRow`](crate::Error::InShownRow).
         #[inline]
         pub fn show_sought<R>(
             &mut self,
@@ -95,12 +104,12 @@ macro_rules! calls {
         }
 
         /// The row that has these values in a unique index (`table.by("name")?`), given for all of its
-        /// columns; none if there is none, or if one of the values is null. Panics if the index may
-        /// have several rows for them: scan it.
+        /// columns; none if there is none, or if one of the values is null.
         ///
         /// # Errors
         ///
-        /// As `get`.
+        /// As `get`; [`Error::NotUnique`](crate::Error::NotUnique) if the index may have several rows for
+        /// them: scan it.
         pub fn get_by<'a>(
             &'a mut self,
             path: impl Into<Path<'a>>,
@@ -167,8 +176,11 @@ macro_rules! calls {
         ///
         /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
         /// [`Error::WrongCount`](crate::Error::WrongCount),
-        /// [`Error::KeyTooLarge`](crate::Error::KeyTooLarge); at the commit, or here if the transaction
-        /// itself wrote the other row, [`Error::DuplicateKey`](crate::Error::DuplicateKey).
+        /// [`Error::KeyTooLarge`](crate::Error::KeyTooLarge); [`Error::ReadOnly`](crate::Error::ReadOnly);
+        /// [`Error::TooLarge`](crate::Error::TooLarge) if the transaction then never fits a log record; at
+        /// the commit, or here if the transaction itself wrote the other row,
+        /// [`Error::DuplicateKey`](crate::Error::DuplicateKey). Without a transaction, or with a handle that
+        /// does not belong here, as `get`.
         pub fn insert(&mut self, table: &Table, values: &[Value<'_>]) -> Result<()> {
             let (session, memory) = self.parts();
             write::insert(session, memory, table, values)
@@ -191,8 +203,10 @@ macro_rules! calls {
         /// # Errors
         ///
         /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::IsNull`](crate::Error::IsNull),
-        /// [`Error::Unchangeable`](crate::Error::Unchangeable) for a key column; at the commit, or
-        /// here if the transaction itself shows it, [`Error::NoRow`](crate::Error::NoRow),
+        /// [`Error::NoColumn`](crate::Error::NoColumn),
+        /// [`Error::Unchangeable`](crate::Error::Unchangeable) for a key column; those of `insert` but for
+        /// its data; at the commit, or here if the transaction itself shows it,
+        /// [`Error::NoRow`](crate::Error::NoRow),
         /// [`Error::Unfit`](crate::Error::Unfit) if a sum overflows or is out of its bounds, and
         /// [`Error::DuplicateKey`](crate::Error::DuplicateKey) of a unique index.
         pub fn update(
@@ -209,7 +223,7 @@ macro_rules! calls {
         ///
         /// # Errors
         ///
-        /// At the commit, or here if the transaction itself shows it,
+        /// Those of `insert` but for its data; at the commit, or here if the transaction itself shows it,
         /// [`Error::NoRow`](crate::Error::NoRow).
         pub fn delete(&mut self, table: &Table, key: &[Value<'_>]) -> Result<()> {
             let (session, memory) = self.parts();
@@ -217,18 +231,51 @@ macro_rules! calls {
         }
 
         /// The place where the transaction is.
-        pub fn mark(&mut self) -> Mark {
-            Mark(self.parts().0.savepoint())
+        ///
+        /// # Errors
+        ///
+        /// [`Error::NotBegun`](crate::Error::NotBegun).
+        pub fn mark(&mut self) -> Result<Mark> {
+            let (session, _) = self.parts();
+            session.check_open()?;
+            Ok(Mark {
+                savepoint: session.savepoint(),
+                transaction: session.transaction_number(),
+            })
         }
 
-        /// Takes back what was written since the mark. What was read stays read.
-        pub fn rollback_to(&mut self, mark: Mark) {
-            self.parts().0.rollback_to(mark.0);
+        /// Takes back what was written since the mark. What was read stays read. Rolling back to a mark ends
+        /// the marks behind it.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::NotBegun`](crate::Error::NotBegun);
+        /// [`Error::OtherMark`](crate::Error::OtherMark) for a mark of another transaction or session, and
+        /// for one that a rollback has ended. Nothing is taken back then.
+        pub fn rollback_to(&mut self, mark: Mark) -> Result<()> {
+            let (session, _) = self.parts();
+            session.check_open()?;
+            if session.transaction_number() != mark.transaction {
+                let what = "belongs to another transaction";
+                return Err(Error::OtherMark { what });
+            }
+            if !session.can_roll_back_to(mark.savepoint) {
+                let what = "lies behind a place to which the transaction was rolled back";
+                return Err(Error::OtherMark { what });
+            }
+            session.rollback_to(mark.savepoint);
+            Ok(())
         }
 
         /// The commit after which, and before the next, the transaction sees the store.
-        pub fn read_point(&mut self) -> Csn {
-            self.parts().0.read_point()
+        ///
+        /// # Errors
+        ///
+        /// [`Error::NotBegun`](crate::Error::NotBegun).
+        pub fn read_point(&mut self) -> Result<Csn> {
+            let (session, _) = self.parts();
+            session.check_open()?;
+            Ok(session.read_point())
         }
     };
 }
@@ -238,14 +285,15 @@ impl<D: Disk> TypedSession<D> {
     pub(crate) fn new(core: &Arc<Core<D>>) -> Result<TypedSession<D>> {
         Ok(TypedSession {
             session: Session::new(core)?,
-            memory: Memory::default(),
+            memory: Memory::new(&core.origin),
         })
     }
 
-    /// Begins a transaction; panics if one is open. Allocates nothing.
+    /// Begins a transaction. Allocates nothing.
     ///
     /// # Errors
     ///
+    /// [`Error::AlreadyBegun`](crate::Error::AlreadyBegun) if one is open, which stays as it is;
     /// [`Error::Poisoned`](crate::Error::Poisoned); those that only read work on nevertheless.
     pub fn begin(&mut self, begin: Begin) -> Result<()> {
         self.memory.begin();
@@ -255,23 +303,38 @@ impl<D: Disk> TypedSession<D> {
     /// Begins a serializable transaction that runs alone: others read meanwhile, and wait to commit. It
     /// meets no conflict.
     ///
+    /// Others do not wait without end. On the thread that has begun it, every call that would wait fails
+    /// with [`Error::ExclusiveHere`](crate::Error::ExclusiveHere) at once: a commit of another session, and
+    /// [`checkpoint`](crate::Database::checkpoint), [`verify`](crate::Database::verify), changes of
+    /// tables and [`close`](crate::Database::close). On other threads such a call fails with
+    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong) after
+    /// [`exclusive_wait_ms`](crate::Options::exclusive_wait_ms).
+    ///
+    /// A task of an executor may hold it over an `.await`. If tasks on the same thread commit meanwhile, they
+    /// get `ExclusiveHere` and can try again later. If the task is moved to another thread, the thread that
+    /// began it still counts as the one that holds it; commits on the new thread are ended by the limit.
+    ///
     /// # Errors
     ///
-    /// As [`begin`](TypedSession::begin).
+    /// As [`begin`](TypedSession::begin); as above, if another exclusive transaction is open.
     pub fn begin_exclusive(&mut self) -> Result<()> {
         self.memory.begin();
-        self.session.begin_exclusive()
+        self.session.begin_exclusive_by_caller()
     }
 
     /// Prepares to read the row of a primary key: makes its key, here or before the transaction begins.
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount).
+    /// [`Error::WrongKind`](crate::Error::WrongKind), [`Error::WrongCount`](crate::Error::WrongCount),
+    /// [`Error::OtherDatabase`](crate::Error::OtherDatabase). The sought row is then one of no table.
     #[inline]
     pub fn seek(&self, table: &Table, key: &[Value<'_>], sought: &mut Sought) -> Result<()> {
-        sought.leaf = None;
-        read::make_key(table, key, &mut sought.key)
+        (sought.leaf, sought.table) = (None, 0);
+        self.memory.check_origin(table)?;
+        read::make_key(table, key, &mut sought.key)?;
+        sought.table = table.tree().handle;
+        Ok(())
     }
 
     /// True while a transaction is open.
@@ -288,7 +351,10 @@ impl<D: Disk> TypedSession<D> {
     ///
     /// [`Error::Conflict`](crate::Error::Conflict): run it again. What the data refuse:
     /// [`Error::DuplicateKey`](crate::Error::DuplicateKey), [`Error::NoRow`](crate::Error::NoRow),
-    /// [`Error::Unfit`](crate::Error::Unfit). Nothing was changed in any of these cases.
+    /// [`Error::Unfit`](crate::Error::Unfit). Nothing was changed in any of these cases, nor where an
+    /// exclusive transaction is in the way: [`Error::ExclusiveHere`](crate::Error::ExclusiveHere),
+    /// [`Error::ExclusiveTooLong`](crate::Error::ExclusiveTooLong).
+    /// Without a transaction [`Error::NotBegun`](crate::Error::NotBegun).
     pub fn commit(&mut self) -> Result<Ticket> {
         let committed = self.session.commit();
         committed.map_err(|error| self.memory.named(error))
@@ -348,12 +414,22 @@ impl<D: Disk> TypedSession<D> {
     }
 
     /// Runs `body` in a transaction and commits it; after a conflict again, at last alone, until it
-    /// commits. So `body` changes nothing but through its transaction. If it fails otherwise, the
+    /// commits. So `body` changes nothing but through its transaction. If it fails otherwise, or panics, the
     /// transaction is aborted.
+    ///
+    /// A body that only reads ([`Begin::ReadOnly`]) gains nothing by running alone: after
+    /// [`retries`](crate::Options::retries) more runs its conflict is the answer, mostly
+    /// [`SnapshotTooOld`](crate::Conflict::SnapshotTooOld). So is a conflict of another session that a body
+    /// answers even when it runs alone.
+    ///
+    /// A body should not commit through another session: what it commits is there even if the body fails or
+    /// runs again, and in a last run alone it is refused as
+    /// [`begin_exclusive`](TypedSession::begin_exclusive) says.
     ///
     /// # Errors
     ///
-    /// What `body` answers, and those of [`commit`](TypedSession::commit) but conflicts.
+    /// What `body` answers, and those of [`commit`](TypedSession::commit) but conflicts, of which one is the
+    /// answer only as above. [`Error::AlreadyBegun`](crate::Error::AlreadyBegun).
     pub fn run<R>(
         &mut self,
         begin: Begin,

@@ -99,6 +99,7 @@ fn whole<D: Disk>(
     memory: &mut Memory,
     call: impl FnOnce(&mut Session<D>, &mut Memory) -> Result<()>,
 ) -> Result<()> {
+    session.check_open()?;
     let before = session.savepoint();
     call(session, memory).map_err(|error| {
         if !planted(Plant::KeepHalfCall) {

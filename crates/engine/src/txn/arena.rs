@@ -62,6 +62,15 @@ impl Arena {
         }
     }
 
+    /// Where the next so many bytes will lie. The caller has asked [`Arena::has_room`].
+    #[inline]
+    pub(super) fn next(&self, bytes: usize) -> Span {
+        Span {
+            start: self.bytes.len() as u32,
+            bytes: bytes as u32,
+        }
+    }
+
     /// True if so many bytes can be added.
     #[inline]
     pub(super) fn has_room(&self, bytes: usize) -> bool {

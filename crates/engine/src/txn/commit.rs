@@ -89,7 +89,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
         let permit = prepare(core, txn)?; // a: may wait, may fail
         let Some(section) = enter(core, txn) else {
             drop(permit); // whoever closed the gate may need its room
-            core.gate.wait_until_open();
+            core.wait_for_gate()?;
             continue;
         };
         let permit = Armed(Some(permit));
@@ -259,8 +259,8 @@ pub(super) fn prepare<'c, D: Disk>(
     }
     core.heed_pressure()?;
     core.secure_versions(|| match &txn.alone {
-        Some(closed) => closed.section(),
-        None => core.gate.enter(lane::of(txn.seat)),
+        Some(closed) => Ok(closed.section()),
+        None => core.enter_gate(lane::of(txn.seat)),
     })?;
     let rows = txn.commit.rows.len();
     let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();

@@ -4,13 +4,14 @@ use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
-use crate::log::Log;
+use crate::log::{CLOSED, Log};
+use crate::origin::Origin;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::thread::yield_now;
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
-use crate::txn::gate::{Closed, Gate, Section};
+use crate::txn::gate::{By, Closed, Gate, GateError, Section};
 use crate::txn::idle::Idle;
 use crate::txn::path::{CommitPaths, SharedPaths};
 use crate::txn::registry::Registry;
@@ -19,7 +20,9 @@ use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 use syncline_disk::Disk;
 
 /// A new bound is looked for once in so many commits, and sessions.
@@ -40,6 +43,8 @@ pub(crate) struct TxnOptions {
     /// How often a locked row is looked at before that is a conflict: some tens of nanoseconds each at
     /// first, then a turn of the scheduler each, since the holder may have lost its core.
     pub(crate) lock_looks_max: u32,
+    /// How long is waited for a caller's exclusive transaction.
+    pub(crate) exclusive_wait: Duration,
 }
 
 impl Default for TxnOptions {
@@ -50,6 +55,7 @@ impl Default for TxnOptions {
             value_bytes_max: 16 << 20,
             retries_max: 8,
             lock_looks_max: 48,
+            exclusive_wait: Duration::from_secs(30),
         }
     }
 }
@@ -63,6 +69,8 @@ pub(crate) trait Relief: Send + Sync {
 
 /// See the module.
 pub(crate) struct Core<D: Disk> {
+    /// What handles of its tables are compared with.
+    pub(crate) origin: Arc<Origin>,
     pub(crate) log: Log<D>,
     pub(crate) buffer: Buffer,
     pub(crate) options: TxnOptions,
@@ -97,6 +105,7 @@ impl<D: Disk> Core<D> {
         let page_allows = Leaf::key_bytes_max(buffer.page_bytes());
         Core {
             key_bytes_max: page_allows.min(options.key_bytes_max as usize),
+            origin: Arc::new(Origin::new(log.database(), Path::new(""))),
             log,
             buffer,
             options,
@@ -116,9 +125,50 @@ impl<D: Disk> Core<D> {
         }
     }
 
+    /// The same as the core of the database in that directory, which errors then name.
+    pub(crate) fn in_directory(mut self, directory: &Path) -> Core<D> {
+        self.origin = Arc::new(Origin::new(self.log.database(), directory));
+        self
+    }
+
     /// Closes the commit gate: waits until no section runs. For cuts and for changes of tables.
-    pub(crate) fn close_gate(&self) -> Closed {
-        self.gate.close()
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ExclusiveHere`], [`Error::ExclusiveTooLong`], and [`Error::Poisoned`] while the database is
+    /// being closed.
+    pub(crate) fn close_gate(&self) -> Result<Closed> {
+        self.close_gate_by(By::Engine)
+    }
+
+    /// The same; by whom says who decides when it is opened again.
+    pub(super) fn close_gate_by(&self, by: By) -> Result<Closed> {
+        let closed = self.gate.close(by, self.options.exclusive_wait);
+        closed.map_err(refused)
+    }
+
+    /// Fails if the calling thread holds the gate closed, in an exclusive transaction: whatever closes it
+    /// would wait for itself. To be asked before anything else is locked.
+    pub(crate) fn check_gate(&self) -> Result<()> {
+        self.gate.check_not_held_here().map_err(refused)
+    }
+
+    /// Waits until the gate is open. Errors as [`Core::close_gate`].
+    #[cold]
+    pub(super) fn wait_for_gate(&self) -> Result<()> {
+        let open = self.gate.wait_until_open(self.options.exclusive_wait);
+        open.map_err(refused)
+    }
+
+    /// Starts a section. Errors as [`Core::close_gate`].
+    pub(super) fn enter_gate(&self, lane: u32) -> Result<Section<'_>> {
+        let section = self.gate.enter(lane, self.options.exclusive_wait);
+        section.map_err(refused)
+    }
+
+    /// From here on nobody waits for an exclusive transaction to end: the database is being closed.
+    pub(crate) fn shut_gate(&self) {
+        self.gate.shut();
     }
 
     /// Commits' ways since this was last asked, of a sample.
@@ -213,10 +263,12 @@ impl<D: Disk> Core<D> {
     }
 
     /// Drops old versions and removes ghosts and trees that nobody needs any more. Commits do that
-    /// bit by bit; this is for stores at rest. Not for whoever holds the gate closed.
+    /// bit by bit; this is for stores at rest. Leaves it to the next sweep while the gate is closed.
     pub(crate) fn sweep(&self) {
         let bound = self.find_bound();
-        let section = self.gate.enter(0);
+        let Some(section) = self.gate.try_enter(0) else {
+            return;
+        };
         self.collect_versions(bound);
         self.garbage.collect_all(&self.buffer, bound);
         drop(section);
@@ -262,7 +314,10 @@ impl<D: Disk> Core<D> {
 
     /// Makes sure that there is memory for old versions. Outside a section: it may wait for the log.
     #[inline]
-    pub(super) fn secure_versions<'g>(&self, section: impl Fn() -> Section<'g>) -> Result<()> {
+    pub(super) fn secure_versions<'g>(
+        &self,
+        section: impl Fn() -> Result<Section<'g>>,
+    ) -> Result<()> {
         if self.versions.bytes() <= self.options.version_bytes_max {
             return Ok(());
         }
@@ -270,10 +325,10 @@ impl<D: Disk> Core<D> {
     }
 
     #[cold]
-    fn make_space_for_versions<'g>(&self, section: impl Fn() -> Section<'g>) -> Result<()> {
+    fn make_space_for_versions<'g>(&self, section: impl Fn() -> Result<Section<'g>>) -> Result<()> {
         loop {
             let bound = self.find_bound();
-            let section = section();
+            let section = section()?;
             self.collect_versions(bound);
             drop(section);
             if self.versions.bytes() <= self.options.version_bytes_max {
@@ -370,6 +425,18 @@ pub(super) fn check_arena(txn: &Transaction, bytes: usize) -> Result<()> {
     }
     let kept = txn.arena.len() + bytes;
     Err(capped("a transaction", kept, u32::MAX as usize))
+}
+
+/// Why the gate could not be waited for, to the caller.
+#[cold]
+fn refused(error: GateError) -> Error {
+    match error {
+        GateError::Here => Error::ExclusiveHere,
+        GateError::TooLong { thread, held_ms } => Error::ExclusiveTooLong { thread, held_ms },
+        GateError::Shut => Error::Poisoned {
+            because: Arc::from(CLOSED),
+        },
+    }
 }
 
 #[cold]

@@ -9,6 +9,14 @@
 //! 1. While a [`Closed`] is held, no section but its holder's runs.
 //! 2. Who enters never waits holding anything that a section or the closer needs: [`Gate::try_enter`]
 //!    only answers, and the caller gives up its log permit before [`Gate::wait_until_open`].
+//! 3. Every wait for a holder ends. The engine's own holders end by themselves ([`By::Engine`]). A caller's
+//!    transaction ([`By::Caller`]) need not: a wait for it fails at once on the thread that closed the gate,
+//!    and elsewhere after a limit. Once the gate is shut, nobody waits for a holder at all.
+//!
+//! A holder is known by the thread that closed the gate, which is compared under the mutex by those who are
+//! about to wait, never by those who find the gate open. An exclusive transaction that is carried to another
+//! thread still counts for the first one: there a wait fails although it might have ended, and on the other
+//! thread it ends by the limit.
 //!
 //! Order: who enters adds to its counter and then looks at `closed`; who closes sets `closed` and then
 //! looks at the counters, all sequentially consistent. So one of the two sees the other: either the
@@ -22,6 +30,9 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::parking::{Condvar, Mutex, MutexGuard};
 use crate::txn::step::{Step, step, stepped};
 use std::sync::Arc;
+use std::thread::{Thread, current};
+use std::time::Duration;
+use syncline_metering::{Nanos, clock};
 
 /// How many counters there are. Two threads on one counter are right too, only slower.
 const COUNTERS: usize = if IS_MODEL { 2 } else { 64 };
@@ -38,9 +49,68 @@ struct Counter(AtomicU64);
 pub(crate) struct Gate {
     counters: [Counter; COUNTERS],
     closed: AtomicBool,
-    /// Held for looks and wake-ups only; `true` while somebody holds a [`Closed`] or is about to.
-    taken: Mutex<bool>,
+    /// Held for looks and wake-ups only.
+    state: Mutex<State>,
     changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Who holds a [`Closed`], or is about to.
+    holder: Option<Holder>,
+    is_shut: bool,
+}
+
+/// Who decides how long the gate stays closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The engine, which does something and opens it.
+    Engine,
+    /// The user's code, between begin and end of an exclusive transaction.
+    Caller,
+}
+
+#[derive(Debug)]
+struct Holder {
+    by: By,
+    /// The thread that closed the gate; none in a model, whose threads are not the system's.
+    thread: Option<Thread>,
+    since: Nanos,
+}
+
+/// Why a wait for the holder of the gate has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GateError {
+    /// The waiting thread itself has closed the gate.
+    Here,
+    /// A caller's transaction has not ended within the limit.
+    TooLong { thread: String, held_ms: u64 },
+    /// The database is being closed.
+    Shut,
+}
+
+impl Holder {
+    fn new(by: By) -> Holder {
+        Holder {
+            by,
+            thread: (!IS_MODEL).then(current),
+            since: clock::now(),
+        }
+    }
+
+    fn is_here(&self) -> bool {
+        let thread = self.thread.as_ref();
+        thread.is_some_and(|thread| thread.id() == current().id())
+    }
+
+    /// The thread's name, or its number.
+    fn thread(&self) -> String {
+        let Some(thread) = &self.thread else {
+            return String::new();
+        };
+        let name = thread.name().map(str::to_owned);
+        name.unwrap_or_else(|| format!("{:?}", thread.id()))
+    }
 }
 
 /// A section that is running. It ends when this is dropped.
@@ -63,7 +133,7 @@ impl Gate {
         Arc::new(Gate {
             counters: std::array::from_fn(|_| Counter::default()),
             closed: AtomicBool::new(false),
-            taken: Mutex::new(false),
+            state: Mutex::new(State::default()),
             changed: Condvar::new(),
         })
     }
@@ -84,46 +154,89 @@ impl Gate {
         is_open.then_some(section)
     }
 
-    /// Starts a section, waiting while the gate is closed. The caller holds nothing others wait for.
-    pub(crate) fn enter(&self, lane: u32) -> Section<'_> {
+    /// Starts a section, waiting while the gate is closed, for a caller's transaction at most for `limit`.
+    /// The caller holds nothing others wait for.
+    pub(crate) fn enter(&self, lane: u32, limit: Duration) -> Result<Section<'_>, GateError> {
         loop {
             if let Some(section) = self.try_enter(lane) {
-                return section;
+                return Ok(section);
             }
-            self.wait_until_open();
+            self.wait_until_open(limit)?;
         }
     }
 
-    /// Waits until the gate is open; it may be closed again when this returns.
+    /// Waits until the gate is open, for a caller's transaction at most for `limit`; it may be closed again
+    /// when this returns.
     #[cold]
-    pub(crate) fn wait_until_open(&self) {
-        if stepped() {
-            while self.closed.load(Ordering::SeqCst) {
-                step(Step::Gate);
-            }
-            return;
-        }
-        let mut taken = self.taken.lock();
-        while *taken {
-            self.changed.wait(&mut taken);
-        }
+    pub(crate) fn wait_until_open(&self, limit: Duration) -> Result<(), GateError> {
+        self.wait_for_holder(&mut self.state.lock(), limit)
     }
 
-    /// Closes the gate: waits for another one who holds it closed, then for all sections to end.
-    pub(crate) fn close(self: &Arc<Self>) -> Closed {
-        let mut taken = self.taken.lock();
-        while *taken {
-            self.wait(&mut taken);
-        }
-        *taken = true;
+    /// Closes the gate: waits for another one who holds it closed, if that is a caller's transaction at most
+    /// for `limit`, then for all sections to end.
+    pub(crate) fn close(self: &Arc<Self>, by: By, limit: Duration) -> Result<Closed, GateError> {
+        let mut state = self.state.lock();
+        self.wait_for_holder(&mut state, limit)?;
+        state.holder = Some(Holder::new(by));
         self.closed.store(true, Ordering::SeqCst);
-        drop(taken);
+        drop(state);
         // From here on the gate opens again even if this thread panics.
         let closed = Closed {
             gate: Arc::clone(self),
         };
         self.wait_for_sections();
-        closed
+        Ok(closed)
+    }
+
+    /// Fails if the calling thread has closed the gate: then whatever needs it would wait for itself.
+    pub(crate) fn check_not_held_here(&self) -> Result<(), GateError> {
+        if !self.is_closed() {
+            return Ok(());
+        }
+        match &self.state.lock().holder {
+            Some(holder) if holder.is_here() => Err(GateError::Here),
+            _ => Ok(()),
+        }
+    }
+
+    /// From here on nobody waits for a holder: who does fails. For a database that is being closed.
+    pub(crate) fn shut(&self) {
+        self.state.lock().is_shut = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until nobody holds the gate.
+    fn wait_for_holder(
+        &self,
+        state: &mut MutexGuard<'_, State>,
+        limit: Duration,
+    ) -> Result<(), GateError> {
+        let mut until = None;
+        loop {
+            let Some(holder) = &state.holder else {
+                return Ok(());
+            };
+            if state.is_shut {
+                return Err(GateError::Shut);
+            }
+            if holder.is_here() {
+                return Err(GateError::Here);
+            }
+            let now = clock::now();
+            let limit_ns = Nanos::try_from(limit.as_nanos()).unwrap_or(Nanos::MAX);
+            let until = *until.get_or_insert(now.saturating_add(limit_ns));
+            let left_ns = match holder.by {
+                By::Caller if now >= until => {
+                    return Err(GateError::TooLong {
+                        thread: holder.thread(),
+                        held_ms: now.saturating_sub(holder.since) / 1_000_000,
+                    });
+                }
+                By::Caller => Some(until - now),
+                By::Engine => None,
+            };
+            self.wait(state, left_ns.map(Duration::from_nanos));
+        }
     }
 
     /// True while the gate is closed or closing.
@@ -138,9 +251,9 @@ impl Gate {
             }
             std::hint::spin_loop();
         }
-        let mut taken = self.taken.lock();
+        let mut state = self.state.lock();
         while !self.is_at_rest() {
-            self.wait(&mut taken);
+            self.wait(&mut state, None);
         }
     }
 
@@ -150,18 +263,20 @@ impl Gate {
         self.counters.iter().all(at_rest)
     }
 
-    fn wait(&self, taken: &mut MutexGuard<'_, bool>) {
+    fn wait(&self, state: &mut MutexGuard<'_, State>, at_most: Option<Duration>) {
         if stepped() {
-            MutexGuard::unlocked(taken, || step(Step::Gate));
+            MutexGuard::unlocked(state, || step(Step::Gate));
+        } else if let Some(at_most) = at_most {
+            self.changed.wait_for(state, at_most);
         } else {
-            self.changed.wait(taken);
+            self.changed.wait(state);
         }
     }
 
     fn wake(&self) {
         // The mutex orders this after the look of whoever is about to wait.
         if !planted(Plant::WakeUnlocked) {
-            drop(self.taken.lock());
+            drop(self.state.lock());
         }
         self.changed.notify_all();
     }
@@ -185,8 +300,8 @@ impl Closed {
 impl Drop for Closed {
     fn drop(&mut self) {
         {
-            let mut taken = self.gate.taken.lock();
-            *taken = false;
+            let mut state = self.gate.state.lock();
+            state.holder = None;
             self.gate.closed.store(false, Ordering::SeqCst);
         }
         self.gate.changed.notify_all();
@@ -207,16 +322,19 @@ impl Drop for Section<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Gate;
+    use super::{By, Gate, GateError};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    use std::time::Duration;
+
+    const LONG: Duration = Duration::MAX;
 
     #[test]
     fn a_closed_gate_refuses_and_its_holder_goes_on() {
         let gate = Gate::new();
         let section = gate.try_enter(1).unwrap();
         drop(section);
-        let closed = gate.close();
+        let closed = gate.close(By::Engine, LONG).unwrap();
         assert!(gate.is_closed() && closed.is_of(&gate));
         assert!(gate.try_enter(1).is_none() && gate.try_enter(65).is_none());
         drop(closed.section());
@@ -233,7 +351,7 @@ mod tests {
                 let (gate, inside, alone, entered) = (&gate, &inside, &alone, &entered);
                 scope.spawn(move || {
                     for _ in 0..20_000 {
-                        let section = gate.enter(seat);
+                        let section = gate.enter(seat, LONG).unwrap();
                         inside.fetch_add(1, Ordering::SeqCst);
                         assert_eq!(alone.load(Ordering::SeqCst), 0);
                         entered.fetch_add(1, Ordering::Relaxed);
@@ -246,7 +364,7 @@ mod tests {
                 let (gate, inside, alone) = (Arc::clone(&gate), &inside, &alone);
                 scope.spawn(move || {
                     for _ in 0..2_000 {
-                        let closed = gate.close();
+                        let closed = gate.close(By::Engine, LONG).unwrap();
                         assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
                         assert_eq!(inside.load(Ordering::SeqCst), 0);
                         alone.fetch_sub(1, Ordering::SeqCst);
@@ -256,5 +374,60 @@ mod tests {
             }
         });
         assert_eq!(entered.load(Ordering::Relaxed), 60_000);
+    }
+
+    // D6, H4
+    #[test]
+    fn a_thread_that_has_closed_the_gate_does_not_wait_for_itself() {
+        let gate = Gate::new();
+        let closed = gate.close(By::Caller, LONG).unwrap();
+        assert_eq!(gate.wait_until_open(LONG), Err(GateError::Here));
+        assert_eq!(gate.close(By::Engine, LONG).unwrap_err(), GateError::Here);
+        assert_eq!(gate.enter(0, LONG).unwrap_err(), GateError::Here);
+        assert_eq!(gate.check_not_held_here(), Err(GateError::Here));
+        let elsewhere = std::thread::scope(|scope| {
+            let look = || gate.check_not_held_here();
+            scope.spawn(look).join().unwrap()
+        });
+        assert_eq!(elsewhere, Ok(()));
+        drop(closed);
+        gate.wait_until_open(LONG).unwrap();
+        drop(gate.close(By::Engine, LONG).unwrap());
+    }
+
+    // D6
+    #[test]
+    fn a_wait_for_a_callers_transaction_ends_by_its_limit_or_when_the_gate_is_shut() {
+        let gate = Gate::new();
+        let closed = gate.close(By::Caller, LONG).unwrap();
+        std::thread::scope(|scope| {
+            let name = std::thread::current().name().unwrap().to_owned();
+            let short = || gate.enter(0, Duration::from_millis(1)).unwrap_err();
+            match scope.spawn(short).join().unwrap() {
+                GateError::TooLong { thread, .. } => assert_eq!(thread, name),
+                other => panic!("{other:?}"),
+            }
+            let waits = [
+                scope.spawn(|| gate.wait_until_open(LONG).unwrap_err()),
+                scope.spawn(|| gate.close(By::Engine, LONG).unwrap_err()),
+            ];
+            gate.shut();
+            for wait in waits {
+                assert_eq!(wait.join().unwrap(), GateError::Shut);
+            }
+        });
+        drop(closed);
+        assert!(gate.enter(0, LONG).is_ok());
+    }
+
+    #[test]
+    fn a_wait_for_the_engines_own_work_has_no_limit() {
+        let gate = Gate::new();
+        std::thread::scope(|scope| {
+            let closed = gate.close(By::Engine, LONG).unwrap();
+            let waiter = scope.spawn(|| gate.enter(0, Duration::ZERO).map(drop));
+            drop(closed);
+            assert_eq!(waiter.join().unwrap(), Ok(()));
+        });
     }
 }

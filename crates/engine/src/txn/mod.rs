@@ -42,7 +42,8 @@
 //! # Progress
 //!
 //! Some transaction always commits: a conflict needs another one that holds a lock or has committed.
-//! For each of them, [`Session::run`] runs one that keeps losing alone, with the gate closed.
+//! For each of them, [`Session::run`] runs one that keeps losing alone, with the gate closed. One that only
+//! reads is not run alone: its caller gets the conflict after as many runs.
 
 mod apply;
 mod arena;
@@ -69,6 +70,7 @@ mod registry;
 mod run;
 mod scan;
 mod session;
+mod shown;
 pub(crate) mod step;
 #[cfg(test)]
 mod tests;
@@ -89,6 +91,7 @@ pub(crate) use record::{Operation, Pieces, operations, splice};
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;
+pub(crate) use shown::check_not_shown;
 pub use transaction::Begin;
 pub use watch::{Latencies, SAMPLED_ONE_IN};
 pub use write_set::PatchFailure;

@@ -2,7 +2,10 @@
 //!
 //! A transaction that loses is run again at once. One that keeps losing, for instance because it reads
 //! what everybody changes, is at last run alone, with the commit gate closed: then nobody changes
-//! anything, and it wins.
+//! anything, and it wins. One that only reads gains nothing by that: what ended it, such as a snapshot that
+//! is older than the versions that are kept, would end it again. Its caller gets the conflict. So does the
+//! caller of a closure that answers a conflict even when it runs alone: it is not the transaction's own. So
+//! every run ends.
 
 use crate::error::{Error, Result};
 use crate::log::Ticket;
@@ -14,24 +17,26 @@ use syncline_disk::Disk;
 
 impl<D: Disk> Session<D> {
     /// Runs `body` in a transaction and commits it. It is run again after a conflict, so it changes
-    /// nothing but through the session. If it fails otherwise, the transaction is aborted. A tree that
-    /// was dropped or renewed is no conflict to be tried again.
+    /// nothing but through the session. If it fails otherwise, or panics, the transaction is aborted. A
+    /// tree that was dropped or renewed is no conflict to be tried again. A conflict of the last run, which
+    /// is alone where the transaction writes, is the answer.
     pub(crate) fn run<R>(
         &mut self,
         begin: Begin,
         mut body: impl FnMut(&mut Session<D>) -> Result<R>,
     ) -> Result<(R, Ticket)> {
         let may_run_alone = matches!(begin, Begin::Serializable | Begin::Snapshot);
-        let mut runs = 0;
+        let mut runs = 0_u32;
         loop {
-            if runs > self.core().options.retries_max && may_run_alone {
-                self.begin_exclusive()?;
+            let is_last = runs > self.core().options.retries_max;
+            if is_last && may_run_alone {
+                self.begin_exclusive_by_caller()?;
             } else {
                 self.begin(begin)?;
             }
             match self.attempt(&mut body) {
                 // A handle that is stale now stays so.
-                Err(Error::Conflict(conflict)) if conflict != Conflict::Dropped => {
+                Err(Error::Conflict(conflict)) if conflict != Conflict::Dropped && !is_last => {
                     if conflict == Conflict::MadeLater {
                         // Who reads what is stable sees what was made once that is stable, too.
                         self.core().log.flush()?;
@@ -39,7 +44,7 @@ impl<D: Disk> Session<D> {
                 }
                 result => return result,
             }
-            runs += 1;
+            runs = runs.saturating_add(1);
             self.count_retry();
         }
     }
@@ -48,10 +53,11 @@ impl<D: Disk> Session<D> {
         &mut self,
         body: &mut impl FnMut(&mut Session<D>) -> Result<R>,
     ) -> Result<(R, Ticket)> {
-        match body(self) {
-            Ok(result) => Ok((result, self.commit()?)),
+        let guard = AbortOnPanic(self);
+        match body(guard.0) {
+            Ok(result) => Ok((result, guard.0.commit()?)),
             Err(error) => {
-                self.abort();
+                guard.0.abort();
                 Err(error)
             }
         }
@@ -60,5 +66,16 @@ impl<D: Disk> Session<D> {
     fn count_retry(&self) {
         let stripe = self.core().counters.of(self.seat());
         stripe.retries.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Ends the transaction of a closure that panics, so that the session can be used again.
+struct AbortOnPanic<'s, D: Disk>(&'s mut Session<D>);
+
+impl<D: Disk> Drop for AbortOnPanic<'_, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abort();
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::access::btree::Tree;
 use crate::error::{Error, Result};
-use crate::ids::{Csn, PageId};
+use crate::ids::{Csn, PageId, TreeId};
 use crate::lane;
 use crate::log::Ticket;
 use crate::plant::{Plant, planted};
@@ -14,13 +14,14 @@ use crate::txn::arena::Span;
 use crate::txn::commit::commit;
 use crate::txn::conflict::Conflict;
 use crate::txn::core::Core;
-use crate::txn::gate::Closed;
+use crate::txn::gate::{By, Closed};
 use crate::txn::own::{get_own, refuse_duplicate};
 use crate::txn::path::Staged;
 use crate::txn::read::{copy, move_read_point, read};
-use crate::txn::record::{Operation, add};
+use crate::txn::record::{Operation, add, put_bytes_max};
 use crate::txn::refusal::refuse_call;
 use crate::txn::scan::{Scan, scan};
+use crate::txn::shown::{Shown, check_not_shown};
 use crate::txn::step::{Step, step};
 use crate::txn::transaction::{Begin, Transaction};
 use crate::txn::watch::{Part, SAMPLED_ONE_IN};
@@ -28,20 +29,25 @@ use crate::txn::write_set::{Action, PatchFn, Savepoint};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_disk::Disk;
 use syncline_metering::{Module, clock, tag};
 
 /// A session that has lost looks early in so many commits whether it has lost again.
 const WARY_COMMITS: u32 = 32;
 
+/// How many sessions the process has had.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
 /// See the module.
 pub(crate) struct Session<D: Disk> {
     core: Arc<Core<D>>,
     /// Its place in the registry.
     seat: u32,
+    /// Its number among all sessions of the process.
+    number: u64,
     /// How many transactions it has begun.
-    begun: u32,
+    begun: u64,
     /// Its last commit, and a bound of its log record in bytes.
     last: Csn,
     record_bytes_max: usize,
@@ -60,6 +66,7 @@ impl<D: Disk> Session<D> {
         Ok(Session {
             core: Arc::clone(core),
             seat,
+            number: SESSIONS.fetch_add(1, Ordering::Relaxed),
             begun: 0,
             last: Csn::ZERO,
             record_bytes_max: 0,
@@ -83,13 +90,11 @@ impl<D: Disk> Session<D> {
     #[inline]
     fn begin_at(&mut self, begin: Begin, runs_alone: bool) -> Result<()> {
         let _entered = tag::enter(Module::TransactionControl);
+        check_not_shown()?;
+        self.check_none_open()?;
         let core = &*self.core;
-        assert!(
-            self.txn.is_none(),
-            "a session has one transaction at a time"
-        );
-        self.begun = self.begun.wrapping_add(1);
-        let is_measured = self.begun.is_multiple_of(SAMPLED_ONE_IN);
+        self.begun += 1;
+        let is_measured = self.begun.is_multiple_of(SAMPLED_ONE_IN.into());
         let begun = is_measured.then(clock::now);
         match begin {
             Begin::Serializable | Begin::Snapshot => {
@@ -127,17 +132,24 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Begins a serializable transaction that runs alone: the commit gate is closed until it ends.
-    /// Others read meanwhile, and wait to commit. It meets no conflict.
+    /// Begins a serializable transaction that runs alone, for work of the engine itself: the commit gate is
+    /// closed until it ends. Others read meanwhile, and wait to commit. It meets no conflict.
     pub(crate) fn begin_exclusive(&mut self) -> Result<()> {
-        assert!(
-            self.txn.is_none(),
-            "a session has one transaction at a time"
-        );
+        self.begin_closed(By::Engine)
+    }
+
+    /// The same for a caller, who decides when it ends: others wait for it for a limited time.
+    pub(crate) fn begin_exclusive_by_caller(&mut self) -> Result<()> {
+        self.begin_closed(By::Caller)
+    }
+
+    fn begin_closed(&mut self, by: By) -> Result<()> {
+        check_not_shown()?;
+        self.check_none_open()?;
         self.core.log.check()?;
-        let closed = self.core.close_gate();
+        let closed = self.core.close_gate_by(by)?;
         self.begin_at(Begin::Serializable, true)?;
-        self.open().1.alone = Some(closed);
+        self.begun().alone = Some(closed);
         let stripe = self.core.counters.of(self.seat);
         stripe.exclusive_runs.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -150,12 +162,34 @@ impl<D: Disk> Session<D> {
 
     /// What a call within a transaction works with.
     #[inline]
-    fn open(&mut self) -> (&Core<D>, &mut Transaction) {
+    fn open(&mut self) -> Result<(&Core<D>, &mut Transaction)> {
+        match self.txn.as_deref_mut() {
+            Some(txn) => Ok((&self.core, txn)),
+            None => Err(Error::NotBegun),
+        }
+    }
+
+    /// The transaction of a caller that has seen to it that one is open.
+    fn begun(&mut self) -> &mut Transaction {
         let txn = self.txn.as_deref_mut();
-        (
-            &self.core,
-            txn.expect("a transaction is begun before it is used"),
-        )
+        txn.expect("the caller has seen an open transaction")
+    }
+
+    /// Fails if no transaction is open.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        match self.txn {
+            Some(_) => Ok(()),
+            None => Err(Error::NotBegun),
+        }
+    }
+
+    /// Fails if a transaction is open, which stays as it is.
+    #[inline]
+    fn check_none_open(&self) -> Result<()> {
+        match self.txn {
+            Some(_) => Err(Error::AlreadyBegun),
+            None => Ok(()),
+        }
     }
 
     /// True if the transaction runs with the gate closed.
@@ -176,7 +210,7 @@ impl<D: Disk> Session<D> {
 
     /// The commit after which, and before the next, the transaction sees the store.
     pub(crate) fn read_point(&mut self) -> Csn {
-        self.open().1.read_point
+        self.begun().read_point
     }
 
     /// The value of a row; none if it is not there.
@@ -193,7 +227,7 @@ impl<D: Disk> Session<D> {
         hint: Option<PageId>,
         key: &[u8],
     ) -> Result<Option<&[u8]>> {
-        let (core, txn) = self.open();
+        let (core, txn) = self.open()?;
         txn.check()?;
         let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
@@ -213,7 +247,7 @@ impl<D: Disk> Session<D> {
         hint: Option<PageId>,
         key: &[u8],
     ) -> Result<()> {
-        let (core, txn) = self.open();
+        let (core, txn) = self.open()?;
         let Some(at) = txn.writes.find(&txn.arena, tree.id, key) else {
             return Ok(());
         };
@@ -229,7 +263,7 @@ impl<D: Disk> Session<D> {
         hint: Option<PageId>,
         key: &[u8],
     ) -> Result<Option<&[u8]>> {
-        let (_, txn) = self.open();
+        let (_, txn) = self.open()?;
         if !txn.writes.is_empty() {
             self.check_inserted(tree, hint, key)?;
         }
@@ -246,7 +280,7 @@ impl<D: Disk> Session<D> {
         key: &[u8],
         look: impl FnOnce(&[u8]) -> R,
     ) -> Result<Option<R>> {
-        let (core, txn) = self.open();
+        let (core, txn) = self.open()?;
         txn.check()?;
         let place = place(core, txn, tree)?;
         if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
@@ -256,6 +290,7 @@ impl<D: Disk> Session<D> {
         let (mut look, mut seen) = (Some(look), None);
         read(core, txn, (place, hint), key, |value| {
             let look = look.take().expect("a row is shown once");
+            let _shown = Shown::begin();
             seen = Some(look(value));
         })?;
         Ok(seen)
@@ -305,7 +340,7 @@ impl<D: Disk> Session<D> {
         range: Scan<'_>,
         mut visitor: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
-        let (core, txn) = self.open();
+        let (core, txn) = self.open()?;
         txn.check()?;
         let place = place(core, txn, tree)?;
         let _doing = core.watch.enter(Part::Scan, txn.is_measured);
@@ -321,7 +356,7 @@ impl<D: Disk> Session<D> {
     /// Adds an operation on a whole tree to the log record: made trees stand before the rows, dropped
     /// ones behind them. The caller runs alone and does the work itself.
     pub(crate) fn note(&mut self, operation: Operation<'_>) -> Result<()> {
-        let (_, txn) = self.open();
+        let (_, txn) = self.open()?;
         txn.check()?;
         assert!(
             txn.alone.is_some(),
@@ -341,19 +376,30 @@ impl<D: Disk> Session<D> {
 
     /// A place to which the transaction's writes can be rolled back. Reads stay read.
     pub(crate) fn savepoint(&mut self) -> Savepoint {
-        self.open().1.writes.savepoint()
+        self.begun().writes.savepoint()
     }
 
-    /// Takes back what was written since.
+    /// Takes back what was written since a place that can be rolled back to.
     pub(crate) fn rollback_to(&mut self, savepoint: Savepoint) {
-        self.open().1.writes.rollback_to(savepoint);
+        self.begun().writes.rollback_to(savepoint);
+    }
+
+    /// False if the transaction was rolled back to a place before this one since.
+    pub(crate) fn can_roll_back_to(&mut self, savepoint: Savepoint) -> bool {
+        self.begun().writes.reaches(savepoint)
+    }
+
+    /// The open transaction, told from every other one of the process.
+    pub(crate) fn transaction_number(&self) -> (u64, u64) {
+        (self.number, self.begun)
     }
 
     /// Commits; the transaction is over, whatever the answer. The ticket is complete when the commit,
     /// or without writes everything that was read, is stable: see [`Session::wait`].
     #[inline]
     pub(crate) fn commit(&mut self) -> Result<Ticket> {
-        let (_, txn) = self.open();
+        check_not_shown()?;
+        let (_, txn) = self.open()?;
         let is_measured = txn.is_measured;
         if is_measured {
             txn.marks.called = clock::now();
@@ -370,7 +416,7 @@ impl<D: Disk> Session<D> {
     #[cold]
     fn keep_marks(&mut self, result: &Result<Ticket>) {
         let last = self.last;
-        let (_, txn) = self.open();
+        let txn = self.begun();
         txn.marks.staged = clock::now();
         let ticket = result.as_ref().ok();
         let wrote = ticket.filter(|ticket| ticket.csn == last && !txn.writes.is_empty());
@@ -404,7 +450,7 @@ impl<D: Disk> Session<D> {
     /// The same by who runs alone, with the gate still closed afterwards, whatever the answer.
     pub(crate) fn commit_closed(&mut self) -> (Result<Ticket>, Closed) {
         let result = self.try_commit();
-        let closed = self.open().1.alone.take();
+        let closed = self.begun().alone.take();
         self.end();
         (
             result,
@@ -426,9 +472,7 @@ impl<D: Disk> Session<D> {
             Some(conflict) => Err(Error::Conflict(conflict)),
             None if has_writes => commit(core, txn),
             // Everything read is of one moment, the read point: the transaction stands there.
-            None => Ok(Ticket {
-                csn: txn.depends_on(),
-            }),
+            None => Ok(core.log.ticket(txn.depends_on())),
         };
         self.wary = match &result {
             Err(Error::Conflict(_)) => WARY_COMMITS,
@@ -470,6 +514,7 @@ impl<D: Disk> Session<D> {
     /// Waits until a ticket is complete. If nothing is on its way to the disk, the caller writes.
     #[inline]
     pub(crate) fn wait(&self, ticket: Ticket) -> Result<()> {
+        check_not_shown()?;
         self.core.log.wait(ticket)?;
         self.acknowledged(ticket);
         Ok(())
@@ -512,16 +557,21 @@ impl<D: Disk> Session<D> {
         value: &[u8],
         action: impl FnOnce(Span) -> Action,
     ) -> Result<()> {
-        let (core, txn) = self.open();
+        let (core, txn) = self.open()?;
         txn.check()?;
-        assert!(
-            !txn.is_read_only(),
-            "a read-only transaction writes nothing"
-        );
+        if txn.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
         let _doing = core.watch.enter(Part::Write, txn.is_measured);
         core.check_row(txn, key, value)?;
         let place = place(core, txn, tree)?;
-        let action = action(txn.arena.add(value));
+        let action = action(txn.arena.next(value.len()));
+        let record_bytes_max = core.log.record_bytes_max();
+        let bytes = put_bytes_max(key.len(), value.len());
+        if txn.writes.record_bytes_min + bytes > record_bytes_max {
+            check_record(txn, (tree.id, key), action, record_bytes_max)?;
+        }
+        txn.arena.add(value);
         let read = match action {
             Action::Insert(_) => None,
             _ => txn.reads.find(&txn.arena, place, key),
@@ -531,6 +581,26 @@ impl<D: Disk> Session<D> {
             .add(&mut txn.arena, (tree.id, place), (key, read), action);
         added.map_err(|refusal| refuse_call(core, txn, (place, key), refusal))
     }
+}
+
+/// Fails if with that write no commit could put the transaction into one log record.
+#[cold]
+fn check_record(
+    txn: &Transaction,
+    (tree, key): (TreeId, &[u8]),
+    action: Action,
+    bytes_max: usize,
+) -> Result<()> {
+    let bytes = txn
+        .writes
+        .record_bytes_min_with(&txn.arena, (tree, key), action);
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        bytes: bytes as u64,
+        bytes_max: bytes_max as u64,
+    })
 }
 
 /// The tree's place among those of the transaction. A tree must have been made up to the read point:

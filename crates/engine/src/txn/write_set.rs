@@ -11,6 +11,7 @@ use crate::ids::TreeId;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
+use crate::txn::record::row_bytes;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -127,6 +128,17 @@ pub(super) struct Write {
 pub(crate) struct Savepoint {
     steps: u32,
     writes: u32,
+    /// How many rollbacks there were before.
+    rollbacks: u32,
+}
+
+/// A rollback that places behind it do not survive.
+#[derive(Clone, Copy, Debug)]
+struct Rollback {
+    /// Its number, from 0 on.
+    number: u32,
+    /// How many steps it left.
+    steps: u32,
 }
 
 /// See the module.
@@ -141,6 +153,12 @@ pub(super) struct WriteSet {
     index: Vec<u32>,
     /// Bytes of keys and values in it, for the size of the record.
     pub(super) bytes: usize,
+    /// Bytes that any commit of it must put into its record: those of each row that is given a value.
+    pub(super) record_bytes_min: usize,
+    /// How many rollbacks there were, and those of them behind which there was none to an earlier place.
+    /// Their numbers and their steps ascend.
+    rollbacks: u32,
+    lowest: Vec<Rollback>,
 }
 
 impl WriteSet {
@@ -163,6 +181,9 @@ impl WriteSet {
         self.in_order = 0;
         self.index.clear();
         self.bytes = 0;
+        self.record_bytes_min = 0;
+        self.rollbacks = 0;
+        self.lowest.clear();
     }
 
     /// The write of a row, if there is one.
@@ -191,6 +212,7 @@ impl WriteSet {
             }
             None => self.add_write(arena, (id, tree), (key, read), hash),
         };
+        self.record_bytes_min -= self.record_bytes_of(at);
         let write = &mut self.writes[at as usize];
         let before = std::mem::replace(&mut write.last, self.steps.len() as u32);
         self.steps.push(Step {
@@ -199,7 +221,30 @@ impl WriteSet {
             before,
         });
         self.bytes += action.bytes();
+        self.record_bytes_min += self.record_bytes_of(at);
         Ok(())
+    }
+
+    /// What a row puts into the record in any case, in bytes.
+    #[inline]
+    fn record_bytes_of(&self, at: u32) -> usize {
+        let write = &self.writes[at as usize];
+        let step = self.steps.get(write.last as usize);
+        step.map_or(0, |step| {
+            step.action.record_bytes(write.id, write.key.len())
+        })
+    }
+
+    /// What `record_bytes_min` would be with one operation more.
+    pub(super) fn record_bytes_min_with(
+        &self,
+        arena: &Arena,
+        (tree, key): (TreeId, &[u8]),
+        action: Action,
+    ) -> usize {
+        let now = self.find(arena, tree, key);
+        let now = now.map_or(0, |at| self.record_bytes_of(at));
+        self.record_bytes_min - now + action.record_bytes(tree, key.len())
     }
 
     /// The transaction has read the row that it writes. The first read counts: others are validated apart.
@@ -371,18 +416,39 @@ impl WriteSet {
         Savepoint {
             steps: self.steps.len() as u32,
             writes: self.writes.len() as u32,
+            rollbacks: self.rollbacks,
         }
+    }
+
+    /// True if there was no rollback to an earlier place since the savepoint.
+    pub(super) fn reaches(&self, savepoint: Savepoint) -> bool {
+        let later = |rollback: &Rollback| rollback.number < savepoint.rollbacks;
+        let first = self.lowest.partition_point(later);
+        // The first of those that came later is the one that left the fewest steps.
+        let lowest = self.lowest.get(first);
+        lowest.is_none_or(|rollback| rollback.steps >= savepoint.steps)
     }
 
     /// Takes off what was added since.
     pub(super) fn rollback_to(&mut self, savepoint: Savepoint) {
         assert!(
-            savepoint.steps as usize <= self.steps.len(),
+            self.reaches(savepoint) && savepoint.steps as usize <= self.steps.len(),
             "a savepoint is of this transaction, and not behind one that was rolled back to"
         );
-        for step in self.steps.drain(savepoint.steps as usize..).rev() {
-            self.writes[step.write as usize].last = step.before;
+        let is_lower = |rollback: &mut Rollback| rollback.steps >= savepoint.steps;
+        while self.lowest.pop_if(is_lower).is_some() {}
+        self.lowest.push(Rollback {
+            number: self.rollbacks,
+            steps: savepoint.steps,
+        });
+        self.rollbacks += 1;
+        while self.steps.len() > savepoint.steps as usize {
+            let at = self.steps[self.steps.len() - 1].write;
+            self.record_bytes_min -= self.record_bytes_of(at);
+            let Some(step) = self.steps.pop() else { break };
+            self.writes[at as usize].last = step.before;
             self.bytes -= step.action.bytes();
+            self.record_bytes_min += self.record_bytes_of(at);
         }
         for write in self.writes.drain(savepoint.writes as usize..) {
             self.bytes -= write.key.len();
@@ -490,6 +556,18 @@ impl WriteSet {
 }
 
 impl Action {
+    /// What a row of such a key puts into the record in any case after this operation, in bytes: without a
+    /// value nothing, since the row may turn out to be as it was.
+    #[inline]
+    fn record_bytes(self, tree: TreeId, key_bytes: usize) -> usize {
+        match self {
+            Action::Put(value) | Action::Insert(value) | Action::Update(value) => {
+                row_bytes(tree, key_bytes, Some(value.len()))
+            }
+            Action::Delete | Action::Patch(..) => 0,
+        }
+    }
+
     fn bytes(self) -> usize {
         match self {
             Action::Put(value) | Action::Insert(value) | Action::Update(value) => value.len(),

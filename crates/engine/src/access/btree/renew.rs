@@ -15,6 +15,7 @@ impl Tree {
     pub(crate) fn renewed(&self) -> Arc<Tree> {
         let heir = Arc::new(Tree {
             id: self.id,
+            handle: Tree::next_handle(),
             root: self.root,
             structure: Arc::clone(&self.structure),
             is_dropped: AtomicBool::new(false),

@@ -5,13 +5,18 @@ use crate::buffer::{Buffer, Content, Leaf};
 use crate::error::Result;
 use crate::ids::{Csn, PageId, TreeId};
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+
+/// The number of the next handle.
+static HANDLES: AtomicU64 = AtomicU64::new(1);
 
 /// A tree of bytes. Keys up to [`Tree::key_bytes_max`], the empty key included.
 pub(crate) struct Tree {
     /// Its number.
     pub(crate) id: TreeId,
+    /// The number of this handle among all of the process, of any database; never 0.
+    pub(crate) handle: u64,
     pub(super) root: PageId,
     /// Held by who splits, unlinks or collapses. Only tried inside sections. All handles of a tree share
     /// it: some may still be in use when the tree is renewed.
@@ -41,12 +46,17 @@ impl Tree {
     pub(crate) fn existing(id: TreeId, root: PageId) -> Tree {
         Tree {
             id,
+            handle: Tree::next_handle(),
             root,
             structure: Arc::new(Mutex::new(())),
             is_dropped: AtomicBool::new(false),
             since: Csn::ZERO,
             heir: OnceLock::new(),
         }
+    }
+
+    pub(super) fn next_handle() -> u64 {
+        HANDLES.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The same, which that commit makes, or is about to make: before anybody else has the handle.

@@ -165,6 +165,19 @@ impl Schema {
         }
     }
 
+    /// Fails if the table has no column at that position.
+    #[inline]
+    pub(crate) fn check_column(&self, column: usize) -> Result<()> {
+        if column < self.columns().len() {
+            return Ok(());
+        }
+        Err(Error::NoColumn {
+            table: self.name().to_owned(),
+            column,
+            columns: self.columns().len(),
+        })
+    }
+
     /// The error of a value that does not fit its column.
     pub(crate) fn unfit(&self, column: usize, unfit: Unfit, value: Value<'_>) -> Error {
         let table = self.name().to_owned();

@@ -71,10 +71,12 @@ impl<'a> RowView<'a> {
         self.raw.is_none() && !matches!(self.schema.place(column), Place::Key { .. })
     }
 
-    /// The value of a column; panics beyond the last one.
+    /// The value of a column; malformed beyond the last one.
     #[inline]
     pub(crate) fn value(&self, column: usize) -> Result<Value<'a>, Malformed> {
-        let about = &self.schema.columns()[column];
+        let Some(about) = self.schema.columns().get(column) else {
+            return Err(Malformed("a row has no such column"));
+        };
         let place = self.schema.place(column);
         if let Place::Key { position } = place {
             return self.key.value(usize::from(position));

@@ -46,13 +46,23 @@ impl Schema {
 
     /// The column's place among those of changing length, if it is a text that is never null.
     fn text_ordinal(&self, column: usize) -> Option<u16> {
-        match self.place(column) {
-            Place::Variable {
-                ordinal,
-                null_bit: None,
-            } if self.columns()[column].kind == Kind::Text => Some(ordinal),
+        match (self.columns().get(column)?.kind, self.place(column)) {
+            (
+                Kind::Text,
+                Place::Variable {
+                    ordinal,
+                    null_bit: None,
+                },
+            ) => Some(ordinal),
             _ => None,
         }
+    }
+
+    /// True if the newest rows have such a run of texts, whichever schema it was made from.
+    #[inline]
+    pub(crate) fn has_text_run(&self, run: TextRun) -> bool {
+        let longest = self.text_runs().get(usize::from(run.first));
+        longest.is_some_and(|longest| run.count <= *longest)
     }
 }
 
@@ -60,7 +70,8 @@ impl<'a> RowView<'a> {
     /// The texts of a run; none if the row is older than one of the columns.
     #[inline]
     pub(crate) fn texts(&self, run: TextRun) -> Result<Option<Texts<'a>>, Malformed> {
-        if self.raw.version < run.since {
+        let is_older = self.raw.version < run.since;
+        if is_older || self.raw.layout.variable < run.first + run.count {
             return Ok(None);
         }
         let bytes = self.raw.run(run.first, run.count)?;

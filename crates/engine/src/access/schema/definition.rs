@@ -54,6 +54,7 @@ pub struct Schema {
     places: Box<[Place]>,
     layouts: Box<[Layout]>,
     block: Box<[u8]>,
+    text_runs: Box<[u16]>,
     key_shape: KeyShape,
     index_shapes: Box<[KeyShape]>,
 }
@@ -80,6 +81,7 @@ impl Schema {
         let shape = |key: &[KeyColumn]| KeyShape::new(&definition.columns, key);
         let indexes = definition.indexes.iter();
         Ok(Schema {
+            text_runs: layout::text_runs(&definition.columns, &places),
             key_shape: shape(&definition.key),
             index_shapes: indexes.map(|index| shape(&index.columns)).collect(),
             places: places.into(),
@@ -145,6 +147,12 @@ impl Schema {
     /// What goes with every patch; see `layout.rs`.
     pub(crate) fn block(&self) -> &[u8] {
         &self.block
+    }
+
+    /// See [`layout::text_runs`].
+    #[inline]
+    pub(crate) fn text_runs(&self) -> &[u16] {
+        &self.text_runs
     }
 
     #[inline]

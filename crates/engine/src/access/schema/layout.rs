@@ -15,7 +15,7 @@
 //! | each: 1 | bit 0: variable, bit 1: nullable, bit 2: has a default |
 //! | 8, or 4 + n | if it has a default: its bits, or its length and bytes |
 
-use crate::access::schema::{Column, KeyColumn};
+use crate::access::schema::{Column, KeyColumn, Kind};
 
 /// Where a column's value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,21 @@ fn place(position: usize, column: &Column, key: &[KeyColumn], counts: &mut Layou
         let ordinal = counts.variable - 1;
         Place::Variable { ordinal, null_bit }
     }
+}
+
+/// For each variable column in the order of rows, how many never null texts stand together from it on.
+pub(crate) fn text_runs(columns: &[Column], places: &[Place]) -> Box<[u16]> {
+    let mut runs: Vec<u16> = Vec::new();
+    for (column, place) in columns.iter().zip(places) {
+        if let Place::Variable { null_bit, .. } = place {
+            let is_text = column.kind == Kind::Text && null_bit.is_none();
+            runs.push(u16::from(is_text));
+        }
+    }
+    for at in (1..runs.len()).rev() {
+        runs[at - 1] *= 1 + runs[at];
+    }
+    runs.into()
 }
 
 /// The layout block; see the module.

@@ -5,7 +5,6 @@
 
 use super::life::checkpoints;
 use super::world::SimulatedEngine;
-use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::step::Step;
 use fastrand::Rng;
@@ -41,9 +40,7 @@ fn one_work(engine: &SimulatedEngine, pace: Pace, random: &mut Rng) -> crate::Re
     match random.u8(0..6) {
         5 => checkpoints(engine).make_room(core).map(drop),
         0 if may_cut && !pace.is_lazy => checkpoints(engine).begin(core, &engine.forest).map(drop),
-        0 | 1 => core.log.wait(Ticket {
-            csn: core.log.published(),
-        }),
+        0 | 1 => core.log.wait(core.log.ticket(core.log.published())),
         _ if pace.is_slow => Ok(()),
         _ => checkpoints(engine).drive(core).map(drop),
     }

@@ -189,7 +189,9 @@ impl Client {
             return Ok(None);
         }
         let committed = if is_unsynced {
-            self.session.commit_unsynced().map(|csn| Ticket { csn })
+            self.session
+                .commit_unsynced()
+                .map(|csn| engine.core.log.ticket(csn))
         } else {
             self.session.commit()
         };

@@ -104,11 +104,11 @@ fn a_serializable_transaction_goes_on_to_where_the_index_was_built() {
     let mut session = database.session().unwrap();
     session.begin(Begin::Serializable).unwrap();
     assert_eq!(count(&mut session, &other, None).unwrap(), 0);
-    let before = session.read_point();
+    let before = session.read_point().unwrap();
     let table = with_index(&database, &table);
     let told = count(&mut session, &table, Some("by_square"));
     assert_eq!(told.unwrap(), ROWS);
-    assert!(session.read_point() > before);
+    assert!(session.read_point().unwrap() > before);
     session.insert(&table, &row(ROWS)).unwrap();
     session.commit().unwrap();
     // If what it had read was changed meanwhile it cannot go on.

@@ -3,6 +3,7 @@
 mod define;
 mod full;
 mod ghosts;
+mod handles;
 mod limits;
 mod making;
 #[cfg(target_os = "linux")]

@@ -221,7 +221,7 @@ fn a_failed_sync_ends_the_ticket_as_indeterminate_and_closes_the_log() {
         );
         assert!(matches!(log.reserve(1), Err(Error::Poisoned { .. })));
         assert!(
-            log.wait(Ticket { csn: Csn(1) }).is_ok(),
+            log.wait(log.ticket(Csn(1))).is_ok(),
             "what was stable stays so"
         );
         assert!(matches!(

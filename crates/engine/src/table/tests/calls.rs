@@ -300,7 +300,7 @@ fn a_walk_for_keys_finds_those_of_the_rows_and_nothing_else() {
 fn a_handle_of_a_table_that_is_gone_says_so() {
     let store = accounts();
     let (table, mut session) = (&store.table, store.session());
-    let closed = store.core.close_gate();
+    let closed = store.core.close_gate().unwrap();
     table.tree().drop_pages(&store.core.buffer);
     drop(closed);
     session.begin(Begin::Serializable).unwrap();

@@ -46,8 +46,8 @@ impl Store {
         let trees: BTreeMap<_, _> = ids.into_iter().map(|id| (id, tree(id))).collect();
         let core = Core::new(log.expect("a new log"), buffer, TxnOptions::default());
         Store {
+            table: Table::new(&core.origin, &entry, |id| Arc::clone(&trees[&id])),
             core: Arc::new(core),
-            table: Table::new(&entry, |id| Arc::clone(&trees[&id])),
             trees,
         }
     }

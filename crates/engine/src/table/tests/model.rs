@@ -242,10 +242,14 @@ impl Test {
         let mut mark = None;
         for _ in 0..self.rng.usize(..8) {
             match self.rng.u8(..12) {
-                0 => mark = Some((self.session.mark(), self.model.clone())),
+                0 => {
+                    let at = self.session.mark().expect("a transaction is open");
+                    mark = Some((at, self.model.clone()));
+                }
                 1 => {
                     if let Some((at, model)) = mark.take() {
-                        self.session.rollback_to(at);
+                        let back = self.session.rollback_to(at);
+                        back.expect("a mark of this transaction");
                         self.model = model;
                     }
                 }

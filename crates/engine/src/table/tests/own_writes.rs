@@ -121,12 +121,18 @@ impl Test<'_> {
     ) -> std::result::Result<(), String> {
         self.session.begin(begin).unwrap();
         (self.model, self.is_doomed) = (stored.clone(), false);
-        let mut mark = (self.session.mark(), stored.clone(), false);
+        let mut mark = (self.session.mark().unwrap(), stored.clone(), false);
         for call in calls {
             match call {
-                Call::Mark => mark = (self.session.mark(), self.model.clone(), self.is_doomed),
+                Call::Mark => {
+                    mark = (
+                        self.session.mark().unwrap(),
+                        self.model.clone(),
+                        self.is_doomed,
+                    )
+                }
                 Call::RollBack => {
-                    self.session.rollback_to(mark.0);
+                    self.session.rollback_to(mark.0).unwrap();
                     (self.model, self.is_doomed) = (mark.1.clone(), mark.2);
                 }
                 _ => {
@@ -154,11 +160,11 @@ impl Test<'_> {
     /// What a commit of these calls says; the rows are put back as they were.
     fn commit_of(&mut self, begin: Begin, calls: &[Call]) -> Option<Error> {
         self.session.begin(begin).unwrap();
-        let mut mark = self.session.mark();
+        let mut mark = self.session.mark().unwrap();
         for call in calls {
             match call {
-                Call::Mark => mark = self.session.mark(),
-                Call::RollBack => self.session.rollback_to(mark),
+                Call::Mark => mark = self.session.mark().unwrap(),
+                Call::RollBack => self.session.rollback_to(mark).unwrap(),
                 _ => drop(self.call(*call)),
             }
         }

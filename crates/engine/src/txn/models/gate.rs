@@ -3,10 +3,11 @@
 
 use crate::plant::Plant;
 use crate::sync::explore::{Bound, Fault, find, hold};
-use crate::txn::gate::Gate;
+use crate::txn::gate::{By, Gate};
 use shuttle::sync::atomic::{AtomicU32, Ordering};
 use shuttle::thread;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What runs at this moment.
 struct Inside {
@@ -15,7 +16,7 @@ struct Inside {
 }
 
 fn section(gate: &Gate, inside: &Inside, seat: u32) {
-    let section = gate.enter(seat);
+    let section = gate.enter(seat, Duration::MAX).unwrap();
     inside.sections.fetch_add(1, Ordering::SeqCst);
     assert_eq!(
         inside.closers.load(Ordering::SeqCst),
@@ -27,7 +28,7 @@ fn section(gate: &Gate, inside: &Inside, seat: u32) {
 }
 
 fn close(gate: &Arc<Gate>, inside: &Inside) {
-    let closed = gate.close();
+    let closed = gate.close(By::Engine, Duration::MAX).unwrap();
     assert_eq!(
         inside.closers.fetch_add(1, Ordering::SeqCst),
         0,

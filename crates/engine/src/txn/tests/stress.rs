@@ -127,7 +127,7 @@ fn cut(store: &Store, cuts: &AtomicU32, stop: &AtomicBool) {
     let buffer = &store.core.buffer;
     let mut disk: BTreeMap<PageId, Vec<u8>> = BTreeMap::new();
     while !stop.load(Ordering::Relaxed) {
-        let closed = store.core.close_gate();
+        let closed = store.core.close_gate().unwrap();
         let cut = buffer.cut();
         assert_eq!(store.core.log.published(), store.core.log.taken());
         let stubs = store.core.stubs_of_versions();

@@ -34,7 +34,7 @@ pub(in crate::txn) fn commit<D: Disk>(
         let mut permit = Some(prepare(core, txn)?);
         let Some(section) = enter(core, txn) else {
             drop(permit);
-            core.gate.wait_until_open();
+            core.wait_for_gate()?;
             continue;
         };
         let mut number = None;

@@ -1,0 +1,104 @@
+//! Handles of two databases in one hand: each works in its own alone, however they are mixed up.
+
+use crate::plant::{Plant, with};
+use crate::{Begin, Database, Error, Kind, Options, Schema, Table, TypedSession, Value};
+use fastrand::Rng;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use syncline_disk::NullDisk;
+
+/// So many random histories find a handle that is trusted where it does not belong.
+const BUDGET: u64 = 4;
+
+const DATABASES: usize = 2;
+const TABLES: usize = 2;
+
+/// What the rows of a table are.
+type Rows = BTreeMap<i64, i64>;
+
+struct Side {
+    database: Database<NullDisk>,
+    session: TypedSession<NullDisk>,
+    tables: Vec<Table>,
+    rows: Vec<Rows>,
+}
+
+fn side(random: &mut Rng) -> Side {
+    let database = Database::transient(Options::tiny()).unwrap();
+    // Trees have numbers in the order in which they were made, so that equal numbers mean different tables.
+    let mut names: Vec<usize> = (0..TABLES).collect();
+    random.shuffle(&mut names);
+    for name in names {
+        let schema = Schema::table(format!("t{name}"));
+        let schema = schema.column("k", Kind::Int).column("v", Kind::Int);
+        database
+            .create_table(schema.key(["k"]).build().unwrap())
+            .unwrap();
+    }
+    Side {
+        session: database.session().unwrap(),
+        tables: (0..TABLES)
+            .map(|name| database.table(&format!("t{name}")).unwrap())
+            .collect(),
+        rows: vec![Rows::new(); TABLES],
+        database,
+    }
+}
+
+/// One transaction of one call, with a table of whichever database; false if it was not as it must be.
+fn step(sides: &mut [Side; DATABASES], random: &mut Rng) -> bool {
+    let (at, of, number) = (
+        random.usize(..DATABASES),
+        random.usize(..DATABASES),
+        random.usize(..TABLES),
+    );
+    let table = sides[of].tables[number].clone();
+    let (key, value) = (random.i64(..8), random.i64(..));
+    let (side, begin) = (
+        &mut sides[at],
+        [Begin::Serializable, Begin::Snapshot][random.usize(..2)],
+    );
+    let is_read = random.bool();
+    let run = side.session.run(begin, |tx| {
+        if !is_read {
+            tx.put(&table, &[Value::Int(key), Value::Int(value)])?;
+        }
+        let row = tx.get(&table, &[Value::Int(key)])?;
+        row.map(|row| row.value(1))
+            .transpose()
+            .map(|value| value.and_then(Value::as_int))
+    });
+    match run {
+        Err(Error::OtherDatabase { .. }) => at != of,
+        Ok((found, _)) if at == of => {
+            if !is_read {
+                side.rows[number].insert(key, value);
+            }
+            found == side.rows[number].get(&key).copied()
+        }
+        _ => false,
+    }
+}
+
+fn holds(seed: u64) -> bool {
+    let mut random = Rng::with_seed(seed);
+    let mut sides = [side(&mut random), side(&mut random)];
+    (0..60).all(|_| step(&mut sides, &mut random))
+        && sides
+            .iter()
+            .all(|side| side.database.verify().is_ok_and(|found| found.is_empty()))
+}
+
+// D1
+#[test]
+fn mixed_up_handles_change_nothing_and_a_trusted_one_is_found() {
+    assert!((0..BUDGET).all(holds));
+    let found = (0..BUDGET).any(|seed| {
+        let history = AssertUnwindSafe(|| with(Some(Plant::StaleHandle), || holds(seed)));
+        !catch_unwind(history).unwrap_or(false)
+    });
+    assert!(
+        found,
+        "no history finds a handle that is trusted where it does not belong"
+    );
+}
