@@ -1,0 +1,319 @@
+//! The table of calls, and what each of them needs.
+
+#![allow(
+    clippy::unnecessary_wraps,
+    clippy::unit_arg,
+    clippy::redundant_closure_for_method_calls,
+    reason = "each call is one line of the table, of the same shape"
+)]
+
+use super::expected::{
+    BEGINS, CLOSURE, COLUMN, COMMITS, GATE, KEY, LOG, MARK, NAME, OPEN, ORIGIN, ROW, TABLE, TICKET,
+    WAITS, WRITES,
+};
+use super::world::{World, schema};
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use syncline_engine::{Begin, Change, Direction, KeyRange, Kind, Result, Row, Sought, Value};
+
+/// A call; none if there is no database to call.
+pub(super) struct Call {
+    pub(super) name: &'static str,
+    pub(super) needs: u32,
+    pub(super) run: fn(&mut World) -> Option<Result<()>>,
+}
+
+const fn call(name: &'static str, needs: u32, run: fn(&mut World) -> Option<Result<()>>) -> Call {
+    Call { name, needs, run }
+}
+
+fn done<T>(result: Result<T>) -> Option<Result<()>> {
+    Some(result.map(drop))
+}
+
+fn always<T>(_answer: T) -> Option<Result<()>> {
+    Some(Ok(()))
+}
+
+fn visit(panics: bool) -> impl FnMut(Row<'_>) -> Result<ControlFlow<()>> {
+    move |row| {
+        assert!(!panics, "a bug of the caller");
+        row.value(0).map(|_| ControlFlow::Continue(()))
+    }
+}
+
+/// What is awaited, if it is complete by now.
+fn polled(future: impl Future<Output = Result<()>>) -> Option<Result<()>> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(outcome) => Some(outcome),
+        Poll::Pending => Some(Ok(())),
+    }
+}
+
+const READ: u32 = OPEN | TABLE | KEY;
+const UP: Direction = Direction::Ascending;
+
+/// Calls that depend on the state of database, session or handle.
+pub(super) const CALLS: &[Call] = &[
+    call("calls!::get", READ, |w| {
+        done(w.session.get(&w.table, &w.key))
+    }),
+    call("calls!::get_sought", OPEN | TABLE, |w| {
+        done(w.session.get_sought(&w.table, &w.sought))
+    }),
+    call("calls!::show_sought", OPEN | TABLE | CLOSURE, |w| {
+        let panics = w.panics();
+        let look = |_: Row<'_>| assert!(!panics, "a bug of the caller");
+        done(w.session.show_sought(&w.table, &w.sought, look))
+    }),
+    call("calls!::get_by", READ, |w| {
+        let by_name = w.table.by("by_name").unwrap();
+        done(w.session.get_by(by_name, &w.name))
+    }),
+    call("calls!::scan", READ | CLOSURE, |w| {
+        let visit = visit(w.panics());
+        done(
+            w.session
+                .scan(&w.table, KeyRange::prefix(&w.key), UP, 9, visit),
+        )
+    }),
+    call("calls!::scan_keys", READ | CLOSURE, |w| {
+        let (visit, by_name) = (visit(w.panics()), w.table.by("by_name").unwrap());
+        done(
+            w.session
+                .scan_keys(by_name, KeyRange::prefix(&w.name), UP, 9, visit),
+        )
+    }),
+    call("calls!::insert", OPEN | TABLE | WRITES | ROW, |w| {
+        done(w.session.insert(&w.table, &w.row))
+    }),
+    call("calls!::put", OPEN | TABLE | WRITES | ROW, |w| {
+        done(w.session.put(&w.table, &w.row))
+    }),
+    call("calls!::update", READ | WRITES | COLUMN, |w| {
+        let change = Change::set(w.column, Value::Int(11));
+        done(w.session.update(&w.table, &w.key, &[change]))
+    }),
+    call("calls!::delete", READ | WRITES, |w| {
+        done(w.session.delete(&w.table, &w.key))
+    }),
+    call("calls!::mark", OPEN, |w| done(w.session.mark())),
+    call("calls!::rollback_to", OPEN | MARK, |w| {
+        done(w.session.rollback_to(w.mark?))
+    }),
+    call("calls!::read_point", OPEN, |w| done(w.session.read_point())),
+    call("TypedSession::begin", BEGINS, |w| {
+        done(w.session.begin(Begin::Snapshot))
+    }),
+    call("TypedSession::begin_exclusive", BEGINS | GATE, |w| {
+        done(w.session.begin_exclusive())
+    }),
+    call("TypedSession::transaction", BEGINS, |w| {
+        done(w.session.transaction(Begin::ReadOnly))
+    }),
+    call("TypedSession::run", BEGINS | CLOSURE, |w| {
+        done(w.session.run(Begin::ReadOnly, |_| Ok(())))
+    }),
+    call("TypedSession::seek", ORIGIN | KEY, |w| {
+        done(w.session.seek(&w.table, &w.key, &mut Sought::default()))
+    }),
+    call("TypedSession::is_open", 0, |w| always(w.session.is_open())),
+    call("TypedSession::commit", OPEN | COMMITS, |w| {
+        done(w.session.commit())
+    }),
+    call("TypedSession::commit_unsynced", OPEN | COMMITS, |w| {
+        done(w.session.commit_unsynced())
+    }),
+    call("TypedSession::record_bytes_max", 0, |w| {
+        always(w.session.record_bytes_max())
+    }),
+    call("TypedSession::wait", TICKET | WAITS, |w| {
+        done(w.session.wait(w.ticket))
+    }),
+    call("TypedSession::acknowledged", 0, |w| {
+        always(w.session.acknowledged(w.ticket))
+    }),
+    call("TypedSession::abort", 0, |w| always(w.session.abort())),
+    call("Transaction::commit", BEGINS, |w| {
+        let transaction = w.session.transaction(Begin::Serializable);
+        done(transaction.and_then(|transaction| transaction.commit()))
+    }),
+    call("Transaction::abort", BEGINS, |w| {
+        let transaction = w.session.transaction(Begin::Serializable);
+        done(transaction.map(|transaction| transaction.abort()))
+    }),
+    call("Database::create_table", GATE, |w| {
+        done(w.database()?.create_table(schema("new")))
+    }),
+    call("Database::load_table", GATE | CLOSURE, |w| {
+        let panics = w.panics();
+        let rows = [1, 2].map(|key| {
+            [
+                Value::Int(key),
+                Value::Text(["a", "b"][key as usize - 1]),
+                Value::Int(1),
+            ]
+        });
+        let rows = rows
+            .into_iter()
+            .inspect(move |_| assert!(!panics, "a bug of the caller"));
+        done(w.database()?.load_table(schema("loaded"), rows))
+    }),
+    call("Database::table", NAME, |w| done(w.database()?.table("t"))),
+    call("Database::tables", 0, |w| always(w.database()?.tables())),
+    call("Database::drop_table", GATE | NAME, |w| {
+        done(w.database()?.drop_table("t"))
+    }),
+    call("Database::change_table", GATE | NAME, |w| {
+        let more = schema("t").with_nullable("extra", Kind::Int, Value::Null);
+        done(w.database()?.change_table(&more.unwrap()))
+    }),
+    call("Database::session", 0, |w| done(w.database()?.session())),
+    call("Database::run", TABLE | GATE | ROW | CLOSURE | LOG, |w| {
+        let panics = w.panics();
+        let (table, row) = (&w.table, &w.row);
+        done(w.database.clone()?.run(|tx| {
+            assert!(!panics, "a bug of the caller");
+            tx.put(table, row)
+        }))
+    }),
+    call("Database::checkpoint", GATE, |w| {
+        done(w.database()?.checkpoint())
+    }),
+    call("Database::horizon", 0, |w| always(w.database()?.horizon())),
+    call("Database::flush", LOG | WAITS, |w| {
+        done(w.database()?.flush())
+    }),
+    call("Database::completion", TICKET, |w| {
+        polled(w.database()?.completion(w.ticket))
+    }),
+    call("Database::worker", 0, |w| always(w.database()?.worker())),
+    call("Database::scout", 0, |w| always(w.database()?.scout())),
+    call("Database::settings", LOG, |w| {
+        done(w.database()?.settings())
+    }),
+    call("Database::options", 0, |w| always(w.database()?.options())),
+    call("Database::stats", 0, |w| always(w.database()?.stats())),
+    call("Database::take_commit_paths", 0, |w| {
+        always(w.database()?.take_commit_paths())
+    }),
+    call("Database::verify", GATE, |w| done(w.database()?.verify())),
+    call("Database::inspect", WAITS | LOG, |w| {
+        done(w.database()?.inspect())
+    }),
+    call("Database::pages_of", TABLE, |w| {
+        done(w.database()?.pages_of(&w.table))
+    }),
+    call("Database::close", GATE, |w| {
+        // Whoever else holds it keeps it from being closed: then there is nothing to be tried.
+        match Arc::try_unwrap(w.database.take()?) {
+            Ok(database) => done(database.close()),
+            Err(shared) => {
+                w.database = Some(shared);
+                None
+            }
+        }
+    }),
+    call("Worker::cork", 0, |w| always(w.worker.cork())),
+    call("Worker::uncork", 0, |w| always(w.worker.uncork())),
+    call("Worker::has_clients", 0, |w| {
+        always(w.worker.has_clients(usize::MAX))
+    }),
+    call("Worker::staged", 0, |w| always(w.worker.staged(usize::MAX))),
+    call("Worker::completion", TICKET, |w| {
+        polled(w.worker.completion(w.ticket))
+    }),
+    call("Scout::add", ORIGIN, |w| {
+        done(w.scout.add(&w.table, &w.sought))
+    }),
+    call("Scout::go", 0, |w| always(w.scout.go())),
+    call("Scout::tell", 0, |w| {
+        always(w.scout.tell(usize::MAX, &mut w.sought))
+    }),
+    call("Row::value", READ | COLUMN, |w| {
+        let row = w.session.get(&w.table, &w.key);
+        done(row.and_then(|row| row.expect("the row is there").value(w.column).map(drop)))
+    }),
+];
+
+/// Functions that answer from their arguments alone, which any of their type suit.
+pub(super) const PURE: &[&str] = &[
+    "Builder::column",
+    "Builder::index",
+    "Builder::key",
+    "Builder::nullable",
+    "Builder::unique",
+    "Change::add",
+    "Change::at_least",
+    "Change::at_most",
+    "Change::column",
+    "Change::set",
+    "Column::default",
+    "Column::is_nullable",
+    "Column::kind",
+    "Column::name",
+    "Column::since",
+    "CommitPath::total_ns",
+    "Conflict::word",
+    "Counts::conflicts_by",
+    "DatabaseId::random",
+    "Distribution::mean",
+    "Durability::word",
+    "Index::columns",
+    "Index::is_unique",
+    "Index::name",
+    "KeyPart::nulls_first",
+    "KeyPart::nulls_last",
+    "Options::tiny",
+    "PathStep::name",
+    "Row::schema",
+    "Row::values",
+    "Schema::column",
+    "Schema::columns",
+    "Schema::index",
+    "Schema::indexes",
+    "Schema::key",
+    "Schema::name",
+    "Schema::table",
+    "Schema::version",
+    "Table::name",
+    "Table::schema",
+    "Texts::ends",
+    "Texts::text",
+    "Value::as_bytes",
+    "Value::as_decimal",
+    "Value::as_float",
+    "Value::as_int",
+    "Value::as_text",
+    "Value::as_timestamp",
+    "Value::is_null",
+    "Value::kind",
+    "asc",
+    "desc",
+];
+
+/// The log without a database, whose own tests are in `log/tests`: a caller of it orders commits itself, and
+/// what it must not do between number and record is said at each function.
+pub(super) const ALONE: &[&str] = &[
+    "Log::close",
+    "Log::completion",
+    "Log::create",
+    "Log::flush",
+    "Log::horizon",
+    "Log::nudge",
+    "Log::open",
+    "Log::release",
+    "Log::reserve",
+    "Log::settings",
+    "Log::stats",
+    "Log::try_reserve",
+    "Log::wait",
+    "Log::worker",
+    "Permit::take",
+    "Reserved::csn",
+    "Reserved::publish",
+    "Reserved::void",
+];
