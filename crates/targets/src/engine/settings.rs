@@ -63,7 +63,7 @@ pub(crate) const LISTING: &Listing = &Listing {
         OptionListing {
             name: "resident_mib",
             takes: "a whole number from 1 to 16777216",
-            default: "half of the machine's memory, at least 4096",
+            default: "half of the memory that the process may use; 4096 if unknown",
             meaning: "the most memory that pages may take; what needs more is refused",
         },
         OptionListing {
@@ -149,7 +149,7 @@ fn options(given: &Given<'_>, durability: log::Durability) -> Result<Options, Er
     Ok(Options {
         page_bytes,
         key_bytes_max: defaults.key_bytes_max.min(page_bytes / 8),
-        resident_bytes_max: resident_mib.map_or_else(half_of_memory, |mib| mib << 20),
+        resident_bytes_max: resident_mib.map_or(defaults.resident_bytes_max, |mib| mib << 20),
         checkpoint_log_bytes: records,
         checkpoint_segment_bytes: (4 * records).max(4 * segment_bytes),
         log: log_options(durability, segment_bytes),
@@ -167,17 +167,6 @@ fn log_options(durability: log::Durability, segment_bytes: u64) -> log::Options 
         frame_bytes_max: quarter.min(defaults.frame_bytes_max.into()) as u32,
         ..defaults
     }
-}
-
-/// Half of the machine's memory in bytes, as far as the machine says it; at least the engine's default.
-fn half_of_memory() -> u64 {
-    let said = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = said.lines().find_map(|line| {
-        let kib = line.strip_prefix("MemTotal:")?.strip_suffix("kB")?;
-        kib.trim().parse::<u64>().ok()
-    });
-    let half = total.map_or(0, |kib| kib << 10 >> 1);
-    half.max(Options::default().resident_bytes_max)
 }
 
 /// The contract's word for the log's durability.
