@@ -275,6 +275,36 @@ impl Buffer {
         cuts.room.notify_all();
     }
 
+    /// Gives the running cut up: its pages are dirty again, captured or not, and those that it found freed count
+    /// as freed since. Transactions go on meanwhile; the caller is the one who captures.
+    pub(crate) fn abandon_cut(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
+        let cuts = &self.cuts;
+        let running = cuts.running.load(Ordering::Acquire);
+        assert!(
+            running == epoch,
+            "the cut of epoch {running} runs, not that of {epoch}"
+        );
+        let guard = crossbeam_epoch::pin();
+        for page in dirty {
+            if let Some(frame) = self.translation.get(*page, &guard) {
+                // Who changes the page at this moment moves it there, too.
+                let _moved =
+                    frame
+                        .modified_in
+                        .fetch_update(Ordering::AcqRel, Ordering::Acquire, |seen| {
+                            (seen <= epoch).then_some(epoch + 1)
+                        });
+            }
+        }
+        cuts.listed.lock().extend(dirty.iter().chain(freed));
+        // Nobody keeps an image any more: no page awaits capture.
+        let gone = cuts.images.lock().take_all();
+        cuts.left.store(0, Ordering::Release);
+        cuts.running.store(0, Ordering::Release);
+        cuts.room.notify_all();
+        drop(gone);
+    }
+
     /// Waits, outside a section, until the pool can take another pre-image.
     pub(crate) fn wait_for_pre_images(&self) {
         let cuts = &self.cuts;

@@ -113,6 +113,11 @@ impl Images {
         self.saved.keys().next().copied()
     }
 
+    /// Takes all images out.
+    pub(super) fn take_all(&mut self) -> Images {
+        std::mem::replace(self, Images::new())
+    }
+
     /// A page's image, which is in the pool no longer; none if there is none.
     pub(super) fn take(&mut self, page: PageId) -> Option<Image> {
         let (image, is_copy) = self.saved.remove(&page)?;

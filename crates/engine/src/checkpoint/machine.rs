@@ -139,8 +139,8 @@ impl Checkpoint {
     }
 
     /// Does the next I/O. `horizon` is the last commit that the log holds for certain. Fails with `Full`
-    /// before anything is written: step again when there is space. Any other failure is final, and the
-    /// store must be opened again.
+    /// before the root is written: step again when there is space, or abandon it. Any other failure is final,
+    /// and the store must be opened again.
     pub(crate) fn step<D: Disk>(
         &mut self,
         file: &mut DataFile<D>,
@@ -176,6 +176,29 @@ impl Checkpoint {
             self.state = State::Sync;
         }
         self.finish(file, horizon)
+    }
+
+    /// Gives the checkpoint up, before its root is written: the slots that it has taken are free again. Answers
+    /// what it was about to write. For one that has found no space: a later one may need less.
+    pub(crate) fn abandon<D: Disk>(mut self, file: &mut DataFile<D>) -> Work {
+        assert!(
+            self.root.is_none(),
+            "a root that is written may be in force"
+        );
+        self.stream.abandon(file);
+        let slot_bytes = file.slot_bytes();
+        for entry in self.written.iter().filter(|entry| !entry.is_absent()) {
+            file.slots.leave(entry.slots(slot_bytes));
+        }
+        if let Some(taken) = self.taken {
+            let first = self.directory.slot.0;
+            let directory = (first..first + self.plan.directory_slots()).map(SlotId);
+            for slot in directory.chain(taken.map_pages) {
+                file.slots.give(slot);
+            }
+        }
+        file.has_checkpoint = false;
+        self.plan.work
     }
 
     /// The steps after everything but the root was written.

@@ -105,6 +105,12 @@ impl Stream {
         }
     }
 
+    /// The same for one that is given up: an image that waits is forgotten.
+    pub(super) fn abandon<D: Disk>(&mut self, file: &mut DataFile<D>) {
+        self.carried = None;
+        self.end(file);
+    }
+
     /// Puts images into the buffer until the next has no room there or in the run; tells how much that is.
     fn fill(
         &mut self,

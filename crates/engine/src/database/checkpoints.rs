@@ -10,9 +10,10 @@
 //! wait for the mutex. Who begins a checkpoint does not: with commits standing at the gate it does not
 //! sit out another thread's I/O, but opens the gate again and waits for the mutex without it.
 //!
-//! States of a checkpoint: none, running (its cut is taken), finished. A full disk leaves it running:
-//! the step is tried again when somebody next drives. Any other failure closes the log, and with it
-//! the database, for good.
+//! States of a checkpoint: none, running (its cut is taken), finished, abandoned. One that finds the disk full
+//! is abandoned: its pages are dirty again, its slots free, its pre-images forgotten. So the next one is of a
+//! later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a checkpoint that
+//! cannot go on. Any other failure closes the log, and with it the database, for good.
 
 use crate::buffer::{Buffer, packed};
 use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
@@ -157,13 +158,34 @@ impl<D: Disk> Checkpoints<D> {
         self.step(&mut self.inside.lock(), core)
     }
 
-    /// One from cut to root, after the running one.
+    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody needs any
+    /// more are removed, and it is tried once more.
     pub(crate) fn run(&self, core: &Core<D>, forest: &Forest) -> Result<Csn> {
-        self.finish(core)?;
-        self.begin(core, forest)?;
-        // Another thread may have begun it, and may finish it: then that was after this call began.
-        self.finish(core)?;
-        Ok(self.inside.lock().file.root().csn)
+        let wanted = core.log.published();
+        let mut swept = false;
+        loop {
+            match self.finish(core) {
+                // It was abandoned: one of a later cut may need less.
+                Ok(()) | Err(Error::Full { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            self.begin(core, forest)?;
+            match self.finish(core) {
+                Err(Error::Full { .. }) if !swept => {
+                    swept = true;
+                    core.log.flush()?;
+                    core.sweep();
+                }
+                finished => {
+                    finished?;
+                    let csn = self.csn();
+                    // Another thread may have begun it, and may have finished it, or abandoned it.
+                    if csn >= wanted {
+                        return Ok(csn);
+                    }
+                }
+            }
+        }
     }
 
     /// One from cut to root by the holder of the closed gate, after the running one.
@@ -174,9 +196,7 @@ impl<D: Disk> Checkpoints<D> {
         closed: &Closed,
     ) -> Result<()> {
         let mut inside = self.inside.lock();
-        while inside.running.is_some() {
-            self.step(&mut inside, core)?;
-        }
+        self.end_running(&mut inside, core)?;
         core.log.check()?;
         cut(&mut inside, core, forest, Some(closed));
         while inside.running.is_some() {
@@ -209,14 +229,23 @@ impl<D: Disk> Checkpoints<D> {
     /// in sentences.
     pub(crate) fn check(&self, core: &Core<D>) -> Result<Vec<String>> {
         let mut inside = self.inside.lock();
-        while inside.running.is_some() {
-            self.step(&mut inside, core)?;
-        }
+        self.end_running(&mut inside, core)?;
         inside.file.check()
     }
 
     fn finish(&self, core: &Core<D>) -> Result<()> {
         while !matches!(self.drive(core)?, Step::Idle | Step::Finished(_)) {}
+        Ok(())
+    }
+
+    /// Until none is running: it is finished, or abandoned on a full disk.
+    fn end_running(&self, inside: &mut Inside<D>, core: &Core<D>) -> Result<()> {
+        while inside.running.is_some() {
+            match self.step(inside, core) {
+                Ok(_) | Err(Error::Full { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(())
     }
 
@@ -250,7 +279,16 @@ impl<D: Disk> Checkpoints<D> {
                 core.log.release(csn);
                 Ok(Step::Finished(csn))
             }
-            Err(full @ Error::Full { .. }) => Err(full),
+            Err(full @ Error::Full { .. }) => {
+                if let Some(Running {
+                    checkpoint, epoch, ..
+                }) = running.take()
+                {
+                    let work = checkpoint.abandon(file);
+                    core.buffer.abandon_cut(epoch, &work.dirty, &work.freed);
+                }
+                Err(full)
+            }
             Err(error) => {
                 core.log.fail(&error.to_string());
                 Err(error)

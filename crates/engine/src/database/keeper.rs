@@ -30,6 +30,9 @@ const NEAR: u64 = 3;
 /// Once a second.
 const LOOKS_A_SWEEP: u32 = 20;
 
+/// A checkpoint that found the disk full is tried again a second later, from a new cut.
+const LOOKS_AFTER_FULL: u32 = 20;
+
 /// No step waits longer, whatever the pace says.
 const PAUSE_MAX_NS: Nanos = 100_000_000;
 
@@ -65,6 +68,8 @@ struct Rounds<D: Disk> {
     /// Nanoseconds a log write took when no checkpoint ran.
     base_write_ns: u64,
     before: Grown,
+    /// So many looks are to come before a checkpoint is thought of again: the last one found the disk full.
+    looks_until_next: u32,
 }
 
 impl Keeper {
@@ -78,6 +83,7 @@ impl Keeper {
             interval_ns: 0,
             base_write_ns: u64::MAX,
             before: Grown::default(),
+            looks_until_next: 0,
         };
         let thread = std::thread::Builder::new()
             .name("checkpoints".to_owned())
@@ -115,6 +121,10 @@ impl<D: Disk> Rounds<D> {
             if looks.is_multiple_of(LOOKS_A_SWEEP) {
                 // Commits collect what is old bit by bit; where they have ceased, something is left.
                 self.engine.core.sweep();
+            }
+            self.looks_until_next = self.looks_until_next.saturating_sub(1);
+            if self.looks_until_next > 0 {
+                continue;
             }
             if self.has_written(4, grown) {
                 self.checkpoint(grown);
@@ -210,7 +220,7 @@ impl<D: Disk> Rounds<D> {
         }
         self.interval_ns = now.saturating_sub(self.last_began);
         self.last_began = now;
-        self.at_last = grown;
+        let at_last = std::mem::replace(&mut self.at_last, grown);
         let mut all_bytes = 0;
         loop {
             match checkpoints.drive(&engine.core) {
@@ -221,11 +231,11 @@ impl<D: Disk> Rounds<D> {
                         return;
                     }
                 }
-                // Writers that need it are told that the disk is full when they drive it themselves.
+                // It was abandoned, so another one is due. Commits are refused when the log is full, too.
                 Err(Error::Full { .. }) => {
-                    if self.pause(LOOK) {
-                        return;
-                    }
+                    self.at_last = at_last;
+                    self.looks_until_next = LOOKS_AFTER_FULL;
+                    break;
                 }
                 Ok(Step::Idle | Step::Finished(_)) | Err(_) => break,
             }

@@ -15,6 +15,9 @@ const LANES: usize = if IS_MODEL { 1 } else { 8 };
 /// So many buffers are kept of a lane: more than its commits are usually on their way at once.
 const KEPT_MAX: usize = 2048;
 
+/// So many bytes are kept of a lane, since no cap counts them.
+const KEPT_BYTES_MAX: usize = 8 << 20;
+
 /// Buffers of records that stand in frames, by the lane that filled them.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
@@ -34,7 +37,13 @@ impl Buffers {
 /// Buffers for records to come.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    lanes: [Apart<Mutex<Vec<Vec<u8>>>>; LANES],
+    lanes: [Apart<Mutex<Pool>>; LANES],
+}
+
+#[derive(Debug, Default)]
+struct Pool {
+    buffers: Vec<Vec<u8>>,
+    bytes: usize,
 }
 
 impl Pools {
@@ -43,8 +52,13 @@ impl Pools {
         for (lane, buffers) in buffers.lanes.iter_mut().enumerate() {
             if !buffers.is_empty() {
                 let mut kept = self.lane(lane);
-                kept.append(buffers);
-                kept.truncate(KEPT_MAX);
+                for buffer in buffers.drain(..) {
+                    let bytes = kept.bytes + buffer.capacity();
+                    if kept.buffers.len() < KEPT_MAX && bytes <= KEPT_BYTES_MAX {
+                        kept.bytes = bytes;
+                        kept.buffers.push(buffer);
+                    }
+                }
             }
         }
     }
@@ -52,14 +66,19 @@ impl Pools {
     /// A buffer for the calling thread's next record, empty: the one in use last.
     #[inline]
     pub(super) fn take(&self) -> Vec<u8> {
-        let mut buffer = self.lane(lane::own() as usize).pop().unwrap_or_default();
+        let mut pool = self.lane(lane::own() as usize);
+        let Some(mut buffer) = pool.buffers.pop() else {
+            return Vec::new();
+        };
+        pool.bytes -= buffer.capacity();
+        drop(pool);
         buffer.clear();
         buffer
     }
 
     /// What a panicking thread left there is whole: it is changed by single moves.
     #[inline]
-    fn lane(&self, lane: usize) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    fn lane(&self, lane: usize) -> MutexGuard<'_, Pool> {
         let lane = self.lanes[lane % LANES].0.lock();
         lane.unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,7 +86,7 @@ impl Pools {
 
 #[cfg(test)]
 mod tests {
-    use super::{Buffers, KEPT_MAX, Pools};
+    use super::{Buffers, KEPT_BYTES_MAX, KEPT_MAX, Pools};
     use crate::lane;
 
     #[test]
@@ -100,5 +119,18 @@ mod tests {
         pools.keep(&mut drained);
         let kept = (0..2 * KEPT_MAX).filter(|_| pools.take().capacity() > 0);
         assert_eq!(kept.count(), KEPT_MAX);
+    }
+
+    /// 2,048 buffers of 64 KiB could be kept of each lane.
+    #[test]
+    fn the_bytes_that_are_kept_are_bounded() {
+        let (pools, mut drained) = (Pools::default(), Buffers::default());
+        for _ in 0..KEPT_MAX {
+            drained.add(Some((lane::own(), Vec::with_capacity(64 << 10))));
+        }
+        pools.keep(&mut drained);
+        let kept = (0..KEPT_MAX).map(|_| pools.take().capacity());
+        assert_eq!(kept.sum::<usize>(), KEPT_BYTES_MAX);
+        assert_eq!(pools.lane(lane::own() as usize).bytes, 0);
     }
 }

@@ -150,6 +150,25 @@ impl<D: Disk> Log<D> {
         }
     }
 
+    /// The same for a record that only takes away: on a full disk out of the reserve, if that suffices.
+    pub(crate) fn reserve_to_delete(&self, content_bytes: usize) -> Result<Permit<'_, D>> {
+        let full = match self.reserve(content_bytes) {
+            Err(full @ Error::Full { .. }) => full,
+            other => return other,
+        };
+        let claim = claimed(self, content_bytes);
+        loop {
+            match self.shared.ring.claim_reserve(claim) {
+                Ok(()) => return Ok(Permit::new(self, content_bytes)),
+                // What is staged holds claims until it is written.
+                Err(_) if self.shared.drive(NO_WORKER, &Until::Idle) > 0 => {}
+                Err(Lack::Slots) => yield_now(),
+                Err(Lack::Space) => return Err(full),
+            }
+            self.shared.check()?;
+        }
+    }
+
     /// The same without waiting: [`Error::Busy`] if there is no room at this moment.
     #[inline]
     pub fn try_reserve(&self, content_bytes: usize) -> Result<Permit<'_, D>> {

@@ -18,7 +18,7 @@ use crate::log::options::{Durability, Options};
 use crate::log::pipeline::Pipeline;
 use crate::log::ring::Ring;
 use crate::log::segment::{self, Mode, SegmentHeader};
-use crate::log::segments::Segments;
+use crate::log::segments::{RESERVE_PART, Segments};
 use crate::plant::{Plant, planted};
 use std::sync::Arc;
 use syncline_disk::AlignedBuffer;
@@ -213,6 +213,19 @@ impl<F: syncline_disk::File> Outlet<F> {
         here + whole * self.segments.spares() as u64
     }
 
+    /// How many of them only commits may claim that delete; see the module `segments`.
+    fn reserve_bytes(&self) -> u64 {
+        match self.segments.spares() {
+            0 => self.segment_bytes / RESERVE_PART,
+            _ => 0,
+        }
+    }
+
+    /// Says in the ring what may be claimed.
+    pub(super) fn set_space(&self, ring: &Ring) {
+        ring.set_space_and_reserve(self.space_bytes(), self.reserve_bytes());
+    }
+
     fn next_frame(&mut self, ring: &Ring) -> Result<Job<F>, NoFrame> {
         if !ring.is_published(self.next) {
             return Err(NoFrame::NothingPublished);
@@ -333,7 +346,7 @@ impl<F: syncline_disk::File> Outlet<F> {
         self.previous_crc = crc;
         self.position += bytes as u64;
         // First less space, then fewer claims: in between too little may be granted, never too much.
-        ring.set_space(self.space_bytes());
+        self.set_space(ring);
         ring.bytes_written(draft.claimed_bytes);
         Job::Write {
             number,
@@ -363,7 +376,7 @@ impl<F: syncline_disk::File> Outlet<F> {
         buffer.fill(0);
         buffer[..segment::HEADER_BYTES].copy_from_slice(&header.to_bytes());
         self.position = u64::from(self.unit);
-        ring.set_space(self.space_bytes());
+        self.set_space(ring);
         let job = Job::Header {
             file,
             before: (self.mode.durability == Durability::None).then_some(before),

@@ -68,6 +68,8 @@ pub(super) struct Ring {
     next: Apart<AtomicU64>,
     claimed: Apart<AtomicU64>,
     space_bytes: Apart<AtomicU64>,
+    /// The same with the reserve for deletes, see [`Ring::claim_reserve`].
+    all_space_bytes: Apart<AtomicU64>,
     /// How far the contiguous published prefix was known to reach; moved on by whoever asks.
     prefix: Apart<AtomicU64>,
 }
@@ -106,6 +108,7 @@ impl Ring {
             next: Apart(AtomicU64::new(first.0)),
             claimed: Apart::default(),
             space_bytes: Apart::default(),
+            all_space_bytes: Apart::default(),
             prefix: Apart(AtomicU64::new(first.0 - 1)),
         }
     }
@@ -113,11 +116,21 @@ impl Ring {
     /// Claims a slot and `bytes` of log.
     #[inline]
     pub(super) fn claim(&self, bytes: u64) -> Result<(), Lack> {
+        self.claim_in(&self.space_bytes, bytes)
+    }
+
+    /// The same where the reserve may be used.
+    pub(super) fn claim_reserve(&self, bytes: u64) -> Result<(), Lack> {
+        self.claim_in(&self.all_space_bytes, bytes)
+    }
+
+    #[inline]
+    fn claim_in(&self, space_bytes: &Apart<AtomicU64>, bytes: u64) -> Result<(), Lack> {
         let claim = 1 << RECORDS_SHIFT | bytes;
         let claimed = self.claimed.0.fetch_add(claim, Ordering::AcqRel) + claim;
         let lack = if claimed >> RECORDS_SHIFT > self.slots.len() as u64 {
             Lack::Slots
-        } else if claimed & BYTES_MASK > self.space_bytes.0.load(Ordering::Acquire) {
+        } else if claimed & BYTES_MASK > space_bytes.0.load(Ordering::Acquire) {
             Lack::Space
         } else {
             return Ok(());
@@ -137,9 +150,17 @@ impl Ring {
         self.claimed.0.fetch_sub(bytes, Ordering::AcqRel);
     }
 
-    /// Says how many bytes the prepared segments have left.
+    /// Says how many bytes the prepared segments have left, all that may be claimed.
+    #[cfg(test)]
     pub(super) fn set_space(&self, bytes: u64) {
-        self.space_bytes.0.store(bytes, Ordering::Release);
+        self.set_space_and_reserve(bytes, 0);
+    }
+
+    /// Says how many bytes the prepared segments have left, of which so many are the reserve.
+    pub(super) fn set_space_and_reserve(&self, bytes: u64, reserve_bytes: u64) {
+        let without = bytes.saturating_sub(reserve_bytes);
+        self.space_bytes.0.store(without, Ordering::Release);
+        self.all_space_bytes.0.store(bytes, Ordering::Release);
     }
 
     /// Takes the next number. The caller holds a claim.

@@ -348,14 +348,26 @@ fn fill<D: Disk>(
     if !file.is_empty()? {
         file.set_len(0)?;
     }
-    let mut length = 0;
-    while length < segment_bytes {
-        length = segment_bytes.min(length + PREPARE_STEP_BYTES);
-        file.preallocate(length)?;
-        file.sync_all()?;
+    if let Err(error) = lengthen(&file, segment_bytes) {
+        if error.is_full() {
+            // What it has taken may be what a checkpoint needs.
+            file.set_len(0)?;
+        }
+        return Err(error);
     }
     if !planted(Plant::SkipDirectorySync) {
         disk.sync_directory(directory)?;
+    }
+    Ok(())
+}
+
+/// Makes a file that long, of zeros that are stable.
+fn lengthen(file: &impl File, bytes: u64) -> syncline_disk::Result<()> {
+    let mut length = 0;
+    while length < bytes {
+        length = bytes.min(length + PREPARE_STEP_BYTES);
+        file.preallocate(length)?;
+        file.sync_all()?;
     }
     Ok(())
 }

@@ -10,11 +10,20 @@
 //! 2. Names are given without a hole: a file that was never whole is made before one with a higher index.
 //! 3. A file counts as known whole once this process, or a header that recovery has read, vouches for it.
 //!    It is never made shorter or blank again.
+//!
+//! The reserve: while no file is prepared beyond the current one, half of a segment is kept for commits that
+//! only delete. Others are refused as `Full` once the disk refuses another file and what is left of the
+//! current one is less. So rows can be deleted on a full disk; the checkpoint after that needs less of the
+//! data file, and releases the log's files, which then are used again. No space is taken for the reserve
+//! beside the files that are there anyway. A file that could not be made whole gives its space back.
 
 use crate::ids::{Csn, SegmentNumber};
 use crate::log::segment::SegmentFile;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// The reserve is one part in so many of a segment.
+pub(super) const RESERVE_PART: u64 = 2;
 
 /// The files that no segment of the log lies in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -103,7 +103,7 @@ impl<D: Disk> Shared<D> {
         threads: Threads,
     ) -> Shared<D> {
         let ring = Ring::new(options.ring_records, last.next());
-        ring.set_space(outlet.space_bytes());
+        outlet.set_space(&ring);
         Shared {
             number: LOGS.fetch_add(1, Ordering::Relaxed),
             disk,
@@ -356,7 +356,7 @@ impl<D: Disk> Shared<D> {
         };
         let mut outlet = self.outlet();
         outlet.segments().end_preparing(how, file);
-        self.ring.set_space(outlet.space_bytes());
+        outlet.set_space(&self.ring);
         drop(outlet);
         result
     }
