@@ -182,7 +182,7 @@ pub enum Error {
         because: Arc<str>,
     },
     /// A limit of memory is reached; nothing was changed.
-    #[error("{what} would take {bytes} bytes, but the cap is {bytes_max}; delete rows or raise it")]
+    #[error("{what} would take {bytes} bytes, but the cap is {bytes_max}; {advice}")]
     Capped {
         /// What there is too much of.
         what: &'static str,
@@ -190,6 +190,8 @@ pub enum Error {
         bytes: u64,
         /// The cap in bytes.
         bytes_max: u64,
+        /// What to do, which differs while the database is being opened.
+        advice: &'static str,
     },
     /// A key, a value or a transaction is longer than allowed.
     #[error(

@@ -128,6 +128,28 @@
 //! pages lie in ordinary memory. A block goes back to the system when nothing in it is used any more;
 //! [`Stats::resident_bytes`] counts it as a whole.
 //!
+//! What is counted by which cap, and what has a bound of its own:
+//!
+//! | memory | bound | at the bound |
+//! |---|---|---|
+//! | pages with their frames, free cells of blocks, the table of pages, images for a running checkpoint | [`Options::resident_bytes_max`] | what nobody needs goes; then [`Error::Capped`] |
+//! | images for a running checkpoint | [`Options::pre_image_bytes_max`], too | writers wait for the disk |
+//! | old versions of rows, overflow pages included; keys of deleted rows that somebody may still ask for | [`Options::version_bytes_max`] | what nobody needs goes; then the oldest snapshot ends |
+//! | what a serializable transaction has read | [`Options::read_bytes_max`] | [`Error::TooLong`] |
+//! | what a transaction writes | its log record, `record_bytes_max` of [`log::Options`] | [`Error::TooLarge`] |
+//! | records between commit and disk | the log's prepared segments, twice `segment_bytes` of [`log::Options`] as a rule | commits wait |
+//! | memory kept for transactions to come | 1 MiB a part of a transaction, 16 MiB for each of 8 groups of threads | given back |
+//! | memory kept for log records to come | 64 KiB a record, 8 MiB for each of 8 groups of threads | given back |
+//!
+//! # A full disk
+//!
+//! Commits are refused with [`Error::Full`] when the log needs another file and the disk has no space for it.
+//! The last half of the last file is kept for commits that only delete, so rows can still be deleted. A
+//! checkpoint that finds no space for the pages that changed is abandoned with the same error; a later one
+//! needs less if rows were deleted meanwhile. Once one succeeds, the log's files are used again and writers go
+//! on: no space from outside is needed. The data file keeps a part free for that: a quarter of
+//! [`Options::extent_bytes`], but no more than one part in 64 of the file or 4 MiB, whichever is more.
+//!
 //! # What it does not do
 //!
 //! All pages are in memory: a database larger than [`Options::resident_bytes_max`] is refused. There is

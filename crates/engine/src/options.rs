@@ -7,6 +7,8 @@ use crate::checkpoint::check_extent;
 use crate::error::{Error, Result};
 use crate::log;
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use syncline_metering::memory;
 
 /// How a database is made and run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,15 +16,25 @@ pub struct Options {
     /// Bytes in a page: a power of two from 512 to 32768. Default 8192. Small ones are for tests.
     pub page_bytes: u32,
     /// Bytes that pages may take in memory, at least 16 pages; of the blocks of 2 MiB in which leaves lie
-    /// also what is free in them. What needs more is refused with [`Error::Capped`]. Default 4 GiB.
+    /// also what is free in them. What needs more is refused with [`Error::Capped`], after everything that
+    /// nobody needs any more was given back. Default: half of what the process may use (the machine's memory
+    /// or the limit of its control group, whichever is less), 4 GiB where the system does not say.
     pub resident_bytes_max: u64,
     /// Bytes for pages that change while a checkpoint has yet to write them as they were, at least 4
     /// pages; taken while a checkpoint runs only. Writers wait for the disk when they are used up. More
     /// than 16 MiB never come to more than half of what `resident_bytes_max` leaves. Default 256 MiB.
     pub pre_image_bytes_max: u64,
-    /// Bytes for before-images of rows, which open snapshots read. Beyond it the oldest snapshot ends
-    /// with [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld). Default 256 MiB.
+    /// Bytes for before-images of rows, which open snapshots read, the pages of long values and the keys of
+    /// deleted rows included. Beyond it the oldest snapshot ends with
+    /// [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld); also when pages that only snapshots need
+    /// stand in the way of a writer at `resident_bytes_max`. Default 256 MiB, or an eighth of the default of
+    /// `resident_bytes_max` if that is less.
     pub version_bytes_max: u64,
+    /// Bytes for what a serializable transaction has read, keys and places; beyond it reads are refused with
+    /// [`Error::TooLong`]. A read of a row takes its key and some 64 bytes, a scan as much for each leaf. Large
+    /// reports are for [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps nothing. Default 256 MiB, or an
+    /// eighth of the default of `resident_bytes_max` if that is less.
+    pub read_bytes_max: u64,
     /// The longest encoded key in bytes: 16 to 4096. A page takes an eighth of its own length at most,
     /// whatever this says. Default 1 KiB.
     pub key_bytes_max: u32,
@@ -60,13 +72,28 @@ pub struct Options {
     pub checkpoint_by_itself: bool,
 }
 
+/// The cap on memory where the system does not say how much there is.
+const RESIDENT_BYTES_UNKNOWN: u64 = 4 << 30;
+
 impl Default for Options {
     fn default() -> Options {
+        // Asked once: the options that a program makes shall not differ.
+        static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
+        Options::for_memory(*LIMIT.get_or_init(memory::limit))
+    }
+}
+
+impl Options {
+    /// The defaults of a process that may use so many bytes of memory, if that is known.
+    fn for_memory(limit: Option<u64>) -> Options {
+        let resident_bytes_max = limit.map_or(RESIDENT_BYTES_UNKNOWN, |bytes| bytes / 2);
+        let part = resident_bytes_max / 8;
         Options {
             page_bytes: 8192,
-            resident_bytes_max: 4 << 30,
+            resident_bytes_max,
             pre_image_bytes_max: 256 << 20,
-            version_bytes_max: 256 << 20,
+            version_bytes_max: part.min(256 << 20),
+            read_bytes_max: part.min(256 << 20),
             key_bytes_max: 1024,
             value_bytes_max: 16 << 20,
             checkpoint_log_bytes: 1 << 30,
@@ -80,9 +107,7 @@ impl Default for Options {
             checkpoint_by_itself: true,
         }
     }
-}
 
-impl Options {
     /// The smallest database there can be, for tests where every border shall be crossed often:
     /// pages of 512 bytes, segments of 16 KiB, no thread of its own.
     pub fn tiny() -> Options {
@@ -179,6 +204,19 @@ fn rule(holds: bool, option: &'static str, value: u64, rule: &'static str) -> Re
 mod tests {
     use super::Options;
     use crate::Error;
+
+    #[test]
+    fn caps_on_memory_follow_what_the_process_may_use() {
+        let of = |limit| {
+            let options = Options::for_memory(limit);
+            options.check().unwrap();
+            (options.resident_bytes_max, options.version_bytes_max)
+        };
+        assert_eq!(of(Some(2 << 30)), (1 << 30, 128 << 20));
+        assert_eq!(of(Some(64 << 30)), (32 << 30, 256 << 20));
+        assert_eq!(of(None), (4 << 30, 256 << 20));
+        assert_eq!(Options::default(), Options::default());
+    }
 
     #[test]
     fn each_knob_is_held_to_its_limits() {

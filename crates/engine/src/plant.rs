@@ -137,6 +137,10 @@ pub(crate) enum Plant {
     LeaveToNobody,
     /// A failure of the log wakes nobody.
     FailQuietly,
+    /// A version in overflow pages is charged without them.
+    VersionsEscapeCap,
+    /// A scan with a limit takes as many rows of a leaf as are wanted, whether they are there or not.
+    GhostCountsAgainstLimit,
     /// Who enters the gate looks whether it is closed before it is counted.
     LookBeforeCounting,
     /// Who leaves the gate does not look whether somebody waits to close it.

@@ -307,10 +307,8 @@ impl Blocks {
 
     /// True if there are fewer free cells than the spare blocks have.
     pub(super) fn runs_low(&self) -> bool {
-        let cells = self.shelf.cells.load(Ordering::Acquire);
         let blocks = self.shelf.blocks.load(Ordering::Acquire);
-        let in_block = self.shelf.cells_of.in_block() as u64;
-        (blocks * in_block).saturating_sub(cells) < spares(blocks) as u64 * in_block
+        self.free_cells() < (spares(blocks) * self.shelf.cells_of.in_block()) as u64
     }
 
     /// Puts one more block on the shelf, backed by memory. False if the system gives none.
@@ -332,9 +330,14 @@ impl Blocks {
 
     /// True if a cell is free.
     pub(super) fn has_room(&self) -> bool {
+        self.free_cells() > 0
+    }
+
+    /// How many cells are free.
+    pub(super) fn free_cells(&self) -> u64 {
         let cells = self.shelf.cells.load(Ordering::Acquire);
         let blocks = self.shelf.blocks.load(Ordering::Acquire);
-        cells < blocks * self.shelf.cells_of.in_block() as u64
+        (blocks * self.shelf.cells_of.in_block() as u64).saturating_sub(cells)
     }
 }
 
@@ -525,16 +528,35 @@ impl Drop for Block {
     }
 }
 
-/// Gives so much mapped memory back, which nobody uses any more.
+/// Gives so much mapped memory back, which nobody uses any more. Where a process has as many mappings as it
+/// may, the system refuses to cut one in two: then the addresses stay mapped, and only the memory behind them
+/// goes.
 #[cfg(target_os = "linux")]
 fn unmap(start: *mut u8, bytes: usize) {
-    if bytes > 0 {
-        // SAFETY: the callers in this file own the memory and give it up here.
-        let unmapped = unsafe { rustix::mm::munmap(start.cast(), bytes) };
-        unmapped.expect("memory that was mapped can be given back");
+    use rustix::mm::{Advice, madvise, munmap};
+    if bytes == 0 {
+        return;
+    }
+    // SAFETY: the callers in this file own the memory and give it up here.
+    let unmapped = unsafe { munmap(start.cast(), bytes) };
+    if unmapped.is_err() {
+        // SAFETY: as above; nobody looks at these bytes again.
+        let _kept = unsafe { madvise(start.cast(), bytes, Advice::LinuxDontNeed) }.is_err();
     }
 }
 
 /// There is none.
 #[cfg(not(target_os = "linux"))]
 fn unmap(_start: *mut u8, _bytes: usize) {}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::unmap;
+
+    /// It panicked, in the middle of a split, which closes the log.
+    #[test]
+    fn memory_that_the_system_does_not_take_back_is_no_panic() {
+        // No mapping begins within a page, so the system refuses.
+        unmap(std::ptr::without_provenance_mut(4097), 4096);
+    }
+}

@@ -143,6 +143,7 @@ pub(super) const CELLS: CellsOf = CellsOf {
 pub(super) struct Account {
     frame_bytes: u64,
     bytes: AtomicU64,
+    retired_bytes: AtomicU64,
 }
 
 /// What the allocator keeps beside a piece of memory, in bytes: its header.
@@ -158,6 +159,7 @@ impl Account {
         Account {
             frame_bytes: u64::from(page_bytes) + size_of::<Frame>() as u64 + ALLOCATOR_BYTES,
             bytes: AtomicU64::new(0),
+            retired_bytes: AtomicU64::new(0),
         }
     }
 
@@ -171,8 +173,21 @@ impl Account {
         self.bytes.fetch_add(self.frame_bytes, Ordering::Relaxed);
     }
 
-    /// A frame with its page was freed.
+    /// A frame with its page waits for its last reader.
+    pub(super) fn retire(&self) {
+        self.retired_bytes
+            .fetch_add(self.frame_bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of frames that wait for their last reader.
+    pub(super) fn retired_bytes(&self) -> u64 {
+        self.retired_bytes.load(Ordering::Relaxed)
+    }
+
+    /// A frame with its page that waited was freed.
     pub(super) fn discharge(&self) {
+        self.retired_bytes
+            .fetch_sub(self.frame_bytes, Ordering::Relaxed);
         self.bytes.fetch_sub(self.frame_bytes, Ordering::Relaxed);
     }
 

@@ -16,9 +16,18 @@ use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::sync::parking::Mutex;
 use crate::sync::signal::Signal;
+use crate::sync::thread::yield_now;
 use crossbeam_epoch::Guard;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How often [`Buffer::free_retired`] looks: at once, since it takes a few looks if nobody is in the way; then
+/// with turns of the scheduler and with pauses in between, since a reader may have lost its core.
+const RETIRED_LOOKS_AT_ONCE: u32 = 16;
+const RETIRED_LOOKS_AWAKE: u32 = 128;
+const RETIRED_LOOKS: u32 = RETIRED_LOOKS_AWAKE + 100;
+const RETIRED_PAUSE: Duration = Duration::from_millis(1);
 
 /// All pages of a database. See the module.
 pub(crate) struct Buffer {
@@ -69,6 +78,11 @@ impl Buffer {
         self.page_bytes as usize
     }
 
+    /// What a page takes in memory with its frame, in bytes.
+    pub(crate) fn frame_bytes(&self) -> u64 {
+        self.account.frame_bytes()
+    }
+
     /// Memory in use, in bytes: frames with their pages, those that wait for their last reader and
     /// the allocator's own included; what is free in blocks; the translation table; images in the pool.
     pub(crate) fn resident_bytes(&self) -> u64 {
@@ -102,9 +116,38 @@ impl Buffer {
                 what: "memory for pages (resident_bytes_max)",
                 bytes,
                 bytes_max: self.resident_bytes_max,
+                advice: "delete rows or raise it",
             });
         }
         Ok(self.numbers.lock().take())
+    }
+
+    /// True if so many pages of that kind fit below the cap on memory now.
+    pub(crate) fn has_memory(&self, kind: Kind, pages: u64) -> bool {
+        let frames = self.promised.load(Ordering::Relaxed) + pages;
+        let mut bytes = self.resident_bytes() + frames * self.account.frame_bytes();
+        if kind == Kind::Leaf {
+            let cells = self.blocks.free_cells().min(pages);
+            bytes = bytes.saturating_sub(cells * u64::from(self.page_bytes));
+        }
+        bytes <= self.resident_bytes_max
+    }
+
+    /// Frees pages that have left the table, until so many pages of that kind fit below the cap, or none waits
+    /// for readers any more, or these look at pages for long. The caller holds no [`pin`].
+    pub(crate) fn free_retired(&self, kind: Kind, pages: u64) {
+        for looks in 0..RETIRED_LOOKS {
+            if self.account.retired_bytes() == 0 || self.has_memory(kind, pages) {
+                return;
+            }
+            // Each call moves the epoch on by one at most, and frees a part of what has waited long enough.
+            crossbeam_epoch::pin().flush();
+            match looks {
+                0..RETIRED_LOOKS_AT_ONCE => {}
+                RETIRED_LOOKS_AT_ONCE..RETIRED_LOOKS_AWAKE => yield_now(),
+                _ => std::thread::sleep(RETIRED_PAUSE),
+            }
+        }
     }
 
     /// Gives a number back that got no page.

@@ -133,6 +133,7 @@ impl Translation {
         if frame.is_null() {
             return;
         }
+        self.account.retire();
         let account = Arc::clone(&self.account);
         let release = move || {
             match NonNull::new(frame.as_raw().cast_mut()) {

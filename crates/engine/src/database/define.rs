@@ -19,6 +19,7 @@ use crate::access::btree::Tree;
 use crate::access::key::check_length;
 use crate::access::row::{self, RowView, entry_key};
 use crate::access::schema::{Schema, Value};
+use crate::buffer::page::Kind;
 use crate::catalog::{CATALOG_TREE, Catalog, TableEntry};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
@@ -42,7 +43,8 @@ impl<D: Disk> Engine<D> {
         let mut session = self.alone()?;
         let (trees, csn) = (next.trees_of(&entry), self.next_commit());
         for id in &trees {
-            match Tree::create(*id, &self.core.buffer) {
+            let create = || Tree::create(*id, &self.core.buffer);
+            match session.with_memory((Kind::Leaf, 1), create) {
                 Ok(tree) => self.forest.add(Arc::new(tree.made_by(csn))),
                 Err(error) => {
                     self.undo(&next, &trees);

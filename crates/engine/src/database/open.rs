@@ -33,6 +33,9 @@ const DATA: &str = "data";
 const LOG: &str = "log";
 const MAKING: &str = "making";
 
+/// Nothing can be deleted in a database that cannot be opened.
+const ADVICE_AT_OPEN: &str = "open it with a larger cap";
+
 /// Makes a database in a directory that is missing, empty, or was left half made.
 pub(crate) fn create<D: Disk>(
     disk: &D,
@@ -108,7 +111,21 @@ pub(crate) fn open<D: Disk>(
         }
     }
     parts.plant_catalog()?;
-    let log = parts.redo(disk, directory, &file, &options, threads)?;
+    let log = parts.redo(disk, directory, &file, &options, threads);
+    let log = log.map_err(|error| match error {
+        Error::Capped {
+            what,
+            bytes,
+            bytes_max,
+            ..
+        } => Error::Capped {
+            what,
+            bytes,
+            bytes_max,
+            advice: ADVICE_AT_OPEN,
+        },
+        other => other,
+    })?;
     parts.drop_ghosts();
     parts.assemble(log, Some(file), options, directory)
 }
@@ -155,6 +172,7 @@ impl Parts {
                     what,
                     bytes,
                     bytes_max,
+                    advice: ADVICE_AT_OPEN,
                 });
             }
             Ok(())
@@ -303,6 +321,7 @@ fn file_options(options: &Options) -> FileOptions {
 fn txn_options(options: &Options) -> TxnOptions {
     TxnOptions {
         version_bytes_max: options.version_bytes_max,
+        read_bytes_max: options.read_bytes_max,
         key_bytes_max: options.key_bytes_max,
         value_bytes_max: options.value_bytes_max,
         retries_max: options.retries,

@@ -3,16 +3,20 @@
 //! Rows that are deleted leave no ghost: nobody reads behind. No cut runs, so that no pre-image is ever
 //! wanted; pages are all there, so that a miss is a forced one and is loaded at once.
 
-use crate::access::btree::overflow::{self, Stub};
-use crate::access::btree::{Blocked, Leaf, Tree};
+use crate::access::btree::overflow::{self, ChainSize, Stub};
+use crate::access::btree::{Blocked, Leaf, Tidied, Tidying, Tree};
 use crate::buffer::Word;
-use crate::buffer::{Buffer, Miss, NoRoom, Stop};
+use crate::buffer::page::Kind;
+use crate::buffer::{Buffer, Miss, NoRoom, Stop, without_misses};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
 use crate::ids::{Csn, TreeId};
 use crate::plant::{Plant, planted};
 use crate::txn::{Operation, Pieces, operations, splice};
 use std::sync::Arc;
+
+/// A split takes so many new pages at most, or nearly so: one at each level of the tree, and a root.
+const SPLIT_PAGES: u64 = 8;
 
 /// What was redone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,7 +135,13 @@ fn put(buffer: &Buffer, tree: &Tree, csn: Csn, key: &[u8], value: &[u8]) -> Resu
     if !overflow::is_needed(buffer, value.len()) {
         return place(buffer, tree, key, value, Word::of(csn));
     }
-    let stub = overflow::write(buffer, tree.id, value)?;
+    let write = || overflow::write(buffer, tree.id, value);
+    let stub = write().or_else(|_at_cap| {
+        // Pages that were freed before wait until nobody can look at them: nobody does.
+        let pages = ChainSize::of(buffer).pages(value.len() as u64);
+        buffer.free_retired(Kind::Overflow, pages);
+        write()
+    })?;
     overflow::attach(buffer, stub);
     place(
         buffer,
@@ -220,7 +230,8 @@ fn delete(buffer: &Buffer, tree: &Tree, key: &[u8]) {
         overflow::free(buffer, stub);
     }
     if is_poor {
-        tree.tidy(buffer, key);
+        let tidied = without_misses(|| tree.tidy(buffer, key, Tidying::First));
+        debug_assert_eq!(tidied, Tidied::Done, "nobody else is at the tree");
     }
 }
 
@@ -235,10 +246,15 @@ fn change<R>(buffer: &Buffer, tree: &Tree, key: &[u8], mut body: impl FnMut(&mut
 }
 
 fn make_room(buffer: &Buffer, tree: &Tree, key: &[u8], value_bytes: usize) -> Result<()> {
+    let mut waited = false;
     loop {
         match tree.make_room(buffer, key, value_bytes) {
             Ok(()) => return Ok(()),
             Err(Blocked::Miss(page)) => buffer.load(Miss(page)),
+            Err(Blocked::Failed(Error::Capped { .. })) if !waited => {
+                waited = true;
+                buffer.free_retired(Kind::Leaf, SPLIT_PAGES);
+            }
             Err(Blocked::Failed(error)) => return Err(error),
             Err(Blocked::PreImages | Blocked::Busy) => {
                 unreachable!("nobody else works on the trees during recovery")

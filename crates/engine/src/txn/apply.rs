@@ -12,7 +12,7 @@ use crate::buffer::Word;
 use crate::ids::Csn;
 use crate::plant::{Plant, planted};
 use crate::txn::core::Core;
-use crate::txn::garbage::Ghost;
+use crate::txn::garbage::{Ghost, WaitsFor};
 use crate::txn::read::absent;
 use crate::txn::record::{pieces, splice};
 use crate::txn::step::{Step, step, stepped};
@@ -133,8 +133,12 @@ fn name<'t>(txn: &'t Transaction, row: &Row) -> (&'t Tree, &'t [u8]) {
 /// Clears up around the leaf that a row has left empty.
 #[cold]
 fn tidy<D: Disk>(core: &Core<D>, txn: &Transaction, row: &Row) {
-    let (tree, key) = name(txn, row);
-    tree.tidy(&core.buffer, key);
+    let write = txn.writes.get(row.write);
+    core.tidy(
+        txn.seat,
+        &txn.trees[write.tree as usize],
+        txn.arena.get(write.key),
+    );
 }
 
 /// The slot of a locked row.
@@ -183,6 +187,7 @@ pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) 
             csn,
             tree: Arc::clone(&txn.trees[write.tree as usize]),
             key: txn.arena.get(write.key).into(),
+            waits_for: WaitsFor::Readers,
         };
         core.garbage.add(txn.seat, ghost);
         deleted += 1;

@@ -1,12 +1,10 @@
 //! The arena of a transaction: its keys and values, one after another, forgotten together.
 
+use crate::txn::idle::{clear, kept};
 use std::ops::Range;
 
 /// The most bytes in an arena: places in it are 32-bit numbers.
 const BYTES_MAX: usize = u32::MAX as usize;
-
-/// Memory that a session keeps for its next transaction.
-const BYTES_KEPT: usize = 1 << 20;
 
 /// Bytes in an arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,9 +84,11 @@ impl Arena {
     /// Forgets everything; unusually much memory is given back.
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        if self.bytes.capacity() > BYTES_KEPT {
-            self.bytes = Vec::new();
-        }
+        clear(&mut self.bytes);
+    }
+
+    /// The memory that it keeps, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        kept(&self.bytes)
     }
 }

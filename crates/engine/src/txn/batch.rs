@@ -4,11 +4,9 @@
 use crate::buffer::Leaf;
 use crate::buffer::Word;
 use crate::ids::{Csn, PageId};
+use crate::txn::idle::{clear, kept};
 use crate::txn::validate::{leaf_position, next_fence};
 use std::ops::{Bound, Range};
-
-/// A long value's memory is given back after a scan if it is more, in bytes.
-const LONG_BYTES_KEPT: usize = 1 << 20;
 
 /// What a session keeps from scan to scan.
 #[derive(Debug, Default)]
@@ -22,10 +20,16 @@ pub(super) struct ScanMemory {
 
 impl ScanMemory {
     /// Gives unusually much memory back.
+    #[inline]
     pub(super) fn trim(&mut self) {
-        if self.long.capacity() > LONG_BYTES_KEPT {
-            self.long = Vec::new();
-        }
+        clear(&mut self.long);
+        clear(&mut self.batch.rows);
+        clear(&mut self.batch.bytes);
+    }
+
+    /// The memory that it keeps, in bytes; of keys it keeps little.
+    pub(super) fn kept_bytes(&self) -> usize {
+        kept(&self.long) + kept(&self.batch.rows) + kept(&self.batch.bytes)
     }
 }
 
@@ -90,9 +94,10 @@ pub(super) struct BatchRow {
 pub(super) struct Take<'a> {
     pub(super) lower: Bound<&'a [u8]>,
     pub(super) upper: Bound<&'a [u8]>,
-    /// At most so many.
+    /// At most so many, ghosts that are taken included: whether there is a row is not known yet.
     pub(super) most: usize,
-    pub(super) with_ghosts: bool,
+    /// Ghosts of deletes after that commit are taken, since their rows were there before; none without it.
+    pub(super) ghosts_after: Option<Csn>,
 }
 
 impl Batch {
@@ -115,7 +120,7 @@ impl Batch {
         let first = leaf_position(leaf, take.lower, false);
         let end = leaf_position(leaf, take.upper, true).max(first);
         for slot in first..end {
-            self.take_row(leaf, slot, take.with_ghosts);
+            self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot + 1 < end {
                 self.slots = first as u32..slot as u32 + 1;
                 self.go_on_behind_last();
@@ -132,7 +137,7 @@ impl Batch {
         let end = leaf_position(leaf, take.upper, true);
         let first = leaf_position(leaf, take.lower, false).min(end);
         for slot in (first..end).rev() {
-            self.take_row(leaf, slot, take.with_ghosts);
+            self.take_row(leaf, slot, take.ghosts_after);
             if self.rows.len() == take.most && slot > first {
                 self.slots = slot as u32..end as u32;
                 self.go_on_behind_last();
@@ -169,10 +174,10 @@ impl Batch {
     }
 
     #[inline]
-    fn take_row(&mut self, leaf: &Leaf, slot: usize, with_ghosts: bool) {
+    fn take_row(&mut self, leaf: &Leaf, slot: usize, ghosts_after: Option<Csn>) {
         let word = leaf.word(slot).unlocked();
         self.newest = self.newest.max(word.csn());
-        if word.is_ghost() && !with_ghosts {
+        if word.is_ghost() && ghosts_after.is_none_or(|point| word.csn() <= point) {
             return;
         }
         let start = self.bytes.len() as u32;

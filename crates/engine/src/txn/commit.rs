@@ -2,12 +2,13 @@
 //!
 //! The steps and why they come in this order are told in the module `txn`; here they stand one below
 //! the other. What cannot be done inside the section (the pool of pre-images is full, a page is absent,
-//! the record is longer than thought) unlocks everything, leaves the section, is done, and the commit
+//! the record is longer than thought, memory is at its cap) unlocks everything, leaves the section, is done, and the commit
 //! begins again; nothing has a number by then.
 
-use crate::access::btree::overflow;
+use crate::access::btree::overflow::{self, ChainSize};
 use crate::access::btree::scout::{Target, scout};
 use crate::buffer::Word;
+use crate::buffer::page::Kind;
 use crate::buffer::{Miss, prefetch, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
@@ -32,6 +33,9 @@ use syncline_metering::{Module, clock, tag};
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
 const ROUNDS_MAX: u32 = 10_000;
+
+/// How often a commit makes memory free before it is refused: others may take what it has made free.
+const RECLAIMS_MAX: u32 = 8;
 
 /// Patched rows are thought to be as long as the longest of the transaction before, within these
 /// limits in bytes. Longer ones cost another round, not room for as many such rows.
@@ -67,6 +71,8 @@ pub(super) enum Need {
     Page(PageId),
     /// A longer log record.
     Record,
+    /// Memory for so many pages of that kind, which was refused with this error.
+    Memory((Kind, u64), Error),
 }
 
 /// Commits a transaction that writes something. Whether it succeeds or not, the transaction is over.
@@ -172,6 +178,7 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
         ..
     } = txn;
     commit.rows.clear();
+    commit.reclaims = 0;
     writes.sort(arena);
     let mut before = None;
     for &at in writes.order() {
@@ -195,16 +202,36 @@ pub(super) fn plan<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<()>
     let (first, most) = PATCHED_BYTES_THOUGHT.into_inner();
     commit.patched_bytes_thought = std::mem::take(&mut commit.patched_bytes).clamp(first, most);
     (commit.more_bytes, commit.plain_bytes) = (0, 0);
-    for row in &mut commit.rows {
-        let Some(value) = writes.plain_value(row.write) else {
-            continue;
-        };
-        let write = writes.get(row.write);
-        commit.plain_bytes += write.key.len() + value.len();
-        if overflow::is_needed(&core.buffer, value.len()) {
-            row.stub = Some(overflow::write(&core.buffer, write.id, arena.get(value))?);
-        }
+    for at in 0..txn.commit.rows.len() {
+        write_if_long(core, txn, at)?;
     }
+    Ok(())
+}
+
+/// Writes the value of a row to overflow pages if it is too long for a leaf, and known already. At the cap on
+/// memory what nobody needs any more goes first.
+fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> Result<()> {
+    let write = txn.commit.rows[at].write;
+    let Some(value) = txn.writes.plain_value(write) else {
+        return Ok(());
+    };
+    let write = txn.writes.get(write);
+    let id = write.id;
+    txn.commit.plain_bytes += write.key.len() + value.len();
+    if !overflow::is_needed(&core.buffer, value.len()) {
+        return Ok(());
+    }
+    let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
+    let stub = match overflow::write(&core.buffer, id, txn.arena.get(value)) {
+        Err(refused @ Error::Capped { .. }) => {
+            if !core.reclaim(txn, (Kind::Overflow, pages))? {
+                return Err(refused);
+            }
+            overflow::write(&core.buffer, id, txn.arena.get(value))
+        }
+        written => written,
+    };
+    txn.commit.rows[at].stub = Some(stub?);
     Ok(())
 }
 
@@ -258,10 +285,7 @@ pub(super) fn prepare<'c, D: Disk>(
         validate(core, txn, Check::Early).map_err(Error::Conflict)?;
     }
     core.heed_pressure()?;
-    core.secure_versions(|| match &txn.alone {
-        Some(closed) => Ok(closed.section()),
-        None => core.enter_gate(lane::of(txn.seat)),
-    })?;
+    core.secure_versions(|| core.section(txn.alone.as_ref(), txn.seat))?;
     let rows = txn.commit.rows.len();
     let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();
     let mut bytes = whole + txn.writes.bytes + rows * put_bytes_max(0, 0);
@@ -272,7 +296,21 @@ pub(super) fn prepare<'c, D: Disk>(
     // truth is known when all rows are locked.
     let bytes = bytes.min(core.log.record_bytes_max());
     txn.commit.record_bytes_max = bytes.max(txn.commit.plain_bytes);
-    core.log.reserve(txn.commit.record_bytes_max)
+    match core.log.reserve(txn.commit.record_bytes_max) {
+        Err(Error::Full { .. }) if takes_away(txn) => {
+            core.log.reserve_to_delete(txn.commit.record_bytes_max)
+        }
+        reserved => reserved,
+    }
+}
+
+/// True of a transaction that only deletes rows, or drops trees: there is a reserve of log for it on a full
+/// disk.
+#[cold]
+fn takes_away(txn: &Transaction) -> bool {
+    let deletes = |row: &Row| txn.writes.is_delete(row.write);
+    let drops = !txn.commit.behind_rows.is_empty() && txn.commit.before_rows.is_empty();
+    drops || txn.commit.rows.iter().all(deletes)
 }
 
 /// Step b begins: none if the gate is closed.
@@ -334,6 +372,14 @@ pub(super) fn resolve<D: Disk>(
         Stopped::Needs(Need::Page(page)) => core.buffer.load(Miss(page)),
         // How much longer is known now.
         Stopped::Needs(Need::Record) => {}
+        Stopped::Needs(Need::Memory((kind, pages), refused)) => {
+            // How many more a split needs, for the nodes above its leaf, shows as it fails again.
+            let pages = pages + u64::from(txn.commit.reclaims);
+            if txn.commit.reclaims == RECLAIMS_MAX || !core.reclaim(txn, (kind, pages))? {
+                return Err(refused);
+            }
+            txn.commit.reclaims += 1;
+        }
         Stopped::Conflict(conflict) => return Err(Error::Conflict(conflict)),
         Stopped::Failed(error) => return Err(error),
         Stopped::Refused { row, refusal, seen } => {

@@ -1,6 +1,6 @@
 //! The core of a store: what all its sessions share.
 
-use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
+use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES, Stub};
 use crate::buffer::{Buffer, Leaf};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
@@ -34,6 +34,8 @@ const COMMITS_A_BOUND: u64 = 32;
 pub(crate) struct TxnOptions {
     /// Memory for old versions in bytes. Beyond it the oldest transaction that needs them is told so.
     pub(crate) version_bytes_max: u64,
+    /// Memory for what a serializable transaction has read, in bytes.
+    pub(crate) read_bytes_max: u64,
     /// The longest key in bytes; a page may allow less.
     pub(crate) key_bytes_max: u32,
     /// The longest value in bytes.
@@ -51,6 +53,7 @@ impl Default for TxnOptions {
     fn default() -> TxnOptions {
         TxnOptions {
             version_bytes_max: 256 << 20,
+            read_bytes_max: 256 << 20,
             key_bytes_max: 1 << 10,
             value_bytes_max: 16 << 20,
             retries_max: 8,
@@ -103,6 +106,7 @@ impl<D: Disk> Core<D> {
     pub(crate) fn new(log: Log<D>, buffer: Buffer, options: TxnOptions) -> Core<D> {
         let start = log.horizon().0;
         let page_allows = Leaf::key_bytes_max(buffer.page_bytes());
+        let chains = ChainSize::of(&buffer);
         Core {
             key_bytes_max: page_allows.min(options.key_bytes_max as usize),
             origin: Arc::new(Origin::new(log.database(), Path::new(""))),
@@ -111,7 +115,7 @@ impl<D: Disk> Core<D> {
             options,
             gate: Gate::new(),
             registry: Registry::new(),
-            versions: Versions::new(),
+            versions: Versions::new(chains),
             garbage: Garbage::new(),
             counters: Counters::default(),
             watch: Watch::default(),
@@ -208,7 +212,9 @@ impl<D: Disk> Core<D> {
     pub(super) fn heed_pressure(&self) -> Result<()> {
         while self.is_pressed.load(Ordering::Relaxed) {
             self.log.check()?;
-            self.relieve()?;
+            if !self.relieve()? {
+                yield_now(); // whoever drives the checkpoint takes the pressure off
+            }
         }
         let bytes_max = self.log_bytes_max.load(Ordering::Relaxed);
         if self.log.live_bytes() > bytes_max {
@@ -238,10 +244,15 @@ impl<D: Disk> Core<D> {
         if self.relief.get().is_none() {
             self.buffer.wait_for_pre_images();
         }
-        self.relieve().map(drop)
+        match self.relieve() {
+            // The checkpoint was abandoned, and its images with it.
+            Err(Error::Full { .. }) => Ok(()),
+            relieved => relieved.map(drop),
+        }
     }
 
-    fn relieve(&self) -> Result<bool> {
+    /// Does a step of the running checkpoint; false if none is running.
+    pub(super) fn relieve(&self) -> Result<bool> {
         self.relief
             .get()
             .map_or(Ok(false), |relief| relief.relieve())
@@ -252,26 +263,9 @@ impl<D: Disk> Core<D> {
         self.counters.get()
     }
 
-    /// About how much memory old versions take, in bytes.
-    pub(crate) fn version_bytes(&self) -> u64 {
-        self.versions.bytes()
-    }
-
     /// How many transactions are open.
     pub(crate) fn open_transactions(&self) -> usize {
         self.registry.open()
-    }
-
-    /// Drops old versions and removes ghosts and trees that nobody needs any more. Commits do that
-    /// bit by bit; this is for stores at rest. Leaves it to the next sweep while the gate is closed.
-    pub(crate) fn sweep(&self) {
-        let bound = self.find_bound();
-        let Some(section) = self.gate.try_enter(0) else {
-            return;
-        };
-        self.collect_versions(bound);
-        self.garbage.collect_all(&self.buffer, bound);
-        drop(section);
     }
 
     /// How many deleted rows wait until nobody needs their ghosts.
@@ -312,38 +306,6 @@ impl<D: Disk> Core<D> {
         self.bound()
     }
 
-    /// Makes sure that there is memory for old versions. Outside a section: it may wait for the log.
-    #[inline]
-    pub(super) fn secure_versions<'g>(
-        &self,
-        section: impl Fn() -> Result<Section<'g>>,
-    ) -> Result<()> {
-        if self.versions.bytes() <= self.options.version_bytes_max {
-            return Ok(());
-        }
-        self.make_space_for_versions(section)
-    }
-
-    #[cold]
-    fn make_space_for_versions<'g>(&self, section: impl Fn() -> Result<Section<'g>>) -> Result<()> {
-        loop {
-            let bound = self.find_bound();
-            let section = section()?;
-            self.collect_versions(bound);
-            drop(section);
-            if self.versions.bytes() <= self.options.version_bytes_max {
-                return Ok(());
-            }
-            // Either somebody reads behind, or the log is behind.
-            if !self.registry.doom_oldest(self.log.horizon()) {
-                self.log.flush()?;
-                if self.find_bound() == bound {
-                    return Ok(());
-                }
-            }
-        }
-    }
-
     /// The overflow pages that only old versions hold, by their stubs. To be called with the gate closed.
     /// A cut contains these pages, but after a restart nothing leads to them: whoever writes the cut
     /// notes them beside it, and frees them when it is opened.
@@ -354,14 +316,6 @@ impl<D: Disk> Core<D> {
             .chunks_exact(STUB_BYTES)
             .filter_map(Stub::from_value)
             .collect()
-    }
-
-    /// Drops versions up to a bound, and their long values. The caller is in a section: between the two
-    /// a cut must not come.
-    fn collect_versions(&self, bound: Csn) {
-        let mut stubs = Vec::new();
-        self.versions.collect(bound, &mut stubs);
-        self.free_overflow(&mut stubs);
     }
 
     /// The overflow pages that belong to old versions, with the gate closed.
@@ -390,6 +344,20 @@ impl<D: Disk> Core<D> {
             return Err(capped("a value", value.len(), value_bytes_max));
         }
         check_arena(txn, key.len() + value.len())
+    }
+
+    /// Fails if a serializable transaction cannot keep a key of so many bytes more among what it has read.
+    #[inline]
+    pub(super) fn check_read(&self, txn: &Transaction, key_bytes: usize) -> Result<()> {
+        let (bytes, bytes_max) = (txn.reads.bytes() + key_bytes, self.options.read_bytes_max);
+        if bytes as u64 > bytes_max {
+            return Err(capped(
+                "what a transaction has read",
+                bytes,
+                bytes_max as usize,
+            ));
+        }
+        check_arena(txn, key_bytes)
     }
 
     /// Waits until all commits up to that one are applied. Whoever holds them up is in a section and

@@ -7,80 +7,137 @@
 //! its word is another one and the entry means nothing. Removing is a change of a page: it happens in
 //! sections.
 //!
+//! States of an entry: *waits for readers*, as above; *waits for its leaf*: the row is gone, and its leaf was
+//! left empty or poor, but could not be tidied then, since another thread was changing the tree's structure
+//! or the pool of pre-images was full. It is looked at again with the queue, until it is tidied. Commits and
+//! aborts that leave a leaf empty add it in this state.
+//!
+//! Entries count against the cap on memory for old versions, with their keys.
+//!
 //! Entries live in memory only. A page image holds the ghosts of its moment; [`strip_ghosts`] removes
 //! them after a restart, when nobody is open.
 
-use crate::access::btree::Tree;
+use crate::access::btree::{Tidied, Tidying, Tree};
 use crate::buffer::Word;
 use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::parking::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-const QUEUES: usize = 16;
+/// How many queues there are; sessions beyond that share them.
+pub(super) const QUEUES: usize = 16;
 
-/// A deleted row.
+/// So many entries' memory a queue keeps in any case.
+const ENTRIES_KEPT: usize = 1024;
+
+/// A change of a queue's bytes that is worth adding to the sum.
+const TOLD_BYTES: i64 = 16 << 10;
+
+/// A deleted row, or a leaf.
 pub(super) struct Ghost {
     pub(super) csn: Csn,
     pub(super) tree: Arc<Tree>,
     pub(super) key: Box<[u8]>,
+    pub(super) waits_for: WaitsFor,
+}
+
+/// What an entry waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WaitsFor {
+    /// Nobody needs the ghost any more.
+    Readers,
+    /// The leaf of the key can be unlinked or merged, which was not possible when it became empty or poor.
+    Leaf,
 }
 
 /// See the module.
 pub(super) struct Garbage {
     /// In order of their commits, but for sessions that overtake each other on their way here.
     queues: [Queue; QUEUES],
+    /// About the bytes of all queues: each adds its change when that is [`TOLD_BYTES`].
+    bytes: AtomicI64,
 }
 
 #[derive(Default)]
 #[repr(align(128))]
 struct Queue {
-    ghosts: Mutex<VecDeque<Ghost>>,
+    waiting: Mutex<Waiting>,
     /// True if there are some, as far as is known: every commit asks, and few find any.
     waits: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiting {
+    ghosts: VecDeque<Ghost>,
+    bytes: i64,
+    told: i64,
+}
+
+impl Ghost {
+    fn bytes(&self) -> i64 {
+        (size_of::<Ghost>() + self.key.len()) as i64
+    }
 }
 
 impl Garbage {
     pub(super) fn new() -> Garbage {
         Garbage {
             queues: std::array::from_fn(|_| Queue::default()),
+            bytes: AtomicI64::new(0),
         }
     }
 
-    /// Adds a row that was deleted by a session.
+    /// Adds a row that was deleted by a session, or a leaf that it could not tidy.
     pub(super) fn add(&self, seat: u32, ghost: Ghost) {
-        let mut queue = self.queue(seat);
-        queue.push_back(ghost);
-        self.note(seat, &queue);
+        let mut waiting = self.queue(seat);
+        waiting.bytes += ghost.bytes();
+        waiting.ghosts.push_back(ghost);
+        self.note(seat, &mut waiting);
     }
 
     /// Removes up to `most` of a session's queue that nobody needs any more. The caller is in a section.
-    pub(super) fn collect(&self, buffer: &Buffer, seat: u32, bound: Csn, most: usize) {
-        for _ in 0..most {
-            let mut queue = self.queue(seat);
-            let Some(ghost) = queue.pop_front_if(|ghost| ghost.csn <= bound) else {
-                return;
+    /// Answers how many entries were looked at; those that cannot go now wait again.
+    pub(super) fn collect(&self, buffer: &Buffer, seat: u32, bound: Csn, most: usize) -> usize {
+        let mut busy = Vec::new();
+        let mut looked_at = 0;
+        while looked_at < most {
+            let mut waiting = self.queue(seat);
+            let Some(ghost) = waiting.ghosts.pop_front_if(|ghost| ghost.csn <= bound) else {
+                break;
             };
-            self.note(seat, &queue);
-            drop(queue);
-            let word = Word::of(ghost.csn).ghost();
-            if remove_ghost(buffer, &ghost.tree, &ghost.key, word).is_err() {
-                let mut queue = self.queue(seat);
-                queue.push_front(ghost);
-                self.note(seat, &queue);
-                return;
+            waiting.bytes -= ghost.bytes();
+            self.note(seat, &mut waiting);
+            drop(waiting);
+            looked_at += 1;
+            let removed = match ghost.waits_for {
+                WaitsFor::Readers => {
+                    let word = Word::of(ghost.csn).ghost();
+                    remove_ghost(buffer, &ghost.tree, &ghost.key, word)
+                }
+                WaitsFor::Leaf => Ok(tidy(buffer, &ghost.tree, &ghost.key, Tidying::Again)),
+            };
+            match removed {
+                Ok(Tidied::Later) => busy.push(Ghost {
+                    waits_for: WaitsFor::Leaf,
+                    ..ghost
+                }),
+                Ok(Tidied::Done) => {}
+                Err(_stop) => {
+                    let mut waiting = self.queue(seat);
+                    waiting.bytes += ghost.bytes();
+                    waiting.ghosts.push_front(ghost);
+                    self.note(seat, &mut waiting);
+                    break;
+                }
             }
         }
-    }
-
-    /// The same for every queue and without a limit.
-    pub(super) fn collect_all(&self, buffer: &Buffer, bound: Csn) {
-        for queue in 0..QUEUES as u32 {
-            self.collect(buffer, queue, bound, usize::MAX);
+        for leaf in busy {
+            self.add(seat, leaf);
         }
+        looked_at
     }
 
     /// True if some wait in that session's queue.
@@ -91,21 +148,39 @@ impl Garbage {
             .load(Ordering::Relaxed)
     }
 
+    /// About how many bytes all entries take.
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed).max(0) as u64
+    }
+
     /// How many entries wait.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        let queues = self.queues.iter();
-        queues.map(|queue| queue.ghosts.lock().len()).sum()
+        (0..QUEUES as u32).map(|queue| self.len_of(queue)).sum()
     }
 
-    fn queue(&self, seat: u32) -> MutexGuard<'_, VecDeque<Ghost>> {
-        self.queues[seat as usize % QUEUES].ghosts.lock()
+    /// How many wait in that session's queue.
+    pub(super) fn len_of(&self, seat: u32) -> usize {
+        self.queue(seat).ghosts.len()
     }
 
-    /// Says whether some wait in the queue, which the caller holds.
-    fn note(&self, seat: u32, queue: &VecDeque<Ghost>) {
+    fn queue(&self, seat: u32) -> MutexGuard<'_, Waiting> {
+        self.queues[seat as usize % QUEUES].waiting.lock()
+    }
+
+    /// Says whether some wait in the queue, which the caller holds, and what they take.
+    fn note(&self, seat: u32, waiting: &mut Waiting) {
         let waits = &self.queues[seat as usize % QUEUES].waits;
-        waits.store(!queue.is_empty(), Ordering::Relaxed);
+        waits.store(!waiting.ghosts.is_empty(), Ordering::Relaxed);
+        let change = waiting.bytes - waiting.told;
+        if change.abs() >= TOLD_BYTES {
+            self.bytes.fetch_add(change, Ordering::Relaxed);
+            waiting.told = waiting.bytes;
+        }
+        let (count, room) = (waiting.ghosts.len(), waiting.ghosts.capacity());
+        if room > ENTRIES_KEPT && count < room / 8 {
+            waiting.ghosts.shrink_to(ENTRIES_KEPT.max(2 * count));
+        }
     }
 }
 
@@ -116,7 +191,7 @@ pub(super) fn remove_ghost(
     tree: &Tree,
     key: &[u8],
     ghost: Word,
-) -> Result<(), Stop> {
+) -> Result<Tidied, Stop> {
     // The table may have been changed since the delete: then its rows have another handle.
     let tree = if planted(Plant::ForgetGhosts) {
         tree
@@ -124,7 +199,7 @@ pub(super) fn remove_ghost(
         tree.newest()
     };
     if tree.is_dropped() {
-        return Ok(());
+        return Ok(Tidied::Done);
     }
     let remove = |leaf: &mut Leaf, _page: PageId| {
         if let Ok(slot) = leaf.search(key)
@@ -135,9 +210,14 @@ pub(super) fn remove_ghost(
         leaf.is_poor()
     };
     if without_misses(|| tree.change(buffer, key, remove))? {
-        tree.tidy(buffer, key);
+        return Ok(tidy(buffer, tree, key, Tidying::First));
     }
-    Ok(())
+    Ok(Tidied::Done)
+}
+
+/// Tidies the leaf of a key in the tree that has the tree's rows now.
+pub(super) fn tidy(buffer: &Buffer, tree: &Tree, key: &[u8], tidying: Tidying) -> Tidied {
+    without_misses(|| tree.newest().tidy(buffer, key, tidying))
 }
 
 /// Removes every ghost of a tree, and the leaves that are empty then: after a restart, when no
@@ -166,7 +246,8 @@ pub(crate) fn strip_ghosts(buffer: &Buffer, tree: &Tree) -> Result<usize, Stop> 
             let is_empty;
             (is_empty, next) = without_misses(|| tree.change(buffer, &from, strip))?;
             if is_empty {
-                tree.tidy(buffer, &from);
+                let tidied = tidy(buffer, tree, &from, Tidying::First);
+                debug_assert_eq!(tidied, Tidied::Done, "nobody else is at the tree");
             }
         }
         match next {

@@ -3,6 +3,9 @@
 //! What a transaction works with is some tens of kilobytes: its arena, its sets, its record. A thread that
 //! runs many sessions in turn would bring each one's into its core's cache and drive another's out. So a
 //! session has memory from its begin to its end only, and the thread's next begin gets what was in use last.
+//!
+//! No cap counts this memory, so it has bounds: a transaction keeps up to [`BYTES_KEPT`] of each of its
+//! parts, and a lane up to [`LANE_BYTES_MAX`] of all that are idle. What is beyond goes to the allocator.
 
 use crate::sync::parking::Mutex;
 use crate::txn::transaction::Transaction;
@@ -13,6 +16,12 @@ const LANES: usize = 8;
 /// So many a lane keeps: more transactions than that are seldom open at once on a thread.
 const KEPT_MAX: usize = 256;
 
+/// So many bytes a lane keeps.
+const LANE_BYTES_MAX: usize = 16 << 20;
+
+/// So many bytes of memory a part of a transaction keeps for the next one.
+pub(super) const BYTES_KEPT: usize = 1 << 20;
+
 /// See the module.
 #[derive(Default)]
 pub(super) struct Idle {
@@ -21,38 +30,65 @@ pub(super) struct Idle {
 
 #[derive(Default)]
 #[repr(align(128))]
+struct Lane(Mutex<Kept>);
+
+#[derive(Default)]
 #[allow(
     clippy::vec_box,
     reason = "what is handed out is a pointer, not a kilobyte"
 )]
-struct Lane(Mutex<Vec<Box<Transaction>>>);
+struct Kept {
+    transactions: Vec<Box<Transaction>>,
+    bytes: usize,
+}
 
 impl Idle {
     /// Memory for a transaction of that lane, as new.
     #[inline]
     pub(super) fn take(&self, lane: u32) -> Box<Transaction> {
-        self.lane(lane).lock().pop().unwrap_or_default()
+        let mut kept = self.lane(lane).lock();
+        let Some(transaction) = kept.transactions.pop() else {
+            return Box::default();
+        };
+        kept.bytes -= transaction.kept_bytes();
+        transaction
     }
 
     /// Takes the memory of a transaction back that was cleared.
     #[inline]
     pub(super) fn give(&self, lane: u32, transaction: Box<Transaction>) {
+        let bytes = transaction.kept_bytes();
         let mut kept = self.lane(lane).lock();
-        if kept.len() < KEPT_MAX {
-            kept.push(transaction);
+        if kept.transactions.len() < KEPT_MAX && kept.bytes + bytes <= LANE_BYTES_MAX {
+            kept.transactions.push(transaction);
+            kept.bytes += bytes;
         }
     }
 
     #[inline]
-    #[allow(clippy::vec_box, reason = "as above")]
-    fn lane(&self, lane: u32) -> &Mutex<Vec<Box<Transaction>>> {
+    fn lane(&self, lane: u32) -> &Mutex<Kept> {
         &self.lanes[lane as usize % LANES].0
     }
 }
 
+/// Empties a part of a transaction; unusually much memory is given back.
+#[inline]
+pub(super) fn clear<T>(part: &mut Vec<T>) {
+    part.clear();
+    if kept(part) > BYTES_KEPT {
+        *part = Vec::new();
+    }
+}
+
+/// The memory that a part has, in bytes.
+#[inline]
+pub(super) fn kept<T>(part: &Vec<T>) -> usize {
+    part.capacity() * size_of::<T>()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Idle, KEPT_MAX};
+    use super::{BYTES_KEPT, Idle, KEPT_MAX, LANE_BYTES_MAX};
 
     #[test]
     fn what_was_in_use_last_is_used_next_and_not_all_is_kept() {
@@ -67,6 +103,36 @@ mod tests {
         for one in many {
             idle.give(1, one);
         }
-        assert_eq!(idle.lane(1).lock().len(), KEPT_MAX);
+        assert_eq!(idle.lane(1).lock().transactions.len(), KEPT_MAX);
+    }
+
+    /// Write sets and records kept all memory that they had ever needed, in 256 idle transactions a lane.
+    #[test]
+    fn what_idle_transactions_keep_is_bounded() {
+        let idle = Idle::default();
+        let mut all: Vec<_> = (0..64).map(|_| idle.take(1)).collect();
+        for one in &mut all {
+            one.commit.record = Vec::with_capacity(BYTES_KEPT);
+            one.value = Vec::with_capacity(BYTES_KEPT);
+            one.elsewhere = Vec::with_capacity(8 * BYTES_KEPT);
+            one.commit.behind_rows = Vec::with_capacity(64 * BYTES_KEPT);
+            one.clear();
+            assert_eq!(
+                one.kept_bytes(),
+                2 * BYTES_KEPT,
+                "what is more was given back"
+            );
+        }
+        for one in all {
+            idle.give(1, one);
+        }
+        let kept = idle.lane(1).lock().bytes;
+        assert_eq!(kept, LANE_BYTES_MAX);
+        let taken: Vec<_> = (0..9).map(|_| idle.take(1)).collect();
+        assert_eq!(idle.lane(1).lock().bytes, 0);
+        assert_eq!(
+            taken.iter().map(|one| one.kept_bytes()).sum::<usize>(),
+            kept
+        );
     }
 }

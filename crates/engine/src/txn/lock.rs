@@ -13,9 +13,10 @@
 //! A row that another commit has locked is looked at again for a bounded time, then it is a conflict:
 //! nobody waits without end, and two commits never wait for each other.
 
-use crate::access::btree::overflow::{self, STUB_BYTES};
+use crate::access::btree::overflow::{self, ChainSize, STUB_BYTES};
 use crate::access::btree::{Blocked, Tree};
 use crate::buffer::Word;
+use crate::buffer::page::Kind;
 use crate::buffer::{Leaf, NoRoom, Stop, without_misses};
 use crate::error::Error;
 use crate::ids::{Csn, PageId};
@@ -187,7 +188,7 @@ impl<D: Disk> Locker<'_, D> {
             Err(Blocked::Busy) => Ok(false),
             Err(Blocked::Miss(page)) => Err(self.stopped_by(Stop::Miss(page))),
             Err(Blocked::PreImages) => Err(self.stopped_by(Stop::PreImages)),
-            Err(Blocked::Failed(error)) => Err(Stopped::Failed(error)),
+            Err(Blocked::Failed(error)) => Err(stopped_at_cap(error, (Kind::Leaf, 1))),
         }
     }
 
@@ -309,8 +310,12 @@ impl<D: Disk> Locker<'_, D> {
         let folded = self.fold(was, (!was.is_ghost()).then_some(&base))?;
         if folded == Folded::Made && overflow::is_needed(&self.core.buffer, self.folder.value.len())
         {
-            let stub = overflow::write(&self.core.buffer, self.write.id, &self.folder.value);
-            self.row().stub = Some(stub.map_err(Stopped::Failed)?);
+            let (buffer, value) = (&self.core.buffer, &self.folder.value);
+            let stub = overflow::write(buffer, self.write.id, value).map_err(|error| {
+                let pages = ChainSize::of(buffer).pages(value.len() as u64);
+                stopped_at_cap(error, (Kind::Overflow, pages))
+            });
+            self.row().stub = Some(stub?);
         }
         let leaf_bytes = self.add_to_record((was, None), folded)?;
         for looks in 0..=self.core.options.lock_looks_max {
@@ -494,6 +499,16 @@ impl<D: Disk> Locker<'_, D> {
     }
 }
 
+/// Pages of that kind were refused: if that was at the cap on memory, some may be made free outside the
+/// section.
+#[cold]
+fn stopped_at_cap(error: Error, pages: (Kind, u64)) -> Stopped {
+    match error {
+        Error::Capped { .. } => Stopped::Needs(Need::Memory(pages, error)),
+        other => Stopped::Failed(other),
+    }
+}
+
 /// Unlocks what is locked, in the section in which it was locked. Ghosts that were put there go.
 pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
     let Transaction {
@@ -501,6 +516,7 @@ pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
         writes,
         arena,
         trees,
+        seat,
         ..
     } = txn;
     for row in &mut commit.rows {
@@ -522,7 +538,7 @@ pub(super) fn unlock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) {
         };
         let unlocked = without_misses(|| tree.change(&core.buffer, key, unlock));
         if unlocked.expect("a page that was changed in this section can be changed again") {
-            tree.tidy(&core.buffer, key);
+            core.tidy(*seat, tree, key);
         }
         if let Some(version) = row.version.take() {
             core.versions.cancel(version);

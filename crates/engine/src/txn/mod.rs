@@ -64,6 +64,7 @@ mod own;
 mod path;
 mod read;
 mod read_set;
+mod reclaim;
 mod record;
 mod refusal;
 mod registry;

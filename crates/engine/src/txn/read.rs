@@ -27,7 +27,7 @@ use crate::error::Result;
 use crate::ids::{Csn, PageId};
 use crate::txn::arena::Span;
 use crate::txn::conflict::Conflict;
-use crate::txn::core::{Core, check_arena, pause};
+use crate::txn::core::{Core, pause};
 use crate::txn::hash::hash;
 use crate::txn::read_set::{NO_SLOT, Read};
 use crate::txn::step::{Step, step};
@@ -83,7 +83,7 @@ pub(super) fn read<D: Disk>(
         txn.seen = txn.seen.max(found.word.csn());
         if found.word.csn() <= txn.read_point {
             if txn.is_validated() {
-                add_read(txn, tree, key, found)?;
+                add_read(core, txn, (tree, key), found)?;
             }
             if found.word.is_overflow() {
                 return show_elsewhere(core, txn, tree, found.word, show);
@@ -223,8 +223,13 @@ fn look(
     })
 }
 
-fn add_read(txn: &mut Transaction, tree: u32, key: &[u8], found: Found) -> Result<()> {
-    let key = add_key(txn, key)?;
+fn add_read<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    (tree, key): (u32, &[u8]),
+    found: Found,
+) -> Result<()> {
+    let key = add_key(core, txn, key)?;
     txn.reads.reads.push(Read {
         tree,
         slot: found.slot,
@@ -237,9 +242,10 @@ fn add_read(txn: &mut Transaction, tree: u32, key: &[u8], found: Found) -> Resul
     Ok(())
 }
 
-/// Copies a key into the arena.
-pub(super) fn add_key(txn: &mut Transaction, key: &[u8]) -> Result<Span> {
-    check_arena(txn, key.len())?;
+/// Copies a key of what is read into the arena.
+pub(super) fn add_key<D: Disk>(core: &Core<D>, txn: &mut Transaction, key: &[u8]) -> Result<Span> {
+    core.check_read(txn, key.len())?;
+    txn.reads.key_bytes += key.len();
     Ok(txn.arena.add(key))
 }
 

@@ -9,6 +9,7 @@ use crate::buffer::Word;
 use crate::ids::PageId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::conflict::Conflict;
+use crate::txn::idle::{clear, kept};
 use std::cell::RefCell;
 use std::ops::Bound;
 
@@ -54,6 +55,8 @@ pub(super) struct Node {
 pub(super) struct ReadSet {
     pub(super) reads: Vec<Read>,
     pub(super) nodes: Vec<Node>,
+    /// Bytes of their keys.
+    pub(super) key_bytes: usize,
     /// Where the next look for a read begins.
     next: usize,
     pub(super) scratch: RefCell<Scratch>,
@@ -97,10 +100,24 @@ impl ReadSet {
         Some(at as u32)
     }
 
+    /// What it takes, in bytes, its keys included.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.reads.len() * size_of::<Read>() + self.nodes.len() * size_of::<Node>() + self.key_bytes
+    }
+
+    /// Forgets everything; unusually much memory is given back.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.next = 0;
-        self.reads.clear();
-        self.nodes.clear();
+        self.key_bytes = 0;
+        clear(&mut self.reads);
+        clear(&mut self.nodes);
+    }
+
+    /// The memory that it keeps, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        let Scratch { key, from, next } = &*self.scratch.borrow();
+        kept(&self.reads) + kept(&self.nodes) + kept(key) + kept(from) + kept(next)
     }
 }

@@ -8,12 +8,20 @@
 //! A serializable transaction takes a batch only if none of its words is newer than the read point
 //! (else the point moves and the leaf is looked at again), and records the leaf's part of the range,
 //! as far as rows were handed out, in its read set. A snapshot takes newer rows, ghosts included, to
-//! look for their versions: a row deleted after the point still has its ghost in the leaf.
+//! look for their versions: a row deleted after the point still has its ghost in the leaf. Ghosts that are
+//! not newer are passed over: their rows were not there.
+//!
+//! A scan with a limit takes no more rows of a leaf than it may need. Some of them may not be handed out: a
+//! newer ghost whose row came after the point, too, or a row that the transaction has deleted itself. Each
+//! batch takes as many more as all before took in vain, so that a leaf full of them is looked at a few times,
+//! not once for each.
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::Stub;
 use crate::buffer::Leaf;
 use crate::error::Result;
+use crate::ids::Csn;
+use crate::plant::{Plant, planted};
 use crate::txn::arena::Span;
 use crate::txn::batch::{Batch, Edge, ScanMemory, Take};
 use crate::txn::conflict::Conflict;
@@ -56,6 +64,8 @@ struct Progress<'a> {
     /// The end of the range from which the scan comes.
     near: Edge,
     left: usize,
+    /// Rows of batches so far that were taken and not handed out: so many more are taken the next time.
+    in_vain: usize,
     /// The transaction's own writes in the range that have not been passed, among the sorted ones.
     own: Range<usize>,
     /// The key that was handed out last, if that was the end.
@@ -69,6 +79,12 @@ struct Progress<'a> {
 
 /// Nothing, or a refusal of one of the transaction's own writes.
 pub(super) type Outcome = std::result::Result<(), (Refusal, u32)>;
+
+#[cfg(test)]
+thread_local! {
+    /// How many leaves scans of this thread have looked at: each time with a descent.
+    pub(in crate::txn) static LEAVES_LOOKED_AT: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
 
 /// Gets key and value of each row; breaking ends the scan.
 type Visitor<'v> = &'v mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
@@ -86,6 +102,7 @@ pub(super) fn scan<D: Disk>(
         tree,
         near: std::mem::take(&mut memory.near),
         left: scan.limit,
+        in_vain: 0,
         own: own_writes(txn, tree, &scan),
         last: std::mem::take(&mut memory.last),
         is_stopped: false,
@@ -114,11 +131,16 @@ fn scan_with<D: Disk>(
     let ScanMemory { batch, long, .. } = memory;
     while progress.left > 0 {
         fill(core, txn, progress, batch)?;
+        let left_before = progress.left;
         if let Err(refusal) = hand_out(core, txn, progress, (batch, long), visitor)? {
             return Ok(Err(refusal));
         }
+        if !planted(Plant::GhostCountsAgainstLimit) {
+            let handed_out = left_before - progress.left;
+            progress.in_vain += batch.rows.len().saturating_sub(handed_out);
+        }
         if txn.is_validated() {
-            record(txn, progress, batch)?;
+            record(core, txn, progress, batch)?;
         }
         if progress.is_stopped || !batch.take_next(&mut progress.near) {
             break;
@@ -136,6 +158,8 @@ fn fill<D: Disk>(
 ) -> Result<()> {
     loop {
         step(Step::Read);
+        #[cfg(test)]
+        LEAVES_LOOKED_AT.set(LEAVES_LOOKED_AT.get() + 1);
         if copy(core, txn, progress, batch).is_none() {
             return Err(txn.conflict(Conflict::Dropped));
         }
@@ -163,11 +187,16 @@ fn copy<D: Disk>(
     let Progress { scan, near, .. } = progress;
     let near = near.get();
     let upwards = scan.direction == Direction::Ascending;
+    let ghosts_after = if planted(Plant::GhostCountsAgainstLimit) {
+        Csn::ZERO
+    } else {
+        txn.read_point
+    };
     let take = Take {
         lower: if upwards { near } else { scan.lower },
         upper: if upwards { scan.upper } else { near },
-        most: progress.left,
-        with_ghosts: !txn.is_validated(),
+        most: progress.left.saturating_add(progress.in_vain),
+        ghosts_after: (!txn.is_validated()).then_some(ghosts_after),
     };
     let buffer = &core.buffer;
     resident(buffer, tree, || {
@@ -385,8 +414,13 @@ fn own_writes(txn: &mut Transaction, tree: u32, scan: &Scan<'_>) -> Range<usize>
 }
 
 /// Adds the part of the range that was handed out to the read set.
-fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Result<()> {
-    let near = add_bound(txn, progress.near.get())?;
+fn record<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    progress: &Progress<'_>,
+    batch: &Batch,
+) -> Result<()> {
+    let near = add_bound(core, txn, progress.near.get())?;
     let mut slots = batch.slots.clone();
     let far = if progress.is_stopped {
         if let Some(last) = progress.passed.checked_sub(1).map(|at| batch.rows[at].slot) {
@@ -395,7 +429,7 @@ fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Resu
                 Direction::Descending => slots.start = last,
             }
         }
-        Bound::Included(add_key(txn, &progress.last)?)
+        Bound::Included(add_key(core, txn, &progress.last)?)
     } else {
         let far = match (batch.next(), progress.scan.direction) {
             (Some(Bound::Included(next)), _) => Bound::Excluded(next),
@@ -404,7 +438,7 @@ fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Resu
             (Some(Bound::Unbounded) | None, Direction::Ascending) => progress.scan.upper,
             (Some(Bound::Unbounded) | None, Direction::Descending) => progress.scan.lower,
         };
-        add_bound(txn, far)?
+        add_bound(core, txn, far)?
     };
     let (lower, upper) = match progress.scan.direction {
         Direction::Ascending => (near, far),
@@ -424,10 +458,14 @@ fn record(txn: &mut Transaction, progress: &Progress<'_>, batch: &Batch) -> Resu
     Ok(())
 }
 
-fn add_bound(txn: &mut Transaction, bound: Bound<&[u8]>) -> Result<Bound<Span>> {
+fn add_bound<D: Disk>(
+    core: &Core<D>,
+    txn: &mut Transaction,
+    bound: Bound<&[u8]>,
+) -> Result<Bound<Span>> {
     Ok(match bound {
         Bound::Unbounded => Bound::Unbounded,
-        Bound::Included(key) => Bound::Included(add_key(txn, key)?),
-        Bound::Excluded(key) => Bound::Excluded(add_key(txn, key)?),
+        Bound::Included(key) => Bound::Included(add_key(core, txn, key)?),
+        Bound::Excluded(key) => Bound::Excluded(add_key(core, txn, key)?),
     })
 }

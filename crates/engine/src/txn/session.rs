@@ -5,6 +5,7 @@
 //! the transaction; it then only answers that conflict until it is aborted or committed, which fails.
 
 use crate::access::btree::Tree;
+use crate::buffer::page::Kind;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::lane;
@@ -372,6 +373,22 @@ impl<D: Disk> Session<D> {
             }
         }
         Ok(())
+    }
+
+    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, once more when so many could be
+    /// made free. For who runs alone.
+    pub(crate) fn with_memory<R>(
+        &mut self,
+        pages: (Kind, u64),
+        mut attempt: impl FnMut() -> Result<R>,
+    ) -> Result<R> {
+        match attempt() {
+            Err(Error::Capped { .. }) => {}
+            outcome => return outcome,
+        }
+        let (core, txn) = self.open()?;
+        core.reclaim(txn, pages)?;
+        attempt()
     }
 
     /// A place to which the transaction's writes can be rolled back. Reads stay read.

@@ -10,6 +10,7 @@ use crate::txn::arena::Arena;
 use crate::txn::batch::ScanMemory;
 use crate::txn::conflict::Conflict;
 use crate::txn::gate::Closed;
+use crate::txn::idle::{clear, kept};
 use crate::txn::path::Marks;
 use crate::txn::read_set::ReadSet;
 use crate::txn::version::VersionRef;
@@ -98,6 +99,8 @@ pub(super) struct Commit {
     pub(super) more_bytes: usize,
     /// What the record takes in any case, in bytes.
     pub(super) plain_bytes: usize,
+    /// How often this commit has made memory free.
+    pub(super) reclaims: u32,
 }
 
 /// A row that is to be written, at its commit.
@@ -131,6 +134,27 @@ pub(super) enum After {
     Spliced { start: usize, bytes: usize },
     /// It goes.
     Deleted,
+}
+
+impl Commit {
+    #[inline]
+    fn clear(&mut self) {
+        clear(&mut self.record);
+        clear(&mut self.before_rows);
+        clear(&mut self.behind_rows);
+        clear(&mut self.rows);
+        clear(&mut self.ahead);
+        clear(&mut self.stubs);
+    }
+
+    fn kept_bytes(&self) -> usize {
+        kept(&self.record)
+            + kept(&self.before_rows)
+            + kept(&self.behind_rows)
+            + kept(&self.rows)
+            + kept(&self.ahead)
+            + kept(&self.stubs)
+    }
 }
 
 impl Transaction {
@@ -198,7 +222,7 @@ impl Transaction {
         }
     }
 
-    /// Forgets everything but its memory.
+    /// Forgets everything but its memory; unusually much of that is given back.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.kind = None;
@@ -212,10 +236,23 @@ impl Transaction {
         self.writes.clear();
         self.reads.clear();
         self.seen = Csn::ZERO;
-        self.commit.rows.clear();
-        self.commit.record.clear();
-        self.commit.before_rows.clear();
-        self.commit.behind_rows.clear();
+        clear(&mut self.value);
+        clear(&mut self.elsewhere);
+        self.folder.clear();
+        self.scan.trim();
+        self.commit.clear();
+    }
+
+    /// The memory that it keeps, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.arena.kept_bytes()
+            + self.writes.kept_bytes()
+            + self.reads.kept_bytes()
+            + kept(&self.value)
+            + kept(&self.elsewhere)
+            + self.folder.kept_bytes()
+            + self.scan.kept_bytes()
+            + self.commit.kept_bytes()
     }
 
     /// True if the transaction has a write of that row; at its commit, once all rows are locked, this

@@ -33,6 +33,7 @@
 //!
 //! A table's mutex is held for a copy at most, and never while another's is, or a latch is taken inside.
 
+use crate::access::btree::overflow::ChainSize;
 use crate::buffer::Word;
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
@@ -75,14 +76,16 @@ pub(super) struct Versions {
     bytes: AtomicI64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(align(128))]
 struct Apart(Mutex<Table>);
 
 impl Versions {
-    pub(super) fn new() -> Versions {
+    /// None yet; overflow pages are of that size.
+    pub(super) fn new(chains: ChainSize) -> Versions {
+        let table = |_| Apart(Mutex::new(Table::new(chains)));
         Versions {
-            tables: (0..LANES * SHARDS).map(|_| Apart::default()).collect(),
+            tables: (0..LANES * SHARDS).map(table).collect(),
             used: std::array::from_fn(|_| AtomicBool::new(false)),
             bytes: AtomicI64::new(0),
         }
@@ -201,6 +204,12 @@ impl Versions {
         self.bytes.load(Ordering::Relaxed).max(0) as u64
     }
 
+    /// How much memory the overflow pages take that versions hold, in bytes. Asks every table.
+    pub(super) fn chain_bytes(&self) -> u64 {
+        let bytes = self.tables.iter().map(|table| table.0.lock().chain_bytes);
+        bytes.sum::<i64>().max(0) as u64
+    }
+
     /// How many versions there are.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
@@ -236,8 +245,9 @@ fn table_of(lane: u32, shard: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::{LANES, Name, SAVES_A_VISIT, VersionRef, Versions};
+    use crate::access::btree::overflow::{ChainSize, Stub};
     use crate::buffer::Word;
-    use crate::ids::{Csn, TreeId};
+    use crate::ids::{Csn, PageId, TreeId};
     use crate::txn::hash::hash;
     use std::collections::BTreeMap;
 
@@ -245,6 +255,16 @@ mod tests {
 
     /// All versions of a row: since when, and the value if there is one.
     type History = Vec<(u64, Option<Vec<u8>>)>;
+
+    /// The value of a row in overflow pages.
+    fn stub(first: u8) -> [u8; 16] {
+        let first = PageId(first.into());
+        Stub {
+            bytes: 9_000,
+            first,
+        }
+        .to_value()
+    }
 
     fn name(key: &[u8]) -> Name<'_> {
         Name {
@@ -273,7 +293,7 @@ mod tests {
 
     #[test]
     fn each_point_finds_its_own_version_and_gaps_are_absence() {
-        let versions = Versions::new();
+        let versions = Versions::new(ChainSize::default());
         // Written at 2, changed at 5, deleted at 9, inserted at 12 (saves nothing), changed at 20.
         for (was, value, by) in [(2, "two", 5), (5, "five", 9), (12, "twelve", 20)] {
             let saved = save(&versions, b"row", was, value.as_bytes());
@@ -295,11 +315,11 @@ mod tests {
 
     #[test]
     fn cancelled_versions_are_never_found_and_their_stubs_stay() {
-        let versions = Versions::new();
+        let versions = Versions::new(ChainSize::default());
         let old = save(&versions, b"row", 2, b"old");
         versions.supersede(old, Csn(5));
         let (word, mut stubs) = (Word::of(Csn(5)).overflow(), Vec::new());
-        let saved = versions.save(0, name(b"row"), word, &[9; 16], (Csn::ZERO, &mut stubs));
+        let saved = versions.save(0, name(b"row"), word, &stub(9), (Csn::ZERO, &mut stubs));
         versions.cancel(saved);
         assert_eq!(find(&versions, b"row", 4).unwrap(), b"old");
         assert_eq!(find(&versions, b"row", 6), None);
@@ -310,16 +330,16 @@ mod tests {
 
     #[test]
     fn collecting_stops_at_the_bound_and_gives_stubs_back() {
-        let versions = Versions::new();
+        let versions = Versions::new(ChainSize::default());
         let mut stubs = Vec::new();
         for was in 0..10_u8 {
             let word = Word::of(Csn(was.into())).overflow();
-            let saved = versions.save(0, name(b"row"), word, &[was; 16], (Csn::ZERO, &mut stubs));
+            let saved = versions.save(0, name(b"row"), word, &stub(was), (Csn::ZERO, &mut stubs));
             versions.supersede(saved, Csn(u64::from(was) + 1));
         }
         versions.collect(Csn(4), &mut stubs);
-        assert_eq!(stubs, [[0; 16], [1; 16], [2; 16], [3; 16]].concat());
-        assert_eq!(find(&versions, b"row", 4).unwrap(), [4; 16]);
+        assert_eq!(stubs, [0, 1, 2, 3].map(stub).concat());
+        assert_eq!(find(&versions, b"row", 4).unwrap(), stub(4));
         assert_eq!(versions.count(), 6);
         // A save collects as well, as many as keep the debt from growing.
         let word = Word::of(Csn(10));
@@ -329,7 +349,7 @@ mod tests {
 
     #[test]
     fn what_a_thread_has_left_behind_goes_while_others_save() {
-        let versions = Versions::new();
+        let versions = Versions::new(ChainSize::default());
         let mut stubs = Vec::new();
         let mut save = |lane, key: u64, (was, by, bound)| {
             let key = key.to_be_bytes();
@@ -358,7 +378,7 @@ mod tests {
     fn random_histories_read_as_a_map_of_all_versions_does() {
         let mut random = fastrand::Rng::with_seed(7);
         for _ in 0..60 {
-            let versions = Versions::new();
+            let versions = Versions::new(ChainSize::default());
             let rows = random.u64(1..200);
             let mut model: BTreeMap<u64, History> = BTreeMap::new();
             let mut bound = 0;

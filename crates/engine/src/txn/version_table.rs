@@ -13,9 +13,14 @@
 //!    there and older than the last. Since numbers go round, a name that has outlived its version may be that
 //!    of another one: of another bucket, since a save of this one would have taken its place. What is
 //!    chained from there are other rows, and older ones: the way ends, and finds nothing.
+//! 4. A version is charged with its entry, its key, and its value; a value in overflow pages with the memory
+//!    of these pages, since nobody but the version holds them once it is superseded. `bytes` is the sum over
+//!    all entries, `chain_bytes` the part of it that overflow pages take.
 
+use crate::access::btree::overflow::{ChainSize, Stub};
 use crate::buffer::{Word, prefetch};
 use crate::ids::{Csn, TreeId};
+use crate::plant::{Plant, planted};
 use std::collections::VecDeque;
 
 pub(super) const PENDING: u64 = u64::MAX;
@@ -46,7 +51,7 @@ pub(super) struct Name<'a> {
     pub(super) key: &'a [u8],
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
     /// The newest version of the rows whose hash ends so, by its number.
     buckets: Vec<u32>,
@@ -57,8 +62,11 @@ pub(super) struct Table {
     chunks: Chunks,
     /// How often something was saved: says which lane is visited next.
     pub(super) saves: u32,
+    /// See invariant 4.
     pub(super) bytes: i64,
+    pub(super) chain_bytes: i64,
     pub(super) told: i64,
+    chains: ChainSize,
 }
 
 #[derive(Debug)]
@@ -85,6 +93,21 @@ pub(super) struct Version<'t> {
 }
 
 impl Table {
+    /// Without versions; overflow pages are of that size.
+    pub(super) fn new(chains: ChainSize) -> Table {
+        Table {
+            buckets: Vec::new(),
+            entries: VecDeque::new(),
+            oldest: 0,
+            chunks: Chunks::default(),
+            saves: 0,
+            bytes: 0,
+            chain_bytes: 0,
+            told: 0,
+            chains,
+        }
+    }
+
     /// Saves a version; answers its number.
     #[inline]
     pub(super) fn add(&mut self, name: Name<'_>, word: Word, value: &[u8]) -> u32 {
@@ -109,7 +132,23 @@ impl Table {
         });
         self.ask();
         self.bytes += ENTRY_BYTES + bytes as i64;
+        if word.is_overflow() {
+            self.charge_chain(value, 1);
+        }
         number
+    }
+
+    /// Charges the overflow pages of a version, or with -1 gives their charge back; `stub` is its value.
+    #[cold]
+    fn charge_chain(&mut self, stub: &[u8], sign: i64) {
+        let stub = Stub::from_value(stub).expect("an overflow row holds a stub");
+        let bytes = if planted(Plant::VersionsEscapeCap) {
+            0
+        } else {
+            self.chains.bytes(stub.bytes) as i64
+        };
+        self.bytes += sign * bytes;
+        self.chain_bytes += sign * bytes;
     }
 
     /// Asks the processor for where the next head goes, and for the first ones, which are dropped next.
@@ -135,7 +174,11 @@ impl Table {
         let place = self.place(number);
         let entry = &mut self.entries[place];
         entry.superseded_by = CANCELLED;
-        entry.word = Word(0);
+        if std::mem::replace(&mut entry.word, Word(0)).is_overflow() {
+            let entry = &self.entries[place];
+            let stub = self.chunks.get(entry)[entry.key_bytes as usize..].to_vec();
+            self.charge_chain(&stub, -1);
+        }
     }
 
     /// The oldest version of a row that was superseded behind `point`.
@@ -179,8 +222,10 @@ impl Table {
             };
             self.oldest = self.oldest.wrapping_add(1);
             if entry.word.is_overflow() {
-                let bytes = self.chunks.get(&entry);
-                stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
+                let stub = &self.chunks.get(&entry)[entry.key_bytes as usize..];
+                stubs.extend_from_slice(stub);
+                let stub = &stubs[stubs.len() - stub.len()..];
+                self.charge_chain(stub, -1);
             }
             self.bytes -= ENTRY_BYTES + i64::from(entry.bytes);
             let next = self.entries.front().map(|next| next.chunk);
@@ -301,8 +346,13 @@ impl Chunks {
 #[cfg(test)]
 mod tests {
     use super::{CHUNK_BYTES, Name, SPARE_CHUNKS, Table};
+    use crate::access::btree::overflow::{ChainSize, Stub};
     use crate::buffer::Word;
-    use crate::ids::{Csn, TreeId};
+    use crate::ids::{Csn, PageId, TreeId};
+
+    fn empty() -> Table {
+        Table::new(ChainSize::default())
+    }
 
     /// Few hashes, so that rows share buckets.
     fn name(key: &[u8]) -> Name<'_> {
@@ -317,7 +367,7 @@ mod tests {
     fn versions_are_found_when_numbers_go_round_and_names_outlive_them() {
         let mut table = Table {
             oldest: u32::MAX - 40,
-            ..Table::default()
+            ..empty()
         };
         let mut stubs = Vec::new();
         // Each row's next version comes when the one before has long gone.
@@ -336,9 +386,31 @@ mod tests {
         assert!(table.count() <= 12);
     }
 
+    /// D3: a value in overflow pages was charged with the 16 bytes of its stub.
+    #[test]
+    fn a_version_is_charged_with_the_overflow_pages_that_it_holds() {
+        let mut table = empty();
+        let stub = Stub {
+            bytes: 1 << 20,
+            first: PageId(9),
+        };
+        let word = Word::of(Csn(1)).overflow();
+        let pages = ChainSize::default().bytes(stub.bytes) as i64;
+        assert!(pages > 1 << 20, "pages and their frames");
+        let row = table.add(name(b"a"), word, &stub.to_value());
+        let other = table.add(name(b"b"), word, &stub.to_value());
+        assert_eq!(table.chain_bytes, 2 * pages);
+        assert!(table.bytes > 2 * pages);
+        table.cancel(other);
+        assert_eq!(table.chain_bytes, pages, "the row keeps its pages");
+        table.supersede(row, Csn(2));
+        table.collect(Csn(2), 9, &mut Vec::new());
+        assert_eq!((table.chain_bytes, table.bytes), (0, 0));
+    }
+
     #[test]
     fn memory_goes_with_the_versions_in_it() {
-        let mut table = Table::default();
+        let mut table = empty();
         let save = |table: &mut Table, csn: u64, bytes: usize| {
             let key = csn.to_be_bytes();
             let saved = table.add(name(&key), Word::of(Csn(csn)), &vec![7; bytes]);

@@ -11,6 +11,7 @@ use crate::ids::TreeId;
 use crate::plant::{Plant, planted};
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
+use crate::txn::idle::{clear, kept};
 use crate::txn::record::row_bytes;
 use std::cmp::Ordering;
 use std::fmt;
@@ -102,6 +103,21 @@ pub(super) struct Folder {
     chain: Vec<u32>,
 }
 
+impl Folder {
+    /// Forgets everything; unusually much memory is given back.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        clear(&mut self.value);
+        clear(&mut self.next);
+        clear(&mut self.chain);
+    }
+
+    /// The memory that it keeps, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        kept(&self.value) + kept(&self.next) + kept(&self.chain)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Step {
     action: Action,
@@ -172,18 +188,23 @@ impl WriteSet {
         &self.writes[at as usize]
     }
 
-    /// Forgets everything and keeps the memory.
+    /// Forgets everything; unusually much memory is given back.
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.writes.clear();
-        self.steps.clear();
-        self.order.clear();
+        clear(&mut self.writes);
+        clear(&mut self.steps);
+        clear(&mut self.order);
         self.in_order = 0;
-        self.index.clear();
+        clear(&mut self.index);
         self.bytes = 0;
         self.record_bytes_min = 0;
         self.rollbacks = 0;
         self.lowest.clear();
+    }
+
+    /// The memory that it keeps, in bytes.
+    pub(super) fn kept_bytes(&self) -> usize {
+        kept(&self.writes) + kept(&self.steps) + kept(&self.order) + kept(&self.index)
     }
 
     /// The write of a row, if there is one.
@@ -288,6 +309,12 @@ impl WriteSet {
             Action::Put(value) | Action::Insert(value) | Action::Update(value) => Some(value),
             Action::Delete | Action::Patch(..) => None,
         }
+    }
+
+    /// True if the row goes.
+    pub(super) fn is_delete(&self, at: u32) -> bool {
+        let last = self.writes[at as usize].last;
+        matches!(self.steps[last as usize].action, Action::Delete)
     }
 
     /// What a row becomes that is `base` (none: it is not there).

@@ -92,7 +92,7 @@ impl Bulk<'_> {
         let bytes_max = Tree::key_bytes_max(self.buffer);
         if key.len() > bytes_max {
             let (bytes, bytes_max) = (key.len() as u64, bytes_max as u64);
-            return Err(Error::Capped {
+            return Err(Error::TooLong {
                 what: "a key",
                 bytes,
                 bytes_max,

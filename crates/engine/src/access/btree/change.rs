@@ -111,7 +111,7 @@ impl Tree {
         let key_bytes_max = Tree::key_bytes_max(buffer);
         if key.len() > key_bytes_max {
             let (bytes, bytes_max) = (key.len() as u64, key_bytes_max as u64);
-            return Err(Error::Capped {
+            return Err(Error::TooLong {
                 what: "a key",
                 bytes,
                 bytes_max,

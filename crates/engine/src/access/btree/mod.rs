@@ -19,7 +19,7 @@
 //! Values longer than a quarter of a page lie in [`overflow`] pages, with a stub in the leaf.
 //!
 //! Leaves that are empty or poor after rows have gone are given back by `tidy`, if their neighbours have
-//! room. A tree that is only read or inserted into stays as it is.
+//! room; one that cannot be at that moment is for the caller to come back to. A tree that is only read or inserted into stays as it is.
 
 mod bulk;
 mod change;
@@ -38,5 +38,6 @@ mod walk;
 
 pub(crate) use crate::buffer::Leaf;
 pub(crate) use change::Blocked;
+pub(crate) use tidy::{Tidied, Tidying};
 pub(crate) use tree::Tree;
 pub(crate) use walk::Visit;

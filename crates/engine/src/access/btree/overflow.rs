@@ -55,6 +55,46 @@ impl Stub {
     }
 }
 
+/// What chains take in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChainSize {
+    /// Bytes of a value in a page.
+    piece_bytes: u64,
+    /// Bytes of memory for a page and its frame.
+    frame_bytes: u64,
+}
+
+impl ChainSize {
+    /// For the pages of a buffer.
+    pub(crate) fn of(buffer: &Buffer) -> ChainSize {
+        ChainSize {
+            piece_bytes: (buffer.page_bytes() - HEADER_BYTES) as u64,
+            frame_bytes: buffer.frame_bytes(),
+        }
+    }
+
+    /// How many pages a value of that length takes.
+    pub(crate) fn pages(self, value_bytes: u64) -> u64 {
+        value_bytes.div_ceil(self.piece_bytes).max(1)
+    }
+
+    /// How much memory the pages of a value of that length take, in bytes.
+    pub(crate) fn bytes(self, value_bytes: u64) -> u64 {
+        self.pages(value_bytes) * self.frame_bytes
+    }
+}
+
+/// For pages of 8 KiB, whose frames take a little more.
+#[cfg(test)]
+impl Default for ChainSize {
+    fn default() -> ChainSize {
+        ChainSize {
+            piece_bytes: 8192 - HEADER_BYTES as u64,
+            frame_bytes: 8192 + 128,
+        }
+    }
+}
+
 /// True if a value of that length goes to overflow pages.
 pub(crate) fn is_needed(buffer: &Buffer, value_bytes: usize) -> bool {
     value_bytes > Leaf::value_bytes_max(buffer.page_bytes())
@@ -73,7 +113,7 @@ pub(crate) fn leaf_bytes(buffer: &Buffer, value_bytes: usize) -> usize {
 pub(crate) fn write(buffer: &Buffer, tree: TreeId, value: &[u8]) -> Result<Stub> {
     let piece_bytes = buffer.page_bytes() - HEADER_BYTES;
     let mut pages = Vec::new();
-    for _ in 0..value.len().div_ceil(piece_bytes).max(1) {
+    for _ in 0..ChainSize::of(buffer).pages(value.len() as u64) {
         match buffer.allocate(Kind::Overflow) {
             Ok(page) => pages.push(page),
             Err(error) => {

@@ -12,9 +12,10 @@
 //! Who looked at one of the two leaves before sees that: the left one has a new counter, the right one is
 //! gone. A cut that has yet to capture them gets their images first, or is handed the one that goes.
 
+use super::change::Blocked;
 use super::split::{Step, Way};
 use super::tree::Tree;
-use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR};
+use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR, Stop};
 use crate::ids::PageId;
 use crate::sync::parking::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
@@ -22,54 +23,98 @@ use crossbeam_epoch::Guard;
 /// Two nodes are merged if they then take no more than this part of a page.
 const MERGED: (usize, usize) = (4, 5);
 
+/// Whether a leaf is tidied when it has just become empty or poor, or again, since that was not possible then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tidying {
+    First,
+    /// Nodes above the leaf are looked at even if the leaf is in order by now.
+    Again,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a leaf that is not tidied must be looked at again"]
+pub(crate) enum Tidied {
+    Done,
+    /// It is not possible at this moment: try again. Some of it may be done.
+    Later,
+}
+
+/// Why pages cannot be given back at this moment: the structure is busy, a page misses, or the pool of
+/// pre-images is full.
+struct NotNow;
+
+impl From<Blocked> for NotNow {
+    fn from(_blocked: Blocked) -> NotNow {
+        NotNow
+    }
+}
+
+impl From<Stop> for NotNow {
+    fn from(_stop: Stop) -> NotNow {
+        NotNow
+    }
+}
+
 impl Tree {
     /// Unlinks and frees the leaf that covers the key if it is empty, or merges it with a neighbour if
-    /// it is poor, in a section. Does nothing when it is neither, the structure is busy, a page misses,
-    /// the pool of pre-images is full, or the neighbours have no room: a leaf too many does no harm.
-    pub(crate) fn tidy(&self, buffer: &Buffer, key: &[u8]) {
-        let Some(_structure) = self.structure.try_lock() else {
-            return;
-        };
-        let guard = crossbeam_epoch::pin();
-        if self.is_dropped() {
-            return;
-        }
-        let Ok(way) = self.way(buffer, key, &guard) else {
-            return;
-        };
-        let is_empty = way.latch.read().count() == 0;
-        let done = if is_empty {
-            self.unlink(buffer, &way, &guard)
-        } else {
-            self.merge(buffer, &way, &guard)
-        };
-        if done.is_some() {
-            while self.merge_above(buffer, key, &guard).is_some() {}
-            while self.collapse(buffer, &guard).is_some() {}
+    /// it is poor, in a section. Done, too, if it is neither or the neighbours have no room for its rows.
+    pub(crate) fn tidy(&self, buffer: &Buffer, key: &[u8], tidying: Tidying) -> Tidied {
+        match self.try_tidy(buffer, key, tidying) {
+            Ok(()) => Tidied::Done,
+            Err(NotNow) => Tidied::Later,
         }
     }
 
-    /// None if it was not done.
-    fn unlink(&self, buffer: &Buffer, way: &Way<'_>, guard: &Guard) -> Option<()> {
-        let above = way.steps.iter().rposition(|step| step.inner.count() > 0)?;
+    fn try_tidy(&self, buffer: &Buffer, key: &[u8], tidying: Tidying) -> Result<(), NotNow> {
+        let _structure = self.structure.try_lock().ok_or(NotNow)?;
+        let guard = crossbeam_epoch::pin();
+        if self.is_dropped() {
+            return Ok(());
+        }
+        let way = self.way(buffer, key, &guard)?;
+        let is_empty = way.latch.read().count() == 0;
+        let done = if is_empty {
+            self.unlink(buffer, &way, &guard)?
+        } else {
+            self.merge(buffer, &way, &guard)?
+        };
+        if done || tidying == Tidying::Again {
+            while self.merge_above(buffer, key, &guard)? {}
+            while self.collapse(buffer, &guard)? {}
+        }
+        Ok(())
+    }
+
+    /// False if there is nothing to unlink, or the neighbour has no room for longer keys.
+    fn unlink(&self, buffer: &Buffer, way: &Way<'_>, guard: &Guard) -> Result<bool, NotNow> {
+        let above = way.steps.iter().rposition(|step| step.inner.count() > 0);
+        let Some(above) = above else {
+            return Ok(false);
+        };
         let step = &way.steps[above];
         let mut empty = way.latch.write();
         if empty.count() > 0 {
-            return None;
+            return Ok(false);
         }
-        let (frame, latch) = neighbour(buffer, step, guard)?;
+        let (frame, latch) = neighbour(buffer, step, guard);
         let mut other = latch.write();
         let heir = if step.index > 0 {
-            other.with_fences(other.lower_fence(), empty.upper_fence())?
+            other.with_fences(other.lower_fence(), empty.upper_fence())
         } else {
-            other.with_fences(empty.lower_fence(), other.upper_fence())?
+            other.with_fences(empty.lower_fence(), other.upper_fence())
+        };
+        let Some(heir) = heir else {
+            return Ok(false);
         };
         let mut branches = step.inner.branches();
         branches.remove_child(step.index);
         let (page, level) = (step.inner.page(), step.inner.level());
-        let parent = branches.node(buffer.page_bytes(), page, self.id, level)?;
-        buffer.touch_leaf(frame, &other).ok()?;
-        buffer.touch_inner(step.frame).ok()?;
+        let Some(parent) = branches.node(buffer.page_bytes(), page, self.id, level) else {
+            return Ok(false);
+        };
+        buffer.touch_leaf(frame, &other)?;
+        buffer.touch_inner(step.frame)?;
         buffer.replace(Content::Inner(parent), guard);
         other.become_leaf(heir);
         buffer.retire_leaf(way.frame, &mut empty);
@@ -78,22 +123,27 @@ impl Tree {
         for between in &way.steps[above + 1..] {
             buffer.free(between.inner.page());
         }
-        Some(())
+        Ok(true)
     }
 
-    /// Merges a poor leaf with a neighbour. None if it was not done.
-    fn merge(&self, buffer: &Buffer, way: &Way<'_>, guard: &Guard) -> Option<()> {
-        let step = way.steps.last()?;
+    /// Merges a poor leaf with a neighbour. False if it is not poor, or no neighbour has room.
+    fn merge(&self, buffer: &Buffer, way: &Way<'_>, guard: &Guard) -> Result<bool, NotNow> {
+        let Some(step) = way.steps.last() else {
+            return Ok(false);
+        };
         let mut poor = way.latch.write();
         if !poor.is_poor() {
-            return None;
+            return Ok(false);
         }
         for (left, right) in pairs(step) {
             let beside = step
                 .inner
                 .child(if left == step.index { right } else { left });
-            let frame = buffer.frame(beside, guard)?;
-            let mut other = frame.leaf()?.write();
+            let frame = frame_of(buffer, beside, guard);
+            let Some(latch) = frame.leaf() else {
+                return Ok(false);
+            };
+            let mut other = latch.write();
             let merged = if left == step.index {
                 self.merge_leaves(
                     buffer,
@@ -101,7 +151,7 @@ impl Tree {
                     (way.frame, &mut poor),
                     (frame, &mut other),
                     guard,
-                )
+                )?
             } else {
                 self.merge_leaves(
                     buffer,
@@ -109,15 +159,15 @@ impl Tree {
                     (frame, &mut other),
                     (way.frame, &mut poor),
                     guard,
-                )
+                )?
             };
-            if merged.is_some() {
+            if merged {
                 drop((poor, other));
                 buffer.forget(step.inner.child(right), guard);
-                return Some(());
+                return Ok(true);
             }
         }
-        None
+        Ok(false)
     }
 
     /// The left leaf takes the rows of both; the right one is retired, to be forgotten once unlatched.
@@ -128,9 +178,11 @@ impl Tree {
         (left_frame, left): (&Frame, &mut Leaf),
         (right_frame, right): (&Frame, &mut Leaf),
         guard: &Guard,
-    ) -> Option<()> {
+    ) -> Result<bool, NotNow> {
         let page_bytes = buffer.page_bytes();
-        let heir = left.merged(right, page_bytes * MERGED.0 / MERGED.1)?;
+        let Some(heir) = left.merged(right, page_bytes * MERGED.0 / MERGED.1) else {
+            return Ok(false);
+        };
         let mut branches = step.inner.branches();
         let gone = branches
             .children()
@@ -138,27 +190,34 @@ impl Tree {
             .position(|child| *child == right.page());
         branches.remove_child(gone.expect("a leaf's parent leads to it"));
         let (page, level) = (step.inner.page(), step.inner.level());
-        let parent = branches.node(page_bytes, page, self.id, level)?;
-        buffer.touch_leaf(left_frame, left).ok()?;
-        buffer.touch_inner(step.frame).ok()?;
+        let Some(parent) = branches.node(page_bytes, page, self.id, level) else {
+            return Ok(false);
+        };
+        buffer.touch_leaf(left_frame, left)?;
+        buffer.touch_inner(step.frame)?;
         buffer.replace(Content::Inner(parent), guard);
         left.become_leaf(heir);
         buffer.retire_leaf(right_frame, right);
-        Some(())
+        Ok(true)
     }
 
-    /// Merges the lowest poor inner node above the key's leaf that can be. None if there is none.
-    fn merge_above(&self, buffer: &Buffer, key: &[u8], guard: &Guard) -> Option<()> {
-        let way = self.way(buffer, key, guard).ok()?;
+    /// Merges the lowest poor inner node above the key's leaf that can be. False if there is none.
+    fn merge_above(&self, buffer: &Buffer, key: &[u8], guard: &Guard) -> Result<bool, NotNow> {
+        let way = self.way(buffer, key, guard)?;
         let is_poor =
             |step: &Step<'_>| step.inner.branches().bytes() * POOR.1 < buffer.page_bytes() * POOR.0;
-        let below = (1..way.steps.len()).rev();
-        below
-            .filter(|depth| is_poor(&way.steps[*depth]))
-            .find_map(|depth| {
-                let above = &way.steps[depth - 1];
-                pairs(above).find_map(|pair| self.merge_nodes(buffer, above, pair, guard))
-            })
+        for depth in (1..way.steps.len()).rev() {
+            if !is_poor(&way.steps[depth]) {
+                continue;
+            }
+            let above = &way.steps[depth - 1];
+            for pair in pairs(above) {
+                if self.merge_nodes(buffer, above, pair, guard)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// The left one of two neighbours below a node takes the children of both. Readers on their way
@@ -169,48 +228,59 @@ impl Tree {
         above: &Step<'_>,
         (left, right): (usize, usize),
         guard: &Guard,
-    ) -> Option<()> {
+    ) -> Result<bool, NotNow> {
         let page_bytes = buffer.page_bytes();
-        let left_frame = buffer.frame(above.inner.child(left), guard)?;
-        let right_frame = buffer.frame(above.inner.child(right), guard)?;
-        let (low, high) = (left_frame.inner()?, right_frame.inner()?);
+        let left_frame = frame_of(buffer, above.inner.child(left), guard);
+        let right_frame = frame_of(buffer, above.inner.child(right), guard);
+        let (Some(low), Some(high)) = (left_frame.inner(), right_frame.inner()) else {
+            return Ok(false);
+        };
         let mut parent = above.inner.branches();
         let mut joined = low.branches();
         joined.join(parent.separator(left), &high.branches());
         if joined.bytes() * MERGED.1 > page_bytes * MERGED.0 {
-            return None;
+            return Ok(false);
         }
-        let node = joined.node(page_bytes, low.page(), self.id, low.level())?;
         parent.remove_child(right);
         let (page, level) = (above.inner.page(), above.inner.level());
-        let parent = parent.node(page_bytes, page, self.id, level)?;
+        let node = joined.node(page_bytes, low.page(), self.id, low.level());
+        let (Some(node), Some(parent)) = (node, parent.node(page_bytes, page, self.id, level))
+        else {
+            return Ok(false);
+        };
         let gone = high.page();
-        buffer.touch_inner(left_frame).ok()?;
-        buffer.touch_inner(above.frame).ok()?;
+        buffer.touch_inner(left_frame)?;
+        buffer.touch_inner(above.frame)?;
         buffer.replace(Content::Inner(node), guard);
         buffer.replace(Content::Inner(parent), guard);
         buffer.free(gone);
-        Some(())
+        Ok(true)
     }
 
-    /// If the root has a single child, the root takes its content and the child goes. None if it was
-    /// not done.
-    fn collapse(&self, buffer: &Buffer, guard: &Guard) -> Option<()> {
-        let root = buffer.frame(self.root, guard)?;
-        let inner = root.inner().filter(|inner| inner.count() == 0)?;
+    /// If the root has a single child, the root takes its content and the child goes. False if it has more.
+    fn collapse(&self, buffer: &Buffer, guard: &Guard) -> Result<bool, NotNow> {
+        let root = frame_of(buffer, self.root, guard);
+        let Some(inner) = root.inner().filter(|inner| inner.count() == 0) else {
+            return Ok(false);
+        };
         let page = inner.child(0);
-        let child = buffer.frame(page, guard)?;
-        buffer.touch_inner(root).ok()?;
+        let child = frame_of(buffer, page, guard);
+        buffer.touch_inner(root)?;
         if let Some(latch) = child.leaf() {
             self.collapse_to_leaf(buffer, (child, page), latch.write(), guard);
-            return Some(());
+            return Ok(true);
         }
-        let inner = child.inner()?;
+        let Some(inner) = child.inner() else {
+            return Ok(false);
+        };
         let branches: Branches = inner.branches();
-        let node = branches.node(buffer.page_bytes(), self.root, self.id, inner.level())?;
+        let node = branches.node(buffer.page_bytes(), self.root, self.id, inner.level());
+        let Some(node) = node else {
+            return Ok(false);
+        };
         buffer.replace(Content::Inner(node), guard);
         buffer.free(page);
-        Some(())
+        Ok(true)
     }
 
     fn collapse_to_leaf(
@@ -241,16 +311,23 @@ fn neighbour<'g>(
     buffer: &Buffer,
     step: &Step<'_>,
     guard: &'g Guard,
-) -> Option<(&'g Frame, &'g RwLock<Leaf>)> {
+) -> (&'g Frame, &'g RwLock<Leaf>) {
     let goes_left = step.index > 0;
     let beside = if goes_left { step.index - 1 } else { 1 };
     let mut page = step.inner.child(beside);
     loop {
-        let frame = buffer.frame(page, guard)?;
+        let frame = frame_of(buffer, page, guard);
         if let Some(latch) = frame.leaf() {
-            return Some((frame, latch));
+            return (frame, latch);
         }
-        let inner = frame.inner()?;
+        let inner = frame.inner();
+        let inner = inner.expect("a tree consists of inner nodes and leaves");
         page = inner.child(if goes_left { inner.count() } else { 0 });
     }
+}
+
+/// The frame of a page to which a node leads; under the structure mutex it is there.
+fn frame_of<'g>(buffer: &Buffer, page: PageId, guard: &'g Guard) -> &'g Frame {
+    let frame = buffer.frame(page, guard);
+    frame.expect("a node leads to pages that are there")
 }

@@ -82,6 +82,12 @@ impl Tree {
         self.is_dropped.load(Ordering::Acquire)
     }
 
+    /// Keeps the structure busy until the answer is dropped, as another thread's change does.
+    #[cfg(test)]
+    pub(crate) fn hold_structure(&self) -> parking_lot::MutexGuard<'_, ()> {
+        self.structure.lock()
+    }
+
     /// The longest key that a tree takes, in bytes.
     pub(crate) fn key_bytes_max(buffer: &Buffer) -> usize {
         Leaf::key_bytes_max(buffer.page_bytes())

@@ -2,10 +2,12 @@
 
 mod define;
 mod full;
+mod full_disk;
 mod ghosts;
 mod handles;
 mod limits;
 mod making;
+mod memory;
 #[cfg(target_os = "linux")]
 mod stocker;
 mod whole;

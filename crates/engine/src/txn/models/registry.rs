@@ -3,6 +3,7 @@
 //! The horizon here is a number that a committer moves; the begin and the collector are the real ones,
 //! with their fences.
 
+use crate::access::btree::overflow::ChainSize;
 use crate::buffer::Word;
 use crate::ids::{Csn, TreeId};
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -40,7 +41,7 @@ struct Store {
 fn store() -> Arc<Store> {
     Arc::new(Store {
         registry: Registry::new(),
-        versions: Versions::new(),
+        versions: Versions::new(ChainSize::default()),
         horizon: AtomicU64::new(1),
         leaf: Mutex::new(1),
     })

@@ -28,6 +28,7 @@ pub(in crate::txn) struct Shape {
     pub(in crate::txn) page_bytes: u32,
     pub(in crate::txn) miss_every: Option<u32>,
     pub(in crate::txn) pre_image_bytes_max: u64,
+    pub(in crate::txn) resident_bytes_max: u64,
     pub(in crate::txn) options: TxnOptions,
 }
 
@@ -37,6 +38,7 @@ impl Default for Shape {
             page_bytes: 512,
             miss_every: None,
             pre_image_bytes_max: 1 << 20,
+            resident_bytes_max: u64::MAX,
             options: TxnOptions::default(),
         }
     }
@@ -66,6 +68,7 @@ impl Store {
             page_bytes: shape.page_bytes,
             miss_every: shape.miss_every,
             pre_image_bytes_max: shape.pre_image_bytes_max,
+            resident_bytes_max: shape.resident_bytes_max,
             ..BufferOptions::default()
         });
         let tree = |id| Arc::new(Tree::create(TreeId(id), &buffer).expect("room for a tree"));

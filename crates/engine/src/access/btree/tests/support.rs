@@ -2,7 +2,7 @@
 
 use crate::access::btree::overflow::{self, STUB_BYTES, Stub};
 use crate::access::btree::scout::{Target, scout};
-use crate::access::btree::{Blocked, Tree};
+use crate::access::btree::{Blocked, Tidying, Tree};
 use crate::buffer::Word;
 use crate::buffer::{Buffer, BufferOptions, Leaf, Miss, Stop, without_misses};
 use crate::ids::{Csn, PageId, TreeId};
@@ -97,7 +97,7 @@ impl Bed {
             overflow::free(&self.buffer, stub);
         }
         if is_poor {
-            without_misses(|| self.tree.tidy(&self.buffer, key));
+            let _tidied = without_misses(|| self.tree.tidy(&self.buffer, key, Tidying::First));
         }
         true
     }

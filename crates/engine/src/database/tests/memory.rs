@@ -1,0 +1,141 @@
+//! Memory of a whole database: it comes back when rows go, and a checkpoint does not stand in its way.
+
+use crate::access::schema::{Kind, Schema, Value};
+use crate::database::engine::Engine;
+use crate::database::open::{create, open, transient};
+use crate::error::{Error, Result};
+use crate::log::Threads;
+use crate::options::Options;
+use crate::table::TypedSession;
+use crate::txn::Begin;
+use std::path::Path;
+use std::sync::Arc;
+use syncline_disk::simulated::{Crash, Metadata};
+use syncline_disk::{Disk, SimulatedDisk};
+
+fn schema() -> Schema {
+    let table = Schema::table("rows")
+        .column("id", Kind::Int)
+        .column("bytes", Kind::Bytes)
+        .key(["id"])
+        .index("by_bytes", ["bytes"]);
+    table.build().unwrap()
+}
+
+fn plain() -> Schema {
+    let table = Schema::table("rows")
+        .column("id", Kind::Int)
+        .column("bytes", Kind::Bytes);
+    table.key(["id"]).build().unwrap()
+}
+
+fn put<D: Disk>(engine: &Arc<Engine<D>>, id: i64, value: &[u8]) -> Result<()> {
+    let table = engine.table("rows")?;
+    let mut session = TypedSession::new(&engine.core)?;
+    let row = [Value::Int(id), Value::Bytes(value)];
+    let run = session.run(Begin::Serializable, |tx| tx.put(&table, &row));
+    session.wait(run?.1)
+}
+
+/// D4: pages that were freed behind a checkpoint's cut leave their images, which count, until it captures them.
+#[test]
+fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move() {
+    let options = Options {
+        resident_bytes_max: 64 << 10,
+        ..Options::tiny()
+    };
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let engine = create(&disk, Path::new("db"), options.clone(), Threads::None).unwrap();
+    engine.create_table(plain()).unwrap();
+    let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
+    for update in 0..60_u8 {
+        put(&engine, 1, &[update; 4_000]).unwrap_or_else(|error| panic!("{update}: {error}"));
+        checkpoints.begin(&engine.core, &engine.forest).unwrap();
+    }
+    assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
+    engine.core.log.flush().unwrap();
+    // Redo fits the same cap.
+    let again = disk.crash(Crash::DropAll);
+    let engine = open(&again, Path::new("db"), options, Threads::None).unwrap();
+    assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
+}
+
+/// All rows and entries go and come again: resident bytes come back each time, and are no more at the end.
+#[test]
+fn resident_bytes_come_back_each_time_that_all_rows_go() {
+    let engine = transient(Options::tiny()).unwrap();
+    engine.create_table(schema()).unwrap();
+    let table = engine.table("rows").unwrap();
+    let mut session = TypedSession::new(&engine.core).unwrap();
+    let settled = |session: &mut TypedSession<_>, writes: bool, round: i64| {
+        for from in (0..1_000).step_by(50) {
+            session.begin(Begin::Serializable).unwrap();
+            for id in from..from + 50 {
+                let bytes = (id * 7919 % 1_000 + round).to_be_bytes().repeat(3);
+                if writes {
+                    let row = [Value::Int(id), Value::Bytes(&bytes)];
+                    session.insert(&table, &row).unwrap();
+                } else {
+                    session.delete(&table, &[Value::Int(id)]).unwrap();
+                }
+            }
+            let ticket = session.commit().unwrap();
+            session.wait(ticket).unwrap();
+        }
+        engine.core.log.flush().unwrap();
+        engine.core.sweep();
+        let pages = |tree| engine.core.buffer.pages_of(tree).len();
+        let trees = engine.forest.trees();
+        trees.iter().map(|tree| pages(tree.id)).sum::<usize>()
+    };
+    let mut full = Vec::new();
+    for round in 0..3 {
+        full.push(settled(&mut session, true, round));
+        let empty = settled(&mut session, false, round);
+        assert!(
+            empty <= 4,
+            "round {round}: {empty} pages of the catalogue, rows and entries"
+        );
+    }
+    assert!(full[0] > 100, "{full:?}");
+    let most = full[0] + full[0] / 10;
+    assert!(full.iter().all(|pages| *pages <= most), "{full:?}");
+}
+
+/// `open` advised to delete rows, where none can be deleted.
+#[test]
+fn a_database_that_does_not_fit_says_what_to_do_at_open() {
+    let disk = SimulatedDisk::new(1, Metadata::Strict);
+    let engine = create(&disk, Path::new("db"), Options::tiny(), Threads::None).unwrap();
+    engine.create_table(plain()).unwrap();
+    (0..60).for_each(|id| put(&engine, id, &[7; 2_000]).unwrap());
+    let small = Options {
+        resident_bytes_max: 32 << 10,
+        ..Options::tiny()
+    };
+    let refused = |disk: &SimulatedDisk| {
+        let again = disk.crash(Crash::DropAll);
+        let error = open(&again, Path::new("db"), small.clone(), Threads::None).err();
+        let error = error.expect("it does not fit");
+        assert!(matches!(error, Error::Capped { .. }), "{error}");
+        assert!(
+            error.to_string().ends_with("open it with a larger cap"),
+            "{error}"
+        );
+    };
+    // In redo, then as pages are read.
+    engine.core.log.flush().unwrap();
+    refused(&disk);
+    let checkpoints = engine.checkpoints.as_ref().expect("it is on a disk");
+    checkpoints.run(&engine.core, &engine.forest).unwrap();
+    refused(&disk);
+    let small = Options {
+        resident_bytes_max: 64 << 10,
+        ..Options::tiny()
+    };
+    let engine = create(&disk, Path::new("other"), small, Threads::None).unwrap();
+    engine.create_table(plain()).unwrap();
+    let full = (0..60).find_map(|id| put(&engine, id, &[7; 2_000]).err());
+    let full = full.expect("it is full").to_string();
+    assert!(full.ends_with("delete rows or raise it"), "{full}");
+}

@@ -1,0 +1,209 @@
+//! Random histories under a small cap on old versions: readers of all ages beside short and long rows that
+//! come, change and go. A reader sees its moment, in scans with limits in both directions, or is ended; what
+//! old versions hold never passes their cap by more than one commit; and a scan looks at a leaf a few times.
+//!
+//! What versions hold is not taken from their own account: it is the overflow pages that are there and that no
+//! row needs.
+
+use super::fixture::{Shape, Store, TestSession, scan};
+use crate::Error;
+use crate::seeds::finds;
+use crate::txn::scan::{Direction, LEAVES_LOOKED_AT, Scan};
+use crate::txn::{Begin, Conflict, TxnOptions};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+const CAP: u64 = 64 << 10;
+
+/// A frame with its page, and what of a value a page takes.
+const FRAME_BYTES: u64 = 640;
+const PIECE_BYTES: usize = 472;
+
+/// Values that are longer lie in overflow pages.
+const IN_LEAF: usize = 128;
+
+/// The longest value, and how far the account of each shard may be behind.
+const LONG: usize = 30_000;
+const BEHIND: u64 = 9 * (16 << 10);
+
+struct Life {
+    random: fastrand::Rng,
+    store: Store,
+    writer: TestSession,
+    rows: Map,
+    readers: Vec<(TestSession, Map)>,
+    keys: u32,
+}
+
+impl Life {
+    fn new(seed: u64) -> Life {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let store = Store::new(Shape {
+            options: TxnOptions {
+                version_bytes_max: CAP,
+                ..TxnOptions::default()
+            },
+            ..Shape::default()
+        });
+        Life {
+            writer: store.session(),
+            rows: Map::new(),
+            readers: Vec::new(),
+            keys: random.u32(20..400),
+            random,
+            store,
+        }
+    }
+
+    fn key(&mut self) -> u32 {
+        self.random.u32(..self.keys)
+    }
+
+    /// Puts or deletes rows of a few neighbours, or one long row.
+    fn write(&mut self) {
+        let from = self.key();
+        let mut rows = self.rows.clone();
+        self.writer.begin(Begin::Serializable).unwrap();
+        if self.random.bool() {
+            let bytes = self.random.usize(IN_LEAF..LONG);
+            // Few of them, so that most replace a long one.
+            let key = (from % 6).to_be_bytes();
+            let value = vec![self.random.u8(..); bytes];
+            self.writer.put(&self.store.tree, &key, &value).unwrap();
+            rows.insert(key.to_vec(), value);
+        } else {
+            let deletes = self.random.bool();
+            for number in from..from + self.random.u32(1..80) {
+                let key = number.to_be_bytes();
+                if deletes && rows.remove(&key[..]).is_some() {
+                    self.writer.delete(&self.store.tree, &key).unwrap();
+                } else if !deletes {
+                    let value = vec![self.random.u8(..); self.random.usize(..30)];
+                    self.writer.put(&self.store.tree, &key, &value).unwrap();
+                    rows.insert(key.to_vec(), value);
+                }
+            }
+        }
+        let ticket = self.writer.commit().unwrap();
+        self.writer.wait(ticket).unwrap();
+        self.rows = rows;
+    }
+
+    fn begin(&mut self) {
+        let begin = [Begin::ReadOnly, Begin::Snapshot][self.random.usize(..2)];
+        let mut reader = self.store.session();
+        reader.begin(begin).unwrap();
+        self.readers.push((reader, self.rows.clone()));
+    }
+
+    /// A scan by some reader; what it answers that it should not.
+    fn read(&mut self) -> Result<(), String> {
+        if self.readers.is_empty() {
+            return Ok(());
+        }
+        let leaves = self.pages().0;
+        let (lower, at) = (self.key(), self.random.usize(..self.readers.len()));
+        let upper = lower + self.random.u32(..self.keys);
+        let (lower, upper) = (lower.to_be_bytes(), upper.to_be_bytes());
+        let limit = self.random.usize(1..6);
+        let direction = [Direction::Ascending, Direction::Descending][self.random.usize(..2)];
+        let (reader, rows) = &mut self.readers[at];
+        let range = Scan {
+            lower: Bound::Included(&lower),
+            upper: Bound::Excluded(&upper),
+            direction,
+            limit,
+        };
+        let before = LEAVES_LOOKED_AT.get();
+        let found = match scan(reader, &self.store.tree, range) {
+            Ok(found) => found,
+            Err(Error::Conflict(Conflict::SnapshotTooOld)) => {
+                self.readers.swap_remove(at);
+                return Ok(());
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        let looks = LEAVES_LOOKED_AT.get() - before;
+        let inside = rows.range(lower.to_vec()..upper.to_vec());
+        let inside = inside.map(|(key, value)| (key.clone(), value.clone()));
+        let expected: Vec<_> = match direction {
+            Direction::Ascending => inside.take(limit).collect(),
+            Direction::Descending => inside.rev().take(limit).collect(),
+        };
+        if found != expected {
+            return Err(format!(
+                "{direction:?} {limit}: a reader does not see its moment"
+            ));
+        }
+        if looks > leaves + 12 {
+            return Err(format!("{looks} looks at {leaves} leaves for {limit} rows"));
+        }
+        Ok(())
+    }
+
+    /// Leaves and overflow pages.
+    fn pages(&self) -> (u64, u64) {
+        let (buffer, guard) = (&self.store.core.buffer, crate::buffer::pin());
+        let pages = buffer.pages_of(self.store.tree.id).into_iter();
+        let mut count = (0, 0);
+        for frame in pages.filter_map(|page| buffer.frame(page, &guard)) {
+            count.0 += u64::from(frame.leaf().is_some());
+            count.1 += u64::from(frame.overflow().is_some());
+        }
+        count
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let long = self.rows.values().filter(|value| value.len() > IN_LEAF);
+        let needed: usize = long.map(|value| value.len().div_ceil(PIECE_BYTES)).sum();
+        let held = (self.pages().1 - needed as u64) * FRAME_BYTES;
+        let one_commit = LONG.div_ceil(PIECE_BYTES) as u64 * FRAME_BYTES;
+        if held > CAP + one_commit + BEHIND {
+            return Err(format!(
+                "old versions hold {held} bytes of pages, over {CAP}"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn search(seed: u64) -> Result<(), String> {
+    let mut life = Life::new(seed);
+    for _ in 0..120 {
+        match life.random.u8(..10) {
+            0..=4 => {
+                life.write();
+                life.check()?;
+            }
+            5 if life.readers.len() < 3 => life.begin(),
+            6 if life.random.u8(..3) == 0 && !life.readers.is_empty() => {
+                life.readers.swap_remove(0);
+            }
+            _ => life.read()?,
+        }
+    }
+    life.readers.clear();
+    let rows: Map = life.store.rows(&life.store.tree).into_iter().collect();
+    if rows != life.rows {
+        return Err("rows are not what was committed".to_owned());
+    }
+    let Life { store, writer, .. } = life;
+    drop(writer);
+    store.assert_clean();
+    Ok(())
+}
+
+#[test]
+fn caps_hold_and_readers_see_their_moments() {
+    for seed in 0..40 {
+        assert_eq!(search(seed), Ok(()), "seed {seed}");
+    }
+}
+
+finds! {
+    search;
+    versions_that_are_charged_without_their_pages_are_found: VersionsEscapeCap within 20,
+    ghosts_that_count_against_a_limit_are_found: GhostCountsAgainstLimit within 40,
+}
