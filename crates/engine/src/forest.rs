@@ -20,7 +20,7 @@
 
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{STUB_BYTES, Stub};
-use crate::ids::{PageId, TreeId};
+use crate::ids::{Csn, PageId, TreeId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -61,6 +61,13 @@ impl Forest {
     pub(crate) fn renew(&self, id: TreeId) {
         if let Some(tree) = self.write().get_mut(&id) {
             *tree = tree.renewed();
+        }
+    }
+
+    /// Makes a tree that was built aside known as made by that commit. With the gate closed.
+    pub(crate) fn publish(&self, id: TreeId, csn: Csn) {
+        if let Some(tree) = self.write().get_mut(&id) {
+            *tree = tree.renewed_since(csn);
         }
     }
 

@@ -40,6 +40,9 @@ pub struct Options {
     pub key_bytes_max: u32,
     /// The longest encoded row in bytes, up to 64 MiB. Default 16 MiB.
     pub value_bytes_max: u32,
+    /// Bytes for sorting rows while a table is loaded; at least 4 KiB. A load of more rows than that holds
+    /// is fastest if they come in the order of the key. Default 64 MiB.
+    pub definition_bytes_max: u64,
     /// Bytes of log records after which a checkpoint begins by itself. It bounds what recovery reads.
     /// Default 1 GiB: some seven million changes of 100-byte rows.
     pub checkpoint_log_bytes: u64,
@@ -96,6 +99,7 @@ impl Options {
             read_bytes_max: part.min(256 << 20),
             key_bytes_max: 1024,
             value_bytes_max: 16 << 20,
+            definition_bytes_max: 64 << 20,
             checkpoint_log_bytes: 1 << 30,
             checkpoint_segment_bytes: 4 << 30,
             extent_bytes: 64 << 20,
@@ -118,6 +122,7 @@ impl Options {
             version_bytes_max: 1 << 20,
             key_bytes_max: 64,
             value_bytes_max: 4 << 10,
+            definition_bytes_max: 4 << 10,
             checkpoint_log_bytes: 32 << 10,
             checkpoint_segment_bytes: 256 << 10,
             extent_bytes: 16 << 10,
@@ -159,6 +164,12 @@ impl Options {
             "value_bytes_max",
             self.value_bytes_max.into(),
             "it must lie between 1 byte and 64 MiB",
+        )?;
+        rule(
+            self.definition_bytes_max >= 4 << 10,
+            "definition_bytes_max",
+            self.definition_bytes_max,
+            "it must be 4 KiB at least",
         )?;
         rule(
             self.extent_bytes >= page && self.extent_bytes.is_multiple_of(page),
@@ -238,6 +249,10 @@ mod tests {
         );
         assert_eq!(refused(|o| o.key_bytes_max = 4097), "key_bytes_max");
         assert_eq!(refused(|o| o.value_bytes_max = 0), "value_bytes_max");
+        assert_eq!(
+            refused(|o| o.definition_bytes_max = 1),
+            "definition_bytes_max"
+        );
         assert_eq!(refused(|o| o.extent_bytes = 1), "extent_bytes");
         assert_eq!(refused(|o| o.extent_bytes = 2 << 30), "extent_bytes");
         assert_eq!(refused(|o| o.miss_every = Some(0)), "miss_every");

@@ -117,6 +117,10 @@ pub(crate) enum Plant {
     UseMadeLater,
     /// Ghosts of a table that has been changed since are not collected.
     ForgetGhosts,
+    /// An index that is built beside writers is not brought up to what they change.
+    IndexMissesCatchUp,
+    /// Opening leaves pages of trees that the forest does not name.
+    KeepStrayPages,
     /// A build that has failed leaves its trees.
     KeepFailedBuild,
     /// Transactions that only read see what is not stable yet.

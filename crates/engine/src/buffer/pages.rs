@@ -362,13 +362,23 @@ impl Buffer {
 
     /// Every page that is labelled as the tree's, detached ones left out, ascending. Looks at all pages.
     pub(crate) fn pages_of(&self, tree: TreeId) -> Vec<PageId> {
+        let labelled = self.labelled(|label| label == tree);
+        labelled.map(|(page, _tree)| page).collect()
+    }
+
+    /// Every page whose label names such a tree, and that tree; detached ones left out, ascending. Looks
+    /// at all pages.
+    pub(crate) fn labelled(
+        &self,
+        is_of: impl Fn(TreeId) -> bool,
+    ) -> impl Iterator<Item = (PageId, TreeId)> {
         let guard = crossbeam_epoch::pin();
         let end = self.numbers.lock().next();
-        let is_of_tree = |page: &PageId| {
-            let frame = self.translation.get(*page, &guard);
-            frame.is_some_and(|frame| !frame.is_detached() && frame.label().1 == tree)
-        };
-        (1..end.0).map(PageId).filter(is_of_tree).collect()
+        (1..end.0).map(PageId).filter_map(move |page| {
+            let frame = self.translation.get(page, &guard)?;
+            let tree = frame.label().1;
+            (!frame.is_detached() && is_of(tree)).then_some((page, tree))
+        })
     }
 
     /// Looks at a leaf by its number, under its shared latch; none if the page is gone or no leaf.

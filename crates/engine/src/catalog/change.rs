@@ -14,6 +14,18 @@ impl Catalog {
     ///
     /// [`Error::Taken`].
     pub(crate) fn with_table(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
+        let (next, entry) = self.with_numbers_for(schema)?;
+        let next = next.with_entry(&entry)?;
+        Ok((next, entry))
+    }
+
+    /// The same tables, with the numbers of a new one and its indexes spent; and that table, which
+    /// [`Catalog::with_entry`] may add to a later catalogue.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`].
+    pub(crate) fn with_numbers_for(&self, schema: Schema) -> Result<(Catalog, Arc<TableEntry>)> {
         self.check_free(schema.name())?;
         let mut next = self.clone();
         let (id, tree) = (next.new_object(), next.new_tree());
@@ -24,7 +36,6 @@ impl Catalog {
                 tree: next.new_tree(),
             });
         }
-        next.names.insert(schema.name().to_owned(), id);
         let entry = Arc::new(TableEntry {
             id,
             tree,
@@ -33,8 +44,26 @@ impl Catalog {
             schema,
             indexes,
         });
-        next.tables.insert(id, Arc::clone(&entry));
         Ok((next, entry))
+    }
+
+    /// With a table whose numbers this catalogue, or one before it, has spent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Taken`].
+    pub(crate) fn with_entry(&self, entry: &Arc<TableEntry>) -> Result<Catalog> {
+        let name = entry.schema.name();
+        self.check_free(name)?;
+        assert!(
+            entry.id.0 < self.next_object && entry.tree.0 < self.next_tree,
+            "the numbers of a table are spent before it is added"
+        );
+        let mut next = self.clone();
+        next.names.insert(name.into(), entry.id);
+        next.tables.insert(entry.id, Arc::clone(entry));
+        next.changed.insert(entry.id);
+        Ok(next)
     }
 
     /// With a table that is being dropped: its name is free, its trees are to be dropped.
@@ -53,6 +82,7 @@ impl Catalog {
     /// Without an object whose trees are gone. A table's indexes go with it.
     pub(crate) fn without(&self, id: ObjectId) -> Catalog {
         let mut next = self.clone();
+        next.changed.insert(id);
         if let Some(table) = next.tables.remove(&id)
             && next.names.get(table.schema.name()) == Some(&id)
         {
@@ -203,6 +233,7 @@ impl Catalog {
         change(&mut changed);
         let changed = Arc::new(changed);
         self.tables.insert(changed.id, Arc::clone(&changed));
+        self.changed.insert(changed.id);
         changed
     }
 }

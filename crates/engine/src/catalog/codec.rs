@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 const FORMAT: u8 = 1;
 const HEAD: u8 = 0;
+
+/// The key of the row that holds the next numbers.
+pub(super) const HEAD_KEY: [u8; 1] = [HEAD];
 const TABLE: u8 = 1;
 const INDEX: u8 = 2;
 const DESCENDING: u8 = 1;
@@ -23,14 +26,23 @@ const DEFAULT: u8 = 2;
 type Read<T> = Result<T, Malformed>;
 
 /// All rows.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(super) fn rows(catalog: &Catalog) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    rows_of(catalog, catalog.tables.values())
+}
+
+/// The head, the rows of these tables and their indexes, and of all indexes that are not ready.
+pub(super) fn rows_of<'c>(
+    catalog: &Catalog,
+    tables: impl Iterator<Item = &'c Arc<TableEntry>>,
+) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let mut rows = BTreeMap::new();
     let mut head = Writer::default();
     head.u8(FORMAT);
     head.u32(catalog.next_object);
     head.u32(catalog.next_tree);
-    rows.insert(vec![HEAD], head.0);
-    for table in catalog.tables.values() {
+    rows.insert(HEAD_KEY.to_vec(), head.0);
+    for table in tables {
         rows.insert(key(TABLE, table.id), table_row(table));
         for (index, entry) in table.schema.indexes().iter().zip(&table.indexes) {
             let aside = Aside {
@@ -101,7 +113,7 @@ fn insert(
     entry.schema = Schema::checked(definition).map_err(|_what| unusable)?;
     if entry.state == State::Ready {
         let name = entry.schema.name().to_owned();
-        if catalog.names.insert(name, id).is_some() {
+        if catalog.names.insert(name.into(), id).is_some() {
             return Err(Malformed("two tables have one name"));
         }
     }

@@ -27,17 +27,20 @@
 //! 3. A table's generation rises with each change of its definition or of its indexes.
 //! 4. The order of a table's indexes is the order of their object numbers.
 //! 5. A [`Catalog`] is a value: a change makes another one, and [`Catalog::changes_to`] says which rows of
-//!    tree 1 tell them apart. So nothing in memory is to be undone when such a commit fails.
+//!    tree 1 tell them apart. So nothing in memory is to be undone when such a commit fails. Catalogues
+//!    share what is equal in them, and a change names its tables: it costs what it changes, and a
+//!    logarithm of all tables.
 
 mod bytes;
 mod change;
 mod codec;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod shared_map;
 mod table;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub(crate) use table::TableEntry;
+pub(crate) use table::{IndexEntry, TableEntry};
 pub(crate) use value::{CATALOG_TREE, Catalog};

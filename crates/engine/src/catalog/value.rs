@@ -1,6 +1,7 @@
 //! The catalogue in memory: look up by name, and how it stands in tree 1.
 
 use super::codec;
+use super::shared_map::SharedMap;
 use super::table::{ObjectId, State, TableEntry};
 use crate::access::schema::Index;
 use crate::error::{Error, Result};
@@ -30,13 +31,25 @@ pub(crate) struct Unfinished {
 }
 
 /// All tables and indexes; see the module.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Catalog {
     pub(super) next_object: u32,
     pub(super) next_tree: u32,
-    pub(super) tables: BTreeMap<ObjectId, Arc<TableEntry>>,
-    pub(super) names: BTreeMap<String, ObjectId>,
+    pub(super) tables: SharedMap<ObjectId, Arc<TableEntry>>,
+    pub(super) names: SharedMap<Arc<str>, ObjectId>,
     pub(super) aside: BTreeMap<ObjectId, Aside>,
+    /// Tables that differ from those of the catalogue that was committed last.
+    pub(super) changed: BTreeSet<ObjectId>,
+}
+
+impl PartialEq for Catalog {
+    /// The same tables, indexes and next numbers.
+    fn eq(&self, other: &Catalog) -> bool {
+        (self.next_object, self.next_tree) == (other.next_object, other.next_tree)
+            && self.tables == other.tables
+            && self.names == other.names
+            && self.aside == other.aside
+    }
 }
 
 impl Catalog {
@@ -45,9 +58,10 @@ impl Catalog {
         Catalog {
             next_object: 1,
             next_tree: CATALOG_TREE.0 + 1,
-            tables: BTreeMap::new(),
-            names: BTreeMap::new(),
+            tables: SharedMap::new(),
+            names: SharedMap::new(),
             aside: BTreeMap::new(),
+            changed: BTreeSet::new(),
         }
     }
 
@@ -112,19 +126,32 @@ impl Catalog {
         [table.tree].into_iter().chain(ready).chain(aside).collect()
     }
 
-    /// The rows of tree 1 that stand otherwise in `next`: the new value, or none where the row goes.
+    /// The rows of tree 1 that are different in `next`, which was made from this catalogue: the new value,
+    /// or none where the row goes. Always the head, whose numbers may be spent in memory only. The cost
+    /// grows with the tables that changed, not with all of them.
     pub(crate) fn changes_to(&self, next: &Catalog) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
-        let (before, mut after) = (codec::rows(self), codec::rows(next));
+        let (before, after) = (self.rows_of(&next.changed), next.rows_of(&next.changed));
         let mut changes = Vec::new();
-        for (key, value) in before {
-            match after.remove(&key) {
-                None => changes.push((key, None)),
-                Some(new) if new != value => changes.push((key, Some(new))),
-                Some(_) => {}
+        for key in before.keys().filter(|key| !after.contains_key(*key)) {
+            changes.push((key.clone(), None));
+        }
+        for (key, value) in after {
+            if before.get(&key) != Some(&value) || key == codec::HEAD_KEY {
+                changes.push((key, Some(value)));
             }
         }
-        changes.extend(after.into_iter().map(|(key, value)| (key, Some(value))));
         changes.sort();
         changes
+    }
+
+    /// The same catalogue, committed: later changes are told from this one.
+    pub(crate) fn committed(mut self) -> Catalog {
+        self.changed.clear();
+        self
+    }
+
+    /// The head, the rows of these tables and their indexes, and of all indexes that are not ready.
+    fn rows_of(&self, tables: &BTreeSet<ObjectId>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        codec::rows_of(self, tables.iter().filter_map(|id| self.tables.get(id)))
     }
 }

@@ -188,23 +188,6 @@ impl<D: Disk> Checkpoints<D> {
         }
     }
 
-    /// One from cut to root by the holder of the closed gate, after the running one.
-    pub(crate) fn run_closed(
-        &self,
-        core: &Core<D>,
-        forest: &Forest,
-        closed: &Closed,
-    ) -> Result<()> {
-        let mut inside = self.inside.lock();
-        self.end_running(&mut inside, core)?;
-        core.log.check()?;
-        cut(&mut inside, core, forest, Some(closed));
-        while inside.running.is_some() {
-            self.step(&mut inside, core)?;
-        }
-        Ok(())
-    }
-
     /// The commit up to which the data file holds everything.
     pub(crate) fn csn(&self) -> Csn {
         self.inside.lock().file.root().csn

@@ -1,21 +1,33 @@
 //! Tables and indexes added and dropped while the database is in use.
 //!
-//! Each change runs alone behind the closed commit gate: readers go on, writers wait. It is one commit:
-//! the rows of the catalogue and the trees that are made or dropped stand in one record. If it fails,
-//! nothing has changed, on a full disk neither; only numbers are spent, which are never given twice.
+//! A change ends in one commit behind the closed commit gate: the rows of the catalogue and the trees that
+//! are made or dropped stand in one record. Readers go on, writers wait for that commit. If the change
+//! fails, nothing has changed, on a full disk neither; only numbers are spent, which are never given twice.
 //!
-//! An index of a table with rows, and a table that is loaded, are built aside without a log:
-//! 1. trees are filled from sorted entries, bottom up;
-//! 2. a checkpoint makes the trees stable;
-//! 3. the commit puts them into the catalogue.
+//! Work behind the closed gate is bounded, whatever the size of the tables:
 //!
-//! Until 3 no catalogue names the trees. A crash before leaves them in the data file at most, and opening
-//! frees trees that no catalogue names. The gate stays closed from 1 to 3, as a writer in between would
-//! not keep the index up. So the commit's number is known from the beginning: it is the next. Each tree
-//! carries it, as do all rows that are built: whoever reads at an earlier point is told that the tree
-//! was made later, and never finds it empty.
+//! | change | before the gate is closed | behind it | afterwards |
+//! |---|---|---|---|
+//! | `create_table` | - | one page a tree, the commit | - |
+//! | `load_table` | the trees are filled (`build`); a checkpoint makes them stable | the commit | - |
+//! | an index more | filled beside writers (`index`) | the rest of the row log, the commit | - |
+//! | columns more | - | the commit | - |
+//! | an index or a table less | - | the commit; the trees' roots go | other pages go, some in a section |
+//!
+//! Trees that a change makes or drops are *hidden* while it lasts: the forest may name them and the
+//! catalogue does not, or their pages are there and the forest does not name them. A checkpoint may catch
+//! either; opening frees them. What a load makes is in no log: the checkpoint that contains it is in force
+//! before the commit that names it. What an index build writes is in the log like any other row.
+//!
+//! Each tree says which commit made it known. Rows that were built carry an earlier number, so a snapshot
+//! that was begun before is told by the tree that it was made later, and never finds it empty.
+//!
+//! Changes are serialised by `Engine::defining`. A load takes it twice: for numbers at its beginning, and
+//! for its commit. It holds no lock while the caller's iterator runs.
 
-use crate::access::btree::Tree;
+use super::build::{PAGES_A_SECTION, Run, TreeBuilder, free_pages};
+use super::index::IndexBuild;
+use crate::access::btree::{Dropping, Tree};
 use crate::access::key::check_length;
 use crate::access::row::{self, RowView, entry_key};
 use crate::access::schema::{Schema, Value};
@@ -24,33 +36,33 @@ use crate::catalog::{CATALOG_TREE, Catalog, TableEntry};
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
+use crate::log::Ticket;
 use crate::plant::{Plant, planted};
-use crate::txn::{Operation, Session};
+use crate::txn::step::{Step, step};
+use crate::txn::{Closed, Operation, Session};
 use std::sync::Arc;
 use syncline_disk::Disk;
 
-/// Rows of bytes: key and value.
-pub(crate) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
-
-/// How full pages are made by a bulk build, in percent: the next rows find room beside them.
-const FILL_PERCENT: u32 = 90;
+/// A row in bytes: key and value.
+pub(crate) type BytesRow = (Vec<u8>, Vec<u8>);
 
 impl<D: Disk> Engine<D> {
     /// Makes an empty table with its indexes.
     pub(crate) fn create_table(&self, schema: Schema) -> Result<Arc<TableEntry>> {
         let _defining = self.defining.lock();
         let (next, entry) = self.catalog().with_table(schema)?;
+        let trees = next.trees_of(&entry);
+        self.change_with(&next, &trees, || self.create_empty(next.clone(), &trees))?;
+        Ok(entry)
+    }
+
+    fn create_empty(&self, next: Catalog, trees: &[TreeId]) -> Result<Ticket> {
         let mut session = self.alone()?;
-        let (trees, csn) = (next.trees_of(&entry), self.next_commit());
-        for id in &trees {
+        let csn = self.next_commit();
+        for id in trees {
             let create = || Tree::create(*id, &self.core.buffer);
-            match session.with_memory((Kind::Leaf, 1), create) {
-                Ok(tree) => self.forest.add(Arc::new(tree.made_by(csn))),
-                Err(error) => {
-                    self.undo(&next, &trees);
-                    return Err(error);
-                }
-            }
+            let tree = session.with_memory((Kind::Leaf, 1), create)?;
+            self.forest.add(Arc::new(tree.made_by(csn)));
             session.note(Operation::CreateTree(*id))?;
         }
         if planted(Plant::CatalogApart) {
@@ -59,8 +71,7 @@ impl<D: Disk> Engine<D> {
             session.wait(ticket?)?;
             session = self.alone()?;
         }
-        self.commit_made(session, next, &trees, None)?;
-        Ok(entry)
+        self.commit_then(&mut session, next, |_csn, _closed| {})
     }
 
     /// Drops a table, its rows and its indexes. Transactions that have touched it conflict.
@@ -130,16 +141,31 @@ impl<D: Disk> Engine<D> {
     }
 
     /// Makes a table out of rows by their encoded keys, in any order; built aside.
-    pub(crate) fn load_table(&self, schema: Schema, mut rows: Rows) -> Result<Arc<TableEntry>> {
-        let _defining = self.defining.lock();
-        let (next, entry) = self.catalog().with_table(schema)?;
-        let trees = next.trees_of(&entry);
-        let session = self.alone()?;
-        if let Err(error) = self.build_table(&entry, &mut rows, &session) {
-            self.undo(&next, &trees);
-            return Err(error);
-        }
-        self.commit_made(session, next, &trees, None)?;
+    pub(crate) fn load_table(
+        &self,
+        schema: Schema,
+        rows: impl IntoIterator<Item = Result<BytesRow>>,
+    ) -> Result<Arc<TableEntry>> {
+        let (spent, entry) = {
+            let _defining = self.defining.lock();
+            let (spent, entry) = self.catalog().with_numbers_for(schema)?;
+            *self.catalog.write() = Arc::new(spent.clone());
+            (spent, entry)
+        };
+        let trees = spent.trees_of(&entry);
+        self.change_with(&spent, &trees, || {
+            self.load_aside(&entry, rows)?;
+            if let Some(checkpoints) = &self.checkpoints {
+                checkpoints.run(&self.core, &self.forest)?;
+            }
+            let _defining = self.defining.lock();
+            let next = self.catalog().with_entry(&entry)?;
+            self.commit_then(&mut self.alone()?, next, |csn, _closed| {
+                for id in &trees {
+                    self.forest.publish(*id, csn);
+                }
+            })
+        })?;
         Ok(entry)
     }
 
@@ -159,18 +185,26 @@ impl<D: Disk> Engine<D> {
     /// As the others that end so: with `defining` held.
     fn add_columns_alone(&self, schema: Schema) -> Result<Arc<TableEntry>> {
         let (next, entry) = self.catalog().with_columns_of(schema)?;
-        self.commit_made(self.alone()?, next, &[], Some(entry.tree))?;
+        self.change_with(&next, &[], || {
+            self.commit_then(&mut self.alone()?, next.clone(), |_csn, _closed| {
+                self.forest.renew(entry.tree);
+            })
+        })?;
         Ok(entry)
     }
 
     fn create_index_alone(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
         let (next, entry, index) = self.catalog().with_index(schema)?;
-        let session = self.alone()?;
-        if let Err(error) = self.build_index(&entry, index.tree, &session) {
-            self.undo(&next, &[index.tree]);
-            return Err(error);
+        let built = self.change_with(&next, &[index.tree], || {
+            let mut build = IndexBuild::begin(self, &entry, index)?;
+            build.fill()?;
+            build.finish(next.clone())
+        });
+        if let Err(Error::DuplicateBuilt { .. }) = built {
+            // The rows that it stems from may not be stable yet.
+            self.core.log.flush()?;
         }
-        self.commit_made(session, next, &[index.tree], Some(entry.tree))?;
+        built?;
         Ok(entry)
     }
 
@@ -180,60 +214,60 @@ impl<D: Disk> Engine<D> {
         self.drop_in_one(dropping.without(index.id), &[index.tree], rows)
     }
 
-    fn build_index(&self, table: &TableEntry, id: TreeId, alone: &Session<D>) -> Result<()> {
-        let schema = &table.schema;
-        let rows = self.tree(table.tree);
-        let position = schema.indexes().len() - 1;
-        let mut entries = Vec::new();
-        rows.walk(&self.core.buffer, &mut |key, value| {
-            entries.push(entry_of(schema, position, key, value)?);
-            Ok(())
-        })?;
-        self.build(schema, Some(position), id, &mut entries)?;
-        self.make_stable(alone)
-    }
-
-    fn build_table(&self, entry: &TableEntry, rows: &mut Rows, alone: &Session<D>) -> Result<()> {
-        let schema = &entry.schema;
-        for (position, index) in entry.indexes.iter().enumerate() {
-            let entries = rows
-                .iter()
-                .map(|(key, value)| entry_of(schema, position, key, value));
-            let mut entries = entries.collect::<Result<Rows>>()?;
-            self.build(schema, Some(position), index.tree, &mut entries)?;
-        }
-        self.build(schema, None, entry.tree, rows)?;
-        self.make_stable(alone)
-    }
-
-    /// Fills a tree bottom up; `index` says of which index, none of the table's rows.
-    fn build(
+    /// Fills the trees of a table and its indexes, and adds them to the forest.
+    fn load_aside(
         &self,
-        schema: &Schema,
-        index: Option<usize>,
-        id: TreeId,
-        rows: &mut Rows,
+        entry: &TableEntry,
+        rows: impl IntoIterator<Item = Result<BytesRow>>,
     ) -> Result<()> {
-        rows.sort_unstable();
-        if rows.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            return Err(Error::DuplicateBuilt {
-                table: schema.name().to_owned(),
-                index: index.map(|index| schema.indexes()[index].name().to_owned()),
-            });
+        let schema = &entry.schema;
+        // No later than the commit that makes the table; no row is of commit zero.
+        let csn = self.core.log.published().max(Csn(1));
+        let mut builder = self.builder(schema, None, (entry.tree, csn))?;
+        for row in rows {
+            let (key, value) = row?;
+            builder.push(&key, &value)?;
         }
-        let csn = self.next_commit();
-        let rows = rows.iter().map(|(key, value)| (&key[..], &value[..]));
-        let tree = Tree::bulk(id, &self.core.buffer, rows, csn, FILL_PERCENT)?;
-        self.forest.add(Arc::new(tree.made_by(csn)));
+        let mut trees = vec![builder.finish()?];
+        for (position, index) in entry.indexes.iter().enumerate() {
+            let mut builder = self.builder(schema, Some(position), (index.tree, csn))?;
+            let (mut from, mut run) = (Some(Vec::new()), Run::default());
+            while let Some(key) = from {
+                let mut add = |key: &[u8], value: &[u8]| {
+                    let (entry, value) = entry_of(schema, position, key, value)?;
+                    run.push(&entry, &value);
+                    Ok(())
+                };
+                from = trees[0].walk_leaf(&self.core.buffer, &key, &mut add)?;
+                // The leaf is latched no more: the builder may wait.
+                run.rows()
+                    .try_for_each(|(entry, value)| builder.push(entry, value))?;
+                run.clear();
+            }
+            trees.push(builder.finish()?);
+        }
+        let closed = self.core.close_gate();
+        for tree in trees {
+            self.forest.add(Arc::new(tree));
+        }
+        drop(closed);
         Ok(())
     }
 
-    fn make_stable(&self, alone: &Session<D>) -> Result<()> {
-        let Some(checkpoints) = &self.checkpoints else {
-            return Ok(());
-        };
-        let closed = alone.closed().expect("who builds aside runs alone");
-        checkpoints.run_closed(&self.core, &self.forest, closed)
+    /// Builds the tree of a table's rows or, by its position, of an index.
+    fn builder<'e>(
+        &'e self,
+        schema: &'e Schema,
+        index: Option<usize>,
+        (id, csn): (TreeId, Csn),
+    ) -> Result<TreeBuilder<'e, D>> {
+        let bytes_max = self.options.definition_bytes_max;
+        TreeBuilder::new(&self.core, id, csn, bytes_max, move || {
+            Error::DuplicateBuilt {
+                table: schema.name().to_owned(),
+                index: index.map(|index| schema.indexes()[index].name().to_owned()),
+            }
+        })
     }
 
     /// Drops trees with the change of the catalogue that no longer names them; `changed` is a table that
@@ -245,32 +279,90 @@ impl<D: Disk> Engine<D> {
                 session.note(Operation::DropTree(*id))?;
             }
         }
-        let done = || {
-            self.drop_trees(trees);
+        let mut dropped = Vec::new();
+        self.hidden.lock().extend(trees);
+        let ticket = self.commit_then(&mut session, next, |_csn, _closed| {
+            dropped = self.remove_trees(trees);
             if let Some(rows) = changed {
                 self.forest.renew(rows);
             }
-        };
-        self.commit_then(session, next, done, || ())
+        });
+        drop(session);
+        self.free_dropped(dropped);
+        self.hidden.lock().retain(|id| !trees.contains(id));
+        self.core.log.wait(ticket?)
     }
 
-    fn drop_trees(&self, trees: &[TreeId]) {
-        for id in trees {
-            if let Some(tree) = self.forest.remove(*id) {
-                tree.drop_pages(&self.core.buffer);
+    /// Takes trees out of the forest, with their roots, behind the closed gate.
+    fn remove_trees(&self, trees: &[TreeId]) -> Vec<Dropping> {
+        let removed = trees.iter().filter_map(|id| self.forest.remove(*id));
+        removed
+            .map(|tree| tree.begin_drop(&self.core.buffer))
+            .collect()
+    }
+
+    /// Frees the other pages of such trees, some in a section. What an exclusive transaction that does not end
+    /// keeps it from, the next opening frees.
+    fn free_dropped(&self, dropped: Vec<Dropping>) {
+        for mut tree in dropped {
+            loop {
+                step(Step::Build);
+                let Ok(section) = self.core.enter_gate(0) else {
+                    return;
+                };
+                let is_more = tree.free_some(&self.core.buffer, PAGES_A_SECTION);
+                drop(section);
+                if !is_more {
+                    break;
+                }
             }
         }
     }
 
-    /// After a failure, by who still runs alone: the trees that were made go, as far as there are any,
-    /// and the numbers that `next` gave them are spent. A checkpoint may have written them down.
-    fn undo(&self, next: &Catalog, trees: &[TreeId]) {
-        if planted(Plant::KeepFailedBuild) {
-            return;
+    /// Makes a change for which these trees are made, and waits until its commit is stable. If it fails
+    /// before its commit, the trees go, as far as there are any, and the numbers that `next` gave them are
+    /// spent: a checkpoint may have written them down.
+    fn change_with(
+        &self,
+        next: &Catalog,
+        trees: &[TreeId],
+        change: impl FnOnce() -> Result<Ticket>,
+    ) -> Result<()> {
+        self.hidden.lock().extend(trees);
+        let changed = change();
+        let is_undone =
+            changed.is_ok() || planted(Plant::KeepFailedBuild) || self.undo(next, trees);
+        if is_undone {
+            self.hidden.lock().retain(|id| !trees.contains(id));
         }
-        self.drop_trees(trees);
+        self.core.log.wait(changed?)
+    }
+
+    /// Removes what a failed change has made. False if an exclusive transaction that does not end keeps it
+    /// from that: then the trees stay hidden, and the next opening frees what no catalogue names.
+    fn undo(&self, next: &Catalog, trees: &[TreeId]) -> bool {
+        let (known, unknown): (Vec<TreeId>, Vec<TreeId>) = trees
+            .iter()
+            .partition(|id| self.forest.tree(**id).is_some());
+        let is_undone = known.is_empty() || self.undo_known(&known);
+        for id in unknown {
+            free_pages(&self.core, id);
+        }
         let mut catalog = self.catalog.write();
         *catalog = Arc::new(catalog.with_numbers_of(next));
+        is_undone
+    }
+
+    fn undo_known(&self, trees: &[TreeId]) -> bool {
+        let Ok(closed) = self.core.close_gate() else {
+            self.core.abandon_row_log();
+            return false;
+        };
+        let dropped = self.remove_trees(trees);
+        self.core.remove_row_log(&closed);
+        drop(closed);
+        self.free_dropped(dropped);
+        true
     }
 
     /// The number of the next commit, for who runs alone.
@@ -279,64 +371,33 @@ impl<D: Disk> Engine<D> {
     }
 
     /// A session that runs alone, for a change of the catalogue.
-    fn alone(&self) -> Result<Session<D>> {
+    pub(super) fn alone(&self) -> Result<Session<D>> {
         let mut session = Session::new(&self.core)?;
         session.begin_exclusive()?;
         Ok(session)
     }
 
-    /// Commits a catalogue for which these trees were made; `changed` is a table that is another one
-    /// then: who holds the old handle is told.
-    fn commit_made(
+    /// Writes what is different in the next catalogue, commits, and makes it the catalogue. With the
+    /// gate still closed it calls `done` with the commit; after a failure nothing was committed. The
+    /// gate may be closed until the session ends. The caller waits for the ticket.
+    pub(super) fn commit_then(
         &self,
-        session: Session<D>,
+        session: &mut Session<D>,
         next: Catalog,
-        trees: &[TreeId],
-        changed: Option<TreeId>,
-    ) -> Result<()> {
-        let spent = next.clone();
-        let done = || {
-            if let Some(rows) = changed {
-                self.forest.renew(rows);
-            }
-        };
-        self.commit_then(session, next, done, || self.undo(&spent, trees))
-    }
-
-    /// Writes what is different in the next catalogue, commits, makes it the catalogue, and waits. With
-    /// the gate still closed it calls `done`, or `undone` if nothing was committed. A commit that is not
-    /// known to be stable is done.
-    fn commit_then(
-        &self,
-        mut session: Session<D>,
-        next: Catalog,
-        done: impl FnOnce(),
-        undone: impl FnOnce(),
-    ) -> Result<()> {
-        if let Err(error) = self.write_changes(&mut session, &next) {
-            undone();
-            return Err(error);
-        }
+        done: impl FnOnce(Csn, &Closed),
+    ) -> Result<Ticket> {
+        self.write_changes(session, &next)?;
         let csn = self.next_commit();
         let (ticket, closed) = session.commit_closed();
-        match ticket {
-            Ok(ticket) => {
-                assert_eq!(ticket.csn, csn, "who runs alone takes the next number");
-                {
-                    // Who looks a table up sees definition and trees of one moment.
-                    let mut catalog = self.catalog.write();
-                    *catalog = Arc::new(next);
-                    done();
-                }
-                drop(closed);
-                session.wait(ticket)
-            }
-            Err(error) => {
-                undone();
-                drop(closed);
-                Err(error)
-            }
-        }
+        let ticket = ticket?;
+        assert_eq!(ticket.csn, csn, "who runs alone takes the next number");
+        // Who looks a table up sees definition and trees of one moment.
+        let mut catalog = self.catalog.write();
+        *catalog = Arc::new(next.committed());
+        done(csn, &closed);
+        drop(catalog);
+        drop(closed);
+        Ok(ticket)
     }
 
     fn write_changes(&self, session: &mut Session<D>, next: &Catalog) -> Result<()> {
@@ -350,29 +411,33 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    fn tree(&self, id: TreeId) -> Arc<Tree> {
+    pub(super) fn tree(&self, id: TreeId) -> Arc<Tree> {
         let tree = self.forest.tree(id);
         tree.expect("a tree in the catalogue is in the forest")
     }
 }
 
-/// Rows for a bulk build, by their encoded keys.
+/// Rows for a load, by their encoded keys.
 pub(crate) fn encoded<'r>(
     schema: &Schema,
     rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
     key_bytes_max: u32,
-) -> Result<Rows> {
-    let encoded = rows.into_iter().map(|values| {
+) -> impl Iterator<Item = Result<BytesRow>> {
+    rows.into_iter().map(move |values| {
         let (mut key, mut row) = (Vec::new(), Vec::new());
         row::encode(schema, values.as_ref(), &mut key, &mut row)?;
         check_length(schema.name(), key.len(), key_bytes_max as usize)?;
         Ok((key, row))
-    });
-    encoded.collect()
+    })
 }
 
 /// A row's entry in an index.
-fn entry_of(schema: &Schema, index: usize, key: &[u8], value: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
+pub(super) fn entry_of(
+    schema: &Schema,
+    index: usize,
+    key: &[u8],
+    value: &[u8],
+) -> Result<BytesRow> {
     let (mut plain, mut bytes) = (Vec::new(), Vec::new());
     let row = RowView::open(schema, key, value, &mut plain);
     let row = row.map_err(|what| schema.damaged(what))?;

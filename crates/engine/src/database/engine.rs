@@ -4,11 +4,13 @@ use crate::catalog::Catalog;
 use crate::database::checkpoints::{Checkpoints, Step};
 use crate::error::{Error, Result};
 use crate::forest::Forest;
+use crate::ids::TreeId;
 use crate::options::Options;
 use crate::recovery::Redone;
 use crate::table::Table;
 use crate::txn::{Core, Relief};
 use parking_lot::{Mutex, RwLock};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use syncline_disk::Disk;
@@ -23,8 +25,10 @@ pub(crate) struct Engine<D: Disk> {
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
     pub(crate) redone: Redone,
-    /// Held while tables or indexes are changed.
+    /// Held while tables or indexes are changed, but not while a table's rows are loaded aside.
     pub(crate) defining: Mutex<()>,
+    /// Trees that are being built or freed: no catalogue names them.
+    pub(crate) hidden: Mutex<BTreeSet<TreeId>>,
 }
 
 impl<D: Disk> Engine<D> {

@@ -126,9 +126,11 @@ impl<D: Disk> Database<D> {
     }
 
     /// Makes a table out of rows, in any order, each given by the values of all columns. They are sorted
-    /// in memory and built into full pages without a log; a checkpoint makes them stable. Writers to
-    /// other tables wait meanwhile. A snapshot that was begun before cannot use the table: that ends it
-    /// with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
+    /// in parts of [`Options::definition_bytes_max`], and built into pages without a log; a checkpoint
+    /// makes them stable. Rows in the order of the key are built fastest, into the fullest pages. Other
+    /// transactions and definitions go on meanwhile; the table is there, with all rows, when this returns.
+    /// A snapshot that was begun before cannot use the table: that ends it with
+    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
     ///
     /// # Errors
     ///
@@ -139,7 +141,8 @@ impl<D: Disk> Database<D> {
         rows: impl IntoIterator<Item: AsRef<[Value<'r>]>>,
     ) -> Result<Table> {
         self.check()?;
-        let rows = encoded(&schema, rows, self.engine.options.key_bytes_max)?;
+        let of_rows = schema.clone();
+        let rows = encoded(&of_rows, rows, self.engine.options.key_bytes_max);
         let made = self.engine.load_table(schema, rows)?;
         self.engine.table(made.schema.name())
     }
@@ -170,17 +173,19 @@ impl<D: Disk> Database<D> {
     }
 
     /// Changes a table to a schema made from its own by `with_column`, `with_nullable`, `with_index` or
-    /// `without_index`, one of them at a time. An index is built from the rows that are there, while
-    /// writers wait. Handles of the table are to be opened again. A snapshot that was begun before an
-    /// index was built goes on with the table, but cannot use the index: that ends it with
-    /// [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a disk is full, nothing has changed.
+    /// `without_index`, one of them at a time. An index is built from the rows that are there, beside
+    /// transactions that read and write the table; what they change is caught up with, and if they are
+    /// faster than that, they wait. Other definitions wait until it is built. Handles of the table are to
+    /// be opened again. A snapshot that was begun before an index was built goes on with the table, but
+    /// cannot use the index: that ends it with [`Conflict::MadeLater`](crate::Conflict::MadeLater). If a
+    /// disk is full, nothing has changed.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuch`]; [`Error::Schema`] if the schema is not one step from the table's;
-    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index; [`Error::Full`] and
-    /// [`Error::Capped`] if an index cannot be built; while an exclusive transaction is open, as
-    /// [`Database::create_table`].
+    /// [`Error::DuplicateBuilt`] if rows share a key of a new unique index, or did at some moment while it
+    /// was built; [`Error::Full`] and [`Error::Capped`] if an index cannot be built; while an exclusive
+    /// transaction is open, as [`Database::create_table`].
     pub fn change_table(&self, schema: &Schema) -> Result<Table> {
         self.check()?;
         let changed = self.engine.change_table(schema)?;

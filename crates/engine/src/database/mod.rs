@@ -13,13 +13,17 @@
 //! | `checkpoints.rs`, `keeper.rs` | when checkpoints begin, who moves them on, how fast |
 //! | `stocker.rs` | memory for leaves, ready before they need it |
 //! | `define.rs` | tables and indexes added and dropped |
+//! | `build.rs` | trees built aside from rows in any order |
+//! | `index.rs` | an index built beside writers |
 //! | `handle.rs` | `Database` |
 //! | `verify.rs`, `inspect.rs`, `stats.rs` | what is wrong, what is there, what was done |
 
+mod build;
 mod checkpoints;
 mod define;
 mod engine;
 mod handle;
+mod index;
 mod inspect;
 mod keeper;
 mod open;

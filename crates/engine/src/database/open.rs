@@ -5,8 +5,9 @@
 //! and making it again begins anew. A log that lies elsewhere is known as this database's by the number
 //! that the data file has, whose name is stable before such a log is made.
 //!
-//! Opening: lock and root of the data file, its pages, the forest, the log's commits behind the root,
-//! ghosts that the checkpoint had caught, the catalogue, and trees that it does not name (`recovery`).
+//! Opening: lock and root of the data file, its pages, the forest, pages of trees that it does not name, the
+//! log's commits behind the root, ghosts that the checkpoint had caught, the catalogue, and trees that it
+//! does not name (`recovery`).
 
 use crate::access::btree::{Tree, overflow};
 use crate::buffer::{Buffer, BufferOptions, packed};
@@ -16,7 +17,7 @@ use crate::database::checkpoints::Checkpoints;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::forest::{Forest, Listed};
-use crate::ids::{Csn, DatabaseId};
+use crate::ids::{Csn, DatabaseId, TreeId};
 use crate::log::{Log, Threads, unmake};
 use crate::options::Options;
 use crate::plant::{Plant, planted};
@@ -73,6 +74,7 @@ pub(crate) fn create<D: Disk>(
         buffer: buffer(&options),
         forest: Forest::default(),
         redone: Redone::default(),
+        newest_stray: None,
     };
     parts.plant_catalog()?;
     parts.assemble(log, Some(file), options, directory)
@@ -103,6 +105,7 @@ pub(crate) fn open<D: Disk>(
         buffer: buffer(&options),
         forest: listed.forest,
         redone: Redone::default(),
+        newest_stray: None,
     };
     parts.load(&file, options.resident_bytes_max)?;
     if !planted(Plant::KeepOrphans) {
@@ -110,6 +113,7 @@ pub(crate) fn open<D: Disk>(
             overflow::free(&parts.buffer, orphan);
         }
     }
+    parts.free_strays();
     parts.plant_catalog()?;
     let log = parts.redo(disk, directory, &file, &options, threads);
     let log = log.map_err(|error| match error {
@@ -145,6 +149,7 @@ pub(crate) fn transient(options: Options) -> Result<Arc<Engine<NullDisk>>> {
         buffer: buffer(&options),
         forest: Forest::default(),
         redone: Redone::default(),
+        newest_stray: None,
     };
     parts.plant_catalog()?;
     parts.assemble(log, None, options, directory)
@@ -155,6 +160,8 @@ struct Parts {
     buffer: Buffer,
     forest: Forest,
     redone: Redone,
+    /// The greatest number among the trees whose pages were strays.
+    newest_stray: Option<TreeId>,
 }
 
 impl Parts {
@@ -179,6 +186,20 @@ impl Parts {
         })?;
         self.buffer.set_next_page(file.root().next_page);
         Ok(())
+    }
+
+    /// Frees pages of trees that the checkpoint's forest does not name: they were being built aside, or
+    /// freed after a drop, at its cut. Before redo, which may make a tree of that number.
+    fn free_strays(&mut self) {
+        if planted(Plant::KeepStrayPages) {
+            return;
+        }
+        let is_stray = |tree| self.forest.tree(tree).is_none();
+        let strays: Vec<_> = self.buffer.labelled(is_stray).collect();
+        for (page, _tree) in &strays {
+            self.buffer.free(*page);
+        }
+        self.newest_stray = strays.iter().map(|(_page, tree)| *tree).max();
     }
 
     /// The catalogue's tree is there from the first moment, without a record.
@@ -241,6 +262,9 @@ impl Parts {
     /// Frees trees that were built and never committed: a checkpoint has caught them, but no catalogue
     /// names them. Until the next checkpoint every opening does so again; the numbers stay spent.
     fn free_unnamed(&mut self, mut catalog: Catalog) -> Catalog {
+        if let Some(tree) = self.newest_stray {
+            catalog = catalog.with_trees_behind(tree);
+        }
         let named = catalog.trees();
         for tree in self.forest.trees() {
             catalog = catalog.with_trees_behind(tree.id);
@@ -274,6 +298,7 @@ impl Parts {
             directory: directory.to_owned(),
             redone: self.redone,
             defining: Mutex::new(()),
+            hidden: Mutex::default(),
         });
         engine.relieve_writers();
         engine.drop_unfinished()?;

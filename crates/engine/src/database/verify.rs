@@ -42,6 +42,8 @@ impl<D: Disk> Engine<D> {
         // Trees that an earlier program was building may be there or not.
         let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
         let unfinished: BTreeSet<TreeId> = unfinished.collect();
+        // Trees that are being built or freed at this moment, too.
+        let hidden = self.hidden.lock().clone();
         let held = self.core.pages_of_versions();
         let mut there = BTreeSet::new();
         for tree in self.forest.trees() {
@@ -53,9 +55,15 @@ impl<D: Disk> Engine<D> {
             .map(|id| format!("{id} of the catalogue is missing"));
         let spare = there
             .difference(&known)
-            .filter(|id| !unfinished.contains(id))
+            .filter(|id| !unfinished.contains(id) && !hidden.contains(id))
             .map(|id| format!("{id} belongs to no table"));
         found.extend(lost.chain(spare));
+        let is_stray = |id| !there.contains(&id) && !hidden.contains(&id);
+        let strays = self.core.buffer.labelled(is_stray);
+        let strays = strays.filter(|(page, _id)| !held.contains(page));
+        found.extend(
+            strays.map(|(page, id)| format!("{page} belongs to {id}, which does not exist")),
+        );
         found
     }
 

@@ -197,6 +197,11 @@ pub(super) fn collect<D: Disk>(core: &Core<D>, txn: &mut Transaction, csn: Csn) 
         core.garbage
             .collect(&core.buffer, txn.seat, core.bound(), most);
     }
+    if !txn.commit.row_changes.is_empty()
+        && let Some(row_log) = core.row_log()
+    {
+        row_log.append(csn, &txn.commit.row_changes);
+    }
     if !txn.commit.stubs.is_empty() {
         core.free_overflow(&mut txn.commit.stubs);
     }

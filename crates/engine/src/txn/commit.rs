@@ -98,6 +98,12 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             core.wait_for_gate()?;
             continue;
         };
+        if txn.alone.is_none() && txn.trees.iter().any(|tree| tree.is_dropped()) {
+            // A tree is dropped behind the closed gate: it stays as it is until this section ends. Its pages
+            // go bit by bit afterwards, so that rows must not even be locked there.
+            leave(section);
+            return Err(Error::Conflict(Conflict::Dropped));
+        }
         let permit = Armed(Some(permit));
         let locked = {
             let _doing = core.watch.enter(Part::Lock, txn.is_measured);
@@ -285,6 +291,16 @@ pub(super) fn prepare<'c, D: Disk>(
         validate(core, txn, Check::Early).map_err(Error::Conflict)?;
     }
     core.heed_pressure()?;
+    if txn.alone.is_none()
+        && let Some(row_log) = core.row_log()
+        && txn
+            .writes
+            .order()
+            .iter()
+            .any(|at| row_log.is_of(txn.writes.get(*at).id))
+    {
+        row_log.wait_for_space();
+    }
     core.secure_versions(|| core.section(txn.alone.as_ref(), txn.seat))?;
     let rows = txn.commit.rows.len();
     let whole = txn.commit.before_rows.len() + txn.commit.behind_rows.len();

@@ -15,10 +15,12 @@ use crate::txn::gate::{By, Closed, Gate, GateError, Section};
 use crate::txn::idle::Idle;
 use crate::txn::path::{CommitPaths, SharedPaths};
 use crate::txn::registry::Registry;
+use crate::txn::row_log::RowLog;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -88,6 +90,10 @@ pub(crate) struct Core<D: Disk> {
     relief: OnceLock<Box<dyn Relief>>,
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
+    /// The row log of the table of which an index is being built; see `row_log`.
+    row_log: Mutex<Option<Arc<RowLog>>>,
+    /// True while there is one. Changes with the gate closed only.
+    has_row_log: AtomicBool,
     /// Beyond so many bytes of log that no checkpoint has released, commits are refused.
     log_bytes_max: AtomicU64,
     /// A bound of the registry: once it was right it stays right, since no begin goes behind it.
@@ -123,6 +129,8 @@ impl<D: Disk> Core<D> {
             idle: Idle::default(),
             relief: OnceLock::new(),
             is_pressed: AtomicBool::new(false),
+            row_log: Mutex::new(None),
+            has_row_log: AtomicBool::new(false),
             log_bytes_max: AtomicU64::new(u64::MAX),
             bound: Apart(AtomicU64::new(start)),
             bound_at: Apart(AtomicU64::new(start)),
@@ -164,8 +172,9 @@ impl<D: Disk> Core<D> {
         open.map_err(refused)
     }
 
-    /// Starts a section. Errors as [`Core::close_gate`].
-    pub(super) fn enter_gate(&self, lane: u32) -> Result<Section<'_>> {
+    /// Starts a section, of a commit or of a change of trees that no commit makes; waits while the gate is
+    /// closed. The caller holds nothing that others wait for. Errors as [`Core::close_gate`].
+    pub(crate) fn enter_gate(&self, lane: u32) -> Result<Section<'_>> {
         let section = self.gate.enter(lane, self.options.exclusive_wait);
         section.map_err(refused)
     }
@@ -173,6 +182,47 @@ impl<D: Disk> Core<D> {
     /// From here on nobody waits for an exclusive transaction to end: the database is being closed.
     pub(crate) fn shut_gate(&self) {
         self.gate.shut();
+    }
+
+    /// Makes commits log which rows of a table they change, from now on.
+    pub(crate) fn install_row_log(&self, log: Arc<RowLog>, _closed: &Closed) {
+        let before = self.row_log.lock().replace(log);
+        assert!(
+            before.is_none_or(|log| log.is_abandoned()),
+            "one index is built at a time"
+        );
+        self.has_row_log.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends that, if commits do it.
+    pub(crate) fn remove_row_log(&self, _closed: &Closed) {
+        self.has_row_log.store(false, Ordering::Relaxed);
+        if let Some(log) = self.row_log.lock().take() {
+            log.abandon();
+        }
+    }
+
+    /// Ends that where the gate cannot be closed: commits log into it until another one is installed, and
+    /// nothing is kept.
+    pub(crate) fn abandon_row_log(&self) {
+        if let Some(log) = self.row_log() {
+            log.abandon();
+        }
+    }
+
+    /// True if a commit that changes the table of the row log would wait, for tests on one thread.
+    #[cfg(test)]
+    pub(crate) fn row_log_is_full(&self) -> bool {
+        self.row_log().is_some_and(|log| log.is_full())
+    }
+
+    /// The row log, if there is one. Within a section it is always the same.
+    #[inline]
+    pub(super) fn row_log(&self) -> Option<Arc<RowLog>> {
+        if !self.has_row_log.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.row_log.lock().clone()
     }
 
     /// Commits' ways since this was last asked, of a sample.
@@ -239,7 +289,7 @@ impl<D: Disk> Core<D> {
     }
 
     /// Comes back when there may be room for another pre-image. Outside a section.
-    pub(super) fn wait_for_pre_images(&self) -> Result<()> {
+    pub(crate) fn wait_for_pre_images(&self) -> Result<()> {
         self.log.check()?;
         if self.relief.get().is_none() {
             self.buffer.wait_for_pre_images();
@@ -362,7 +412,7 @@ impl<D: Disk> Core<D> {
 
     /// Waits until all commits up to that one are applied. Whoever holds them up is in a section and
     /// does not wait, but it may have lost its core.
-    pub(super) fn wait_published(&self, csn: Csn) -> Result<()> {
+    pub(crate) fn wait_published(&self, csn: Csn) -> Result<()> {
         if self.log.horizon() >= csn {
             return Ok(());
         }

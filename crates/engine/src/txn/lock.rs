@@ -29,6 +29,7 @@ use crate::txn::core::{Core, pause};
 use crate::txn::read::{absent, resolve};
 use crate::txn::read_set::ReadSet;
 use crate::txn::record::{add_delete, add_put, add_splice, put_bytes_max, row_bytes};
+use crate::txn::row_log::RowLog;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
@@ -67,6 +68,8 @@ struct Locker<'t, D: Disk> {
     read_until: Option<Csn>,
     /// Where versions are saved.
     lane: u32,
+    /// Where changes of the table's rows are logged for an index under construction.
+    row_log: Option<&'t RowLog>,
     /// Which of the commit's rows it is.
     at: u32,
     tree: &'t Tree,
@@ -96,7 +99,9 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
     } = txn;
     let lane = lane::of(*seat);
     commit.record.clear();
+    commit.row_changes.clear();
     commit.record.extend_from_slice(&commit.before_rows);
+    let row_log = core.row_log();
     let first_until = (*kind == Some(Begin::Snapshot)).then_some(*read_point);
     let is_validated = *kind == Some(Begin::Serializable) && alone.is_none();
     let read_until = is_validated.then_some(*read_point);
@@ -118,6 +123,7 @@ pub(super) fn lock_rows<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Resul
             reads,
             read_until,
             lane,
+            row_log: row_log.as_deref(),
             at,
             tree: &trees[write.tree as usize],
             write,
@@ -472,6 +478,11 @@ impl<D: Disk> Locker<'_, D> {
                     .save(self.lane, name, was, leaf.value(slot), (bound, stubs));
             version = Some(saved);
         }
+        if let Some(row_log) = self.row_log
+            && row_log.is_of(self.write.id)
+        {
+            self.log_change(row_log, was, leaf.value(slot));
+        }
         leaf.set_word(slot, was.locked());
         let counter = leaf.counter();
         let row = self.row();
@@ -480,6 +491,18 @@ impl<D: Disk> Locker<'_, D> {
         row.is_locked = true;
         row.version = version;
         looked
+    }
+
+    /// Logs the change of a row that was `was`, with that value in its leaf.
+    #[cold]
+    fn log_change(&mut self, row_log: &RowLog, was: Word, value: &[u8]) {
+        let mut whole = Vec::new();
+        let mut old = (!was.is_ghost()).then_some(value);
+        if was.is_overflow() {
+            whole.extend_from_slice(value);
+            old = resolve(&self.core.buffer, &mut whole).then_some(&whole);
+        }
+        row_log.note(&mut self.commit.row_changes, self.key, old);
     }
 
     fn row(&mut self) -> &mut Row {

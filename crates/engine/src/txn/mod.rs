@@ -39,6 +39,11 @@
 //!
 //! Serializable holds among serializable transactions: one under snapshot isolation validates nothing.
 //!
+//! # An index under construction
+//!
+//! While an index is built beside writers, each commit that changes a row of its table says so in the
+//! `row_log`, within its section: what the builder has not seen yet is in there.
+//!
 //! # Progress
 //!
 //! Some transaction always commits: a conflict needs another one that holds a lock or has committed.
@@ -68,6 +73,7 @@ mod reclaim;
 mod record;
 mod refusal;
 mod registry;
+mod row_log;
 mod run;
 mod scan;
 mod session;
@@ -89,6 +95,7 @@ pub(crate) use garbage::strip_ghosts;
 pub(crate) use gate::Closed;
 pub use path::{CommitPath, CommitPaths, PathStep};
 pub(crate) use record::{Operation, Pieces, operations, splice};
+pub(crate) use row_log::{RowChange, RowLog, row_changes};
 pub use scan::Direction;
 pub(crate) use scan::Scan;
 pub(crate) use session::Session;

@@ -149,6 +149,12 @@ impl<D: Disk> Session<D> {
         self.check_none_open()?;
         self.core.log.check()?;
         let closed = self.core.close_gate_by(by)?;
+        self.begin_with(closed)
+    }
+
+    /// The same by the holder of the closed gate.
+    pub(crate) fn begin_with(&mut self, closed: Closed) -> Result<()> {
+        self.check_none_open()?;
         self.begin_at(Begin::Serializable, true)?;
         self.begun().alone = Some(closed);
         let stripe = self.core.counters.of(self.seat);
@@ -196,12 +202,7 @@ impl<D: Disk> Session<D> {
     /// True if the transaction runs with the gate closed.
     #[cfg(test)]
     pub(crate) fn runs_alone(&self) -> bool {
-        self.closed().is_some()
-    }
-
-    /// The closed gate of a transaction that runs alone.
-    pub(crate) fn closed(&self) -> Option<&Closed> {
-        self.txn.as_ref()?.alone.as_ref()
+        self.txn.as_ref().is_some_and(|txn| txn.alone.is_some())
     }
 
     /// True while a transaction is open.

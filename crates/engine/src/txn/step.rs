@@ -35,6 +35,8 @@ pub(crate) enum Step {
     Unlock,
     /// Collect what nobody needs any more.
     Collect,
+    /// Take the next rows into a tree that is built aside.
+    Build,
     /// Leave the commit section.
     Leave,
     /// Look again whether the gate is open, or whether everybody has left.

@@ -90,6 +90,8 @@ pub(super) struct Commit {
     pub(super) ahead: Vec<Target>,
     /// Values of overflow pages that are to be freed, as stubs one after another.
     pub(super) stubs: Vec<u8>,
+    /// Records for the row log of an index under construction.
+    pub(super) row_changes: Vec<u8>,
     /// The longest row that patches have made, in bytes: of this transaction, and before its plan of the
     /// one before in this memory.
     pub(super) patched_bytes: usize,
@@ -143,6 +145,7 @@ impl Commit {
         clear(&mut self.before_rows);
         clear(&mut self.behind_rows);
         clear(&mut self.rows);
+        clear(&mut self.row_changes);
         clear(&mut self.ahead);
         clear(&mut self.stubs);
     }
@@ -152,6 +155,7 @@ impl Commit {
             + kept(&self.before_rows)
             + kept(&self.behind_rows)
             + kept(&self.rows)
+            + kept(&self.row_changes)
             + kept(&self.ahead)
             + kept(&self.stubs)
     }

@@ -1,7 +1,11 @@
 //! Building a tree from sorted rows, from the bottom up: leaves filled one after the other, then the
 //! levels above them.
+//!
+//! Nothing leads to the pages before the root is placed, and nobody knows the root before the build ends:
+//! so it needs no section, and runs beside commits and checkpoints. A checkpoint may contain some of the
+//! pages; opening frees pages of trees that its forest does not name.
 
-use super::overflow::{self, Stub};
+use super::overflow;
 use super::tree::Tree;
 use crate::buffer::Word;
 use crate::buffer::page::{HEADER_BYTES, Kind};
@@ -9,10 +13,9 @@ use crate::buffer::{Branches, Buffer, Content, Leaf, common_bytes};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 
+#[cfg(test)]
 impl Tree {
-    /// Builds a tree aside from rows in strictly ascending key order, each stamped with `csn`, leaves
-    /// and inner nodes filled to that percentage (50 to 100). In a section that no other one runs
-    /// beside. When memory ends or a key is too long, what was built is freed again.
+    /// Builds a tree from rows in strictly ascending key order. After a failure its pages are free.
     pub(crate) fn bulk<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         id: TreeId,
         buffer: &Buffer,
@@ -20,35 +23,30 @@ impl Tree {
         csn: Csn,
         fill_percent: u32,
     ) -> Result<Tree> {
-        assert!(
-            (50..=100).contains(&fill_percent),
-            "a fill of {fill_percent} percent"
-        );
         let mut bulk = Bulk::new(id, buffer, csn, fill_percent)?;
-        let mut outcome = Ok(());
-        for (key, value) in rows {
-            outcome = bulk.push(key.as_ref(), value.as_ref());
-            if outcome.is_err() {
-                break;
+        let pushed = rows
+            .into_iter()
+            .try_for_each(|(key, value)| bulk.push(key.as_ref(), value.as_ref()).map(drop));
+        let built = pushed.and_then(|()| bulk.finish());
+        if built.is_err() {
+            let pages = buffer.pages_of(id);
+            for page in pages {
+                buffer.free(page);
             }
         }
-        match outcome.and_then(|()| bulk.finish()) {
-            Ok(root) => Ok(Tree::existing(id, root)),
-            Err(error) => {
-                bulk.undo();
-                Err(error)
-            }
-        }
+        built
     }
 }
 
-/// A tree under construction.
-struct Bulk<'a> {
+/// A tree under construction. If it is dropped before [`Bulk::finish`], or that fails, the pages placed so
+/// far stay, and are found by their label: [`Buffer::pages_of`].
+pub(crate) struct Bulk<'a> {
     id: TreeId,
     buffer: &'a Buffer,
     csn: Csn,
     fill_percent: usize,
     root: PageId,
+    root_is_placed: bool,
     /// Rows of the leaf that is being filled.
     rows: Vec<Row>,
     /// What those rows would take with whole keys, in bytes.
@@ -59,9 +57,6 @@ struct Bulk<'a> {
     levels: Vec<Branches>,
     /// The separator left of the open node of each level; empty for the first node.
     behind: Vec<Vec<u8>>,
-    /// Pages and chains so far, to free them if the build fails.
-    placed: Vec<PageId>,
-    chains: Vec<Stub>,
 }
 
 struct Row {
@@ -70,25 +65,36 @@ struct Row {
     word: Word,
 }
 
-impl Bulk<'_> {
-    fn new(id: TreeId, buffer: &Buffer, csn: Csn, fill_percent: u32) -> Result<Bulk<'_>> {
+impl<'a> Bulk<'a> {
+    /// An empty tree. Rows are stamped with `csn`, leaves and inner nodes filled to that percentage
+    /// (50 to 100).
+    pub(crate) fn new(
+        id: TreeId,
+        buffer: &'a Buffer,
+        csn: Csn,
+        fill_percent: u32,
+    ) -> Result<Bulk<'a>> {
+        assert!(
+            (50..=100).contains(&fill_percent),
+            "a fill of {fill_percent} percent"
+        );
         Ok(Bulk {
             id,
             buffer,
             csn,
             fill_percent: fill_percent as usize,
             root: buffer.allocate(Kind::Leaf)?,
+            root_is_placed: false,
             rows: Vec::new(),
             rows_bytes: 0,
             lower: Vec::new(),
             levels: Vec::new(),
             behind: Vec::new(),
-            placed: Vec::new(),
-            chains: Vec::new(),
         })
     }
 
-    fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+    /// Appends a row, whose key is not less than those before; false if it is that of the row before.
+    pub(crate) fn push(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         let bytes_max = Tree::key_bytes_max(self.buffer);
         if key.len() > bytes_max {
             let (bytes, bytes_max) = (key.len() as u64, bytes_max as u64);
@@ -100,9 +106,12 @@ impl Bulk<'_> {
         }
         let before = self.rows.last().map(|row| row.key.as_slice());
         assert!(
-            before.is_none_or(|before| before < key),
+            before.is_none_or(|before| before <= key),
             "rows for a new tree ascend"
         );
+        if before == Some(key) {
+            return Ok(false);
+        }
         let row = self.row(key, value)?;
         let row_bytes = Leaf::row_bytes_in_page(row.key.len(), row.value.len());
         // All keys of the leaf will begin as its lower fence and this key do, or nearly so.
@@ -114,7 +123,7 @@ impl Bulk<'_> {
         }
         self.rows_bytes += row_bytes;
         self.rows.push(row);
-        Ok(())
+        Ok(true)
     }
 
     fn row(&mut self, key: &[u8], value: &[u8]) -> Result<Row> {
@@ -128,7 +137,6 @@ impl Bulk<'_> {
         }
         let stub = overflow::write(self.buffer, self.id, value)?;
         overflow::attach(self.buffer, stub);
-        self.chains.push(stub);
         let (key, value) = (key.to_vec(), stub.to_value().to_vec());
         Ok(Row {
             key,
@@ -191,7 +199,6 @@ impl Bulk<'_> {
     fn place_leaf(&mut self, leaf: Leaf) -> Result<()> {
         let (page, separator) = (leaf.page(), leaf.lower_fence().to_vec());
         self.buffer.place(Content::Leaf(leaf));
-        self.placed.push(page);
         self.lead_to(0, &separator, page)
     }
 
@@ -225,7 +232,6 @@ impl Bulk<'_> {
     fn place_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
         let page = self.buffer.allocate(Kind::Inner)?;
         self.place_node_as(branches, level, page);
-        self.placed.push(page);
         Ok(page)
     }
 
@@ -237,7 +243,13 @@ impl Bulk<'_> {
     }
 
     /// Places what is still open, the root last.
-    fn finish(&mut self) -> Result<PageId> {
+    pub(crate) fn finish(mut self) -> Result<Tree> {
+        self.place_rest()?;
+        self.root_is_placed = true;
+        Ok(Tree::existing(self.id, self.root))
+    }
+
+    fn place_rest(&mut self) -> Result<()> {
         // With no upper fence nothing is truncated: the rows may need more than one leaf.
         let last = loop {
             let page = self.levels.is_empty().then_some(self.root);
@@ -251,7 +263,7 @@ impl Bulk<'_> {
         };
         if self.levels.is_empty() {
             self.buffer.place(Content::Leaf(last));
-            return Ok(self.root);
+            return Ok(());
         }
         self.place_leaf(last)?;
         let mut level = 0;
@@ -263,15 +275,14 @@ impl Bulk<'_> {
         }
         let top = std::mem::take(&mut self.levels[level]);
         self.place_node_as(&top, level, self.root);
-        Ok(self.root)
+        Ok(())
     }
+}
 
-    /// Frees everything again.
-    fn undo(self) {
-        self.placed.iter().for_each(|page| self.buffer.free(*page));
-        self.chains
-            .iter()
-            .for_each(|stub| overflow::free(self.buffer, *stub));
-        self.buffer.release(self.root);
+impl Drop for Bulk<'_> {
+    fn drop(&mut self) {
+        if !self.root_is_placed {
+            self.buffer.release(self.root);
+        }
     }
 }

@@ -6,6 +6,7 @@
 //! old one.
 
 use super::tree::Tree;
+use crate::ids::Csn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +14,18 @@ impl Tree {
     /// The same pages under a handle of their own; the old one is good for nothing any more. Once for
     /// each handle, with the gate closed.
     pub(crate) fn renewed(&self) -> Arc<Tree> {
+        self.renewed_since(self.since)
+    }
+
+    /// The same, where that commit makes the tree known: it was built under the old handle.
+    pub(crate) fn renewed_since(&self, since: Csn) -> Arc<Tree> {
         let heir = Arc::new(Tree {
             id: self.id,
             handle: Tree::next_handle(),
             root: self.root,
             structure: Arc::clone(&self.structure),
             is_dropped: AtomicBool::new(false),
-            since: self.since,
+            since,
             heir: OnceLock::new(),
         });
         let first = self.heir.set(Arc::clone(&heir));

@@ -35,20 +35,28 @@ impl Tree {
     /// Calls `visit` with key and value of every row, in the order of keys.
     pub(crate) fn walk(&self, buffer: &Buffer, visit: &mut Visit<'_>) -> Result<()> {
         let mut from = Vec::new();
+        while let Some(next) = self.walk_leaf(buffer, &from, visit)? {
+            from = next;
+        }
+        Ok(())
+    }
+
+    /// The same for the rows of one leaf, which covers `from`; the key at which the next one begins. The
+    /// leaf is latched meanwhile.
+    pub(crate) fn walk_leaf(
+        &self,
+        buffer: &Buffer,
+        from: &[u8],
+        visit: &mut Visit<'_>,
+    ) -> Result<Option<Vec<u8>>> {
         let (mut key, mut value) = (Vec::new(), Vec::new());
         loop {
-            let next = loop {
-                let seen = self.view(buffer, &from, |leaf, _| {
-                    visit_leaf(buffer, leaf, &mut key, &mut value, visit)
-                });
-                match seen {
-                    Ok(next) => break next?,
-                    Err(miss) => buffer.load(miss),
-                }
-            };
-            match next {
-                None => return Ok(()),
-                Some(upper) => from = upper,
+            let seen = self.view(buffer, from, |leaf, _| {
+                visit_leaf(buffer, leaf, &mut key, &mut value, visit)
+            });
+            match seen {
+                Ok(next) => return next,
+                Err(miss) => buffer.load(miss),
             }
         }
     }

@@ -1,11 +1,13 @@
 //! Tables and indexes made, changed and dropped, and what each commit of that did.
 
+use super::beside;
 use super::life::{End, Life, broken};
 use super::oracle::{Effect, Oracle};
 use super::rows::{self, NAMES};
 use crate::access::schema::{Kind, Schema, Value};
 use crate::catalog::{CATALOG_TREE, TableEntry};
 use crate::error::{Error, Result};
+use crate::txn::step;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -17,6 +19,15 @@ pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
     let name = NAMES[life.world.random.usize(0..NAMES.len())];
     let before = life.engine.core.log.published().0;
     life.world.oracle.take(before);
+    if life.world.random.bool() {
+        return define_one(life, name);
+    }
+    let (pace, seed) = (life.world.pace, life.world.random.u64(..));
+    let beside = beside::work(&life.engine, pace, seed);
+    step::with(beside, || define_one(life, name))
+}
+
+fn define_one(life: &mut Life<'_>, name: &str) -> std::result::Result<(), End> {
     let Some(entry) = life.engine.catalog().table(name).cloned() else {
         return make(life, name);
     };
@@ -24,7 +35,7 @@ pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
     match life.world.random.u8(0..9) {
         0..2 => {
             let dropped = life.engine.drop_table(name);
-            settle(life, name, dropped, &[])
+            settle(life, name, dropped, false, &[])
         }
         2..7 => index(life, &entry),
         _ if schema.columns().len() < COLUMNS_MAX => {
@@ -32,7 +43,7 @@ pub(super) fn define(life: &mut Life<'_>) -> std::result::Result<(), End> {
             let next = schema.with_column(&column, Kind::Int, Value::Int(7));
             let next = next.expect("a column of a new name");
             let added = life.engine.add_columns(next).map(drop);
-            settle(life, name, added, &[])
+            settle(life, name, added, false, &[])
         }
         _ => Ok(()),
     }
@@ -43,15 +54,17 @@ fn make(life: &mut Life<'_>, name: &str) -> std::result::Result<(), End> {
     let schema = rows::schema(name, random);
     if random.u8(0..3) > 0 {
         let made = life.engine.create_table(schema).map(drop);
-        return settle(life, name, made, &[]);
+        return settle(life, name, made, false, &[]);
     }
     let count = random.u32(0..life.world.ids.min(40));
     let loaded: Vec<_> = (0..count)
         .map(|id| rows::row(&schema, id * 3, is_heavy, random))
         .collect();
-    let made = life.engine.load_table(schema, loaded.clone());
+    let made = life
+        .engine
+        .load_table(schema, loaded.clone().into_iter().map(Ok));
     let made = made.map(drop);
-    settle(life, name, made, &loaded)
+    settle(life, name, made, false, &loaded)
 }
 
 /// Adds an index to a table that has none of that name, or drops it.
@@ -64,37 +77,46 @@ fn index(life: &mut Life<'_>, entry: &TableEntry) -> std::result::Result<(), End
     };
     if entry.schema.index(index).is_some() {
         let dropped = life.engine.drop_index(name, index);
-        return settle(life, name, dropped, &[]);
+        return settle(life, name, dropped, false, &[]);
     }
     let schema = entry.schema.with_index(index, columns, is_unique);
     let schema: Schema = schema.expect("an index of a new name");
     let made = life.engine.create_index(&schema).map(drop);
-    settle(life, name, made, &[])
+    settle(life, name, made, true, &[])
 }
 
-/// Writes down what a change did, whether it was answered or not: it is one commit or none.
+/// Writes down what a change did, whether it was answered or not: it is one commit or none, but where an
+/// index is built.
 fn settle(
     life: &mut Life<'_>,
     name: &str,
     answer: Result<()>,
+    is_index: bool,
     loaded: &[(Vec<u8>, Vec<u8>)],
 ) -> std::result::Result<(), End> {
     let oracle = &mut life.world.oracle;
     let catalog = life.engine.catalog();
     let (before, after) = (oracle.last, life.engine.core.log.published().0);
-    if after > before + 1 || (answer.is_ok() && after == before) {
+    let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
+    let is_changed = entry != known.as_ref();
+    // An index is filled by commits of its own, which nobody sees before the last one.
+    let is_right = match after - before {
+        0 => answer.is_err(),
+        1 => is_changed || is_index,
+        _ => is_index,
+    };
+    if !is_right {
         let took = after - before;
         return Err(broken(format!("a change of tables took {took} commits")));
     }
-    let (entry, known) = (catalog.table(name), oracle.table(name, before).cloned());
-    if after > before {
+    if after > before && !is_changed {
+        oracle.take(after);
+    } else if after > before {
         let effects = entry.map(|entry| effects(oracle, entry, known.as_deref(), loaded, before));
         oracle.commit(after, effects.unwrap_or_default());
-        if entry != known.as_ref() {
-            oracle.define(after, name, entry.cloned());
-        }
+        oracle.define(after, name, entry.cloned());
         life.world.tally.defined += 1;
-    } else if entry != known.as_ref() {
+    } else if is_changed {
         return Err(broken(format!(
             "table {name} is another one without a commit"
         )));

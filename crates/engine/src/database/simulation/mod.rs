@@ -23,6 +23,7 @@
 //! | `life.rs`, `statement.rs`, `define.rs` | the steps of a life |
 //! | `beside.rs` | what happens in the middle of a commit |
 //! | `pass.rs` | an executor's pass: the log corked and uncorked |
+//! | `online.rs` | an index built beside a writer |
 //! | `search.rs` | from a seed to a violation, or none |
 //! | `exhaustive.rs` | every cut of a small life, and every cut of its openings |
 //! | `planted_bugs.rs`, `seeds.rs` | the simulation's own test; the search over many seeds |
@@ -42,6 +43,7 @@ mod client;
 mod define;
 mod exhaustive;
 mod life;
+mod online;
 mod oracle;
 mod pass;
 mod planted_bugs;

@@ -25,6 +25,7 @@ finds! {
     ghosts_that_stay_are_found: KeepGhosts within 300,
     orphaned_long_values_are_found: KeepOrphans within 300,
     unfinished_objects_that_stay_are_found: KeepUnfinished within 300,
+    pages_of_unfinished_trees_that_stay_are_found: KeepStrayPages within 300,
     a_catalogue_apart_from_its_trees_is_found: CatalogApart within 400,
     a_drop_that_is_not_in_the_log_is_found: DropUnlogged within 300,
     using_what_was_made_later_is_found: UseMadeLater within 300,

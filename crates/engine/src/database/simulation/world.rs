@@ -230,7 +230,7 @@ impl World {
 }
 
 /// What must hold of every database that was just opened.
-fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
+pub(super) fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
     let (horizon, published) = (engine.core.log.horizon(), engine.core.log.published());
     if horizon != published {
         return Err(format!(
@@ -249,6 +249,10 @@ fn at_rest(engine: &SimulatedEngine) -> Result<(), String> {
         .find(|tree| !named.contains(&tree.id))
     {
         return Err(format!("{} belongs to no table", spare.id));
+    }
+    let is_stray = |tree| engine.forest.tree(tree).is_none();
+    if let Some((page, tree)) = engine.core.buffer.labelled(is_stray).next() {
+        return Err(format!("{page} is left of {tree}"));
     }
     for tree in engine.forest.trees() {
         let ghosts = strip_ghosts(&engine.core.buffer, &tree);

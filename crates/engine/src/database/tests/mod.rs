@@ -9,5 +9,6 @@ mod limits;
 mod making;
 mod memory;
 #[cfg(target_os = "linux")]
+mod online;
 mod stocker;
 mod whole;
