@@ -21,7 +21,7 @@
 use crate::access::btree::Tree;
 use crate::access::btree::overflow::{STUB_BYTES, Stub};
 use crate::ids::{Csn, PageId, TreeId};
-use std::collections::BTreeMap;
+use crate::shared_map::SharedMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const VERSION: u8 = 1;
@@ -36,9 +36,19 @@ pub(crate) struct Listed {
     pub(crate) orphans: Vec<Stub>,
 }
 
+type Trees = SharedMap<TreeId, Arc<Tree>>;
+
 /// See the module.
-#[derive(Default)]
-pub(crate) struct Forest(RwLock<BTreeMap<TreeId, Arc<Tree>>>);
+pub(crate) struct Forest(RwLock<Trees>);
+
+/// The trees of one moment.
+pub(crate) struct Snapshot(Trees);
+
+impl Default for Forest {
+    fn default() -> Forest {
+        Forest(RwLock::new(Trees::new()))
+    }
+}
 
 impl Forest {
     /// A tree by its number.
@@ -59,15 +69,17 @@ impl Forest {
 
     /// Gives a tree a new handle; holders of the old one are told. With the gate closed.
     pub(crate) fn renew(&self, id: TreeId) {
-        if let Some(tree) = self.write().get_mut(&id) {
-            *tree = tree.renewed();
+        let mut trees = self.write();
+        if let Some(tree) = trees.get(&id).map(|tree| tree.renewed()) {
+            trees.insert(id, tree);
         }
     }
 
     /// Makes a tree that was built aside known as made by that commit. With the gate closed.
     pub(crate) fn publish(&self, id: TreeId, csn: Csn) {
-        if let Some(tree) = self.write().get_mut(&id) {
-            *tree = tree.renewed_since(csn);
+        let mut trees = self.write();
+        if let Some(tree) = trees.get(&id).map(|tree| tree.renewed_since(csn)) {
+            trees.insert(id, tree);
         }
     }
 
@@ -76,21 +88,9 @@ impl Forest {
         self.read().values().map(Arc::clone).collect()
     }
 
-    /// The list for a checkpoint.
-    pub(crate) fn to_bytes(&self, orphans: &[Stub]) -> Vec<u8> {
-        let trees = self.read();
-        let mut bytes = Vec::with_capacity(HEAD_BYTES + trees.len() * TREE_BYTES);
-        bytes.push(VERSION);
-        bytes.extend_from_slice(&(trees.len() as u32).to_le_bytes());
-        for (id, tree) in trees.iter() {
-            bytes.extend_from_slice(&id.0.to_le_bytes());
-            bytes.extend_from_slice(&tree.root().0.to_le_bytes());
-        }
-        bytes.extend_from_slice(&(orphans.len() as u32).to_le_bytes());
-        for orphan in orphans {
-            bytes.extend_from_slice(&orphan.to_value());
-        }
-        bytes
+    /// The trees as they are now, at the cost of a reference count.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot(self.read().clone())
     }
 
     /// The forest of a checkpoint; what is wrong with the list if it cannot be read. An empty list is
@@ -124,12 +124,31 @@ impl Forest {
         Ok(Listed { forest, orphans })
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
+    fn read(&self) -> RwLockReadGuard<'_, Trees> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<TreeId, Arc<Tree>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, Trees> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Snapshot {
+    /// The list for a checkpoint.
+    pub(crate) fn to_bytes(&self, orphans: &[Stub]) -> Vec<u8> {
+        let mut bytes = vec![VERSION, 0, 0, 0, 0];
+        let mut count = 0_u32;
+        for (id, tree) in self.0.iter() {
+            bytes.extend_from_slice(&id.0.to_le_bytes());
+            bytes.extend_from_slice(&tree.root().0.to_le_bytes());
+            count += 1;
+        }
+        bytes[1..HEAD_BYTES].copy_from_slice(&count.to_le_bytes());
+        bytes.extend_from_slice(&(orphans.len() as u32).to_le_bytes());
+        for orphan in orphans {
+            bytes.extend_from_slice(&orphan.to_value());
+        }
+        bytes
     }
 }
 
@@ -174,7 +193,7 @@ mod tests {
             bytes: 5_000,
             first: PageId(77),
         };
-        let again = Forest::from_bytes(&before.to_bytes(&[stub])).unwrap();
+        let again = Forest::from_bytes(&before.snapshot().to_bytes(&[stub])).unwrap();
         assert_eq!(
             again.forest.tree(TreeId(7)).unwrap().root(),
             PageId(1 << 35)
@@ -191,7 +210,7 @@ mod tests {
             bytes: 5_000,
             first: PageId(77),
         };
-        let bytes = forest().to_bytes(&[stub]);
+        let bytes = forest().snapshot().to_bytes(&[stub]);
         for cut in 1..bytes.len() {
             assert!(Forest::from_bytes(&bytes[..cut]).is_err(), "cut at {cut}");
         }

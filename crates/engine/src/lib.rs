@@ -177,6 +177,7 @@ mod plant;
 mod recovery;
 #[cfg(test)]
 mod seeds;
+mod shared_map;
 mod sync;
 mod table;
 mod txn;

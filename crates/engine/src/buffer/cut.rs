@@ -13,6 +13,10 @@
 //! Whoever moves `modified_in` away from the old epoch, capture or change, has won the page: the
 //! change does so while it holds the pool, so that a capture that lost finds the image there.
 //!
+//! Pages that change are listed in the order of their changes, each entry with what became of the page, so
+//! that the last entry of a page says whether it is there at the cut. So the cut itself, which holds
+//! commits up, takes the list and nothing more; sorting it comes later, beside commits.
+//!
 //! The pool must hold what is changed again and again, or writers wait for the disk: a load that keeps
 //! changing a tenth of its pages changes all of these soon after each cut. So it may be large; but beyond
 //! [`ALWAYS_BYTES`] it never takes more than half of what the cap on memory leaves, so that inserts beside
@@ -44,13 +48,50 @@ pub(crate) struct Cut {
     pub(crate) next_page: PageId,
 }
 
+/// A cut that was taken, and whose pages are still to be told.
+#[derive(Debug)]
+#[must_use = "a cut that was begun is to be ended and captured"]
+pub(crate) struct BegunCut {
+    epoch: u64,
+    listed: Vec<Listed>,
+    next_page: PageId,
+}
+
+/// What became of a page in an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listed(u64);
+
+/// Marks a page that was freed. Page numbers have 40 bits.
+const FREED: u64 = 1 << 63;
+
+impl Listed {
+    /// It was made or changed.
+    #[inline]
+    pub(super) fn changed(page: PageId) -> Listed {
+        Listed(page.0)
+    }
+
+    /// It was freed, and is not there any more.
+    pub(super) fn freed(page: PageId) -> Listed {
+        Listed(page.0 | FREED)
+    }
+
+    fn page(self) -> PageId {
+        PageId(self.0 & !FREED)
+    }
+
+    fn is_freed(self) -> bool {
+        self.0 & FREED != 0
+    }
+}
+
 /// What the buffer keeps about cuts.
 pub(super) struct Cuts {
     /// Changes are counted to this epoch; it moves only while no section is active.
     epoch: AtomicU64,
-    /// Pages changed or freed in this epoch. Held while a page is placed, so that the cut sees it
-    /// wholly or not at all.
-    pub(super) listed: Mutex<Vec<PageId>>,
+    /// Pages changed or freed in this epoch, in the order of that. Held while a page is placed, so that the
+    /// cut sees it wholly or not at all.
+    pub(super) listed: Mutex<Vec<Listed>>,
     images: Mutex<Images>,
     copies: Copies,
     room: Condvar,
@@ -147,7 +188,7 @@ impl Cuts {
         }
         let mut listed = self.listed.lock();
         frame.modified_in.store(self.epoch(), Ordering::Release);
-        listed.push(page);
+        listed.push(Listed::changed(page));
         Ok(())
     }
 }
@@ -168,33 +209,55 @@ impl Buffer {
         (changed, self.numbers.lock().next())
     }
 
-    /// Begins a new epoch and tells what changed in the one that ends. Called with no section active;
-    /// the cut before must be finished.
-    pub(crate) fn cut(&self) -> Cut {
+    /// Begins a new epoch, in constant time. Called with no section active; the cut before must be
+    /// finished. [`Buffer::end_cut`] follows, with or without sections.
+    pub(crate) fn begin_cut(&self) -> BegunCut {
         let cuts = &self.cuts;
         let mut listed = cuts.listed.lock();
         let epoch = cuts.epoch();
         let before = cuts.running.swap(epoch, Ordering::AcqRel);
         assert!(before == 0, "the cut of epoch {before} is not finished");
         cuts.epoch.store(epoch + 1, Ordering::Release);
-        let mut pages = std::mem::take(&mut *listed);
-        pages.sort_unstable();
-        pages.dedup();
-        let guard = crossbeam_epoch::pin();
-        let is_there = |page: &PageId| {
-            // A detached page stands where one was freed: for the checkpoint that one is gone.
-            let frame = self.translation.get(*page, &guard);
-            frame.is_some_and(|frame| frame.modified_in.load(Ordering::Acquire) != DETACHED)
-        };
-        let (dirty, freed): (Vec<PageId>, Vec<PageId>) = pages.into_iter().partition(is_there);
-        cuts.left.store(dirty.len() as u64, Ordering::Release);
-        let next_page = self.numbers.lock().next();
+        BegunCut {
+            epoch,
+            listed: std::mem::take(&mut *listed),
+            next_page: self.numbers.lock().next(),
+        }
+    }
+
+    /// Tells what changed in the epoch that a cut has ended. Before its first capture.
+    pub(crate) fn end_cut(&self, begun: BegunCut) -> Cut {
+        let BegunCut {
+            epoch,
+            mut listed,
+            next_page,
+        } = begun;
+        // Stable: what became of a page last stays behind.
+        listed.sort_by_key(|entry| entry.page());
+        let (mut dirty, mut freed) = (Vec::with_capacity(listed.len()), Vec::new());
+        for of_page in listed.chunk_by(|one, other| one.page() == other.page()) {
+            let last = of_page[of_page.len() - 1];
+            // A detached page may be where one was freed: for the checkpoint that one is gone.
+            let pages = if last.is_freed() {
+                &mut freed
+            } else {
+                &mut dirty
+            };
+            pages.push(last.page());
+        }
+        self.cuts.left.store(dirty.len() as u64, Ordering::Release);
         Cut {
             epoch,
             dirty,
             freed,
             next_page,
         }
+    }
+
+    /// Both at once.
+    #[cfg(test)]
+    pub(crate) fn cut(&self) -> Cut {
+        self.end_cut(self.begin_cut())
     }
 
     /// A page of the cut that should be captured before others: its image is in the pool.

@@ -10,7 +10,8 @@
 //! 1. Every change of a page happens inside a commit section; the cut is taken while none is active.
 //! 2. The first change of a page since the cut hands the image of the cut over ([`images`]) if it was
 //!    not captured yet. A change is any byte: lock bits and ghosts too.
-//! 3. A page is listed once an interval: as dirty, or as freed if it is not there at the cut.
+//! 3. A page is listed when it is first changed in an interval, when it is made and when it is freed, in that
+//!    order: its last entry says whether it is there at the cut.
 //! 4. A frame keeps its kind. A page changes its kind by getting a new frame.
 //! 5. A leaf that was freed or replaced is marked as gone under its latch before its frame leaves the
 //!    table: whoever waited for the latch looks the page up again.

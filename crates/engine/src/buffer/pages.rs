@@ -1,7 +1,7 @@
 //! The buffer: pages found, made, replaced and freed.
 
 use super::blocks::{BLOCK_BYTES, Blocks, CellsOf};
-use super::cut::Cuts;
+use super::cut::{Cuts, Listed};
 use super::frame::{Account, Body, CLEAN, Content, DETACHED, Frame};
 use super::images::Image;
 use super::leaf::Leaf;
@@ -163,7 +163,7 @@ impl Buffer {
         let page = content.page();
         self.put_new(content, self.cuts.epoch());
         self.promised.fetch_sub(1, Ordering::Relaxed);
-        listed.push(page);
+        listed.push(Listed::changed(page));
     }
 
     /// Puts a new page that no checkpoint sees until it is attached.
@@ -182,7 +182,7 @@ impl Buffer {
             .expect("a detached page stays until attached");
         let before = frame.modified_in.swap(self.cuts.epoch(), Ordering::AcqRel);
         assert!(before == DETACHED, "{page} was not detached");
-        listed.push(page);
+        listed.push(Listed::changed(page));
     }
 
     /// Puts a page read from the data file, verified by the caller; it is clean.
@@ -268,7 +268,7 @@ impl Buffer {
             "{page} is freed twice"
         );
         if !is_detached {
-            listed.push(page);
+            listed.push(Listed::freed(page));
         }
         drop(listed);
         self.numbers.lock().give_back(page);

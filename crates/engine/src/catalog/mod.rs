@@ -36,7 +36,6 @@ mod change;
 mod codec;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
-mod shared_map;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use super::Catalog;
 use super::codec;
-use super::shared_map::tests::copies;
 use super::table::{ObjectId, State, TableEntry};
 use super::value::Aside;
 use crate::access::schema::random;
 use crate::access::schema::{Builder, KeyPart, Kind, Schema, asc};
 use crate::error::{Error, Result};
+use crate::shared_map::tests::copies;
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! The catalogue in memory: look up by name, and how it stands in tree 1.
 
 use super::codec;
-use super::shared_map::SharedMap;
 use super::table::{ObjectId, State, TableEntry};
 use crate::access::schema::Index;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::shared_map::SharedMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -15,10 +15,12 @@
 //! later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a checkpoint that
 //! cannot go on. Any other failure closes the log, and with it the database, for good.
 
+use crate::access::btree::overflow::Stub;
+use crate::buffer::cut::BegunCut;
 use crate::buffer::{Buffer, packed};
 use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, Work};
 use crate::error::{Error, Result};
-use crate::forest::Forest;
+use crate::forest::{self, Forest};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
 use crate::txn::{Closed, Core};
@@ -113,17 +115,15 @@ impl<D: Disk> Checkpoints<D> {
             } else {
                 Some(self.inside.lock())
             };
-            let mut is_begun = false;
-            if let Some(mut inside) = inside
-                && inside.running.is_none()
-            {
-                cut(&mut inside, core, forest, closed.as_ref());
-                is_begun = true;
-            }
+            let inside = inside.filter(|inside| inside.running.is_none());
+            let cut = inside
+                .as_ref()
+                .map(|_inside| take_cut(core, forest, closed.as_ref()));
             drop(closed);
             let held_up = clock::now().saturating_sub(started);
             self.gate_ns.fetch_add(held_up, Ordering::Relaxed);
-            if is_begun {
+            if let (Some(mut inside), Some(cut)) = (inside, cut) {
+                begin_checkpoint(&mut inside, core, cut);
                 return Ok(true);
             }
         }
@@ -280,10 +280,31 @@ impl<D: Disk> Checkpoints<D> {
     }
 }
 
-/// Takes the cut. The gate is closed, but where a test plants that it is not.
-fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed: Option<&Closed>) {
-    let csn = core.log.published();
-    let cut = core.buffer.cut();
+/// What is taken at the moment of a cut.
+struct CutParts {
+    csn: Csn,
+    pages: BegunCut,
+    forest: forest::Snapshot,
+    /// Overflow pages that only old versions hold.
+    orphans: Vec<Stub>,
+}
+
+/// Takes the cut. The gate is closed, but where a test plants that it is not. Commits wait meanwhile: the
+/// work does not grow with the pages that changed, nor with the trees, but with the long values that only
+/// old versions hold, which the cap on versions bounds.
+fn take_cut<D: Disk>(core: &Core<D>, forest: &Forest, _closed: Option<&Closed>) -> CutParts {
+    CutParts {
+        csn: core.log.published(),
+        pages: core.buffer.begin_cut(),
+        forest: forest.snapshot(),
+        orphans: core.stubs_of_versions(),
+    }
+}
+
+/// Begins a checkpoint of the cut, with the gate open again. No other thread gets at the state before.
+fn begin_checkpoint<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, parts: CutParts) {
+    let csn = parts.csn;
+    let cut = core.buffer.end_cut(parts.pages);
     let work = Work {
         csn,
         dirty: cut.dirty,
@@ -296,7 +317,7 @@ fn cut<D: Disk>(inside: &mut Inside<D>, core: &Core<D>, forest: &Forest, _closed
         meta: if planted(Plant::ForestNotInCheckpoint) {
             Vec::new()
         } else {
-            forest.to_bytes(&core.stubs_of_versions())
+            parts.forest.to_bytes(&parts.orphans)
         },
     };
     if planted(Plant::ReleaseBeforeRoot) {

@@ -59,6 +59,8 @@ pub(super) struct Table {
     entries: VecDeque<Entry>,
     /// The first entry's number.
     oldest: u32,
+    /// The numbers of versions whose values lie in overflow pages, in the order in which they were saved.
+    long: VecDeque<u32>,
     chunks: Chunks,
     /// How often something was saved: says which lane is visited next.
     pub(super) saves: u32,
@@ -119,6 +121,9 @@ impl Table {
         let older = std::mem::replace(&mut self.buckets[bucket], number);
         let (chunk, start) = self.chunks.add(name.key, value);
         let bytes = name.key.len() + value.len();
+        if word.is_overflow() {
+            self.long.push_back(number);
+        }
         self.entries.push_back(Entry {
             hash: name.hash,
             superseded_by: PENDING,
@@ -220,6 +225,10 @@ impl Table {
             let Some(entry) = self.entries.pop_front_if(is_over) else {
                 return;
             };
+            // A cancelled version is not long any more, and is still listed.
+            if self.long.front() == Some(&self.oldest) {
+                self.long.pop_front();
+            }
             self.oldest = self.oldest.wrapping_add(1);
             if entry.word.is_overflow() {
                 let stub = &self.chunks.get(&entry)[entry.key_bytes as usize..];
@@ -235,9 +244,11 @@ impl Table {
         }
     }
 
-    /// The stubs of versions whose values lie in overflow pages.
+    /// The stubs of versions whose values lie in overflow pages. The cost grows with those alone.
     pub(super) fn stubs(&self, stubs: &mut Vec<u8>) {
-        for entry in self.entries.iter().filter(|entry| entry.word.is_overflow()) {
+        let long = self.long.iter();
+        let long = long.map(|number| &self.entries[self.place(*number)]);
+        for entry in long.filter(|entry| entry.word.is_overflow()) {
             let bytes = self.chunks.get(entry);
             stubs.extend_from_slice(&bytes[entry.key_bytes as usize..]);
         }

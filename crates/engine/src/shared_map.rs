@@ -23,16 +23,16 @@ struct Node<K, V> {
 }
 
 /// See the module.
-pub(super) struct SharedMap<K, V> {
+pub(crate) struct SharedMap<K, V> {
     root: Link<K, V>,
 }
 
 impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
-    pub(super) const fn new() -> SharedMap<K, V> {
+    pub(crate) const fn new() -> SharedMap<K, V> {
         SharedMap { root: None }
     }
 
-    pub(super) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    pub(crate) fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
@@ -47,7 +47,7 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         None
     }
 
-    pub(super) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    pub(crate) fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
     where
         K: Borrow<Q>,
     {
@@ -55,14 +55,14 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// Sets the value of a key; returns the one before.
-    pub(super) fn insert(&mut self, key: K, value: V) -> Option<V> {
+    pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         let before = self.get(&key).cloned();
         self.root = Some(inserted(self.root.as_ref(), key, value));
         before
     }
 
     /// Removes a key; returns its value.
-    pub(super) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    pub(crate) fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
     {
@@ -74,18 +74,18 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     }
 
     /// The entries by ascending key.
-    pub(super) fn iter(&self) -> Iter<'_, K, V> {
+    pub(crate) fn iter(&self) -> Iter<'_, K, V> {
         let mut iter = Iter { path: Vec::new() };
         iter.descend(&self.root);
         iter
     }
 
     #[cfg(test)]
-    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
         self.iter().map(|(key, _)| key)
     }
 
-    pub(super) fn values(&self) -> impl Iterator<Item = &V> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.iter().map(|(_, value)| value)
     }
 }
@@ -119,7 +119,7 @@ impl<K: Ord + Clone, V: Clone> Index<&K> for SharedMap<K, V> {
 }
 
 /// The nodes whose own entry and right side are still to come, the next one last.
-pub(super) struct Iter<'m, K, V> {
+pub(crate) struct Iter<'m, K, V> {
     path: Vec<&'m Node<K, V>>,
 }
 
@@ -253,7 +253,7 @@ fn without_first<K: Clone, V: Clone>(at: &Arc<Node<K, V>>) -> ((K, V), Link<K, V
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::{IMBALANCE_MAX, Link, SharedMap, height};
     use std::cell::Cell;
     use std::collections::BTreeMap;
@@ -267,7 +267,7 @@ pub(super) mod tests {
     }
 
     /// How many nodes this thread has made.
-    pub(in crate::catalog) fn copies() -> u64 {
+    pub(crate) fn copies() -> u64 {
         COPIES.get()
     }
 
