@@ -134,6 +134,11 @@ impl Forest {
 }
 
 impl Snapshot {
+    /// Every tree, by its number.
+    pub(crate) fn trees(&self) -> impl Iterator<Item = &Arc<Tree>> {
+        self.0.values()
+    }
+
     /// The list for a checkpoint.
     pub(crate) fn to_bytes(&self, orphans: &[Stub]) -> Vec<u8> {
         let mut bytes = vec![VERSION, 0, 0, 0, 0];

@@ -359,7 +359,10 @@ impl Buffer {
                         });
             }
         }
-        cuts.listed.lock().extend(dirty.iter().chain(freed));
+        // They come before what was listed since: the last entry of a page counts.
+        let dirty = dirty.iter().map(|page| Listed::changed(*page));
+        let freed = freed.iter().map(|page| Listed::freed(*page));
+        cuts.listed.lock().splice(0..0, dirty.chain(freed));
         // Nobody keeps an image any more: no page awaits capture.
         let gone = cuts.images.lock().take_all();
         cuts.left.store(0, Ordering::Release);

@@ -366,6 +366,25 @@ impl Buffer {
         labelled.map(|(page, _tree)| page).collect()
     }
 
+    /// True if a page is there, attached, and labelled as the tree's.
+    pub(crate) fn is_labelled(&self, page: PageId, tree: TreeId) -> bool {
+        let guard = crossbeam_epoch::pin();
+        let frame = self.translation.get(page, &guard);
+        frame.is_some_and(|frame| !frame.is_detached() && frame.label().1 == tree)
+    }
+
+    /// A key whose way from the root of its tree leads through that page, if it is in the tree; none of an
+    /// overflow page.
+    pub(crate) fn key_within(&self, page: PageId) -> Option<Vec<u8>> {
+        let guard = crossbeam_epoch::pin();
+        let frame = self.translation.get(page, &guard)?;
+        if let Some(latch) = frame.leaf() {
+            return Some(latch.read().lower_fence().to_vec());
+        }
+        let branches = frame.inner()?.branches();
+        (branches.count() > 0).then(|| branches.separator(0).to_vec())
+    }
+
     /// Every page whose label names such a tree, and that tree; detached ones left out, ascending. Looks
     /// at all pages.
     pub(crate) fn labelled(

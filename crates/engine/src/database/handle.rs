@@ -328,8 +328,9 @@ impl<D: Disk> Database<D> {
         self.engine.core.take_paths()
     }
 
-    /// Walks every tree, compares indexes with tables, and reads the whole data file again. Writers
-    /// wait meanwhile. Returns what is wrong, in sentences; none if nothing is.
+    /// Walks every tree, compares indexes with tables, and reads the whole data file again. Transactions go
+    /// on meanwhile: writers wait for a few leaves at a time, and for a walk over everything only if
+    /// something seems to be wrong. Returns what is wrong, in sentences; none if nothing is.
     ///
     /// # Errors
     ///

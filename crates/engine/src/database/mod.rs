@@ -16,7 +16,8 @@
 //! | `build.rs` | trees built aside from rows in any order |
 //! | `index.rs` | an index built beside writers |
 //! | `handle.rs` | `Database` |
-//! | `verify.rs`, `inspect.rs`, `stats.rs` | what is wrong, what is there, what was done |
+//! | `verify.rs`, `verify_rows.rs` | what is wrong with trees, and with tables and indexes |
+//! | `inspect.rs`, `stats.rs` | what is there, what was done |
 
 mod build;
 mod checkpoints;
@@ -34,6 +35,7 @@ mod stocker;
 #[cfg(test)]
 mod tests;
 mod verify;
+mod verify_rows;
 
 pub use checkpoints::CheckpointStats;
 pub use handle::Database;

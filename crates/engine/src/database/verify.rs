@@ -1,17 +1,34 @@
 //! A walk over everything: is each tree whole, does each index say what its table says, can every byte
 //! of the data file be read as it was written?
 //!
-//! It runs behind the closed gate, so that nothing changes meanwhile; readers go on.
+//! It runs beside writers. Trees are walked in parts of a fixed number of leaves, each part with the gate
+//! closed, so that nothing changes within it; tables and indexes are compared at snapshots, chunk by chunk
+//! (`verify_rows`).
+//!
+//! Between two parts writers go on: pages come and go, and what a walk has not reached may have been made
+//! behind it. So what walks find is a suspicion only:
+//! 1. A page of a tree that no walk has reached, and that a look from the root does not reach either, is
+//!    suspect; so is whatever a part finds wrong.
+//! 2. If one pass after the other has a suspicion, everything is walked at once with the gate closed, and
+//!    what that finds is the answer. So a writer at work is never taken for damage, and the gate is closed
+//!    for a time that grows with the store only where damage is likely.
 
-use crate::access::btree::Visit;
-use crate::access::row::{RowView, entry_key};
+use crate::access::btree::{PageSet, Tree};
 use crate::access::schema::Schema;
-use crate::catalog::{CATALOG_TREE, TableEntry};
+use crate::catalog::{CATALOG_TREE, Catalog};
 use crate::database::engine::Engine;
 use crate::error::Result;
-use crate::ids::TreeId;
+use crate::ids::{PageId, TreeId};
+use crate::txn::step::{Step, step};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use syncline_disk::Disk;
+
+/// So many leaves are walked over behind one closed gate.
+const LEAVES_A_PART: usize = 32;
+
+/// So many passes must be suspicious in a row.
+const PASSES: u32 = 3;
 
 impl<D: Disk> Engine<D> {
     /// What is wrong, in sentences; empty if nothing is.
@@ -20,44 +37,92 @@ impl<D: Disk> Engine<D> {
             Some(checkpoints) => checkpoints.check(&self.core)?,
             None => Vec::new(),
         };
-        let _closed = self.core.close_gate()?;
-        found.extend(self.verify_trees());
+        if (0..PASSES).all(|_| self.is_suspicious()) {
+            let closed = self.core.close_gate()?;
+            found.extend(self.verify_trees());
+            drop(closed);
+        }
         if found.is_empty() {
-            // Rows are read by walks, which need whole trees.
+            // Rows are read by scans, which need whole trees.
             for table in self.catalog().tables() {
-                found.extend(self.verify_table(table)?);
+                found.extend(self.verify_table(table.schema.name())?);
             }
         }
         Ok(found)
     }
 
-    fn verify_trees(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    /// One pass over all trees beside writers; true if anything may be wrong.
+    fn is_suspicious(&self) -> bool {
+        let listed: Vec<_> = self.core.buffer.labelled(|_tree| true).collect();
+        let closed = self.core.close_gate();
         let catalog = self.catalog();
-        let mut known = BTreeSet::from([CATALOG_TREE]);
-        for table in catalog.tables() {
-            known.insert(table.tree);
-            known.extend(table.indexes.iter().map(|index| index.tree));
+        let trees = self.forest.snapshot();
+        let hidden = self.hidden.lock().clone();
+        drop(closed);
+        let there: BTreeSet<TreeId> = trees.trees().map(|tree| tree.id).collect();
+        if !misnamed(&catalog, &there, &hidden).is_empty() {
+            return true;
         }
-        // Trees that an earlier program was building may be there or not.
-        let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
-        let unfinished: BTreeSet<TreeId> = unfinished.collect();
-        // Trees that are being built or freed at this moment, too.
+        let mut reached = PageSet::default();
+        for tree in trees.trees() {
+            if self.walk_in_parts(tree, &mut reached) {
+                return true;
+            }
+        }
+        let unreached = listed.iter().filter(|(page, _)| !reached.contains(*page));
+        unreached
+            .into_iter()
+            .any(|(page, tree)| self.is_lost(*page, *tree))
+    }
+
+    /// Walks over a tree, part by part; true if something is wrong.
+    fn walk_in_parts(&self, tree: &Arc<Tree>, reached: &mut PageSet) -> bool {
+        let mut from = Some(Vec::new());
+        while let Some(key) = from {
+            step(Step::Build);
+            let closed = self.core.close_gate();
+            let tree = tree.newest();
+            if tree.is_dropped() {
+                return false;
+            }
+            let (found, next) = tree.check_part(&self.core.buffer, &key, LEAVES_A_PART, reached);
+            drop(closed);
+            if !found.is_empty() {
+                return true;
+            }
+            from = next;
+        }
+        false
+    }
+
+    /// True if nothing leads to a page that is labelled as the tree's.
+    fn is_lost(&self, page: PageId, id: TreeId) -> bool {
+        let _closed = self.core.close_gate();
+        let buffer = &self.core.buffer;
+        if !buffer.is_labelled(page, id) || self.hidden.lock().contains(&id) {
+            return false;
+        }
+        let tree = self.forest.tree(id);
+        if let (Some(tree), Some(key)) = (tree, buffer.key_within(page)) {
+            let mut reached = PageSet::default();
+            tree.check_part(buffer, &key, 1, &mut reached);
+            return !reached.contains(page);
+        }
+        !self.core.pages_of_versions().contains(&page)
+    }
+
+    /// What is wrong with the trees, with the gate closed.
+    fn verify_trees(&self) -> Vec<String> {
+        let catalog = self.catalog();
+        // Trees that are being built or freed at this moment.
         let hidden = self.hidden.lock().clone();
         let held = self.core.pages_of_versions();
-        let mut there = BTreeSet::new();
+        let (mut found, mut there) = (Vec::new(), BTreeSet::new());
         for tree in self.forest.trees() {
             there.insert(tree.id);
             found.extend(tree.check_beside(&self.core.buffer, &held));
         }
-        let lost = known
-            .difference(&there)
-            .map(|id| format!("{id} of the catalogue is missing"));
-        let spare = there
-            .difference(&known)
-            .filter(|id| !unfinished.contains(id) && !hidden.contains(id))
-            .map(|id| format!("{id} belongs to no table"));
-        found.extend(lost.chain(spare));
+        found.extend(misnamed(&catalog, &there, &hidden));
         let is_stray = |id| !there.contains(&id) && !hidden.contains(&id);
         let strays = self.core.buffer.labelled(is_stray);
         let strays = strays.filter(|(page, _id)| !held.contains(page));
@@ -66,89 +131,28 @@ impl<D: Disk> Engine<D> {
         );
         found
     }
-
-    /// Every row can be read and has its entries, and the indexes hold no others: as many as rows.
-    fn verify_table(&self, table: &TableEntry) -> Result<Vec<String>> {
-        let schema = &table.schema;
-        let (mut found, mut rows) = (Vec::new(), 0_u64);
-        self.walk(table.tree, &mut |key, value| {
-            let mut plain = Vec::new();
-            rows += 1;
-            match RowView::open(schema, key, value, &mut plain) {
-                Err(what) => found.push(unreadable(schema, what.0)),
-                Ok(row) => {
-                    found.extend(row.check().err().map(|what| unreadable(schema, what.0)));
-                    self.verify_entries(table, &row, &mut found)?;
-                }
-            }
-            Ok(())
-        })?;
-        for (position, index) in table.indexes.iter().enumerate() {
-            let mut entries = 0_u64;
-            self.walk(index.tree, &mut |_key, _value| {
-                entries += 1;
-                Ok(())
-            })?;
-            if entries != rows {
-                let name = schema.indexes()[position].name();
-                let table = schema.name();
-                found.push(format!(
-                    "index {name} of table {table} has {entries} entries for {rows} rows"
-                ));
-            }
-        }
-        Ok(found)
-    }
-
-    fn verify_entries(
-        &self,
-        table: &TableEntry,
-        row: &RowView<'_>,
-        found: &mut Vec<String>,
-    ) -> Result<()> {
-        let schema = &table.schema;
-        let mut entry = Vec::new();
-        for (position, index) in table.indexes.iter().enumerate() {
-            entry.clear();
-            entry_key(schema, position, row, &mut entry)?;
-            if !self.holds(index.tree, &entry) {
-                let name = schema.indexes()[position].name();
-                found.push(format!(
-                    "index {name} of table {} lacks the entry of a row",
-                    schema.name()
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// True if the tree, at rest, has a row of that key.
-    fn holds(&self, id: TreeId, key: &[u8]) -> bool {
-        let tree = self
-            .forest
-            .tree(id)
-            .expect("the trees were compared with the catalogue");
-        loop {
-            let seen = tree.view(&self.core.buffer, key, |leaf, _| {
-                leaf.search(key)
-                    .is_ok_and(|slot| !leaf.word(slot).is_ghost())
-            });
-            match seen {
-                Ok(holds) => return holds,
-                Err(miss) => self.core.buffer.load(miss),
-            }
-        }
-    }
-
-    fn walk(&self, id: TreeId, visit: &mut Visit<'_>) -> Result<()> {
-        let tree = self
-            .forest
-            .tree(id)
-            .expect("the trees were compared with the catalogue");
-        tree.walk(&self.core.buffer, visit)
-    }
 }
 
-fn unreadable(schema: &Schema, what: &str) -> String {
+/// Trees that the catalogue names and that are not there, and the other way round.
+fn misnamed(catalog: &Catalog, there: &BTreeSet<TreeId>, hidden: &BTreeSet<TreeId>) -> Vec<String> {
+    let mut known = BTreeSet::from([CATALOG_TREE]);
+    for table in catalog.tables() {
+        known.insert(table.tree);
+        known.extend(table.indexes.iter().map(|index| index.tree));
+    }
+    // Trees that an earlier program was building may be there or not.
+    let unfinished = catalog.unfinished().into_iter().flat_map(|one| one.trees);
+    let unfinished: BTreeSet<TreeId> = unfinished.collect();
+    let lost = known
+        .difference(there)
+        .map(|id| format!("{id} of the catalogue is missing"));
+    let spare = there
+        .difference(&known)
+        .filter(|id| !unfinished.contains(id) && !hidden.contains(id))
+        .map(|id| format!("{id} belongs to no table"));
+    lost.chain(spare).collect()
+}
+
+pub(super) fn unreadable(schema: &Schema, what: &str) -> String {
     format!("a row of table {} cannot be read: {what}", schema.name())
 }

@@ -101,6 +101,7 @@ impl Table {
             buckets: Vec::new(),
             entries: VecDeque::new(),
             oldest: 0,
+            long: VecDeque::new(),
             chunks: Chunks::default(),
             saves: 0,
             bytes: 0,

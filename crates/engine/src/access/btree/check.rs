@@ -14,6 +14,32 @@ struct Walk<'a> {
     guard: &'a Guard,
     seen: BTreeSet<PageId>,
     found: Vec<String>,
+    /// Keys below this are passed over.
+    from: &'a [u8],
+    /// So many leaves are still to be walked over.
+    leaves_left: usize,
+    /// Where the walk has stopped for that.
+    next: Option<Vec<u8>>,
+}
+
+/// A set of pages, a bit each.
+#[derive(Default)]
+pub(crate) struct PageSet(Vec<u64>);
+
+impl PageSet {
+    /// True if the page is in the set.
+    pub(crate) fn contains(&self, page: PageId) -> bool {
+        let word = self.0.get((page.0 / 64) as usize);
+        word.is_some_and(|word| word >> (page.0 % 64) & 1 == 1)
+    }
+
+    fn insert(&mut self, page: PageId) {
+        let at = (page.0 / 64) as usize;
+        if self.0.len() <= at {
+            self.0.resize(at + 1, 0);
+        }
+        self.0[at] |= 1 << (page.0 % 64);
+    }
 }
 
 /// Where a page must stand: its level, none for the root, and the keys that its parents leave it.
@@ -34,21 +60,7 @@ impl Tree {
     /// The same, where these pages belong to old versions of rows.
     pub(crate) fn check_beside(&self, buffer: &Buffer, held: &BTreeSet<PageId>) -> Vec<String> {
         let guard = crossbeam_epoch::pin();
-        let mut walk = Walk {
-            tree: self,
-            buffer,
-            guard: &guard,
-            seen: BTreeSet::new(),
-            found: Vec::new(),
-        };
-        walk.page(
-            self.root,
-            Place {
-                level: None,
-                lower: &[],
-                upper: None,
-            },
-        );
+        let walk = self.walk_pages(buffer, &guard, (&[], usize::MAX));
         let Walk {
             seen, mut found, ..
         } = walk;
@@ -61,6 +73,51 @@ impl Tree {
             }
         }
         found
+    }
+
+    /// The same for so many leaves, the first of which covers `from`, and the nodes above them; adds the
+    /// pages that it has come to. What is wrong, and where the next part begins, if there is one. No
+    /// section may be active meanwhile.
+    pub(crate) fn check_part(
+        &self,
+        buffer: &Buffer,
+        from: &[u8],
+        leaves: usize,
+        reached: &mut PageSet,
+    ) -> (Vec<String>, Option<Vec<u8>>) {
+        let guard = crossbeam_epoch::pin();
+        let walk = self.walk_pages(buffer, &guard, (from, leaves));
+        for page in &walk.seen {
+            reached.insert(*page);
+        }
+        (walk.found, walk.next)
+    }
+
+    fn walk_pages<'a>(
+        &'a self,
+        buffer: &'a Buffer,
+        guard: &'a Guard,
+        (from, leaves): (&'a [u8], usize),
+    ) -> Walk<'a> {
+        let mut walk = Walk {
+            tree: self,
+            buffer,
+            guard,
+            seen: BTreeSet::new(),
+            found: Vec::new(),
+            from,
+            leaves_left: leaves,
+            next: None,
+        };
+        walk.page(
+            self.root,
+            Place {
+                level: None,
+                lower: &[],
+                upper: None,
+            },
+        );
+        walk
     }
 }
 
@@ -138,6 +195,13 @@ impl<'a> Walk<'a> {
             } else {
                 Some(separator(index))
             };
+            if upper.is_some_and(|upper| upper <= self.from) {
+                continue;
+            }
+            if self.leaves_left == 0 {
+                self.next.get_or_insert_with(|| lower.to_vec());
+                return;
+            }
             self.page(
                 *child,
                 Place {
@@ -150,6 +214,7 @@ impl<'a> Walk<'a> {
     }
 
     fn leaf(&mut self, page: PageId, leaf: &Leaf, place: Place<'_>) {
+        self.leaves_left = self.leaves_left.saturating_sub(1);
         let damage = leaf.check();
         let is_sound = damage.is_empty();
         for what in &damage {

@@ -39,7 +39,7 @@ mod walk;
 pub(crate) use crate::buffer::Leaf;
 pub(crate) use bulk::Bulk;
 pub(crate) use change::Blocked;
+pub(crate) use check::PageSet;
 pub(crate) use drop::Dropping;
 pub(crate) use tidy::{Tidied, Tidying};
 pub(crate) use tree::Tree;
-pub(crate) use walk::Visit;

@@ -181,6 +181,31 @@ fn an_iterator_of_a_load_may_use_the_database() {
 }
 
 #[test]
+fn writers_commit_while_the_database_is_verified_and_are_never_taken_for_damage() {
+    let (database, table) = database();
+    let changed = table.schema().with_index("by_number", ["number"], false);
+    let table = database.change_table(&changed.unwrap()).unwrap();
+    for at in [Step::Build, Step::Read] {
+        // Whole leaves come and go, before and behind the walk.
+        let write = |round: i64| {
+            let from = (round * 389) % ROWS;
+            database.run(|tx| {
+                (from..from + 40).try_for_each(|id| {
+                    if tx.get(&table, &[Value::Int(id)])?.is_some() {
+                        tx.delete(&table, &[Value::Int(id)])
+                    } else {
+                        tx.insert(&table, &row(id))
+                    }
+                })
+            })
+        };
+        let (found, stops) = beside_a_writer(at, write, || database.verify());
+        assert_eq!(found.unwrap(), Vec::<String>::new());
+        assert!(stops > 8, "{stops}");
+    }
+}
+
+#[test]
 fn an_index_build_ends_although_writers_of_its_table_never_rest() {
     let (database, table) = database();
     let is_done = AtomicBool::new(false);
