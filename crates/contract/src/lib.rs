@@ -39,6 +39,7 @@ mod schema;
 mod session;
 mod target;
 mod transaction;
+mod user_view;
 mod value;
 mod workload;
 
@@ -66,6 +67,7 @@ pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, Tabl
 pub use session::{AnsweredWrite, Session, Shape};
 pub use target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult, Worker};
 pub use transaction::{Asked, Transaction};
+pub use user_view::UserView;
 pub use value::{Decimal, Kind, Value};
 pub use workload::{
     Check, CheckOutcome, Client, Counts, Load, OwnFigure, ResponseBound, Unit, Waits, Workload,

@@ -118,7 +118,7 @@ impl<'a> Given<'a> {
         self.parsed(option, parse)
     }
 
-    /// One of some words, if given.
+    /// One of some words, in capitals or not, if given.
     pub fn word<T: Copy>(
         &self,
         option: &'static str,
@@ -126,7 +126,8 @@ impl<'a> Given<'a> {
         word: impl Fn(T) -> &'static str,
     ) -> Result<Option<T>, OptionError> {
         self.parsed(option, |value| {
-            all.iter().copied().find(|choice| word(*choice) == value)
+            let mut all = all.iter().copied();
+            all.find(|choice| word(*choice).eq_ignore_ascii_case(value))
         })
     }
 

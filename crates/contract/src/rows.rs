@@ -4,7 +4,8 @@
 //! 1. `cells.len()` is a multiple of `width` (or zero rows).
 //! 2. A bytes cell names a range inside `bytes`, a text cell one inside `text` between two characters
 //!    (it was pushed as `&str`), so that reading a text looks at its two ends alone.
-//! 3. Clearing keeps the memory, so that the steady state allocates nothing.
+//! 3. Rows without columns are counted apart (`columnless`), which is zero where rows have columns.
+//! 4. Clearing keeps the memory, so that the steady state allocates nothing.
 
 use crate::value::{Decimal, Kind, Value};
 
@@ -55,6 +56,8 @@ pub struct Rows {
     text: String,
     bytes: Vec<u8>,
     width: usize,
+    /// Rows of no columns, which have no cells by which they could be counted.
+    columnless: usize,
 }
 
 impl Rows {
@@ -72,6 +75,17 @@ impl Rows {
         self.text.clear();
         self.bytes.clear();
         self.width = width;
+        self.columnless = 0;
+    }
+
+    /// Adds a row of no columns, which a user's statement may answer (`SELECT`); panics if rows have some (a
+    /// bug in a target).
+    pub fn push_columnless(&mut self) {
+        assert_eq!(
+            self.width, 0,
+            "a row has as many cells as its rows are wide"
+        );
+        self.columnless += 1;
     }
 
     /// Adds the next cell; a row is whole after `width` cells.
@@ -141,15 +155,18 @@ impl Rows {
     #[inline]
     pub fn len(&self) -> usize {
         // Most answers are one row, which needs no division to be seen.
-        if self.cells.len() == self.width {
-            return usize::from(self.width > 0);
+        if self.cells.len() == self.width && self.width > 0 {
+            return 1;
         }
-        self.cells.len().checked_div(self.width).unwrap_or(0)
+        self.cells
+            .len()
+            .checked_div(self.width)
+            .unwrap_or(self.columnless)
     }
 
     /// True if there is no row.
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
+        self.cells.is_empty() && self.columnless == 0
     }
 
     /// Row `index`; panics beyond the end.
@@ -299,6 +316,19 @@ impl Replies {
 mod tests {
     use super::{Replies, Rows};
     use crate::value::{Decimal, Value};
+
+    /// f08.
+    #[test]
+    fn rows_without_columns_are_counted() {
+        let mut rows = Rows::new(0);
+        assert!(rows.is_empty() && rows.iter().len() == 0);
+        rows.push_columnless();
+        rows.push_columnless();
+        assert_eq!((rows.len(), rows.is_empty()), (2, false));
+        assert!(rows.iter().all(|row| row.width() == 0));
+        rows.reset(1);
+        assert_eq!((rows.len(), rows.is_empty()), (0, true));
+    }
 
     #[test]
     fn cells_come_back_as_they_were_pushed() {

@@ -9,6 +9,7 @@ use crate::observed::Observed;
 use crate::outcome::{Failure, FailureKind};
 use crate::plan::Plan;
 use crate::session::Session;
+use crate::user_view::UserView;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -186,6 +187,13 @@ pub trait Target: Sync {
             self.name()
         );
         Err(Failure::new(FailureKind::Limit, what))
+    }
+
+    /// What a session of the user's own finds: which of these tables it has without us, and whether its
+    /// commits wait for their log. A store that no other program shares has nothing to show.
+    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+        let _nobody_else_has_any = tables;
+        Ok(UserView::default())
     }
 
     /// Removes what earlier runs of this laboratory have left in the store, and nothing else; says what

@@ -8,7 +8,7 @@ use std::time::Duration;
 use syncline_contract::{
     AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
     Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
-    TargetResult, Value, Worker,
+    TargetResult, UserView, Value, Worker,
 };
 use syncline_metering::Nanos;
 
@@ -108,6 +108,10 @@ macro_rules! targets {
 
             async fn observe(&self) -> TargetResult<Observed> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.observe().await,)* }
+            }
+
+            async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.user_view(tables).await,)* }
             }
 
             async fn clean(&self) -> TargetResult<Vec<String>> {

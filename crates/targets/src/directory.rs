@@ -236,6 +236,7 @@ fn at(url: &Url, path: &str, listing: &Listing) -> Result<PathBuf, Error> {
         why,
         form: listing.form,
     };
+    let path = path::plain(path);
     if path.is_empty() || path.contains('\0') {
         return Err(malformed("its path names no directory"));
     }

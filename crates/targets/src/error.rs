@@ -75,6 +75,12 @@ pub enum Error {
         /// The operating system's words.
         why: String,
     },
+    /// A connection string, a URI or a service of libpq's that cannot be used.
+    #[error("the connection string cannot be used: {why}")]
+    Conninfo {
+        /// What is wrong, without any of its values.
+        why: String,
+    },
     /// A schema's name that may not be ours.
     #[error(
         "schema {name} cannot be used: a schema of ours is named syncline_ and lower case letters, \

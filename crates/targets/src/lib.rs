@@ -27,6 +27,7 @@ pub mod fjall;
 mod home;
 #[cfg(feature = "jdbc")]
 pub mod jdbc;
+pub mod libpq;
 #[cfg(feature = "lmdb")]
 pub mod lmdb;
 pub mod mysql;

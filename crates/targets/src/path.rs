@@ -4,6 +4,14 @@ use crate::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The path behind a URL's colon: of `///data/x.db`, as other programs write an absolute path, `/data/x.db`.
+pub(crate) fn plain(path: &str) -> &str {
+    let absolute = path.strip_prefix("//").filter(|rest| rest.starts_with('/'));
+    absolute
+        .filter(|rest| !rest.starts_with("//"))
+        .unwrap_or(path)
+}
+
 /// A path that stays the same wherever the process goes.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|error| Error::NoCurrentDirectory {

@@ -10,6 +10,7 @@ use crate::etcd;
 use crate::fjall;
 #[cfg(feature = "jdbc")]
 use crate::jdbc;
+use crate::libpq;
 #[cfg(feature = "lmdb")]
 use crate::lmdb;
 use crate::mysql;
@@ -117,7 +118,8 @@ const FEATURES: [(&str, &str); 5] = [
 impl AnyTarget {
     /// The target of a URL. Touches nothing yet: what it needs, it makes when it is created.
     pub fn open(url: &str) -> Result<AnyTarget, Error> {
-        let url = expanded(url, |name| std::env::var(name).ok())?;
+        let url = libpq::as_url(url)?;
+        let url = expanded(&url, |name| std::env::var(name).ok())?;
         let url = Url::parse(&url)?;
         let encrypted = ENCRYPTED.iter().find(|(name, _)| *name == url.name);
         let name = encrypted.map_or(url.name.as_str(), |(_, target)| target);
@@ -133,6 +135,13 @@ fn absent(name: &str) -> Error {
         return Error::NotBuilt { name, feature };
     }
     let known: Vec<_> = listings().map(|listing| listing.name).collect();
+    // What is not even a word may be a connection string, with a password in it.
+    let is_word = |sign: char| sign.is_ascii_alphanumeric() || "+-._".contains(sign);
+    let name = if name.chars().all(is_word) {
+        name
+    } else {
+        "..."
+    };
     Error::UnknownTarget {
         name: name.to_owned(),
         known: known.join(", "),
@@ -161,6 +170,9 @@ mod tests {
         assert!(said.contains("build it with --features jdbc"), "{said}");
         let said = absent("fjall").to_string();
         assert!(said.contains("--features syncline-targets/fjall"), "{said}");
+        // A.E8.
+        let said = absent("hots=h password=secret").to_string();
+        assert!(!said.contains("secret"), "{said}");
         let said = absent("nosuchstore").to_string();
         assert!(
             said.contains("nosuchstore") && said.contains("sqlite"),

@@ -7,6 +7,7 @@
 //! | `login.rs`, `auth.rs` | the handshake; how a password is shown |
 //! | `reply.rs`, `values.rs`, `moment.rs` | answers packet by packet; values on the wire, times of the calendar among them |
 //! | `connection.rs` | one connection over `wire`: log-in, questions, answers |
+//! | `defaults.rs` | an option file of the clients, where a URL asks for it |
 //! | `prepared.rs` | the plan's operations, prepared once |
 //! | `server_key.rs` | a server's RSA key, under which a password goes where there is no TLS |
 //! | `session.rs` | a client: the pipeline and its transactions |
@@ -36,6 +37,7 @@ mod auth;
 mod capability;
 mod connection;
 mod counters;
+mod defaults;
 mod durability;
 mod evidence;
 mod failure;

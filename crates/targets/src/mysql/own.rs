@@ -10,7 +10,7 @@ use super::connection::Connection;
 use super::evidence::cell;
 use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 use std::sync::atomic::{AtomicBool, Ordering};
-use syncline_contract::{Failure, FailureKind, Rows, TargetResult, Value};
+use syncline_contract::{Failure, FailureKind, Rows, TargetResult, UserView, Value};
 
 /// The marking table; `syncline_mark` is the runner's own, which says that every row is loaded.
 const TABLE: &str = "syncline_made";
@@ -270,6 +270,33 @@ pub(super) async fn check(
     let wrong =
         lines.filter(|[_, kind, words]| kind == "error" || (kind == "status" && words != "OK"));
     Ok(wrong.map(|line| line.join(" ")).collect())
+}
+
+/// Which of these tables the user's own database has.
+pub(super) async fn user_view(
+    connection: &mut Connection,
+    tables: &[String],
+) -> TargetResult<UserView> {
+    let names: Vec<_> = tables
+        .iter()
+        .map(|name| format!("'{}'", name.replace(['\'', '\\'], "")))
+        .collect();
+    if names.is_empty() {
+        return Ok(UserView::default());
+    }
+    let found = format!(
+        "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = \
+         DATABASE() AND TABLE_NAME IN ({}) ORDER BY 1",
+        names.join(", ")
+    );
+    let rows = connection
+        .query(&found, "look for tables of other programs")
+        .await?;
+    let tables = (0..rows.len()).map(|row| cell(&rows, row, 0).to_owned());
+    Ok(UserView {
+        tables: tables.collect(),
+        waits_for_log: None,
+    })
 }
 
 /// Drops what earlier runs have left, but what is in use; a line each.

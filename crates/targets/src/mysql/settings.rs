@@ -3,12 +3,13 @@
 //! How a commit is synced is set for the whole server; a session can only ask for what is there. So a
 //! durability is held against what the server says, and refused with the setting that would give it.
 
+use super::defaults;
 use super::server_key::ServerKey;
 use crate::error::Error;
 use crate::server::{self, Address, AddressForm, SchemaName};
 use crate::url::{Listing, Url};
 use crate::wire::TlsMode;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use syncline_contract::{Durability, Isolation, OptionListing};
 
@@ -108,6 +109,13 @@ const OPTIONS: &[OptionListing] = &[
     server::SOCKET,
     server::PASSWORD_FILE,
     OptionListing {
+        name: "defaults-file",
+        takes: "the path of an option file, such as ~/.my.cnf written out",
+        default: "none is read",
+        meaning: "host, port, socket, user, password and database by its [client] section, where the URL \
+                  leaves them open",
+    },
+    OptionListing {
         name: "tls",
         takes: "disable, prefer, require, verify-ca or verify-full",
         default: "prefer",
@@ -175,8 +183,20 @@ impl Settings {
             |live| if live { "yes" } else { "no" },
         )?;
         let wait = given.number("lock_wait_s", 1..=3_600)?;
+        let mut address = Address::of(url, &FORM)?;
+        if let Some(file) = text("defaults-file") {
+            let place = url.raw_path.as_deref().unwrap_or_default();
+            let authority = place
+                .trim_start_matches('/')
+                .split('/')
+                .next()
+                .unwrap_or_default();
+            let host = authority.rsplit('@').next().unwrap_or_default();
+            let named = !host.is_empty() || text("socket").is_some();
+            defaults::fill(&mut address, Path::new(file), named, listing.name)?;
+        }
         Ok(Settings {
-            address: Address::of(url, &FORM)?,
+            address,
             connect_timeout: server::connect_timeout(&given)?,
             durability: given
                 .word("durability", &Durability::ALL, Durability::word)?

@@ -19,7 +19,7 @@ use crate::wire::{Endpoint, Poller, Tls};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, IntendedOperation, Intent, LogPlace, Observed,
-    Plan, StoreProcess, Target, TargetResult,
+    Plan, StoreProcess, Target, TargetResult, UserView,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -227,6 +227,10 @@ impl Target for Mysql {
         // Each look asks anew: the settings may have changed, and nothing is refused.
         let server = Server::look(&mut connection, &self.settings.address).await?;
         observed::observe(&mut connection, server).await
+    }
+
+    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+        own::user_view(&mut self.control().await?, tables).await
     }
 
     async fn clean(&self) -> TargetResult<Vec<String>> {

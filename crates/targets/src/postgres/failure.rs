@@ -12,6 +12,8 @@ pub(super) struct ServerError {
     message: String,
     detail: String,
     hint: String,
+    /// The schema of the object that it is about.
+    schema: String,
 }
 
 /// A transaction's end that others caused, by code.
@@ -45,6 +47,7 @@ impl ServerError {
                 b'M' => error.message = text,
                 b'D' => error.detail = text,
                 b'H' => error.hint = text,
+                b's' => error.schema = text,
                 _ => {}
             }
             rest = &after[end + 1..];
@@ -64,6 +67,11 @@ impl ServerError {
 
     /// Who was in the way; none if nobody was.
     fn cause(&self) -> Option<Cause> {
+        // Two sessions that define the same object at once collide in the catalogs, `IF NOT EXISTS` or not.
+        let in_catalog = self.code == "23505" && self.schema == "pg_catalog";
+        if in_catalog || self.code == "XX000" && self.message.starts_with("tuple concurrently ") {
+            return Some(Cause::Serialization);
+        }
         let found = CONFLICTS.iter().find(|(code, _)| *code == self.code);
         found.map(|(_, cause)| *cause)
     }
@@ -162,6 +170,22 @@ mod tests {
                 matches!(stop, Stop::Conflict(found) if found == cause),
                 "{code}"
             );
+        }
+    }
+
+    /// f12.
+    #[test]
+    fn two_that_define_one_object_at_once_are_in_conflict() {
+        let of = |fields: &str| ServerError::of(fields.as_bytes()).stop(None, "commit", false);
+        let catalog = "SERROR\0C23505\0Mduplicate key\0spg_catalog\0tpg_type\0\0";
+        assert!(matches!(of(catalog), Stop::Conflict(Cause::Serialization)));
+        let granted = "SERROR\0CXX000\0Mtuple concurrently updated\0\0";
+        assert!(matches!(of(granted), Stop::Conflict(Cause::Serialization)));
+        for own in [
+            "SERROR\0C23505\0Mduplicate key\0spublic\0tt\0\0",
+            "SERROR\0CXX000\0Mcache lookup failed\0\0",
+        ] {
+            assert!(matches!(of(own), Stop::Failed(_)), "{own}");
         }
     }
 

@@ -5,6 +5,7 @@
 
 use super::protocol::{Connection, Place, tag};
 use super::settings::LISTING;
+use crate::server::Address;
 use crate::wire::{Endpoint, TlsMode};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -23,20 +24,30 @@ impl Connection {
     pub(super) async fn log_in(&mut self, place: &Place) -> TargetResult<()> {
         self.encrypt(place).await?;
         let address = &place.address;
-        let user = user(place);
-        let database = address.database.as_deref().unwrap_or(&user);
+        let user = place.user.as_str();
+        let database = address.database.as_deref().unwrap_or(user);
+        let options = place.settings.options.as_deref();
         let startup = frontend::startup_message(
             [
-                ("user", user.as_str()),
+                ("user", user),
                 ("database", database),
                 ("client_encoding", "UTF8"),
                 ("application_name", "syncline"),
-            ],
+            ]
+            .into_iter()
+            .chain(options.map(|options| ("options", options))),
             &mut self.out,
         );
         startup.map_err(|error| refused(place, &error))?;
         self.flush().await?;
-        self.authenticate(place, &user).await?;
+        let bound = self.authenticate(place, user).await?;
+        if place.settings.binds_channel && !bound {
+            return Err(refused(
+                place,
+                &"channel_binding=require asks for a log-in that is bound to a TLS channel, and this one was \
+                  not",
+            ));
+        }
         loop {
             match self.next().await? {
                 tag::KEY_DATA => {}
@@ -74,10 +85,12 @@ impl Connection {
         Err(Failure::new(FailureKind::Limit, what))
     }
 
-    async fn authenticate(&mut self, place: &Place, user: &str) -> TargetResult<()> {
+    /// True if the log-in was bound to the TLS channel.
+    async fn authenticate(&mut self, place: &Place, user: &str) -> TargetResult<bool> {
+        let mut bound = false;
         loop {
             match self.authentication().await? {
-                Message::AuthenticationOk => return Ok(()),
+                Message::AuthenticationOk => return Ok(bound),
                 Message::AuthenticationCleartextPassword => {
                     let encrypted = self.stream.certificate().is_some();
                     let local = place.endpoint.is_here() && place.settings.cleartext;
@@ -101,7 +114,7 @@ impl Connection {
                     let mechanisms: Vec<_> = names
                         .map(|name| String::from_utf8_lossy(name).into_owned())
                         .collect();
-                    self.scram(place, &mechanisms).await?;
+                    bound = self.scram(place, &mechanisms).await?;
                 }
                 _ => {
                     return Err(refused(
@@ -120,7 +133,8 @@ impl Connection {
         self.flush().await
     }
 
-    async fn scram(&mut self, place: &Place, mechanisms: &[String]) -> TargetResult<()> {
+    /// True if it was bound to the TLS channel.
+    async fn scram(&mut self, place: &Place, mechanisms: &[String]) -> TargetResult<bool> {
         let offers = |name: &str| mechanisms.iter().any(|mechanism| mechanism == name);
         let digest = self.stream.certificate().and_then(certificate_digest);
         let (mechanism, binding) = match digest {
@@ -150,7 +164,8 @@ impl Connection {
             return Err(self.garbled("its end of SCRAM"));
         };
         // Here the server shows that it knows the password too.
-        scram.finish(body.data()).map_err(failed)
+        scram.finish(body.data()).map_err(failed)?;
+        Ok(mechanism == SCRAM_SHA_256_PLUS)
     }
 
     /// The next message of the log-in.
@@ -169,8 +184,8 @@ impl Connection {
 }
 
 /// The user of the URL, or who runs this program, as the server's own programs do it.
-fn user(place: &Place) -> String {
-    let named = place.address.user.clone();
+pub(super) fn user(address: &Address) -> String {
+    let named = address.user.clone();
     named
         .or_else(|| std::env::var("PGUSER").ok())
         .or_else(|| std::env::var("USER").ok())
@@ -180,11 +195,13 @@ fn user(place: &Place) -> String {
 fn password(place: &Place) -> TargetResult<&str> {
     let password = place.address.password.as_ref();
     password.map(crate::server::Password::reveal).ok_or_else(|| {
-        refused(
-            place,
-            &"it asks for a password and there is none; name it in the URL, by password-file=, or in the \
-              environment as PGPASSWORD",
-        )
+        let why = "it asks for a password and there is none; name it in the URL, by password-file=, in the \
+                   environment as PGPASSWORD, or in ~/.pgpass";
+        let why = match &place.no_password {
+            Some(file) => format!("{why} ({file})"),
+            None => why.to_owned(),
+        };
+        refused(place, &why)
     })
 }
 

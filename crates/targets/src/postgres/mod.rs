@@ -19,6 +19,7 @@
 //! | `counters.rs` | the server's own running counters, by version |
 //! | `observed.rs` | one look at a server that works |
 //! | `schema.rs` | our own schema: made, marked, found again, removed, cleaned |
+//! | `user_view.rs` | what a session of the user's own finds |
 //! | `target.rs` | the target |
 //!
 //! Durability, as `durability=` asks and the server answers (a session sets only `synchronous_commit`;
@@ -60,6 +61,7 @@ mod session;
 mod settings;
 mod target;
 mod types;
+mod user_view;
 mod values;
 
 #[cfg(feature = "jdbc")]

@@ -225,7 +225,12 @@ impl Prepared {
         let mut pushed = 0;
         loop {
             let cell = match cells.next() {
-                None => return pushed == self.width(),
+                None => {
+                    if self.width() == 0 {
+                        rows.push_columnless();
+                    }
+                    return pushed == self.width();
+                }
                 Some(None) => None,
                 Some(Some(Some(bytes))) => Some(bytes),
                 Some(Some(None)) => return false,

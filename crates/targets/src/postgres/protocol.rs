@@ -53,6 +53,10 @@ pub(super) struct Place {
     pub(super) endpoint: Endpoint,
     pub(super) settings: Settings,
     pub(super) tls: Tls,
+    /// As whom sessions log in.
+    pub(super) user: String,
+    /// Why a file of passwords gave none, if one was there.
+    pub(super) no_password: Option<String>,
 }
 
 impl Place {

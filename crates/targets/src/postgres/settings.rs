@@ -44,13 +44,62 @@ pub const LISTING: &Listing = &Listing {
             takes: "disable, prefer, require, verify-ca or verify-full",
             default: "prefer",
             meaning: "whether the connection is encrypted, and whether the server's certificate is held to \
-                      trusted roots (verify-ca) and to the host's name (verify-full)",
+                      trusted roots (verify-ca) and to the host's name (verify-full); libpq's sslmode= says \
+                      the same",
         },
         OptionListing {
             name: "root",
             takes: "the path of a PEM file",
             default: "the system's own",
-            meaning: "the roots that certificates are held to",
+            meaning: "the roots that certificates are held to; libpq's sslrootcert= says the same",
+        },
+        OptionListing {
+            name: "options",
+            takes: "a text, such as -c%20search_path=app",
+            default: "none",
+            meaning: "goes into the start-up packet of every session, as PGOPTIONS does with libpq",
+        },
+        OptionListing {
+            name: "channel_binding",
+            takes: "require",
+            default: "bound where the server can",
+            meaning: "refuses a log-in that is not bound to the TLS channel",
+        },
+        OptionListing {
+            name: "passfile",
+            takes: "the path of a file",
+            default: "PGPASSFILE, or ~/.pgpass",
+            meaning: "passwords by host, port, database and user; a file that others may read is not read",
+        },
+        OptionListing {
+            name: "host",
+            takes: "a name, an address, or the directory of a Unix socket",
+            default: "the one before the options",
+            meaning: "as in libpq, in place of the one before the options",
+        },
+        OptionListing {
+            name: "hostaddr",
+            takes: "an address",
+            default: "none",
+            meaning: "where to connect; certificates are held to the host's name",
+        },
+        OptionListing {
+            name: "port",
+            takes: "a number up to 65535",
+            default: "the one before the options",
+            meaning: "as in libpq, in place of the one before the options",
+        },
+        OptionListing {
+            name: "user",
+            takes: "a name",
+            default: "the one before the host",
+            meaning: "as in libpq, in place of the one before the host",
+        },
+        OptionListing {
+            name: "dbname",
+            takes: "a name",
+            default: "the one before the options",
+            meaning: "as in libpq, in place of the one before the options",
         },
         OptionListing {
             name: "cleartext",
@@ -88,6 +137,9 @@ pub(super) enum Names {
     Ours,
     /// Those, and behind them what the session finds without us: a script is its user's own words.
     All,
+    /// What the session finds without us: a script for which we made no tables. What it makes is where it
+    /// would be without us.
+    Users,
 }
 
 impl Names {
@@ -95,7 +147,11 @@ impl Names {
     pub(super) fn of(plan: &Plan) -> Names {
         let mut operations = plan.operations().iter();
         if operations.any(|operation| matches!(operation.action, Action::Statement { .. })) {
-            Names::All
+            if plan.tables().is_empty() {
+                Names::Users
+            } else {
+                Names::All
+            }
         } else {
             Names::Ours
         }
@@ -111,6 +167,13 @@ pub(super) struct Settings {
     pub(super) tls: TlsMode,
     pub(super) roots: Option<PathBuf>,
     pub(super) cleartext: bool,
+    /// What the start-up packet asks for, as `PGOPTIONS` does.
+    pub(super) options: Option<String>,
+    /// True if a log-in that is not bound to the TLS channel is refused.
+    pub(super) binds_channel: bool,
+    pub(super) passfile: Option<PathBuf>,
+    /// The address to connect to, in place of the host's name.
+    pub(super) hostaddr: Option<String>,
     pub(super) lock_timeout_ms: Option<u64>,
     pub(super) deadlock_timeout_ms: Option<u64>,
     pub(super) live: bool,
@@ -154,6 +217,12 @@ impl Settings {
                 .unwrap_or(TlsMode::Prefer),
             roots: given.parsed("root", |path| Some(PathBuf::from(path)))?,
             cleartext: yes("cleartext")?.unwrap_or(false),
+            options: given.parsed("options", |text| Some(text.to_owned()))?,
+            binds_channel: given
+                .word("channel_binding", &[()], |()| "require")?
+                .is_some(),
+            passfile: given.parsed("passfile", |path| Some(PathBuf::from(path)))?,
+            hostaddr: given.parsed("hostaddr", |text| Some(text.to_owned()))?,
             lock_timeout_ms: given.number("lock_timeout_ms", 0..=3_600_000)?,
             deadlock_timeout_ms: given.number("deadlock_timeout_ms", 1..=3_600_000)?,
             live: yes("live")?.unwrap_or(false),
@@ -165,13 +234,14 @@ impl Settings {
     /// What a session sets on itself, statement by statement. `synchronous_commit` that waits for more
     /// than the server's own disk (for followers) is left as it is.
     pub(super) fn session(&self, schema: &SchemaName, names: Names) -> Vec<String> {
-        let mut statements = vec![match names {
-            Names::Ours => format!("SET search_path = \"{schema}\""),
-            Names::All => format!(
+        let mut statements = match names {
+            Names::Ours => vec![format!("SET search_path = \"{schema}\"")],
+            Names::All => vec![format!(
                 "SELECT set_config('search_path', concat_ws(', ', '\"{schema}\"', \
                  nullif(current_setting('search_path'), '')), false)"
-            ),
-        }];
+            )],
+            Names::Users => Vec::new(),
+        };
         match self.durability {
             Durability::None => statements.push("SET synchronous_commit = off".to_owned()),
             // A server whose default is weaker than a wait for its own disk is made to wait.
@@ -244,6 +314,8 @@ mod tests {
             all[0]
         );
         assert_eq!(all[1..], data[1..]);
+        let users = parsed("").unwrap().session(&schema, Names::Users);
+        assert_eq!(users, data[1..], "f02: its search path is its own");
         assert!(data[1].contains("WHEN 'off' THEN 'on'"), "{}", data[1]);
     }
 }

@@ -5,6 +5,7 @@ use super::control::Control;
 use super::counters::counters;
 use super::evidence::evidence;
 use super::load::Loading;
+use super::login;
 use super::meeting::{Met, meet};
 use super::observed::look;
 use super::prepared::{Bound, prepare};
@@ -12,9 +13,11 @@ use super::protocol::{Connection, Place};
 use super::schema;
 use super::session::PostgresSession;
 use super::settings::{LISTING, Names, Settings};
+use super::user_view::user_view;
 use crate::any::AnyTarget;
 use crate::error::Error;
-use crate::server::{Address, AddressForm, Host, SchemaName};
+use crate::libpq::{self, Passwords};
+use crate::server::{Address, AddressForm, Host, Password, SchemaName};
 use crate::sql::{POSTGRES, Sql};
 use crate::url::Url;
 use crate::wire::{Endpoint, Poller, Tls};
@@ -23,7 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, Failure, FailureKind, IntendedOperation, Intent,
-    LogPlace, Observed, Plan, StoreProcess, Target, TargetResult,
+    LogPlace, Observed, Plan, StoreProcess, Target, TargetResult, UserView,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -39,11 +42,28 @@ const ADDRESS: AddressForm = AddressForm {
 
 /// Opens what a `postgres:` URL names; touches nothing yet.
 pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
+    let variable = |name: &str| std::env::var(name).ok();
+    let url = &Url {
+        pairs: libpq::translated(&url.pairs, variable)?,
+        ..url.clone()
+    };
     let settings = Settings::parse(url)?;
-    let address = Address::of(url, &ADDRESS)?;
+    let mut address = Address::of(url, &ADDRESS)?;
+    libpq::readdress(&mut address, &url.pairs)?;
+    let user = login::user(&address);
+    let no_password = match address.password {
+        Some(_) => None,
+        None => match libpq::lookup(&address, &user, settings.passfile.as_deref(), variable) {
+            Passwords::Found(password) => {
+                address.password = Some(Password::new(password));
+                None
+            }
+            Passwords::None(why) => why,
+        },
+    };
     let endpoint = match &address.host {
         Host::Tcp(host, port) => Endpoint::Tcp {
-            host: host.clone(),
+            host: settings.hostaddr.clone().unwrap_or_else(|| host.clone()),
             port: *port,
         },
         Host::Socket(path) => Endpoint::Unix(path.clone()),
@@ -61,6 +81,8 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
             endpoint,
             settings,
             tls,
+            user,
+            no_password,
         }),
         schema,
         stays,
@@ -227,6 +249,10 @@ impl Target for Postgres {
         let observed = look(&mut control, &met).await?;
         *lock(&self.observing) = Some(control);
         Ok(observed)
+    }
+
+    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+        user_view(&mut self.control().await?, tables).await
     }
 
     async fn clean(&self) -> TargetResult<Vec<String>> {

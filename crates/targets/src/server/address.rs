@@ -126,7 +126,15 @@ impl Address {
             Some((user, password)) => (filled(decoded(user)?), filled(decoded(password)?)),
             None => (None, None),
         };
-        let (host, port) = host_and_port(host, form.port).map_err(malformed)?;
+        let (host, port) = host_and_port(host, form.port).map_err(|why| {
+            // Behind the colon a password may stand that has no @ behind it.
+            let url = url.text.split_once("://").map_or("", |(scheme, _)| scheme);
+            Error::Malformed {
+                url: format!("{url}://..."),
+                why,
+                form: form.form,
+            }
+        })?;
         let host = match url.option("socket") {
             Some(_) if !host.is_empty() => {
                 return Err(malformed("it names a host and a socket; name one of them"));

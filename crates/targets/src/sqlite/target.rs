@@ -54,6 +54,7 @@ fn place(url: &Url) -> Result<Place, Error> {
     if path.is_empty() {
         return Err(malformed("its path is empty"));
     }
+    let path = path::plain(path);
     if path.starts_with("//") {
         return Err(malformed(
             "two slashes leave open whether the path is absolute",

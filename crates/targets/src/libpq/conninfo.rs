@@ -1,0 +1,258 @@
+//! Connection strings (`host=db password='a b'`) and URIs (`postgresql://app@db/shop?sslmode=require`),
+//! taken apart into parameters and values.
+
+use super::parameters::parameter;
+use crate::error::Error;
+use crate::url::decoded;
+use std::ops::Range;
+
+const SCHEMES: [&str; 2] = ["postgresql://", "postgres://"];
+
+/// True of what libpq would not take for the plain name of a database.
+pub fn is_conninfo(text: &str) -> bool {
+    is_uri(text) || text.contains('=')
+}
+
+fn is_uri(text: &str) -> bool {
+    SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+}
+
+/// The parameters of a connection string or a URI, in order. Names that libpq does not know are refused.
+pub fn pairs(text: &str) -> Result<Vec<(String, String)>, Error> {
+    let pairs = if is_uri(text) {
+        of_uri(text)
+    } else {
+        of_string(text)
+    };
+    let pairs = pairs.map_err(|why| Error::Conninfo { why })?;
+    match pairs.iter().find(|(name, _)| parameter(name).is_none()) {
+        Some((name, _)) => Err(Error::Conninfo {
+            why: format!("\"{name}\" is not a parameter of libpq"),
+        }),
+        None => Ok(pairs),
+    }
+}
+
+/// Where the passwords of a connection string are, as byte ranges of their values with their quotes; none of
+/// a URI, whose passwords are found as those of any URL. What cannot be read behind a password belongs to it.
+pub fn secrets(text: &str) -> Vec<Range<usize>> {
+    if is_uri(text) {
+        return Vec::new();
+    }
+    let (spans, _) = spans(text);
+    let secret = spans.into_iter().filter(|span| is_secret(&span.name));
+    secret.map(|span| span.range).collect()
+}
+
+fn is_secret(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("password")
+}
+
+/// A parameter of a connection string, and where its value is.
+struct Span {
+    name: String,
+    value: String,
+    range: Range<usize>,
+}
+
+/// Of `name = value` separated by white space; quotes hold blanks, a backslash the sign behind it.
+fn of_string(text: &str) -> Result<Vec<(String, String)>, String> {
+    let (spans, wrong) = spans(text);
+    match wrong {
+        Some(why) => Err(why),
+        None => Ok(spans
+            .into_iter()
+            .map(|span| (span.name, span.value))
+            .collect()),
+    }
+}
+
+/// The parameters up to what is wrong, if something is.
+fn spans(text: &str) -> (Vec<Span>, Option<String>) {
+    let mut spans: Vec<Span> = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let end = rest.find(|sign: char| sign == '=' || sign.is_whitespace());
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let after = rest[name.len()..].trim_start();
+        let Some(after) = after.strip_prefix('=').filter(|_| !name.is_empty()) else {
+            // The word may be a part of a password, so it is not repeated, and hidden where one is before it.
+            let why = format!("an = is missing behind word {}", spans.len() + 1);
+            if let Some(last) = spans.last_mut() {
+                last.range.end = text.len();
+            }
+            return (spans, Some(why));
+        };
+        let after = after.trim_start();
+        let begin = text.len() - after.len();
+        let (found, behind) = match value(after) {
+            Some((found, behind)) => (Some(found), behind),
+            None => (None, ""),
+        };
+        let wrong = found.is_none();
+        spans.push(Span {
+            name: name.to_owned(),
+            value: found.unwrap_or_default(),
+            range: begin..text.len() - behind.len(),
+        });
+        if wrong {
+            let why = format!("the quote of the value of {name} does not end");
+            return (spans, Some(why));
+        }
+        rest = behind.trim_start();
+    }
+    (spans, None)
+}
+
+/// The value at the beginning of a text, and what stands behind it; none if its quote does not end.
+fn value(text: &str) -> Option<(String, &str)> {
+    let (quoted, text) = match text.strip_prefix('\'') {
+        Some(text) => (true, text),
+        None => (false, text),
+    };
+    let mut value = String::new();
+    let mut signs = text.char_indices();
+    while let Some((at, sign)) = signs.next() {
+        match sign {
+            '\\' => value.extend(signs.next().map(|(_, next)| next)),
+            '\'' if quoted => return Some((value, &text[at + 1..])),
+            _ if !quoted && sign.is_whitespace() => return Some((value, &text[at..])),
+            _ => value.push(sign),
+        }
+    }
+    (!quoted).then_some((value, ""))
+}
+
+fn of_uri(text: &str) -> Result<Vec<(String, String)>, String> {
+    let decode = |part: &str| decoded(part).ok_or("a % is not followed by a code");
+    let (_, rest) = text.split_once("://").unwrap_or_default();
+    let (place, query) = match rest.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (rest, None),
+    };
+    let (authority, database) = place.split_once('/').unwrap_or((place, ""));
+    let (login, host) = match authority.rsplit_once('@') {
+        Some((login, host)) => (login, host),
+        None => ("", authority),
+    };
+    let (user, password) = login.split_once(':').unwrap_or((login, ""));
+    let (host, port) = host_and_port(host)?;
+    let mut pairs = Vec::new();
+    for (name, part) in [
+        ("user", user),
+        ("password", password),
+        ("host", host),
+        ("port", port),
+        ("dbname", database),
+    ] {
+        if !part.is_empty() {
+            pairs.push((name.to_owned(), decode(part)?));
+        }
+    }
+    for option in query.into_iter().flat_map(|query| query.split('&')) {
+        let (name, value) = option.split_once('=').ok_or("a parameter has no value")?;
+        let (name, value) = (decode(name)?, decode(value)?);
+        // JDBC's spelling, which libpq takes too.
+        if name == "ssl" && value == "true" {
+            pairs.push(("sslmode".to_owned(), "require".to_owned()));
+        } else {
+            pairs.push((name, value));
+        }
+    }
+    Ok(pairs)
+}
+
+/// `host`, `host:port`, `[address]:port`; a list of hosts stays one text, which is refused later.
+fn host_and_port(text: &str) -> Result<(&str, &str), &'static str> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (host, port) = rest.split_once(']').ok_or("its [ has no ]")?;
+        return Ok((host, port.strip_prefix(':').unwrap_or(port)));
+    }
+    Ok(text
+        .rsplit_once(':')
+        .filter(|_| !text.contains(','))
+        .unwrap_or((text, "")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_conninfo, pairs, secrets};
+
+    fn of(text: &str) -> Result<String, String> {
+        let pairs = pairs(text).map_err(|error| error.to_string())?;
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| format!("{name}=<{value}>"));
+        Ok(pairs.collect::<Vec<_>>().join(" "))
+    }
+
+    /// f06.
+    #[test]
+    fn a_connection_string_or_a_uri_is_known_and_comes_apart() {
+        for (text, wanted) in [
+            ("host=db port=7 dbname=t", "host=<db> port=<7> dbname=<t>"),
+            (
+                "user = 'a b'  password='it\\'s \\\\'",
+                "user=<a b> password=<it's \\>",
+            ),
+            ("options='-c search_path=x'", "options=<-c search_path=x>"),
+            ("password=a\\ b dbname=''", "password=<a b> dbname=<>"),
+            ("postgresql://", ""),
+            ("postgres:///t?host=/run/pg", "dbname=<t> host=</run/pg>"),
+            (
+                "postgresql://app:s%40c@db.example:6000/shop?sslmode=require&connect_timeout=3",
+                "user=<app> password=<s@c> host=<db.example> port=<6000> dbname=<shop> \
+                 sslmode=<require> connect_timeout=<3>",
+            ),
+            (
+                "postgresql://[::1]:7/t?ssl=true",
+                "host=<::1> port=<7> dbname=<t> sslmode=<require>",
+            ),
+            ("postgresql://a:1,b:2/t", "host=<a:1,b:2> dbname=<t>"),
+        ] {
+            assert!(is_conninfo(text), "{text}");
+            assert_eq!(of(text).as_deref(), Ok(wanted), "{text}");
+        }
+        assert!(!is_conninfo("bench") && !is_conninfo("a-b c"));
+    }
+
+    /// A.E8.
+    #[test]
+    fn what_is_wrong_with_a_connection_string_is_said_without_its_values() {
+        for (text, said) in [
+            ("host=db secret", "an = is missing behind word 2"),
+            ("password='secret", "the quote of the value of password"),
+            ("colour=secret", "\"colour\" is not a parameter of libpq"),
+            ("postgresql://a:secret@[::1/t", "its [ has no ]"),
+            ("postgresql://h/t?password", "has no value"),
+            (
+                "postgresql://h/t?password=%zzsecret",
+                "not followed by a code",
+            ),
+            ("=secret", "an = is missing"),
+        ] {
+            let why = of(text).unwrap_err();
+            assert!(
+                why.contains(said) && !why.contains("secret"),
+                "{text}: {why}"
+            );
+        }
+    }
+
+    /// A.E8.
+    #[test]
+    fn the_passwords_of_a_connection_string_are_found_whole() {
+        for (text, wanted) in [
+            ("host=db password=secret dbname=t", "secret"),
+            ("password = 'sec ret'", "'sec ret'"),
+            ("sslpassword=secret\\ x y=z", "secret\\ x"),
+            ("password='secret", "'secret"),
+            ("password=secret more", "secret more"),
+        ] {
+            let found = secrets(text);
+            assert_eq!(found.len(), 1, "{text}");
+            assert_eq!(&text[found[0].clone()], wanted, "{text}");
+        }
+        assert!(secrets("postgresql://u:p@h/t").is_empty() && secrets("host=a").is_empty());
+    }
+}
