@@ -61,6 +61,16 @@ impl Oltp {
     }
 }
 
+impl Oltp {
+    /// Tables and rows of each that were loaded as this says, which
+    /// [`loaded_as`](syncline_contract::Workload::loaded_as) has said.
+    pub fn layout_of(loaded_as: &str) -> Option<(u64, u64)> {
+        let (tables, rest) = loaded_as.split_once(" tables of ")?;
+        let (rows, _) = rest.split_once(" rows")?;
+        Some((tables.parse().ok()?, rows.parse().ok()?))
+    }
+}
+
 /// What the texts of a row are drawn from: a stream that `k` does not share, since a later run may draw `k`
 /// by another distribution, which takes more or fewer numbers.
 fn texts(owner: Owner) -> Stream {
@@ -113,6 +123,35 @@ mod tests {
                 assert!(owner.version_of_c(c).is_some());
                 assert_eq!(owner.of_pad(pad).map(|(_, base)| base as i64), Some(k));
             }
+        }
+    }
+
+    /// f21: of what was prepared a part may be used, and no row outside it is drawn.
+    #[test]
+    fn what_is_loaded_says_its_layout_and_a_part_of_it_is_drawn() {
+        let options = Options {
+            tables: 3,
+            table_size: 400,
+            used_tables: 2,
+            used_rows: 50,
+            kept: true,
+            ..Options::default()
+        };
+        let oltp = Oltp::new(options);
+        let loaded = oltp.loaded_as().unwrap();
+        assert_eq!(Oltp::layout_of(&loaded), Some((3, 400)));
+        assert_eq!(oltp.loads().len(), 3, "all are loaded");
+        for rand_type in RandType::ALL {
+            let ids = Options {
+                rand_type,
+                ..options
+            }
+            .ids();
+            let mut stream = crate::draw::Stream::of_client(1, 0, "ids");
+            assert!(
+                (0..2_000).all(|_| (1..=50).contains(&ids.draw(&mut stream))),
+                "{rand_type:?}"
+            );
         }
     }
 

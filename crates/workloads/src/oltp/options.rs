@@ -100,6 +100,10 @@ pub struct Options {
     pub rand_zipfian_exp: f64,
     /// Whether the tables may come from an earlier run, of whose additions nothing is known.
     pub kept: bool,
+    /// Of the tables, those that are used, from the first on; 0 uses all.
+    pub used_tables: u64,
+    /// Of a table's rows, those whose ids are drawn, from the first on; 0 draws all.
+    pub used_rows: u64,
 }
 
 impl Default for Options {
@@ -130,6 +134,8 @@ impl Default for Options {
             rand_pareto_h: 0.2,
             rand_zipfian_exp: 0.8,
             kept: false,
+            used_tables: 0,
+            used_rows: 0,
         }
     }
 }
@@ -278,6 +284,18 @@ impl Options {
             "off",
             "whether tables may come from an earlier run (--reuse), whose additions are then summed up first",
         ),
+        listed(
+            "used_tables",
+            "a whole number from 0 to 10000",
+            "0",
+            "uses so many of the tables, from the first on; 0 uses all",
+        ),
+        listed(
+            "used_rows",
+            "a whole number from 0 to 2147483647",
+            "0",
+            "draws ids of so many of a table's rows, from the first on; 0 draws of all",
+        ),
     ];
 
     pub(crate) fn parse(given: &Given<'_>) -> Result<Options, Error> {
@@ -327,6 +345,8 @@ impl Options {
                 default.rand_zipfian_exp,
             )?,
             kept: is_on("kept", default.kept)?,
+            used_tables: number("used_tables", 0..=TABLES_MAX, default.used_tables)?,
+            used_rows: number("used_rows", 0..=ROWS_MAX, default.used_rows)?,
         };
         options.refuse()?;
         Ok(options)
@@ -341,6 +361,9 @@ impl Options {
             return excluded(
                 "counts of zero for every statement of its test, since nothing is left to do",
             );
+        }
+        if self.used_tables > self.tables || self.used_rows > self.table_size {
+            return excluded("used_tables or used_rows above the tables and rows that there are");
         }
         if self.secondary && matches!(self.test, Test::Insert | Test::BulkInsert) {
             return excluded("secondary=on with a test that finds no row");
@@ -377,6 +400,8 @@ impl Options {
             ("rand_pareto_h", self.rand_pareto_h.to_string()),
             ("rand_zipfian_exp", self.rand_zipfian_exp.to_string()),
             ("kept", on(self.kept)),
+            ("used_tables", self.used_tables.to_string()),
+            ("used_rows", self.used_rows.to_string()),
         ]
     }
 
@@ -414,7 +439,11 @@ impl Options {
 
     /// How ids are drawn.
     pub(super) fn ids(&self) -> Ids {
-        let (rows, draws) = (self.table_size, self.rand_spec_iter);
+        let rows = match self.used_rows {
+            0 => self.table_size,
+            some => some,
+        };
+        let draws = self.rand_spec_iter;
         match self.rand_type {
             RandType::Uniform => Ids::Uniform(rows),
             RandType::Gaussian => Ids::Gaussian(Gaussian::new(rows, draws)),

@@ -62,6 +62,8 @@ pub struct OltpClient {
     /// True if a transaction is an event.
     whole: bool,
     rows_may_be_away: bool,
+    /// Of which one is drawn.
+    tables: u64,
     table_size: u64,
     range_size: u64,
     bulk_rows: u64,
@@ -93,6 +95,10 @@ impl OltpClient {
             test: options.test,
             whole: options.has_transactions(),
             rows_may_be_away: options.rows_may_be_away(),
+            tables: match options.used_tables {
+                0 => options.tables,
+                some => some,
+            },
             table_size: options.table_size,
             range_size: options.range_size,
             bulk_rows: options.bulk_rows,
@@ -116,7 +122,7 @@ impl OltpClient {
 
     fn draw_event(&mut self) {
         self.drawn.clear();
-        let tables = self.statements.tables.len() as u64;
+        let tables = self.tables;
         for (statement, times) in &self.event.groups {
             let table = self.stream.below(tables) as usize;
             for _ in 0..*times {

@@ -3,7 +3,7 @@
 //! by is judged. What a user's scripts promise only the user knows.
 
 use super::builtin::Moves;
-use super::choice::Program;
+use super::choice::{Owner, Program};
 use super::client::Tally;
 use super::tables::Tables;
 use syncline_contract::{
@@ -135,6 +135,7 @@ pub(super) async fn look<S: Session>(
 /// Looks at the store, in which that was found before the run.
 pub(super) async fn check<S: Session>(
     program: &Program,
+    owner: Owner,
     before: Found,
     tallies: &[Tally],
     session: &mut S,
@@ -142,6 +143,8 @@ pub(super) async fn check<S: Session>(
     let Some(sums) = &program.sums else {
         let why = if program.moves.iter().any(Option::is_none) {
             "the scripts are the user's"
+        } else if owner == Owner::User {
+            "the tables are the user's own, on which others may work"
         } else {
             "check=none was asked for"
         };

@@ -9,6 +9,7 @@ use super::tables::Tables;
 use super::value::Held;
 use super::variables::{Names, is_name};
 use crate::error::Error;
+use std::sync::OnceLock;
 use syncline_contract::{Any, Given, Many, OptionListing, Plan, Protocol, Write};
 
 /// The word for no scripts of a kind.
@@ -21,6 +22,10 @@ pub struct Options {
     pub(super) file: String,
     /// Built-in scripts with their weights, as given, or "none".
     pub(super) builtin: String,
+    /// The kind of each script in the order of their numbers, as given, or "none".
+    pub(super) order: String,
+    /// Whose tables the scripts find.
+    pub(super) owner: Owner,
     /// Branches of the tables.
     pub(super) scale: u64,
     /// Variables, as given, or "none".
@@ -29,6 +34,26 @@ pub struct Options {
     pub(super) checks: bool,
     /// The scripts.
     pub(super) program: Program,
+}
+
+/// Whose tables scripts find that name pgbench's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The run makes and fills them, or finds those of an earlier run.
+    Run,
+    /// They are the user's own: nothing is made, and nothing is known of what they hold.
+    User,
+}
+
+impl Owner {
+    const ALL: [Owner; 2] = [Owner::Run, Owner::User];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Owner::Run => "run",
+            Owner::User => "user",
+        }
+    }
 }
 
 /// The scripts of a run and their plan.
@@ -48,6 +73,8 @@ pub(super) struct Program {
     pub(super) statements: usize,
     pub(super) given: Vec<(String, Held)>,
     pub(super) tables: Option<Tables>,
+    /// Those tables of pgbench's that some statement names.
+    pub(super) tables_named: Vec<&'static str>,
     /// The sums that the checks ask for, if they look at balances.
     pub(super) sums: Option<Sums>,
     /// What begins and commits a request of several statements; none without such.
@@ -68,6 +95,19 @@ impl Options {
             takes: "tpcb-like, simple-update or select-only, several as tpcb-like@3,select-only",
             default: "tpcb-like",
             meaning: "built-in scripts; none if there is a file",
+        },
+        OptionListing {
+            name: "order",
+            takes: "a letter a script, f for a file and b for a built-in one, such as bfb",
+            default: "none",
+            meaning: "in which order scripts are numbered; none numbers the files, then the built-in scripts",
+        },
+        OptionListing {
+            name: "tables",
+            takes: "run or user",
+            default: "run",
+            meaning: "whose tables scripts find that name pgbench's: made and filled for the run, or the \
+                      user's own as they are, whose sums are not checked",
         },
         OptionListing {
             name: "scale",
@@ -102,15 +142,34 @@ impl Options {
         let fallback = if file == NONE { "tpcb-like" } else { NONE };
         let builtin = text("builtin")?.unwrap_or_else(|| fallback.to_owned());
         let define = text("define")?.unwrap_or_else(|| NONE.to_owned());
-        let scale = given.number("scale", 1..=20_000)?.unwrap_or(1);
+        let order = text("order")?.unwrap_or_else(|| NONE.to_owned());
+        let owner = given.word("tables", &Owner::ALL, Owner::word)?;
+        let owner = owner.unwrap_or(Owner::Run);
+        // The user's own tables are as large as they are.
+        let most = match owner {
+            Owner::Run => 20_000,
+            Owner::User => 1 << 31,
+        };
+        let scale = given.number("scale", 1..=most)?.unwrap_or(1);
         let checks = given.word("check", &[true, false], check_word)?;
         let checks = checks.unwrap_or(true);
         let protocol = given.word("protocol", &Protocol::ALL, Protocol::word)?;
         let protocol = protocol.unwrap_or_default();
-        let program = Program::read(&file, &builtin, &define, protocol, checks)?;
+        let chosen = Chosen {
+            file: &file,
+            builtin: &builtin,
+            order: &order,
+            define: &define,
+            protocol,
+            owner,
+            checks,
+        };
+        let program = Program::read(&chosen)?;
         Ok(Options {
             file,
             builtin,
+            order,
+            owner,
             scale,
             define,
             checks,
@@ -123,17 +182,22 @@ pub(super) fn check_word(checks: bool) -> &'static str {
     if checks { "sums" } else { NONE }
 }
 
+/// What is read into a program.
+struct Chosen<'t> {
+    file: &'t str,
+    builtin: &'t str,
+    order: &'t str,
+    define: &'t str,
+    protocol: Protocol,
+    owner: Owner,
+    checks: bool,
+}
+
 impl Program {
-    fn read(
-        file: &str,
-        builtin: &str,
-        define: &str,
-        protocol: Protocol,
-        checks: bool,
-    ) -> Result<Program, ScriptError> {
+    fn read(chosen: &Chosen<'_>) -> Result<Program, ScriptError> {
         let mut shared = Shared::default();
-        shared.plan.protocol = protocol;
-        let given = defined(define)?;
+        shared.plan.protocol = chosen.protocol;
+        let given = defined(chosen.define)?;
         for name in ["client_id", "default_seed", "random_seed", "scale"] {
             shared.names.give(name);
         }
@@ -141,29 +205,30 @@ impl Program {
             shared.names.give(name);
         }
         let (mut scripts, mut moves) = (Vec::new(), Vec::new());
-        for (name, weight) in weighted(file)? {
-            let text = std::fs::read_to_string(&name).map_err(|error| ScriptError::Unreadable {
-                file: name.clone(),
-                why: error.to_string(),
-            })?;
-            let source = Source {
-                name: &name,
-                text: &text,
-            };
-            scripts.push(parse(source, weight, &mut shared)?);
-            moves.push(None);
+        for (kind, name, weight) in ordered(chosen)? {
+            match kind {
+                Kind::File => {
+                    let text = text_of(&name)?;
+                    let source = Source {
+                        name: &name,
+                        text: &text,
+                    };
+                    scripts.push(parse(source, weight, &mut shared)?);
+                    moves.push(None);
+                }
+                Kind::BuiltIn => {
+                    let Builtin {
+                        name,
+                        text,
+                        moves: own,
+                        ..
+                    } = Builtin::named(&name)?;
+                    scripts.push(parse(Source { name, text }, weight, &mut shared)?);
+                    moves.push(Some(own));
+                }
+            }
         }
-        for (name, weight) in weighted(builtin)? {
-            let Builtin {
-                name,
-                text,
-                moves: own,
-                ..
-            } = Builtin::named(&name)?;
-            scripts.push(parse(Source { name, text }, weight, &mut shared)?);
-            moves.push(Some(own));
-        }
-        Program::of(scripts, moves, shared, given, checks)
+        Program::of(scripts, moves, shared, given, chosen)
     }
 
     fn of(
@@ -171,7 +236,7 @@ impl Program {
         moves: Vec<Option<Moves>>,
         shared: Shared,
         given: Vec<(String, Held)>,
-        checks: bool,
+        chosen: &Chosen<'_>,
     ) -> Result<Program, ScriptError> {
         let refused = |what: &str| Err(ScriptError::Choice(what.to_owned()));
         let kept = scripts.into_iter().zip(moves);
@@ -192,8 +257,9 @@ impl Program {
         let mut plan = shared.plan;
         // As pgbench does, one statement a round trip, unless a script asks for pipelines.
         plan.pipeline = shared.pipelines;
-        let tables = shared.own_tables.then(|| Tables::declare(&mut plan));
-        let sums = checks && moves.iter().all(Option::is_some);
+        let makes = !shared.tables_named.is_empty() && chosen.owner == Owner::Run;
+        let tables = makes.then(|| Tables::declare(&mut plan));
+        let sums = chosen.checks && moves.iter().all(Option::is_some);
         let sums = tables
             .filter(|_| sums)
             .map(|tables| Sums::declare(&mut plan, tables));
@@ -211,6 +277,7 @@ impl Program {
             statements: shared.statements,
             given,
             tables,
+            tables_named: shared.tables_named,
             sums,
             brackets,
         })
@@ -236,6 +303,63 @@ fn parts(list: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+/// Where a script comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    BuiltIn,
+}
+
+/// The scripts in the order of their numbers, each with its weight.
+fn ordered(chosen: &Chosen<'_>) -> Result<Vec<(Kind, String, u64)>, ScriptError> {
+    let mut files = weighted(chosen.file)?.into_iter();
+    let mut builtins = weighted(chosen.builtin)?.into_iter();
+    let mut scripts = Vec::new();
+    let order = Some(chosen.order).filter(|order| *order != NONE);
+    for letter in order.unwrap_or_default().chars() {
+        let next = match letter {
+            'f' => files
+                .next()
+                .map(|(name, weight)| (Kind::File, name, weight)),
+            'b' => builtins
+                .next()
+                .map(|(name, weight)| (Kind::BuiltIn, name, weight)),
+            _ => None,
+        };
+        scripts.extend(next);
+    }
+    let named = order.map_or(0, str::len);
+    let left = files.map(|(name, weight)| (Kind::File, name, weight));
+    let left = left.chain(builtins.map(|(name, weight)| (Kind::BuiltIn, name, weight)));
+    let left: Vec<_> = left.collect();
+    if scripts.len() != named || named > 0 && !left.is_empty() {
+        return Err(ScriptError::Choice(format!(
+            "the order \"{}\" is not a letter for each script: f for a file, b for a built-in one",
+            chosen.order
+        )));
+    }
+    scripts.extend(left);
+    Ok(scripts)
+}
+
+/// The text of a script's file; of `-` that of standard input, which can be read only once.
+fn text_of(name: &str) -> Result<String, ScriptError> {
+    static INPUT: OnceLock<Result<String, String>> = OnceLock::new();
+    let text = if name == "-" {
+        INPUT
+            .get_or_init(|| {
+                std::io::read_to_string(std::io::stdin()).map_err(|why| why.to_string())
+            })
+            .clone()
+    } else {
+        std::fs::read_to_string(name).map_err(|why| why.to_string())
+    };
+    text.map_err(|why| ScriptError::Unreadable {
+        file: name.to_owned(),
+        why,
+    })
 }
 
 /// Names and weights of `a@3,b`; none of "none".
@@ -271,7 +395,42 @@ fn defined(list: &str) -> Result<Vec<(String, Held)>, ScriptError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{as_item, parts};
+    use super::{Chosen, Kind, Owner, as_item, ordered, parts};
+    use syncline_contract::Protocol;
+
+    /// f09.
+    #[test]
+    fn scripts_are_numbered_in_the_order_that_was_asked_for() {
+        let of = |order: &str| {
+            let chosen = Chosen {
+                file: "a.sql@2,b.sql",
+                builtin: "select-only,tpcb-like@3",
+                order,
+                define: "none",
+                protocol: Protocol::Simple,
+                owner: Owner::Run,
+                checks: true,
+            };
+            let scripts = ordered(&chosen).map_err(|why| why.to_string())?;
+            let scripts = scripts.into_iter().map(|(kind, name, weight)| {
+                let kind = if kind == Kind::File { 'f' } else { 'b' };
+                format!("{kind} {name} {weight}")
+            });
+            Ok::<_, String>(scripts.collect::<Vec<_>>())
+        };
+        let (a, b) = ("f a.sql 2", "f b.sql 1");
+        let (select, tpcb) = ("b select-only 1", "b tpcb-like 3");
+        assert_eq!(of("none").unwrap(), [a, b, select, tpcb]);
+        assert_eq!(of("bffb").unwrap(), [select, a, b, tpcb]);
+        for wrong in ["bf", "bfbfb", "bfxfb", "bbbb", "fffbb"] {
+            assert!(
+                of(wrong)
+                    .unwrap_err()
+                    .contains("not a letter for each script"),
+                "{wrong}"
+            );
+        }
+    }
 
     #[test]
     fn an_item_with_commas_and_backslashes_comes_back() {

@@ -4,16 +4,13 @@ use super::command::{Action, Control, Handle, Request, Script, Statement, Step, 
 use super::error::{ScriptError, Source};
 use super::lexer::{Lexer, Piece, Raw};
 use super::spoken::Spoken;
-use super::statement::{answers, control};
+use super::statement::{answers, control, names_table};
+use super::tables::TABLES;
 use super::variables::Names;
 use syncline_contract::{Plan, Protocol};
 
 /// What the scripts of a run share while they are read.
 #[derive(Debug, Default)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each tells one thing of the scripts; none excludes another"
-)]
 pub(super) struct Shared {
     pub(super) plan: Plan,
     pub(super) names: Names,
@@ -25,8 +22,8 @@ pub(super) struct Shared {
     pub(super) compounds: bool,
     /// True if some script has a pipeline.
     pub(super) pipelines: bool,
-    /// True if some statement names a table of pgbench's.
-    pub(super) own_tables: bool,
+    /// The tables of pgbench's that statements name.
+    pub(super) tables_named: Vec<&'static str>,
 }
 
 /// Reads a script.
@@ -123,7 +120,11 @@ impl Parser<'_, '_> {
             let error = self.source.error(*at, what);
             self.shared.quoted.push((name.clone(), error));
         }
-        self.shared.own_tables |= raw.text.to_ascii_lowercase().contains("pgbench_");
+        for table in TABLES {
+            if !self.shared.tables_named.contains(&table) && names_table(&raw.text, table) {
+                self.shared.tables_named.push(table);
+            }
+        }
         let (control, answers) = (control(&raw.words), answers(&raw));
         let name = self.name(&raw);
         let plan = &mut self.shared.plan;

@@ -2,7 +2,7 @@
 
 use super::builtin::Moves;
 use super::check::{self, Found};
-use super::choice::{Options, Program, check_word};
+use super::choice::{Options, Owner, Program, check_word};
 use super::client::{ScriptClient, Tally};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
@@ -15,6 +15,8 @@ const LOADED_AS: &str = "pgbench's tables at scale ";
 pub struct Scripts {
     file: String,
     builtin: String,
+    order: String,
+    owner: Owner,
     scale: u64,
     define: String,
     checks: bool,
@@ -37,6 +39,8 @@ impl Scripts {
         Scripts {
             file: options.file,
             builtin: options.builtin,
+            order: options.order,
+            owner: options.owner,
             scale: options.scale,
             define: options.define,
             checks: options.checks,
@@ -53,6 +57,11 @@ impl Scripts {
 
     fn before(&self) -> MutexGuard<'_, Option<Found>> {
         self.before.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tables of pgbench's that the scripts name.
+    pub fn tables_named(&self) -> &[&'static str] {
+        &self.program.tables_named
     }
 
     /// How often each script is chosen, in the order of the transactions.
@@ -78,6 +87,8 @@ impl Workload for Scripts {
         vec![
             ("file", self.file.clone()),
             ("builtin", self.builtin.clone()),
+            ("order", self.order.clone()),
+            ("tables", self.owner.word().to_owned()),
             ("scale", self.scale.to_string()),
             ("define", self.define.clone()),
             ("protocol", self.program.plan.protocol.word().to_owned()),
@@ -140,7 +151,7 @@ impl Workload for Scripts {
         session: &mut S,
     ) -> Result<Vec<Check>, Stop> {
         let before = self.before().unwrap_or_default();
-        check::check(&self.program, before, &tallies, session).await
+        check::check(&self.program, self.owner, before, &tallies, session).await
     }
 
     fn check_names(&self) -> Vec<&'static str> {
