@@ -1,7 +1,7 @@
 //! Why a run has no result. What a store does during a run is a result, not an error.
 
 use std::any::Any;
-use syncline_contract::Failure;
+use syncline_contract::{Failure, FailureKind};
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum Error {
         why: String,
     },
     /// The store failed before anything was measured.
-    #[error("{target} failed while {doing}: {source}")]
+    #[error("{target}{}: {source}", failed_while(source, doing))]
     Target {
         /// The store.
         target: String,
@@ -52,6 +52,14 @@ pub enum Error {
     },
 }
 
+/// What a store was doing when it failed; of a statement that it refused that is no matter.
+fn failed_while(source: &Failure, doing: &str) -> String {
+    if source.kind == FailureKind::Statement {
+        return String::new();
+    }
+    format!(" failed while {doing}")
+}
+
 impl Error {
     /// From what a panicked thread left behind.
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Error {
@@ -61,5 +69,34 @@ impl Error {
             .or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()))
             .unwrap_or_else(|| "it said nothing".to_owned());
         Error::Panicked { what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+    use syncline_contract::{Failure, FailureKind};
+
+    /// f25: a statement that is wrong is no failure of the store.
+    #[test]
+    fn only_what_the_store_does_wrong_is_its_failure() {
+        let said = |kind| {
+            let source = Failure::new(kind, "syntax error at \";\"");
+            let (target, doing) = ("postgres".to_owned(), "its tables were made");
+            Error::Target {
+                target,
+                doing,
+                source,
+            }
+            .to_string()
+        };
+        assert_eq!(
+            said(FailureKind::Statement),
+            "postgres: syntax error at \";\""
+        );
+        assert_eq!(
+            said(FailureKind::Storage),
+            "postgres failed while its tables were made: syntax error at \";\""
+        );
     }
 }

@@ -20,7 +20,7 @@ use super::setting::Client;
 use super::share::REMOVED;
 use crate::stats;
 use syncline_profile::{Map, Profile};
-use syncline_runner::{self as runner, CheckOutcome, StopReason};
+use syncline_runner::{self as runner, CheckOutcome, FailureKind, StopReason};
 
 /// What a record needs and the runner does not know.
 #[derive(Clone, Debug)]
@@ -388,6 +388,12 @@ fn stopped_by(reason: &StopReason) -> &'static str {
 
 fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
     let failure = runs.iter().find_map(|run| match &run.stopped_by {
+        // What a statement or a script does wrong is not the store's failure.
+        StopReason::Failure {
+            kind: FailureKind::Statement,
+            what,
+            ..
+        } => Some(what.clone()),
         StopReason::Failure {
             operation: Some(operation),
             what,
