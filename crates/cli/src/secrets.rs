@@ -7,8 +7,10 @@
 //! `${NAME}` never show it.
 
 use crate::terminal;
+use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use syncline_targets::libpq;
 use syncline_targets::server::{shown, without_secrets};
 
 /// Runs the program again without passwords in its command line; returns if there were none.
@@ -20,6 +22,17 @@ pub(crate) fn hide() {
             arguments.push(argument);
             continue;
         };
+        if let Some((before, string)) = conninfo(text) {
+            let mut hidden = string.to_owned();
+            for secret in libpq::secrets(string).into_iter().rev() {
+                let name = format!("SYNCLINE_PASSWORD_{}", taken.len() + 1);
+                let password = plain(&string[secret.clone()]);
+                hidden.replace_range(secret, &format!("${{{name}}}"));
+                taken.push((name, password));
+            }
+            arguments.push(format!("{before}{hidden}").into());
+            continue;
+        }
         if let Some((option, password)) = option_password(text) {
             let name = format!("SYNCLINE_PASSWORD_{}", taken.len() + 1);
             arguments.push(format!("{option}=${{{name}}}").into());
@@ -53,6 +66,42 @@ pub(crate) fn hide() {
     ));
 }
 
+/// A connection string of libpq's with a password that is typed, and what is before it in its word.
+fn conninfo(argument: &str) -> Option<(&str, &str)> {
+    let begin = match argument.strip_prefix("--") {
+        Some(long) => argument.len() - long.split_once('=')?.1.len(),
+        // `-dhost=...`
+        None if argument.starts_with('-') => argument.char_indices().nth(2)?.0,
+        None => 0,
+    };
+    let (before, string) = argument.split_at(begin);
+    let secrets = libpq::secrets(string);
+    let is_typed = |secret: &Range<usize>| {
+        let value = &string[secret.clone()];
+        !value.is_empty() && !value.starts_with("${SYNCLINE_PASSWORD_")
+    };
+    // A property or an option of another program's may be named like a password; it is one pair.
+    let several = string.split('=').nth(2).is_some() || string.trim_start().starts_with("password");
+    (several && !holds_url(string) && secrets.iter().any(is_typed)).then_some((before, string))
+}
+
+/// The text of a value in a connection string, without its quotes and backslashes.
+fn plain(value: &str) -> String {
+    let inner = value
+        .strip_prefix('\'')
+        .map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
+    let mut plain = String::new();
+    let mut signs = inner.chars();
+    while let Some(sign) = signs.next() {
+        plain.extend(if sign == '\\' {
+            signs.next()
+        } else {
+            Some(sign)
+        });
+    }
+    plain
+}
+
 fn holds_url(argument: &str) -> bool {
     argument.contains("://") || argument.contains("jdbc:")
 }
@@ -74,6 +123,13 @@ pub(crate) fn command_line() -> String {
     let arguments = std::env::args_os();
     let shown = arguments.map(|argument| {
         let argument = argument.to_string_lossy().into_owned();
+        if let Some((before, string)) = conninfo(&argument) {
+            let mut shown = string.to_owned();
+            for secret in libpq::secrets(string).into_iter().rev() {
+                shown.replace_range(secret, "");
+            }
+            return format!("{before}{shown}");
+        }
         match option_password(&argument) {
             Some((option, _)) => format!("{option}="),
             None if holds_url(&argument) => shown(&argument),
@@ -81,4 +137,39 @@ pub(crate) fn command_line() -> String {
         }
     });
     shown.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{conninfo, plain};
+
+    /// A.E8: connection strings are words of the command line, too.
+    #[test]
+    fn a_password_in_a_connection_string_is_found_in_its_word() {
+        for (word, before) in [
+            ("host=db password=secret", ""),
+            ("password=secret", ""),
+            ("--dbname=host=db password=secret", "--dbname="),
+            ("-dhost=db password='se cret'", "-d"),
+        ] {
+            assert_eq!(
+                conninfo(word).map(|(before, _)| before),
+                Some(before),
+                "{word}"
+            );
+        }
+        for word in [
+            "host=db dbname=t",
+            "host=db password=${SYNCLINE_PASSWORD_1}",
+            "--mysql-password=secret",
+            "redis.password=secret",
+            "postgres://u:p@h/t?a=b&password=c",
+            "-i",
+            "-",
+        ] {
+            assert_eq!(conninfo(word), None, "{word}");
+        }
+        assert_eq!(plain("'it\\'s'"), "it's");
+        assert_eq!(plain("a\\ b"), "a b");
+    }
 }

@@ -9,7 +9,7 @@ use crate::recorded;
 use syncline_contract::{
     AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
     Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
-    TargetResult, Value, Worker,
+    TargetResult, UserView, Value, Worker,
 };
 use syncline_metering::Nanos;
 use syncline_targets::AnyTarget;
@@ -179,6 +179,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         match self {
             OneOf::Own(target) => target.observe().await,
             OneOf::BuiltIn(target) => target.observe().await,
+        }
+    }
+
+    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
+        match self {
+            OneOf::Own(target) => target.user_view(tables).await,
+            OneOf::BuiltIn(target) => target.user_view(tables).await,
         }
     }
 

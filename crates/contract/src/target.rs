@@ -191,8 +191,7 @@ pub trait Target: Sync {
 
     /// What a session of the user's own finds: which of these tables it has without us, and whether its
     /// commits wait for their log. A store that no other program shares has nothing to show.
-    async fn user_view(&self, tables: &[String]) -> TargetResult<UserView> {
-        let _nobody_else_has_any = tables;
+    async fn user_view(&self, _tables: &[String]) -> TargetResult<UserView> {
         Ok(UserView::default())
     }
 

@@ -21,7 +21,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use list::{ListArgs, Listed};
 pub(crate) use meter::{MeterArgs, MeterTyped};
 pub(crate) use observe::{CleanArgs, ObserveArgs};
-pub(crate) use pgbench::{PgbenchArgs, ServerFlags};
+pub(crate) use pgbench::{Chosen, PgbenchArgs, ServerFlags};
 pub(crate) use private::PrivateArgs;
 pub(crate) use probe::{ModelArgs, ProbeArgs, ProbeVerb, WritetestArgs};
 pub(crate) use run::{ArrivalArg, LikeArgs, LineArg, RunArgs};

@@ -1,13 +1,15 @@
 //! `syncline pgbench`: pgbench's own flags, in its own letters, and where the store is.
 
 use super::meter::MeterArgs;
-use clap::{ArgAction, Args};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, FromArgMatches};
 use std::path::PathBuf;
 
 /// Run pgbench's scripts, with its flags, on any target that takes a user's statements
 #[derive(Args, Clone, Debug, Default)]
 #[command(
     version = env!("CARGO_PKG_VERSION"),
+    args_override_self = true,
     before_help = "Examples:\n  syncline pgbench -c 8 -T 30 --on sqlite\n  syncline pgbench -i -s 10 --on sqlite:bench.db\n  syncline pgbench -f a.sql@3 -f b.sql -c 4 -t 1000 -r --on sqlite:bench.db",
     after_help = "Exit codes: 0 it ran and holds; 1 the run failed before its end or a promise failed; 2 it could not run (a script's syntax, a flag, the store)."
 )]
@@ -39,7 +41,8 @@ pub(crate) struct PgbenchArgs {
     #[arg(short = 'I', long, value_name = "STEPS")]
     pub(crate) init_steps: Option<String>,
 
-    /// Scale of the tables: 100,000 accounts each; without it that of the tables that are there, else 1
+    /// Scale of the tables that -i makes: 100,000 accounts each; without it that of the tables there are,
+    /// else 1
     #[arg(short, long, value_name = "NUM")]
     pub(crate) scale: Option<u64>,
 
@@ -51,17 +54,25 @@ pub(crate) struct PgbenchArgs {
     #[arg(short, long, value_name = "NAME[@W]")]
     pub(crate) builtin: Vec<String>,
 
-    /// Add a script, weighted at W
+    /// Add a script, weighted at W; - reads standard input
     #[arg(short, long, value_name = "FILENAME[@W]")]
     pub(crate) file: Vec<String>,
 
     /// As -b simple-update
-    #[arg(short = 'N', long)]
-    pub(crate) skip_some_updates: bool,
+    #[arg(short = 'N', long, action = ArgAction::Append, num_args = 0, default_missing_value = "simple-update")]
+    pub(crate) skip_some_updates: Vec<String>,
 
     /// As -b select-only
-    #[arg(short = 'S', long)]
-    pub(crate) select_only: bool,
+    #[arg(short = 'S', long, action = ArgAction::Append, num_args = 0, default_missing_value = "select-only")]
+    pub(crate) select_only: Vec<String>,
+
+    /// The scripts as they stand on the command line.
+    #[arg(skip)]
+    pub(crate) scripts: Vec<Chosen>,
+
+    /// The names of the flags that stand on the command line.
+    #[arg(skip)]
+    pub(crate) given: Vec<String>,
 
     /// Print a built-in script
     #[arg(long, value_name = "NAME")]
@@ -83,11 +94,11 @@ pub(crate) struct PgbenchArgs {
     #[arg(short = 'M', long, value_name = "MODE", value_parser = ["simple", "extended", "prepared"])]
     pub(crate) protocol: Option<String>,
 
-    /// No vacuum: there is none
+    /// No vacuum: there is none in any case
     #[arg(short, long)]
     pub(crate) no_vacuum: bool,
 
-    /// Vacuum: there is none
+    /// Vacuum: there is none in any case
     #[arg(short, long)]
     pub(crate) vacuum_all: bool,
 
@@ -135,6 +146,10 @@ pub(crate) struct PgbenchArgs {
     #[arg(long)]
     pub(crate) verbose_errors: bool,
 
+    /// Print more of what is done: the record holds it all
+    #[arg(long)]
+    pub(crate) debug: bool,
+
     /// A failed client always ends the run
     #[arg(long)]
     pub(crate) exit_on_abort: bool,
@@ -177,6 +192,42 @@ pub(crate) struct PgbenchArgs {
 
     #[command(flatten)]
     pub(crate) refused: Refused,
+}
+
+/// A script on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// A file and its weight, as given.
+    File(String),
+    /// A built-in one, likewise.
+    BuiltIn(String),
+}
+
+impl PgbenchArgs {
+    /// Of what was parsed, with the order in which it stood on the command line.
+    pub(crate) fn of(matches: &ArgMatches) -> Result<PgbenchArgs, clap::Error> {
+        let mut args = PgbenchArgs::from_arg_matches(matches)?;
+        let mut placed = Vec::new();
+        for id in ["file", "builtin", "skip_some_updates", "select_only"] {
+            let places = matches.indices_of(id).into_iter().flatten();
+            let values = matches.get_many::<String>(id).into_iter().flatten();
+            let scripts = values.map(|value| match id {
+                "file" => Chosen::File(value.clone()),
+                _ => Chosen::BuiltIn(value.clone()),
+            });
+            placed.extend(places.zip(scripts));
+        }
+        placed.sort_by_key(|(place, _)| *place);
+        args.scripts = placed.into_iter().map(|(_, script)| script).collect();
+        let typed =
+            |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        args.given = matches
+            .ids()
+            .filter(typed)
+            .map(|id| id.as_str().replace('_', "-"))
+            .collect();
+        Ok(args)
+    }
 }
 
 /// Flags of pgbench that are known, so that each can be refused by its name.
@@ -232,7 +283,7 @@ pub(crate) struct ServerFlags {
     #[arg(short = 'U', long, value_name = "USERNAME")]
     pub(crate) username: Option<String>,
 
-    /// The database, as by its name alone
+    /// The database, as by its name alone; a connection string or a postgresql:// URI too
     #[arg(short, long, value_name = "DBNAME")]
     pub(crate) dbname: Option<String>,
 

@@ -69,7 +69,7 @@ pub(crate) struct RunArgs {
     pub(crate) alias: Option<String>,
 
     /// Clients
-    #[arg(long, value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
+    #[arg(short, long, visible_alias = "threads", value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
     pub(crate) clients: usize,
 
     /// Worker threads; default: a thread a client, or a thread a core, as the target needs, or fewer if they
@@ -78,7 +78,7 @@ pub(crate) struct RunArgs {
     pub(crate) workers: Option<usize>,
 
     /// Measured time; default 10s, or none if --transactions is given
-    #[arg(long, value_name = "TIME", value_parser = value::some_duration, help_heading = "Load")]
+    #[arg(short, long, value_name = "TIME", value_parser = value::some_duration, help_heading = "Load")]
     pub(crate) duration: Option<Duration>,
 
     /// Measured transactions; the run stops at this count or at --duration, whichever is first

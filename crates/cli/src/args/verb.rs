@@ -6,6 +6,7 @@ use super::{
 };
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use std::ffi::OsString;
 
 /// Write completions for a shell to standard output.
 #[derive(Args, Debug)]
@@ -47,14 +48,26 @@ pub(crate) enum Verb {
 
 /// Parses the command line; prints help or a usage error and ends the program where clap does.
 pub(crate) fn parse() -> Verb {
-    let matches = with_signs(command()).get_matches();
+    let matches = with_signs(command()).get_matches_from(with_help(std::env::args_os()));
     verb_of(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// `help run insert` as `run insert --help`.
+fn with_help(typed: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut typed: Vec<_> = typed.collect();
+    if typed.get(1).is_some_and(|verb| verb == "help") {
+        typed.remove(1);
+        typed.push("--help".into());
+    }
+    typed
 }
 
 /// With numbers below zero taken for values, so that the flag says what is wrong with them.
 fn with_signs(command: Command) -> Command {
     let signed = command.mut_args(|argument| {
-        let takes_values = argument.get_action().takes_values();
+        let number = argument.get_num_args();
+        let takes_values = argument.get_action().takes_values()
+            && number.is_none_or(|number| number.takes_values());
         argument.allow_negative_numbers(takes_values)
     });
     signed.mut_subcommands(with_signs)
@@ -145,7 +158,7 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "private" => Verb::Private(PrivateArgs::from_arg_matches(matches)?),
         "ycsb" => Verb::Ycsb(YcsbArgs::from_arg_matches(matches)?),
         "sysbench" => Verb::Sysbench(SysbenchArgs::from_arg_matches(matches)?),
-        "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::from_arg_matches(matches)?)),
+        "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::of(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
         "manual" => Verb::Manual,
         other => unreachable!("clap knows no verb {other}"),

@@ -4,6 +4,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `pgbench.rs` | pgbench's flags, and what each means here |
+//! | `pgbench_server.rs` | the server that its flags, a connection string or libpq's environment name |
+//! | `pgbench_tables.rs` | whose tables its scripts find |
 //! | `pgbench_report.rs` | pgbench's summary lines |
 //! | `pgbench_watch.rs` | what it counts of single transactions, and its progress lines |
 //! | `pgbench_log.rs` | its log of transactions or of intervals |
@@ -13,26 +15,39 @@
 //! | `ycsb_watch.rs` | the latencies of every operation |
 //! | `ycsb_lines.rs` | YCSB's result lines |
 //! | `java_properties.rs` | the form of property files |
+//! | `coverage/` | what every option, variable and file of these tools does here; tests hold it to the parsers |
 //! | `clients.rs` | how many clients there may be |
+//! | `libpq_environment.rs` | the environment of tools that connect by libpq |
 //! | `place.rs` | whether a target's place stays |
 //! | `server_url.rs` | the URL of a server that flags name |
+//! | `spelling.rs` | which known name a misspelt one is meant for |
 //! | `sysbench.rs` | the commands of `syncline sysbench` |
 //! | `sysbench_flags.rs` | what each option of sysbench means here |
 //! | `sysbench_url.rs` | the store that its driver options name |
+//! | `sysbench_tables.rs` | whose tables its tests find, and what was prepared |
+//! | `sysbench_test.rs` | its tests and commands by their names |
 //! | `sysbench_watch.rs` | what is counted of every event, and the lines while it runs |
 //! | `sysbench_report.rs` | sysbench's lines at the end |
 
 mod clients;
+#[cfg(test)]
+mod coverage;
 mod java_properties;
+mod libpq_environment;
 mod pgbench;
 mod pgbench_log;
 mod pgbench_report;
+mod pgbench_server;
+mod pgbench_tables;
 mod pgbench_watch;
 mod place;
 mod server_url;
+mod spelling;
 mod sysbench;
 mod sysbench_flags;
 mod sysbench_report;
+mod sysbench_tables;
+mod sysbench_test;
 mod sysbench_url;
 mod sysbench_watch;
 mod ycsb;

@@ -2,17 +2,20 @@
 //!
 //! A target whose tables can stay is used as pgbench uses a database: `-i` makes the tables, later runs
 //! take what they find, at the scale that it has, and leave it; what the balances of built-in scripts have
-//! grown by is checked. Scripts that name none of pgbench's tables run in whatever stands there. A bare
-//! target is made, filled, checked and removed with the run.
+//! grown by is checked. Without `-i` no table is made there. Tables that are the user's own, such as those of
+//! the real `pgbench -i`, are used as they are (`pgbench_tables.rs`). Scripts that name none of pgbench's
+//! tables run in whatever is there. A bare target is made, filled, checked and removed with the run.
 //!
 //! Exit codes are the program's: 2 where pgbench has 1 (nothing was measured), 1 where pgbench has 2
 //! (the run broke off; what was measured is printed).
 
 use super::clients::clients;
+use super::libpq_environment::{Outside, unread};
 use super::pgbench_report as report;
+use super::pgbench_server::{self, Named};
+use super::pgbench_tables::{self, TABLES};
 use super::pgbench_watch::{Watch, seconds};
-use super::server_url::Server;
-use crate::args::{PgbenchArgs, ServerFlags};
+use crate::args::{Chosen, PgbenchArgs};
 use crate::commands::front::{self, Front, Recording};
 use crate::commands::meter;
 use crate::exit::{CannotRun, Outcome, Verdict};
@@ -45,55 +48,56 @@ pub(crate) fn pgbench<S: Shelf>(args: &PgbenchArgs, shelf: &S) -> Outcome {
         return Ok(Verdict::Holds);
     }
     refuse(args)?;
-    warn(args);
-    let by_flags = server(&args.server, |name| std::env::var(name).ok());
-    let url = match (args.on.as_deref(), by_flags.as_deref()) {
-        (Some(_), Some(_)) => {
-            return Err(CannotRun::because(
-                "--on and pgbench's flags of a server (-h, -p, -U, -d, a database's name) both name the \
-                 store: say one of them",
-            ));
-        }
-        (on, by_flags) => on.or(by_flags).or(shelf.own()),
-    };
-    let url = url.ok_or_else(|| {
-        CannotRun::because(
-            "no target was named: say --on TARGET, such as --on sqlite, or -h HOST and a database's name",
-        )
-    })?;
-    let target = shelf.meet(url)?;
-    if args.initialize {
-        initialize(args, url, &target)
-    } else {
-        measure(args, url, &target)
+    let variable = |name: &str| std::env::var(name).ok();
+    for warning in warnings(args, variable) {
+        terminal::warn(&warning);
     }
+    let by_flags = pgbench_server::by_flags(&args.server);
+    if args.on.is_some() && by_flags {
+        return Err(CannotRun::because(
+            "--on and pgbench's flags of a server (-h, -p, -U, -d, a database's name) both name the store: \
+             say one of them",
+        ));
+    }
+    // A program's own store is meant where nothing on the command line names another.
+    let own = shelf.own().filter(|_| !by_flags);
+    if let Some(url) = args.on.as_deref().or(own) {
+        for warning in unread(url, variable) {
+            terminal::warn(&warning);
+        }
+        return perform(args, url, &shelf.meet(url)?);
+    }
+    let outside = Outside {
+        variable,
+        exists: std::path::Path::exists,
+    };
+    let Some(Named { mut url, warnings }) = pgbench_server::server(&args.server, &outside)? else {
+        return Err(CannotRun::because(
+            "no target was named: say --on TARGET, such as --on sqlite, or -h HOST and a database's name, or \
+             set PGHOST or PGDATABASE",
+        ));
+    };
+    for warning in warnings {
+        terminal::warn(&warning);
+    }
+    let mut target = shelf.meet(&url)?;
+    if pgbench_tables::view(&target, &[])?.waits_for_log == Some(false) {
+        // What the session is told by its options, its role or the server is what pgbench measures.
+        terminal::note(
+            "synchronous_commit is off for this session, so that commits are not durable (durability=none)",
+        );
+        url.push_str("&durability=none");
+        target = shelf.meet(&url)?;
+    }
+    perform(args, &url, &target)
 }
 
-/// The URL of the server that pgbench's own flags name, or else the variables that pgbench reads; none
-/// without such flags. Tables stay there in a schema of ours, as pgbench's stay in its database.
-fn server(flags: &ServerFlags, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let database = flags.database.as_ref().or(flags.dbname.as_ref());
-    let said = [&flags.host, &flags.port, &flags.username];
-    if database.is_none() && said.iter().all(|one| one.is_none()) {
-        return None;
+fn perform<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
+    if args.initialize {
+        initialize(args, url, target)
+    } else {
+        measure(args, url, target)
     }
-    let or = |said: Option<&String>, name: &str| said.cloned().or_else(|| variable(name));
-    let (host, port) = (
-        or(flags.host.as_ref(), "PGHOST"),
-        or(flags.port.as_ref(), "PGPORT"),
-    );
-    let user = or(flags.username.as_ref(), "PGUSER");
-    let database = or(database, "PGDATABASE").or_else(|| user.clone());
-    let server = Server {
-        scheme: "postgres",
-        host: host.as_deref(),
-        port: port.as_deref(),
-        database: database.as_deref(),
-        user: user.as_deref(),
-        options: vec![("schema", "pgbench")],
-        ..Server::default()
-    };
-    Some(server.url())
 }
 
 /// Makes the tables anew and fills them; one select of a row tells that they are there.
@@ -104,15 +108,11 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
             shown(url)
         )));
     }
-    let select = ["select-only".to_owned()];
-    let options = options(
-        args,
-        &[],
-        &select,
-        Protocol::Prepared,
-        args.scale.unwrap_or(1),
-    );
+    let select = [Chosen::BuiltIn("select-only".to_owned())];
+    let scale = args.scale.unwrap_or(1);
+    let options = options(args, &select, Protocol::Prepared, scale, MADE);
     let workload = AnyWorkload::parse("script", &options)?;
+    pgbench_tables::refuse_beside(&pgbench_tables::view(target, &TABLES)?, url)?;
     // Bad options have been refused by now, and do no harm.
     let began = clock::now();
     front::make_empty(target)?;
@@ -134,17 +134,37 @@ fn initialize<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
 }
 
 fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
-    let (files, builtins) = scripts(args);
+    let chosen = scripts(args);
     let can = target.capabilities();
     let protocol = protocol(args, &can);
-    let parsed = |scale| {
-        let options = options(args, &files, &builtins, protocol, scale);
+    let parsed = |scale, tables| {
+        let options = options(args, &chosen, protocol, scale, tables);
         AnyWorkload::parse("script", &options).map_err(CannotRun::from)
     };
-    let mut workload = parsed(args.scale.unwrap_or(1))?;
+    let mut workload = parsed(args.scale.unwrap_or(1), MADE)?;
     let reuse = can.reopens;
-    if let Some(scale) = scale_there(args, reuse, target, &workload)? {
-        workload = parsed(scale)?;
+    let named = of_scripts(&workload).tables_named().to_vec();
+    if !named.is_empty() {
+        let view = pgbench_tables::view(target, &named)?;
+        let ours = scale_there(args, reuse, target, &workload);
+        if !view.tables.is_empty() {
+            if !matches!(ours, Ok(None)) {
+                return Err(pgbench_tables::refuse_both(&view, url));
+            }
+            workload = parsed(scale_of_users(args, &chosen, target)?, "user")?;
+            if !args.no_vacuum {
+                terminal::warn(
+                    "pgbench would vacuum its tables and empty pgbench_history before the run; they are the \
+                     user's own here and stay as they are, as with -n",
+                );
+            }
+        } else if let Some(scale) = ours? {
+            workload = parsed(scale, MADE)?;
+        } else if reuse {
+            return Err(pgbench_tables::missing(url));
+        } else {
+            terminal::note("pgbench's tables are made for this run and removed after it");
+        }
     }
     let recording = Recording {
         url,
@@ -161,13 +181,10 @@ fn measure<T: Target>(args: &PgbenchArgs, url: &str, target: &T) -> Outcome {
         kept,
     } = front::run(recording, target, &workload, &plan, &watch, follower)?;
     watch.finish()?;
-    let AnyWorkload::Script(scripts) = &workload else {
-        unreachable!("it was parsed as one")
-    };
     if args.json {
         terminal::print(&front::json(&record))?;
     } else {
-        let weights = scripts.weights();
+        let weights = of_scripts(&workload).weights();
         let summary = report::summary(args, &result, protocol, &weights, &watch);
         terminal::print(&summary)?;
         front::print_cost(&record)?;
@@ -215,38 +232,77 @@ fn protocol(args: &PgbenchArgs, can: &Capabilities) -> Protocol {
     })
 }
 
-/// The files and the built-in scripts that were asked for.
-fn scripts(args: &PgbenchArgs) -> (Vec<String>, Vec<String>) {
-    let mut builtins = args.builtin.clone();
-    builtins.extend(args.skip_some_updates.then(|| "simple-update".to_owned()));
-    builtins.extend(args.select_only.then(|| "select-only".to_owned()));
-    if builtins.is_empty() && args.file.is_empty() {
-        builtins.push("tpcb-like".to_owned());
+fn of_scripts(workload: &AnyWorkload) -> &Scripts {
+    match workload {
+        AnyWorkload::Script(scripts) => scripts,
+        _ => unreachable!("it was parsed as one"),
     }
-    (args.file.clone(), builtins)
 }
+
+/// The scale of the user's own tables: counted for built-in scripts, as pgbench does, else what -s says.
+fn scale_of_users<T: Target>(
+    args: &PgbenchArgs,
+    chosen: &[Chosen],
+    target: &T,
+) -> Result<u64, CannotRun> {
+    if !chosen.iter().any(|one| matches!(one, Chosen::BuiltIn(_))) {
+        return Ok(args.scale.unwrap_or(1));
+    }
+    let scale = pgbench_tables::scale(target)?;
+    if args.scale.is_some_and(|asked| asked != scale) {
+        terminal::warn(&format!(
+            "scale option ignored, using count from pgbench_branches table ({scale})"
+        ));
+    }
+    Ok(scale)
+}
+
+/// The scripts that were asked for, in the order of the command line.
+fn scripts(args: &PgbenchArgs) -> Vec<Chosen> {
+    if args.scripts.is_empty() {
+        return vec![Chosen::BuiltIn("tpcb-like".to_owned())];
+    }
+    args.scripts.clone()
+}
+
+/// Tables that the run makes, or finds as an earlier run of ours has left them.
+const MADE: &str = "run";
 
 /// As options of the workload.
 fn options(
     args: &PgbenchArgs,
-    files: &[String],
-    builtins: &[String],
+    chosen: &[Chosen],
     protocol: Protocol,
     scale: u64,
+    tables: &str,
 ) -> Vec<(String, String)> {
-    let list = |all: &[String]| match all {
+    let list = |all: Vec<&String>| match &all[..] {
         [] => "none".to_owned(),
         all => {
             let items: Vec<_> = all.iter().map(|one| as_item(one)).collect();
             items.join(",")
         }
     };
+    let files = chosen.iter().filter_map(|one| match one {
+        Chosen::File(file) => Some(file),
+        Chosen::BuiltIn(_) => None,
+    });
+    let builtins = chosen.iter().filter_map(|one| match one {
+        Chosen::BuiltIn(name) => Some(name),
+        Chosen::File(_) => None,
+    });
+    let letters = chosen.iter().map(|one| match one {
+        Chosen::File(_) => 'f',
+        Chosen::BuiltIn(_) => 'b',
+    });
     let pair = |name: &str, value: String| (name.to_owned(), value);
     vec![
-        pair("file", list(files)),
-        pair("builtin", list(builtins)),
+        pair("file", list(files.collect())),
+        pair("builtin", list(builtins.collect())),
+        pair("order", letters.collect()),
+        pair("tables", tables.to_owned()),
         pair("scale", scale.to_string()),
-        pair("define", list(&args.define)),
+        pair("define", list(args.define.iter().collect())),
         pair("protocol", protocol.word().to_owned()),
     ]
 }
@@ -303,8 +359,9 @@ fn seed(typed: Option<&str>) -> Result<u64, CannotRun> {
 }
 
 /// Refuses, by its name, what cannot be done here.
-fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
+pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     clients("-c", args.client as u64)?;
+    refuse_together(args)?;
     let no = &args.refused;
     let tables = "how tables are laid out is the target's affair";
     let steps = args.init_steps.as_deref().unwrap_or_default();
@@ -340,14 +397,88 @@ fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     Ok(())
 }
 
-/// Warns of what is taken and means nothing here.
-fn warn(args: &PgbenchArgs) {
-    if args.vacuum_all {
-        terminal::warn("-v: there is nothing to vacuum here");
+/// Flags of a run, which pgbench refuses beside -i.
+const OF_A_RUN: [&str; 23] = [
+    "builtin",
+    "file",
+    "skip-some-updates",
+    "select-only",
+    "client",
+    "connect",
+    "define",
+    "jobs",
+    "log",
+    "latency-limit",
+    "protocol",
+    "progress",
+    "report-per-command",
+    "rate",
+    "transactions",
+    "time",
+    "vacuum-all",
+    "aggregate-interval",
+    "failures-detailed",
+    "max-tries",
+    "progress-timestamp",
+    "random-seed",
+    "sampling-rate",
+];
+
+/// Flags of -i, which pgbench refuses without it.
+const OF_FILLING: [&str; 2] = ["init-steps", "quiet"];
+
+/// Refuses flags that pgbench does not take together.
+fn refuse_together(args: &PgbenchArgs) -> Result<(), CannotRun> {
+    let given = |names: &[&str]| {
+        let found = args.given.iter().find(|one| names.contains(&one.as_str()));
+        found.cloned()
+    };
+    if let Some(flag) = given(&OF_A_RUN).filter(|_| args.initialize) {
+        return Err(CannotRun(format!(
+            "--{flag} cannot be used with -i, which fills tables and runs nothing: leave one of them out"
+        )));
     }
-    if args.init_steps.is_some() && !args.initialize {
-        terminal::warn("-I means nothing without -i");
+    if let Some(flag) = given(&OF_FILLING).filter(|_| !args.initialize) {
+        return Err(CannotRun(format!("--{flag} can be used only with -i")));
     }
+    if args.progress_timestamp && args.progress.is_none() {
+        return Err(CannotRun::because(
+            "--progress-timestamp is allowed only under --progress",
+        ));
+    }
+    match (args.aggregate_interval, args.time) {
+        (Some(interval), Some(time)) if interval > time => Err(CannotRun(format!(
+            "--aggregate-interval={interval} is more than the {time} s of -T"
+        ))),
+        (Some(interval), Some(time)) if time % interval != 0 => Err(CannotRun(format!(
+            "-T {time} is not a multiple of --aggregate-interval={interval}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// What is taken and means nothing here, in sentences.
+pub(super) fn warnings(
+    args: &PgbenchArgs,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let flags = [
+        (args.vacuum_all, "--vacuum-all", "nothing is vacuumed here"),
+        (
+            args.debug,
+            "--debug",
+            "nothing more is printed; the record holds all that is known of a run",
+        ),
+    ];
+    let flags = flags.into_iter().filter(|(given, ..)| *given);
+    let colours = ["PG_COLOR", "PG_COLORS"];
+    let colours = colours.into_iter().filter(|name| variable(name).is_some());
+    let why = "NO_COLOR says whether messages have colours";
+    flags
+        .map(|(_, name, why)| (name, why))
+        .chain(colours.map(|name| (name, why)))
+        .map(|(name, why)| format!("{name} means nothing here: {why}"))
+        .collect()
 }
 
 /// Follows a filling of the tables, a line each tenth of it.
@@ -375,49 +506,5 @@ impl Observer for Filling {
             }
             _ => {}
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::server;
-    use crate::args::ServerFlags;
-
-    #[test]
-    fn flags_of_a_server_become_its_url_and_variables_fill_them_up() {
-        let none = |_: &str| None;
-        assert_eq!(server(&ServerFlags::default(), none), None);
-        let variables = |name: &str| {
-            let found = [("PGHOST", "/run/pg"), ("PGUSER", "me"), ("PGPORT", "7")];
-            let found = found.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
-        };
-        assert_eq!(
-            server(&ServerFlags::default(), variables),
-            None,
-            "a bare line names none"
-        );
-        let named = ServerFlags {
-            database: Some("bench".to_owned()),
-            ..ServerFlags::default()
-        };
-        assert_eq!(
-            server(&named, none).as_deref(),
-            Some("postgres:///bench?schema=pgbench")
-        );
-        assert_eq!(
-            server(&named, variables).as_deref(),
-            Some("postgres://me@:7/bench?socket=/run/pg&schema=pgbench")
-        );
-        let whole = ServerFlags {
-            host: Some("db.example".to_owned()),
-            port: Some("5433".to_owned()),
-            username: Some("you".to_owned()),
-            ..ServerFlags::default()
-        };
-        assert_eq!(
-            server(&whole, none).as_deref(),
-            Some("postgres://you@db.example:5433/you?schema=pgbench")
-        );
     }
 }

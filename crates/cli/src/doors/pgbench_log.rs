@@ -189,8 +189,9 @@ impl<W: Write> OfThread<W> {
             // What the end of the run cut off is in no log of pgbench's either.
             return Ok(());
         }
-        let number = self.numbers[place];
+        // pgbench counts a client's transactions from 1.
         self.numbers[place] += 1;
+        let number = self.numbers[place];
         if let Some(length_us) = form.interval_us {
             self.roll(length_us, at_us)?;
             self.interval.add(one, told);
@@ -332,6 +333,7 @@ mod tests {
         text.lines().map(str::to_owned).collect()
     }
 
+    /// f11: numbers begin at 1.
     #[test]
     fn each_transaction_is_a_line_with_the_columns_that_were_asked_for() {
         let all = [
@@ -347,10 +349,10 @@ mod tests {
         assert_eq!(
             written(Form::default(), &all),
             [
-                "0 0 1500 2 5 7",
-                "1 0 900 2 5 8",
-                "0 1 skipped 2 6 0",
-                "0 2 failed 2 6 2"
+                "0 1 1500 2 5 7",
+                "1 1 900 2 5 8",
+                "0 2 skipped 2 6 0",
+                "0 3 failed 2 6 2"
             ]
         );
         let form = Form {
@@ -360,8 +362,8 @@ mod tests {
             ..Form::default()
         };
         let lines = written(form, &all);
-        assert_eq!(lines[1], "1 0 900 2 5 8 200 2");
-        assert_eq!(lines[3], "0 2 deadlock 2 6 2 200 1");
+        assert_eq!(lines[1], "1 1 900 2 5 8 200 2");
+        assert_eq!(lines[3], "0 3 deadlock 2 6 2 200 1");
     }
 
     #[test]

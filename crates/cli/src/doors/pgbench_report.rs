@@ -247,10 +247,20 @@ fn statements(
     if !args.report_per_command {
         return;
     }
+    let tries_again = args.max_tries != 1;
+    let counted = if tries_again {
+        ", failures and retries"
+    } else {
+        " and failures"
+    };
     line(
         text,
-        &format!("{prefix}statement latencies in milliseconds:"),
+        &format!("{prefix}statement latencies in milliseconds{counted}:"),
     );
+    // Which statement of a transaction failed is not counted; where none failed, none did.
+    let count = |all: u64| if all == 0 { "0" } else { "-" };
+    let failed = result.outcomes.conflicted_all() + result.outcomes.failed_all();
+    let (failed, retried) = (count(failed), count(result.outcomes.retries()));
     let begins = format!("{script}:");
     for operation in &result.operations {
         if let (Some(of), Some(times)) =
@@ -259,7 +269,17 @@ fn statements(
             let statement = of
                 .split_once(' ')
                 .map_or(of, |(_line, statement)| statement);
-            line(text, &format!("   {:11.3}  {statement}", times.mean / 1e6));
+            let cut = statement.ends_with("...");
+            let statement = format!("{statement}{}", if cut { "" } else { ";" });
+            let ms = times.mean / 1e6;
+            line(
+                text,
+                &if tries_again {
+                    format!("   {ms:11.3}  {failed:>10} {retried:>10}  {statement}")
+                } else {
+                    format!("   {ms:11.3}  {failed:>10}  {statement}")
+                },
+            );
         }
     }
 }

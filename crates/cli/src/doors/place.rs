@@ -19,5 +19,8 @@ pub(super) fn remove_if_empty(url: &str) {
 fn path(url: &str) -> Option<&str> {
     let place = url.split('?').next().unwrap_or_default();
     let (_, path) = place.split_once(':')?;
+    // An absolute path may have three slashes before it.
+    let absolute = path.strip_prefix("//").filter(|rest| rest.starts_with('/'));
+    let path = absolute.unwrap_or(path);
     Some(path).filter(|path| !path.is_empty())
 }

@@ -1,14 +1,18 @@
 //! `syncline sysbench`: sysbench's OLTP tests on the laboratory's targets.
 //!
 //! `prepare` makes and fills the tables and keeps them at the target's place; a later `run` starts from
-//! what it finds there, and makes and fills the tables if nothing is; `cleanup` removes them. What `prepare`
-//! has made is removed by `cleanup` only. A run that may take rows away starts from prepared ones too, and
-//! no run after it; one that inserts needs tables of its own, so it is refused where something stands. What
-//! these two have made themselves is removed afterwards, as on a target without a place.
+//! what it finds there, or from a part of it; `cleanup` removes them. What `prepare` has made is removed by
+//! `cleanup` only. Where nothing was prepared a run makes and fills the tables and removes them afterwards.
+//! A run that may take rows away starts from prepared ones too, and no run after it. One that inserts needs
+//! tables of its own: on a server they are in a schema beside the prepared ones, elsewhere it is refused
+//! where something is. Tables of the real sysbench are refused: what is in them cannot be verified.
 
 use super::place::{has_path, remove_if_empty};
-use super::sysbench_flags::{Command, Flags};
+use super::sysbench_flags::{CHOSEN_HERE, Flags};
 use super::sysbench_report as report;
+use super::sysbench_tables as tables;
+use super::sysbench_tables::Layout;
+use super::sysbench_test::Command;
 use super::sysbench_watch::Watch;
 use crate::args::SysbenchArgs;
 use crate::commands::dry_run;
@@ -19,6 +23,7 @@ use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::Cell;
 use std::time::Duration;
+use syncline_contract::conformance::block_on;
 use syncline_contract::{Target, Workload};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Arrival, Event, Observer, RunPlan, StopReason};
@@ -36,6 +41,13 @@ pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
     for warning in &flags.warnings {
         terminal::warn(warning);
     }
+    if flags.version {
+        terminal::print(&format!(
+            "sysbench 1.0.20, as syncline {} imitates it\n",
+            env!("CARGO_PKG_VERSION")
+        ))?;
+        return Ok(Verdict::Holds);
+    }
     if flags.command == Command::Help {
         terminal::print(&help(&flags))?;
         return Ok(Verdict::Holds);
@@ -52,24 +64,40 @@ pub(crate) fn sysbench<S: Shelf>(args: &SysbenchArgs, shelf: &S) -> Outcome {
     if flags.dry_run && flags.command != Command::Cleanup {
         return dry_run::of_door(&workload(&flags, false)?, flags.threads, url, shelf);
     }
-    let target = match flags.command {
-        Command::Cleanup => shelf.open(url)?,
-        _ => shelf.meet(url)?,
+    let mut url = url.to_owned();
+    let mut target = match flags.command {
+        Command::Cleanup => shelf.open(&url)?,
+        _ => shelf.meet(&url)?,
     };
     if flags.dry_run {
         return cleanup_unmade(&flags, &target);
     }
+    let named = tables::names(oltp(&workload(&flags, false)?).chosen().tables);
+    let view = block_on(&(), target.user_view(&named))?;
+    tables::refuse_others(&view, &url)?;
+    if flags.by_driver && view.waits_for_log == Some(false) && flags.command != Command::Cleanup {
+        terminal::note(tables::DOES_NOT_WAIT);
+        url.push_str("&durability=none");
+        target = shelf.meet(&url)?;
+    }
     match flags.command {
-        Command::Prepare => prepare(&flags, url, &target),
-        Command::Cleanup => cleanup(&flags, url, &target),
-        Command::Run | Command::Help => run(&flags, url, &target),
+        Command::Prepare => prepare(&flags, &url, &target),
+        Command::Cleanup => cleanup(&flags, &url, &target),
+        Command::Run | Command::Help => {
+            let kept = workload(&flags, true)?;
+            // What inserts has tables of its own, which leaves alone what was prepared where it can.
+            match tables::without_schema(&url).filter(|_| kept.loaded_as().is_none()) {
+                Some(url) => run(&flags, &url, &shelf.meet(&url)?),
+                None => run(&flags, &url, &target),
+            }
+        }
     }
 }
 
 /// The options of a test, as sysbench lists them.
 fn help(flags: &Flags) -> String {
     let listed = Options::LISTING.iter();
-    let listed = listed.filter(|option| !matches!(option.name, "test" | "kept"));
+    let listed = listed.filter(|option| !CHOSEN_HERE.contains(&option.name));
     let lines = listed.map(|option| {
         let (name, takes) = (option.name, option.takes);
         format!(
@@ -98,6 +126,35 @@ fn oltp(workload: &AnyWorkload) -> &Oltp {
         AnyWorkload::Oltp(oltp) => oltp,
         _ => unreachable!("it was parsed as one"),
     }
+}
+
+/// The workload with another number of tables, as they may have been prepared.
+fn with_tables(flags: &Flags, tables: u64) -> Result<AnyWorkload, CannotRun> {
+    let mut flags = flags.clone();
+    flags.options.retain(|(option, _)| option != "tables");
+    flags
+        .options
+        .push(("tables".to_owned(), tables.to_string()));
+    workload(&flags, true)
+}
+
+/// The workload on prepared tables, of which it may use a part.
+fn part_of(flags: &Flags, layout: &Layout) -> Result<AnyWorkload, CannotRun> {
+    let asked = *oltp(&workload(flags, true)?).chosen();
+    let mut flags = flags.clone();
+    let replaced = ["tables", "table_size"];
+    flags
+        .options
+        .retain(|(option, _)| !replaced.contains(&option.as_str()));
+    let set = [
+        ("tables", layout.tables),
+        ("table_size", layout.rows),
+        ("used_tables", asked.tables.min(layout.tables)),
+        ("used_rows", asked.table_size.min(layout.rows)),
+    ];
+    let set = set.map(|(option, value)| (option.to_owned(), value.to_string()));
+    flags.options.extend(set);
+    workload(&flags, true)
 }
 
 /// The tables of a test, with point selects in place of its statements.
@@ -180,19 +237,36 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     let can = target.capabilities();
     let kept = workload(flags, true)?;
     let stays = can.reopens && has_path(url);
-    let reuse = stays && kept.loaded_as().is_some();
+    let starts = stays && kept.loaded_as().is_some();
     let script = flags.test.script();
-    if stays && !reuse {
+    let prepared = if starts {
+        tables::prepared(target, oltp(&kept).chosen(), |tables| {
+            with_tables(flags, tables)
+        })?
+    } else {
+        None
+    };
+    let reuse = prepared.is_some();
+    if kept.loaded_as().is_none() {
         let needs = format!("{script} inserts, so it makes tables of its own");
-        front::refuse_what_stands(target, &needs)?;
+        if stays {
+            front::refuse_what_stands(target, &needs)?;
+        }
         terminal::note(&format!("{needs} and leaves none"));
+    } else if starts && !reuse {
+        front::refuse_what_stands(target, "nothing was prepared to its end there")?;
+        terminal::note(
+            "nothing was prepared there: the tables are made for this run and removed after it",
+        );
     } else if reuse && kept.leaves_other_rows() {
         terminal::note(&format!(
-            "{script} takes rows away, so no later run can start from what was prepared here, and what the \
-             run fills itself is removed"
+            "{script} takes rows away, so no later run can start from what was prepared here"
         ));
     }
-    let workload = if reuse { kept } else { workload(flags, false)? };
+    let workload = match prepared {
+        Some(layout) => part_of(flags, &layout)?,
+        None => workload(flags, false)?,
+    };
     let oltp = oltp(&workload);
     let plan = plan(flags, oltp, reuse);
     let recording = Recording {

@@ -5,34 +5,35 @@
 //! is, or one that means nothing here, which is warned of or refused by its name.
 
 use super::clients::clients;
+use super::libpq_environment::Outside;
+use super::sysbench_test::{Command, command_of, test_of};
 use super::sysbench_url::{self, Said};
 use crate::args::{MeterArgs, MeterTyped};
 use crate::exit::CannotRun;
 use std::path::PathBuf;
 use syncline_workloads::oltp::{self, Test};
 
-/// What is to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Command {
-    Prepare,
-    Run,
-    Cleanup,
-    Help,
-}
-
 /// What was typed.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each stands alone, as sysbench's options do"
+)]
 pub(super) struct Flags {
     pub(super) test: Test,
     pub(super) command: Command,
     /// The store.
     pub(super) url: Option<String>,
+    /// True if options of a driver name it.
+    pub(super) by_driver: bool,
     pub(super) runs: PathBuf,
     pub(super) json: bool,
     /// Whether the run is looked into.
     pub(super) meter: MeterArgs,
     /// True if only what would be done is to be printed.
     pub(super) dry_run: bool,
+    /// True if only the version is to be printed.
+    pub(super) version: bool,
     pub(super) threads: usize,
     /// Events to perform; 0 sets no limit.
     pub(super) events: u64,
@@ -76,7 +77,7 @@ const WITHOUT_MEANING: [(&str, &str); 8] = [
 ];
 
 /// Options of sysbench that are refused unless they say what is done anyway.
-const REFUSED: [(&str, &[&str], &str); 12] = [
+const REFUSED: [(&str, &[&str], &str); 11] = [
     ("report_checkpoints", &[""], "the record has intervals"),
     (
         "create_table_options",
@@ -115,28 +116,7 @@ const REFUSED: [(&str, &[&str], &str); 12] = [
     ),
     ("mysql_ssl", &["off"], "say it in the URL of --on"),
     ("mysql_ssl_cipher", &[""], "say it in the URL of --on"),
-    ("db_ps_mode", &["auto"], "statements are always prepared"),
     ("validate", &["on", "off"], "rows are always checked"),
-];
-
-/// Tests of sysbench that are none here, and why.
-const NO_TESTS: [(&str, &str); 7] = [
-    (
-        "select_random_points",
-        "no store here takes a list of ids in one statement; oltp_point_select asks for them one by one",
-    ),
-    (
-        "select_random_ranges",
-        "no store here takes several ranges in one statement; oltp_read_only asks for them one by one",
-    ),
-    (
-        "fileio",
-        "`syncline probe DIR` measures what a directory completes",
-    ),
-    ("cpu", "processors are not tested here"),
-    ("memory", "memory is not tested here"),
-    ("threads", "the scheduler is not tested here"),
-    ("mutex", "locks are not tested here"),
 ];
 
 impl Flags {
@@ -146,6 +126,15 @@ impl Flags {
         read: impl Fn(&str) -> Result<String, CannotRun>,
     ) -> Result<Flags, CannotRun> {
         let mut parser = Parser::new();
+        // What is not a test here has options of its own, of which nothing is known.
+        let by_option = words.iter().find_map(|word| word.strip_prefix("--test="));
+        let first = words
+            .iter()
+            .find(|word| !word.starts_with('-'))
+            .map(String::as_str);
+        if let Some(name) = by_option.or(first).filter(|name| *name != "help") {
+            test_of(name)?;
+        }
         for word in words {
             match word.strip_prefix("--") {
                 Some(option) => parser.option(option, &read)?,
@@ -180,10 +169,12 @@ impl Parser {
                 test: Test::ReadWrite,
                 command: Command::Help,
                 url: None,
+                by_driver: false,
                 runs: "syncline-runs".into(),
                 json: false,
                 meter: MeterArgs::default(),
                 dry_run: false,
+                version: false,
                 threads: 1,
                 events: 0,
                 time_s: 10,
@@ -236,6 +227,24 @@ impl Parser {
             "map" => self.meter.map = Some(wanted()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),
+            "version" => self.flags.version = true,
+            "test" => {
+                self.warn("--test is deprecated, name the test without it".to_owned());
+                self.names.insert(0, wanted()?.to_owned());
+            }
+            "db_ps_mode" => match wanted()? {
+                "auto" => {}
+                "disable" => self.warn(
+                    "--db-ps-mode=disable means nothing here: statements are prepared all the same, so a \
+                     server parses each of them once a session"
+                        .to_owned(),
+                ),
+                other => {
+                    return Err(CannotRun(format!(
+                        "--db-ps-mode={other}: there are auto and disable"
+                    )));
+                }
+            },
             "config_file" => self.config(&read(wanted()?)?, read)?,
             "threads" | "num_threads" => {
                 self.flags.threads = clients("--threads", number(1)?)?;
@@ -306,7 +315,7 @@ impl Parser {
             )));
         };
         let value = value.unwrap_or("on");
-        if done.contains(&value) {
+        if done.iter().any(|done| done.eq_ignore_ascii_case(value)) {
             return Ok(());
         }
         Err(CannotRun(format!(
@@ -322,21 +331,33 @@ impl Parser {
 
     fn finish(self) -> Result<Flags, CannotRun> {
         let mut flags = self.flags;
-        flags.url = match (self.on, sysbench_url::url(&self.place)?) {
+        let outside = Outside {
+            variable: |name: &str| std::env::var(name).ok(),
+            exists: std::path::Path::exists,
+        };
+        flags.by_driver = !self.place.is_empty();
+        flags.url = match (self.on, sysbench_url::url(&self.place, &outside)?) {
             (Some(_), Some(_)) => {
                 return Err(CannotRun::because(
                     "--on and the options of a driver both name the store: say one of them",
                 ));
             }
-            (on, by_driver) => on.or(by_driver),
+            (Some(on), None) => Some(on),
+            (None, Some((url, warnings))) => {
+                flags.warnings.extend(warnings);
+                Some(url)
+            }
+            (None, None) => None,
         };
         let (test, command) = match &self.names[..] {
+            [] if flags.version => ("oltp_read_write", "help"),
             [] => {
                 return Err(CannotRun::because(
                     "no test was named: say oltp_read_write run",
                 ));
             }
             [only] if only == "help" => ("oltp_read_write", "help"),
+            [only] if flags.version => (only.as_str(), "help"),
             [test] => {
                 return Err(CannotRun(format!(
                     "no command was named: say {test} prepare, run, cleanup or help"
@@ -372,38 +393,6 @@ impl Parser {
     }
 }
 
-/// The test of that script.
-fn test_of(typed: &str) -> Result<Test, CannotRun> {
-    let file = typed.rsplit('/').next().unwrap_or(typed);
-    let script = file.strip_suffix(".lua").unwrap_or(file);
-    let found = Test::ALL.into_iter().find(|test| test.script() == script);
-    found.ok_or_else(|| {
-        if let Some((_, why)) = NO_TESTS.iter().find(|(name, _)| *name == script) {
-            return CannotRun(format!("{script} does not apply: {why}"));
-        }
-        let known: Vec<_> = Test::ALL.iter().map(|test| test.script()).collect();
-        CannotRun(format!(
-            "syncline sysbench has no test \"{typed}\"; it has: {}",
-            known.join(", ")
-        ))
-    })
-}
-
-fn command_of(typed: &str) -> Result<Command, CannotRun> {
-    match typed {
-        "prepare" => Ok(Command::Prepare),
-        "run" => Ok(Command::Run),
-        "cleanup" => Ok(Command::Cleanup),
-        "help" => Ok(Command::Help),
-        "prewarm" | "warmup" => Err(CannotRun(format!(
-            "{typed} does not apply: --warmup-time runs the test before it is measured"
-        ))),
-        other => Err(CannotRun(format!(
-            "there is no command \"{other}\"; there are prepare, run, cleanup and help"
-        ))),
-    }
-}
-
 fn percentile(typed: &str) -> Result<u8, CannotRun> {
     let percentile = typed.parse().ok().filter(|percent: &u8| *percent <= 100);
     percentile.ok_or_else(|| {
@@ -424,9 +413,12 @@ fn deprecated(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Options of the workload that are no options of sysbench.
+pub(super) const CHOSEN_HERE: [&str; 4] = ["test", "kept", "used_tables", "used_rows"];
+
 /// True if it is an option of the tests, which this door does not choose itself.
 fn is_of_test(option: &str) -> bool {
-    let chosen_here = matches!(option, "test" | "kept");
+    let chosen_here = CHOSEN_HERE.contains(&option);
     !chosen_here && listed(option).is_some()
 }
 
@@ -449,114 +441,5 @@ fn switched(option: &str, value: Option<&str>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{CannotRun, Command, Flags};
-    use syncline_workloads::oltp::Test;
-
-    fn parse(line: &str) -> Result<Flags, String> {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let parsed = Flags::parse(&words, |path| match path {
-            "itself" => Ok("config-file=itself\n".to_owned()),
-            "file" => Ok("# comment\nthreads=3\n--table-size=70\n\n".to_owned()),
-            other => Err(CannotRun(format!("no file {other}"))),
-        });
-        parsed.map_err(|why| why.0)
-    }
-
-    #[test]
-    fn options_stand_anywhere_with_dashes_or_underscores() {
-        let line = "oltp_read_write --tables=10 --table_size=500 --threads=8 --time=60 --skip-trx \
-                    --range-selects=false --rand-type=uniform --on=engine:x run --rate=50";
-        let flags = parse(line).unwrap();
-        assert_eq!((flags.test, flags.command), (Test::ReadWrite, Command::Run));
-        assert_eq!((flags.threads, flags.time_s, flags.percentile), (8, 60, 95));
-        assert!((flags.rate_per_s - 50.0).abs() < 1e-9);
-        let pairs: Vec<_> = flags
-            .options
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        assert_eq!(
-            pairs,
-            [
-                "tables=10",
-                "table_size=500",
-                "skip_trx=on",
-                "range_selects=off",
-                "rand_type=uniform"
-            ]
-        );
-        assert_eq!(flags.url.as_deref(), Some("engine:x"));
-        assert!(flags.warnings.is_empty());
-    }
-
-    #[test]
-    fn sysbench_s_defaults_hold() {
-        let flags = parse("oltp_insert run --on=null").unwrap();
-        assert_eq!((flags.threads, flags.events, flags.time_s), (1, 0, 10));
-        assert_eq!((flags.report_interval_s, flags.percentile), (0, 95));
-        assert_eq!(flags.forced_shutdown_s, None);
-    }
-
-    #[test]
-    fn files_hold_options_and_the_last_one_holds() {
-        let flags = parse("--config-file=file --table-size=9 /x/oltp_delete.lua prepare").unwrap();
-        assert_eq!((flags.threads, flags.test), (3, Test::Delete));
-        assert_eq!(flags.options, [("table_size".to_owned(), "9".to_owned())]);
-    }
-
-    #[test]
-    fn a_table_a_thread_is_filled_in_bulk() {
-        let flags = parse("bulk_insert --threads=4 run").unwrap();
-        assert_eq!(flags.options, [("tables".to_owned(), "4".to_owned())]);
-    }
-
-    #[test]
-    fn what_is_deprecated_or_means_nothing_is_warned_of() {
-        let flags = parse("oltp_insert run --num-threads=2 --max-time=3 --verbosity=5").unwrap();
-        assert_eq!((flags.threads, flags.time_s), (2, 3));
-        assert_eq!(flags.warnings.len(), 3, "{:?}", flags.warnings);
-    }
-
-    #[test]
-    fn what_is_wrong_is_one_sentence() {
-        for (line, said) in [
-            ("", "no test was named"),
-            ("oltp_insert", "no command was named"),
-            ("cpu run", "cpu does not apply"),
-            ("oltp_foo run", "has no test \"oltp_foo\""),
-            ("oltp_insert go", "there is no command \"go\""),
-            ("oltp_insert prewarm", "--warmup-time"),
-            ("oltp_insert run 8", "one word too many"),
-            ("oltp_insert run --threads", "wants =VALUE"),
-            ("oltp_insert run --threads=0", "a whole number from 1"),
-            ("oltp_insert run --tables", "wants =VALUE"),
-            ("oltp_insert run --percentile=101", "from 1 to 100"),
-            ("oltp_insert run --reconnect=5", "does not apply"),
-            ("oltp_insert run --fancy=1", "has no option --fancy"),
-            ("oltp_insert run --kept=on", "has no option --kept"),
-            ("oltp_insert run -t", "two dashes"),
-            ("oltp_insert run --time=0", "would never end"),
-            ("oltp_insert run --config-file=none", "no file none"),
-            (
-                "oltp_insert run --config-file=itself",
-                "cannot name another",
-            ),
-            (
-                "oltp_insert run --threads=1000001",
-                "at most 1000000 clients",
-            ),
-            (
-                "oltp_insert run --threads=99999999999999999",
-                "at most 1000000 clients",
-            ),
-            (
-                "oltp_insert run --on=a --db-driver=mysql",
-                "say one of them",
-            ),
-        ] {
-            let why = parse(line).err().unwrap_or_default();
-            assert!(why.contains(said), "{line}: {why}");
-        }
-    }
-}
+#[path = "sysbench_flags_tests.rs"]
+mod tests;

@@ -1,9 +1,12 @@
-//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` becomes `tls=`. Tables
+//! The store that sysbench's driver options name, as a URL of ours. `--pgsql-sslmode` is libpq's. Tables
 //! stay there in a schema of ours (of MySQL a database), as sysbench's stay in its database.
 
+use super::libpq_environment::{Outside, environment, of_session, roots};
 use super::server_url::Server;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
+use std::path::Path;
+use syncline_targets::libpq;
 
 /// What was said of drivers: the name behind `--`, in underscores, and its value.
 pub(super) type Said = BTreeMap<String, String>;
@@ -27,8 +30,16 @@ pub(super) fn is_place(option: &str) -> bool {
     PLACES.contains(&option) || option == "pgsql_sslmode"
 }
 
-/// The URL of the options; none if none was given.
-pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
+/// The URL of the options, with what is to be warned of; none if none was given. sysbench's driver of
+/// PostgreSQL connects by libpq, whose environment says what the options leave open.
+pub(super) fn url<V, E>(
+    said: &Said,
+    outside: &Outside<V, E>,
+) -> Result<Option<(String, Vec<String>)>, CannotRun>
+where
+    V: Fn(&str) -> Option<String>,
+    E: Fn(&Path) -> bool,
+{
     if said.is_empty() {
         return Ok(None);
     }
@@ -58,28 +69,59 @@ pub(super) fn url(said: &Said) -> Result<Option<String>, CannotRun> {
             "--{driver}-port={port}: a port is a number from 0 to 65535"
         )));
     }
-    let tls = of("sslmode").map(tls_word).transpose()?;
+    if driver == "pgsql" {
+        let mut pairs = Vec::new();
+        let password = of("password").map(from_environment).transpose()?;
+        let default = Some("sbtest");
+        for (name, value) in [
+            ("host", Some(host)),
+            ("port", Some(port)),
+            ("user", of("user").or(default)),
+            ("password", password.as_deref()),
+            ("dbname", of("db").or(default)),
+            ("sslmode", of("sslmode")),
+        ] {
+            pairs.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+        }
+        if let Some(mode) = of("sslmode").filter(|mode| !SSL_MODES.contains(mode)) {
+            return Err(CannotRun(format!(
+                "--pgsql-sslmode={mode}: there are {}",
+                SSL_MODES.join(", ")
+            )));
+        }
+        let variable = |name: &str| (outside.variable)(name).filter(|value| !value.is_empty());
+        let mut warnings = environment(&mut pairs, &variable)?;
+        of_session(&mut pairs, &variable);
+        if let Some(roots) = roots(&pairs, outside) {
+            pairs.push(("sslrootcert".to_owned(), roots));
+        }
+        let url = libpq::url(&pairs, &[("schema", "sysbench")]);
+        warnings.extend(libpq::warnings(&url));
+        return Ok(Some((url, warnings)));
+    }
     let password = of("password").map(from_environment).transpose()?;
     let server = Server {
-        scheme: if driver == "mysql" {
-            "mysql"
-        } else {
-            "postgres"
-        },
+        scheme: "mysql",
         user: of("user").or(Some("sbtest")),
         password: password.as_deref(),
         host: Some(host),
         socket: of("socket"),
         port: Some(port),
         database: of("db").or(Some("sbtest")),
-        options: tls
-            .map(|word| ("tls", word))
-            .into_iter()
-            .chain([("schema", "sysbench")])
-            .collect(),
+        options: vec![("schema", "sysbench")],
     };
-    Ok(Some(server.url()))
+    Ok(Some((server.url(), Vec::new())))
 }
+
+/// The words of libpq's sslmode.
+const SSL_MODES: [&str; 6] = [
+    "disable",
+    "allow",
+    "prefer",
+    "require",
+    "verify-ca",
+    "verify-full",
+];
 
 /// A password as typed, or where `${NAME}` stands that of the environment: the program moves a typed one
 /// there before anything else.
@@ -97,27 +139,48 @@ fn from_environment(typed: &str) -> Result<String, CannotRun> {
     })
 }
 
-/// How a connection is encrypted, in the words of our URLs.
-fn tls_word(mode: &str) -> Result<&str, CannotRun> {
-    match mode {
-        "disable" | "prefer" | "require" | "verify-ca" | "verify-full" => Ok(mode),
-        // It asks for no encryption first; here encryption is asked for first, and done without.
-        "allow" => Ok("prefer"),
-        other => Err(CannotRun(format!(
-            "--pgsql-sslmode={other}: there are disable, allow, prefer, require, verify-ca and verify-full"
-        ))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::url;
+    use super::{Outside, url};
+    use std::path::Path;
 
     fn of(options: &[(&str, &str)]) -> Result<Option<String>, String> {
         let owned = options
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        url(&owned.collect()).map_err(|why| why.0)
+        let outside = Outside {
+            variable: |_: &str| None,
+            exists: |_: &Path| false,
+        };
+        let url = url(&owned.collect(), &outside).map_err(|why| why.0)?;
+        Ok(url.map(|(url, _)| url))
+    }
+
+    /// f03, f04: libpq's environment says what sysbench's options leave open.
+    #[test]
+    fn the_environment_of_libpq_holds_for_its_driver() {
+        let said = [("db_driver".to_owned(), "pgsql".to_owned())]
+            .into_iter()
+            .collect();
+        let variables = [
+            ("PGOPTIONS", "-c a=b"),
+            ("PGSSLMODE", "require"),
+            ("PGHOST", "no"),
+            ("PGAPPNAME", "x"),
+        ];
+        let outside = Outside {
+            variable: |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| (*value).to_owned())
+            },
+            exists: |_: &Path| false,
+        };
+        let (url, warnings) = url(&said, &outside).map_err(|why| why.0).unwrap().unwrap();
+        assert_eq!(
+            url,
+            "postgres://sbtest@localhost:5432/sbtest?options=-c%20a%3Db&sslmode=require&schema=sysbench"
+        );
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
     }
 
     #[test]
@@ -141,7 +204,7 @@ mod tests {
             ),
             (
                 &[("pgsql_host", "db.example"), ("pgsql_sslmode", "require")],
-                "postgres://sbtest@db.example:5432/sbtest?tls=require&schema=sysbench",
+                "postgres://sbtest@db.example:5432/sbtest?sslmode=require&schema=sysbench",
             ),
             (
                 &[("db_driver", "pgsql"), ("pgsql_host", "/tmp/pg")],

@@ -30,6 +30,11 @@ pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
             .map_err(|error| CannotRun(format!("cannot read the properties {path}: {error}")))
     };
     let flags = Flags::parse(&args.flags, read)?;
+    if flags.phase.is_some_and(|phase| phase != args.phase) {
+        return Err(CannotRun::because(
+            "-load says load, -t says run, and the phase before them is the other one: say one of them",
+        ));
+    }
     let meant = Meant::of(&flags.properties, args.phase == YcsbPhase::Run)?;
     for warning in flags.warnings.iter().chain(&meant.warnings) {
         terminal::warn(warning);

@@ -1,7 +1,7 @@
 //! YCSB's flags: one dash, a word, and its value in the next word.
 
 use super::java_properties;
-use crate::args::{LineArg, MeterArgs, MeterTyped};
+use crate::args::{LineArg, MeterArgs, MeterTyped, YcsbPhase};
 use crate::exit::CannotRun;
 use std::path::PathBuf;
 
@@ -12,6 +12,8 @@ pub(super) struct Flags {
     pub(super) properties: Vec<(String, String)>,
     /// The store.
     pub(super) on: Option<String>,
+    /// The phase, if a flag says it again.
+    pub(super) phase: Option<YcsbPhase>,
     /// As in `syncline run`.
     pub(super) line: LineArg,
     /// As in `syncline run`.
@@ -35,6 +37,7 @@ impl Flags {
         let mut flags = Flags {
             properties: Vec::new(),
             on: None,
+            phase: None,
             line: LineArg::Brief,
             runs: "syncline-runs".into(),
             seed: 42,
@@ -47,7 +50,9 @@ impl Flags {
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let (flag, joined) = match word.split_once('=') {
-                Some((flag, value)) if flag.starts_with("--") => (flag, Some(value.to_owned())),
+                Some((flag, value)) if flag.starts_with("--") || flag == "-jvm-args" => {
+                    (flag, Some(value.to_owned()))
+                }
                 _ => (word.as_str(), None),
             };
             let mut value = || {
@@ -68,8 +73,16 @@ impl Flags {
                 "-target" => set("target", value()?),
                 "-l" | "-label" => set("label", value()?),
                 "-db" => set("db", value()?),
-                // The phase has been said, and progress is always shown.
-                "-s" | "-t" | "-load" => {}
+                // Progress is always shown.
+                "-s" => {}
+                "-t" => flags.phase = Some(YcsbPhase::Run),
+                "-load" => flags.phase = Some(YcsbPhase::Load),
+                "-jvm-args" | "-cp" => {
+                    value()?;
+                    flags
+                        .warnings
+                        .push(format!("{flag} means nothing here: there is no JVM"));
+                }
                 "--on" => flags.on = Some(value()?),
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
                 "--runs" => flags.runs = value()?.into(),
@@ -87,7 +100,7 @@ impl Flags {
                     "the database binding \"{binding}\" means nothing here: --on names the store"
                 )),
                 unknown => {
-                    let known = "-P, -p, -threads, -target, -s, -t, -l, -db, --on, --line, --runs, \
+                    let known = "-P, -p, -threads, -target, -s, -t, -load, -l, -db, -jvm-args, -cp, --on, --line, --runs, \
                                  --seed, --dry-run, --meter, --looks, --map";
                     return Err(CannotRun(format!(
                         "syncline ycsb has no flag {unknown}; it has: {known}"

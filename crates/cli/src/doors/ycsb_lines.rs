@@ -39,7 +39,26 @@ pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &Meant) -> String
             );
         }
     }
+    if meant.verifies {
+        verified(&mut lines, record);
+    }
     lines
+}
+
+/// How many reads were verified. Whether one was wrong a check says, not a count.
+fn verified(lines: &mut String, record: &RunRecord) {
+    let reads = record.end.transactions.iter();
+    let reads = reads.filter(|one| matches!(one.name.as_str(), "read" | "read-modify-write"));
+    let committed: u64 = reads.map(|one| one.outcomes.committed).sum();
+    line(lines, "VERIFY", "Operations", committed);
+    if record
+        .end
+        .checks
+        .iter()
+        .all(|check| check.outcome != "violated")
+    {
+        line(lines, "VERIFY", "Return=OK", committed);
+    }
 }
 
 /// The lines of a load.

@@ -1,9 +1,11 @@
 //! What each of YCSB's properties means here: an option of the workload, a part of the plan, or nothing.
 //!
-//! What means nothing is warned about once by its name; what no version of YCSB's core workload knows is
-//! refused, since a misspelt property would be a run of something else.
+//! What means nothing is warned about once by its name, and so is what no version of YCSB's core workload
+//! knows: property files hold keys of bindings and of other programs, which YCSB passes over. What is nearly
+//! a property of the core workload is refused, since a misspelt property would be a run of something else.
 
 use super::clients::clients;
+use super::spelling::meant_for;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,6 +46,8 @@ pub(super) struct Meant {
     pub(super) export_file: Option<String>,
     /// True if the mix makes rows.
     pub(super) changes_rows: bool,
+    /// True if every read is verified.
+    pub(super) verifies: bool,
     /// What means nothing here, in sentences.
     pub(super) warnings: Vec<String>,
 }
@@ -164,6 +168,32 @@ const NOTHING: &[(&str, &str)] = &[
     ("db", "--on names the store"),
 ];
 
+/// Properties of the run itself, which [`Meant::of_the_run`] takes.
+const OF_THE_RUN: &[&str] = &[
+    "operationcount",
+    "maxexecutiontime",
+    "warmuptime",
+    "threadcount",
+    "target",
+    "dataintegrity",
+    "measurementtype",
+    "hdrhistogram.percentiles",
+    "exportfile",
+    "insertstart",
+    "insertcount",
+];
+
+/// Every property of YCSB's core workload and client, in the order of the lists above.
+pub(super) fn known_properties() -> impl Iterator<Item = &'static str> {
+    let taken = AS_THEY_ARE.iter().chain(YES_OR_NO).map(|(name, _)| *name);
+    let words = WORDS.iter().map(|(name, _)| *name);
+    let nothing = NOTHING.iter().map(|(name, _)| *name);
+    taken
+        .chain(words)
+        .chain(nothing)
+        .chain(OF_THE_RUN.iter().copied())
+}
+
 /// What begins the properties of a database binding.
 const BINDINGS: &[&str] = &[
     "db.",
@@ -173,6 +203,8 @@ const BINDINGS: &[&str] = &[
     "cassandra.",
     "basicdb.",
     "hosts",
+    "port",
+    "columnfamily",
 ];
 
 impl Meant {
@@ -194,6 +226,7 @@ impl Meant {
             percentiles: vec![50.0, 95.0, 99.0],
             export_file: None,
             changes_rows: false,
+            verifies: false,
             warnings: Vec::new(),
         };
         for (key, value) in &last {
@@ -278,6 +311,7 @@ impl Meant {
             "dataintegrity" => {
                 if yes(key, value)? {
                     self.set("verify", "row");
+                    self.verifies = true;
                 }
                 Ok(())
             }
@@ -303,9 +337,16 @@ impl Meant {
             }
             // Held against the number of records when that is known.
             "insertstart" | "insertcount" => number(key, value).map(drop),
-            unknown => Err(CannotRun(format!(
-                "\"{unknown}\" is no property of YCSB's core workload; take it out, or look at its spelling"
-            ))),
+            unknown => match meant_for(unknown, known_properties()) {
+                Some(meant) => Err(CannotRun(format!(
+                    "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
+                ))),
+                None => {
+                    let why = "YCSB's core workload does not read it";
+                    self.warn(unknown, why);
+                    Ok(())
+                }
+            },
         }
     }
 
@@ -422,6 +463,50 @@ mod tests {
         assert!(meant.changes_rows && meant.warnings.is_empty());
     }
 
+    /// f13, f14: keys of YCSB's own template, of bindings and of go-ycsb's scripts are passed over as there.
+    #[test]
+    fn keys_that_the_core_workload_does_not_read_are_warned_of() {
+        let keys = [
+            "maxscanrate",
+            "scanoptimelimit",
+            "discardscannedrecord",
+            "port",
+            "mysql.host",
+            "rocksdb.dir",
+            "columnfamily",
+            "dropdata",
+            "verbose",
+            "silence",
+            "outputstyle",
+            "zipfianconstant",
+        ];
+        for key in keys {
+            let mut pairs = LEAST.to_vec();
+            pairs.push((key, "1"));
+            let warnings = meant(&pairs).unwrap().warnings;
+            assert_eq!(warnings.len(), 1, "{key}: {warnings:?}");
+            assert!(
+                warnings[0].starts_with(&format!("property {key} ")),
+                "{warnings:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_property_that_is_known_is_taken_under_its_name() {
+        for key in super::known_properties() {
+            let mut pairs = LEAST.to_vec();
+            pairs.push((key, "1"));
+            if let Ok(meant) = meant(&pairs) {
+                let unread = meant
+                    .warnings
+                    .iter()
+                    .any(|one| one.contains("does not read it"));
+                assert!(!unread, "{key}: {:?}", meant.warnings);
+            }
+        }
+    }
+
     #[test]
     fn what_means_nothing_is_warned_about_and_what_is_unknown_refused() {
         let mut pairs = LEAST.to_vec();
@@ -433,7 +518,15 @@ mod tests {
         let warnings = meant(&pairs).unwrap().warnings;
         assert_eq!(warnings.len(), 3, "{warnings:?}");
         for (pair, said) in [
-            (("readporportion", "1"), "\"readporportion\" is no property"),
+            (
+                ("readporportion", "1"),
+                "\"readporportion\" is not a property of YCSB's core workload; did you mean \"readproportion\"?",
+            ),
+            (("tables", "usertable"), "did you mean \"table\"?"),
+            (
+                ("hdrhistogram.percentile", "50"),
+                "did you mean \"hdrhistogram.percentiles\"?",
+            ),
             (("workload", "my.Own"), "it takes site.ycsb"),
             (
                 ("requestdistribution", "scrambled"),

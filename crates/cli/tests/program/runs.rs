@@ -167,3 +167,33 @@ fn a_thousand_clients_on_null_stay_small() {
     assert!(peak_kib > 0 && peak_kib < 200 * 1024, "{peak_kib} KiB");
     assert_eq!(say(folder.path(), "list runs").code, 0);
 }
+
+/// What people type by habit is taken: --threads, -c and -d of a run, `help VERB`, an absolute path behind
+/// three slashes, words in capitals.
+#[test]
+fn what_people_type_by_habit_is_taken() {
+    let folder = folder();
+    let place = folder.path().join("abs.db");
+    for line in [
+        "--threads 2 --transactions 6 --on null".to_owned(),
+        "-c 2 -d 50ms --on null".to_owned(),
+        format!(
+            "--transactions 6 --on sqlite://{}?synchronous=NORMAL&durability=OS",
+            place.display()
+        ),
+    ] {
+        let said = quick_run(folder.path(), &line);
+        assert_eq!(said.code, 0, "{line}: {said:?}");
+    }
+    for (line, words) in [
+        ("help run", "Put a workload on one or several targets"),
+        ("help run insert", "--commit-every"),
+        ("help pgbench", "--report-per-command"),
+        ("help", "Examples:"),
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 0, "{line}: {said:?}");
+        assert!(said.out.contains(words), "{line}: {said:?}");
+    }
+    assert_eq!(say(folder.path(), "help nosuchverb").code, 2);
+}

@@ -88,7 +88,8 @@ fn what_was_prepared_serves_several_runs_and_is_cleaned_up() {
         "oltp_read_write --on=sqlite:store.db?durability=os --tables=2 --table-size=201 --events=1 run",
     );
     assert_eq!(other.code, 2, "{other:?}");
-    assert!(other.err.contains("it keeps rows of"), "{other:?}");
+    let said = "2 tables of 200 rows were prepared there, and the run asks for 2 of 201";
+    assert!(other.err.contains(said), "{other:?}");
     let gone = sysbench(folder.path(), &format!("oltp_read_write {on} cleanup"));
     assert_eq!(gone.code, 0, "{gone:?}");
     assert!(gone.out.contains("Dropping table 'sbtest2'..."));
@@ -192,6 +193,57 @@ fn a_dry_run_says_what_it_would_do_and_touches_nothing() {
         assert!(said.out.contains(words), "{command}: {said:?}");
         assert!(said.err.contains("nothing was touched"), "{said:?}");
     }
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
+}
+
+/// f21: a run may use a part of what was prepared, as with sysbench.
+#[test]
+fn a_part_of_what_was_prepared_is_enough_for_a_run() {
+    let folder = folder();
+    for url in [
+        "sqlite:store.db?durability=os",
+        "engine:./store?segment_kib=1024",
+    ] {
+        let run = |line: &str| sysbench(folder.path(), &format!("{line} --on={url}"));
+        let made = run("oltp_read_write --tables=3 --table-size=200 prepare");
+        assert_eq!(made.code, 0, "{made:?}");
+        for part in [
+            "--tables=1 --table-size=200",
+            "--tables=3 --table-size=50",
+            "--tables=2 --table-size=70",
+        ] {
+            for test in ["oltp_point_select", "oltp_read_write"] {
+                let said = run(&format!(
+                    "{test} {part} --threads=2 --events=30 --time=0 run"
+                ));
+                assert_eq!(said.code, 0, "{url} {test} {part}: {said:?}");
+                assert!((value(&said, "total number of events:") - 30.0).abs() < 0.5);
+            }
+        }
+        let more = run("oltp_point_select --tables=4 --table-size=200 --events=1 run");
+        assert_eq!(more.code, 2, "{more:?}");
+        assert!(
+            more.err
+                .contains("3 tables of 200 rows were prepared there"),
+            "{more:?}"
+        );
+        assert!(
+            !more.err.contains("schema="),
+            "it is no option of sysbench: {more:?}"
+        );
+        let gone = run("oltp_read_write cleanup");
+        assert_eq!(gone.code, 0, "{gone:?}");
+    }
+    // f02: without prepare nothing is left behind.
+    let unprepared = sysbench(
+        folder.path(),
+        "oltp_read_only --table-size=100 --events=5 --on=sqlite:none.db run",
+    );
+    assert_eq!(unprepared.code, 0, "{unprepared:?}");
+    assert!(
+        unprepared.err.contains("removed after it"),
+        "{unprepared:?}"
+    );
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }
 

@@ -176,7 +176,7 @@ fn what_means_nothing_is_warned_about_and_what_is_wrong_is_one_sentence() {
     for (line, sentence) in [
         (
             "run -P workloadc -p recordcuont=5 --on null",
-            "is no property of YCSB's core workload",
+            "is not a property of YCSB's core workload",
         ),
         (
             "run -P nowhere --on null",
@@ -286,4 +286,26 @@ fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
     });
     let least = took_ms.fold(f64::INFINITY, f64::min);
     assert!(least < 90.0, "ten rows took {least} ms at best");
+}
+
+/// f28: with dataintegrity every read is verified, and its lines say how many were.
+#[test]
+fn verified_reads_have_lines_of_their_own() {
+    let folder = folder();
+    let said = ycsb(
+        folder.path(),
+        "run -p recordcount=100 -p operationcount=100 -p readproportion=0.5 -p updateproportion=0 \
+         -p readmodifywriteproportion=0.5 -p dataintegrity=true -p maxscanrate=0 --on sqlite?durability=os",
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(
+        value(&said, "[VERIFY], Operations"),
+        Some(100.0),
+        "{said:?}"
+    );
+    assert_eq!(value(&said, "[VERIFY], Return=OK"), Some(100.0), "{said:?}");
+    assert!(
+        said.err.contains("property maxscanrate means nothing here"),
+        "{said:?}"
+    );
 }

@@ -11,10 +11,13 @@ mod harm;
 mod killed_load;
 mod observe;
 mod pgbench;
+mod pgbench_calls;
+mod pgbench_own;
 mod private;
 mod secrets;
 #[path = "../program/support.rs"]
 mod support;
 mod survey;
+mod sysbench_own;
 mod verify;
 mod world;

@@ -93,7 +93,7 @@ fn each_statement_has_the_time_to_its_own_answer() {
         assert_eq!(said.code, 0, "{said:?}");
         let (_, lines) = said
             .out
-            .split_once("statement latencies in milliseconds:")
+            .split_once("statement latencies in milliseconds and failures:")
             .unwrap();
         let times: Vec<f64> = lines
             .lines()

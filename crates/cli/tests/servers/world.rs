@@ -32,7 +32,7 @@ impl World {
             .to_owned()
     }
 
-    fn port(&self) -> String {
+    pub(crate) fn port(&self) -> String {
         let url = self.url();
         let (_, rest) = url.rsplit_once(':').unwrap();
         rest.split_once('/').unwrap().0.to_owned()
@@ -82,6 +82,16 @@ impl World {
     /// Runs pgbench to its end.
     pub(crate) fn pgbench(&self, arguments: &[&str]) -> String {
         answered(&self.client("pgbench").args(arguments).output().unwrap())
+    }
+
+    /// Runs pgbench to whatever end.
+    pub(crate) fn try_pgbench(&self, folder: &Path, arguments: &[&str]) -> Output {
+        let mut pgbench = self.client("pgbench");
+        pgbench
+            .current_dir(folder)
+            .args(arguments)
+            .output()
+            .unwrap()
     }
 
     /// Everything that stands in the server, in words.
