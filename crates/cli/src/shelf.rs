@@ -4,6 +4,7 @@
 //! once with the enum of built-in targets, and a stranger's program once with its own store added.
 
 use crate::exit::CannotRun;
+use crate::interrupt;
 use crate::privates::Privates;
 use crate::recorded;
 use syncline_contract::{
@@ -25,6 +26,8 @@ pub(crate) trait Shelf: Sync {
     /// Opens a target that is to be measured and asks it what it is, so that what it refuses shows before
     /// anything runs.
     fn meet(&self, url: &str) -> Result<Self::Target, CannotRun> {
+        // A server that says nothing is left at the first Ctrl-C.
+        interrupt::stop_flag();
         let target = self.open(url)?;
         syncline_runner::ask(target.meet())?;
         if let LogPlace::Directory(directory) = target.log_place() {

@@ -26,6 +26,7 @@ mod fields;
 mod intent;
 mod internal;
 pub mod key_value;
+mod named_file;
 mod observed;
 mod operation;
 mod options;
@@ -52,6 +53,7 @@ pub use fields::{
 pub use intent::{IntendedOperation, Intent};
 pub use internal::{Internal, TIME_CLASSES};
 pub use key_value::{KeyValue, KeyValueTarget};
+pub use named_file::{read_named, read_named_text};
 pub use observed::Observed;
 pub use operation::{
     Action, Aggregate, By, Limit, Lock, Operation, OperationId, Order, Path, Range, Set, Side,

@@ -85,7 +85,7 @@ async fn converse(stream: &mut Stream, questions: usize, length: usize) -> Resul
 
 async fn talks(endpoint: &Endpoint, poller: Option<&Poller>) {
     let mut stream = Stream::connect(endpoint, poller, LIMIT).await.unwrap();
-    stream.limit(None).unwrap();
+    stream.limit(None);
     converse(&mut stream, 50, 1).await.unwrap();
     converse(&mut stream, 20, 20_000).await.unwrap();
     // More than any socket holds: the answers must be taken while the question is still going out.
@@ -243,7 +243,7 @@ fn an_end_that_comes_with_the_last_bytes_is_seen_behind_them() {
         let (mut socket, _) = listener.accept().unwrap();
         socket.write_all(b"last words").unwrap();
         drop(socket);
-        stream.limit(Some(Duration::from_secs(5))).unwrap();
+        stream.limit(Some(Duration::from_secs(5)));
         stream.fill().await.unwrap();
         assert_eq!(stream.received(), b"last words");
         stream.fill().await.unwrap_err()
@@ -394,4 +394,19 @@ fn modes_that_verify_need_roots_that_can_be_read() {
         let refused = Tls::new(TlsMode::VerifyFull, Some(&file)).unwrap_err();
         assert!(refused.what.contains(why), "{}", refused.what);
     }
+}
+
+// A.E6
+#[test]
+fn the_kernel_looks_whether_a_silent_peer_is_still_there() {
+    use rustix::net::sockopt;
+    let stream = block_on(&(), Stream::connect(&tcp_server(echo), None, LIMIT)).unwrap();
+    assert!(sockopt::socket_keepalive(&stream).unwrap());
+    let idle = sockopt::tcp_keepidle(&stream).unwrap();
+    let every = sockopt::tcp_keepintvl(&stream).unwrap();
+    let times = sockopt::tcp_keepcnt(&stream).unwrap();
+    assert!(
+        idle + every * times <= Duration::from_mins(2),
+        "{idle:?} {every:?} {times}"
+    );
 }

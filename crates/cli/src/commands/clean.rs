@@ -4,12 +4,14 @@ use super::live::lively;
 use crate::args::CleanArgs;
 use crate::exit::{Outcome, Verdict};
 use crate::shelf::Shelf;
-use crate::terminal;
+use crate::{interrupt, terminal};
 use syncline_contract::Target;
 use syncline_targets::server::shown;
 
 /// Cleans a server.
 pub(crate) fn clean<S: Shelf>(args: &CleanArgs, shelf: &S) -> Outcome {
+    // A server that says nothing is left at the first Ctrl-C.
+    interrupt::stop_flag();
     // Whoever else works there is not touched.
     let target = shelf.open(&lively(&args.url, true))?;
     let removed = syncline_runner::ask(target.clean())?;

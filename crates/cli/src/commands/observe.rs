@@ -17,6 +17,8 @@ use syncline_targets::server::shown;
 
 /// Watches a server and reports.
 pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
+    // A server that says nothing is left at the first Ctrl-C.
+    interrupt::stop_flag();
     // Others who work there are what is looked at.
     let target = shelf.open(&lively(&args.url, true))?;
     // A record that is none shows before the watching, not after it.

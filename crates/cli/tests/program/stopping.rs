@@ -2,8 +2,12 @@
 
 use crate::support::{Said, folder, left_behind, program, records, say};
 use rustix::process::{Pid, Signal, kill_process};
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 fn start(folder: &Path, line: &str) -> Child {
     program(folder, line)
@@ -141,4 +145,76 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
         std::fs::remove_file(folder.path().join(name)).unwrap();
     }
     assert_eq!(say(folder.path(), &run(100)).code, 0, "the place is free");
+}
+
+/// A port at which a server accepts and says `words` to each connection, then nothing; told of each one.
+fn silent_server(words: &'static [u8]) -> (u16, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (sender, accepted) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            stream.write_all(words).unwrap();
+            kept.push(stream);
+            if sender.send(()).is_err() {
+                break;
+            }
+        }
+    });
+    (port, accepted)
+}
+
+// A.E6, B.F7
+#[test]
+fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
+    /// Far beyond the half second that an answer under way is given: one that hangs is ended by this.
+    const HANGS_AFTER: Duration = Duration::from_secs(30);
+    const LOOKS_EVERY: Duration = Duration::from_millis(5);
+    let folder = folder();
+    // Ready for a question: an authentication that succeeds, and readiness.
+    let ready: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+    for (url, words) in [
+        (
+            "redis://127.0.0.1:PORT/?connect_timeout_ms=3600000",
+            &b""[..],
+        ),
+        ("etcd://127.0.0.1:PORT?connect_timeout_ms=3600000", b""),
+        ("mysql://u@127.0.0.1:PORT?connect_timeout_ms=3600000", b""),
+        (
+            "postgres://u@127.0.0.1:PORT/d?connect_timeout_ms=3600000",
+            b"",
+        ),
+        (
+            "postgres://u@127.0.0.1:PORT/d?tls=disable&connect_timeout_ms=3600000",
+            ready,
+        ),
+    ] {
+        for verb in [
+            "observe URL --for 1s",
+            "clean URL",
+            "run insert --line none --on URL",
+        ] {
+            let (port, accepted) = silent_server(words);
+            let line = verb.replace("URL", &url.replace("PORT", &port.to_string()));
+            let mut child = start(folder.path(), &line);
+            accepted.recv_timeout(HANGS_AFTER).unwrap();
+            interrupt(&child);
+            for _ in 0..HANGS_AFTER.as_millis() / LOOKS_EVERY.as_millis() {
+                if child.try_wait().unwrap().is_some() {
+                    break;
+                }
+                std::thread::sleep(LOOKS_EVERY);
+            }
+            if child.try_wait().unwrap().is_none() {
+                child.kill().unwrap();
+                panic!("{line} hangs");
+            }
+            let said = Said::of(child.wait_with_output().unwrap());
+            assert_eq!(said.code, 2, "{line}: {said:?}");
+            assert!(said.err.contains("asked to stop"), "{line}: {said:?}");
+        }
+    }
+    assert_eq!(left_behind(folder.path()), Vec::<String>::new());
 }

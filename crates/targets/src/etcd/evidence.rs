@@ -5,7 +5,7 @@ use super::gateway::Gateway;
 use super::metrics::{Metrics, SYNCS, settings as settings_said};
 use super::settings::Settings;
 use crate::open_files::open_files;
-use crate::server::{LIVE, LogWord, counted, listener, log_place};
+use crate::server::{Host, LIVE, LogWord, counted, listener, log_place};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::thread;
@@ -30,11 +30,12 @@ const REQUESTS: &str = "grpc_server_started_total";
 pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
     let version = status["version"].as_str().unwrap_or("not said").to_owned();
-    let process = if settings.address.names_this_machine() {
-        listener(settings.port).map_or(StoreProcess::Unknown, StoreProcess::Other)
-    } else {
-        StoreProcess::Unknown
+    let process = match &settings.address.host {
+        Host::Tcp(_, port) if settings.address.names_this_machine() => listener(*port),
+        Host::Tcp(..) => None,
+        Host::Socket(_) => gateway.peer(),
     };
+    let process = process.map_or(StoreProcess::Unknown, StoreProcess::Other);
     Ok(Met {
         version,
         log_place: place(process),

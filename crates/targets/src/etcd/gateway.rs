@@ -1,27 +1,29 @@
 //! The HTTP/JSON gateway of etcd: one request, one answer, on a connection that stays.
 
+use super::http::{self, Request};
 use super::settings::Settings;
-use crate::server::Encryption;
-use crate::wire::{TlsMode, certificates};
+use crate::server::{Host, process_of_peer};
+use crate::wire::{Stream, Tls, connected};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use ureq::Agent;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 /// How long an answer may take: longer than an election, after which etcd itself gives up.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(30);
-/// Connections that stay: one thread asks one thing at a time.
-const CONNECTIONS: usize = 1;
 
-/// One client's way to the gateway.
+/// One client's way to the gateway, which asks one thing at a time.
 #[derive(Debug)]
 pub(super) struct Gateway {
-    agent: Agent,
-    place: String,
+    settings: Settings,
+    tls: Tls,
+    /// The connection, while there is one.
+    stream: Mutex<Option<Stream>>,
+    /// How long an answer may take, in milliseconds.
+    patience_ms: AtomicU64,
     /// What says who we are, where that is asked.
     token: Option<String>,
 }
@@ -29,85 +31,110 @@ pub(super) struct Gateway {
 impl Gateway {
     /// Connects at its first request, or now if it must say who it is.
     pub(super) fn new(settings: &Settings) -> io::Result<Gateway> {
-        let config = Agent::config_builder()
-            .timeout_connect(Some(settings.connects_within))
-            .timeout_global(Some(ANSWERS_WITHIN))
-            .http_status_as_error(false)
-            .max_idle_connections(CONNECTIONS)
-            .max_idle_age(Duration::from_hours(1))
-            .no_delay(true)
-            .tls_config(encrypted(&settings.encryption)?)
-            .build();
+        let encryption = &settings.encryption;
+        let tls = Tls::new(encryption.mode, encryption.roots.as_deref());
         let mut gateway = Gateway {
-            agent: config.into(),
-            place: settings.gateway.clone(),
+            settings: settings.clone(),
+            tls: tls.map_err(|failure| io::Error::new(ErrorKind::InvalidInput, failure.what))?,
+            stream: Mutex::new(None),
+            patience_ms: AtomicU64::new(ms(ANSWERS_WITHIN)),
             token: None,
         };
         let (user, password) = (&settings.address.user, &settings.address.password);
         if let (Some(user), Some(password)) = (user, password) {
             let login = json!({ "name": user, "password": password.reveal() });
             let answer = gateway.ask("/v3/auth/authenticate", &login)?;
-            gateway.token = answer["token"].as_str().map(str::to_owned);
+            let token = answer["token"].as_str();
+            // It goes into the head of a request.
+            if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+                let what = "the gateway answers a token that is none";
+                return Err(io::Error::new(ErrorKind::InvalidData, what));
+            }
+            gateway.token = token.map(str::to_owned);
         }
         Ok(gateway)
     }
 
     /// Asks for something by JSON.
     pub(super) fn ask(&self, path: &str, question: &Value) -> io::Result<Value> {
-        let url = format!("{}{path}", self.place);
-        let mut request = self
-            .agent
-            .post(&url)
-            .header("Content-Type", "application/json");
-        if let Some(token) = &self.token {
-            request = request.header("Authorization", token);
-        }
-        let mut answer = request
-            .send(question.to_string().as_bytes())
-            .map_err(lost)?;
-        let status = answer.status();
-        let text = answer
-            .body_mut()
-            .with_config()
-            .limit(u64::MAX)
-            .read_to_vec()
-            .map_err(lost)?;
-        if !status.is_success() {
+        let body = question.to_string();
+        let (status, text) = self.request("POST", path, body.as_bytes())?;
+        if !(200..300).contains(&status) {
             return Err(refused(&text));
         }
-        serde_json::from_slice(&text).map_err(|error| {
-            let what = format!("the gateway answers no JSON: {error}");
-            io::Error::new(ErrorKind::InvalidData, what)
-        })
+        parsed(&text)
     }
 
     /// Takes a page of text.
     pub(super) fn page(&self, path: &str) -> io::Result<String> {
-        let url = format!("{}{path}", self.place);
-        let mut answer = self.agent.get(&url).call().map_err(lost)?;
-        let text = answer.body_mut().with_config().limit(u64::MAX);
-        text.read_to_string().map_err(lost)
+        let (_status, text) = self.request("GET", path, b"")?;
+        String::from_utf8(text).map_err(|_error| {
+            io::Error::new(
+                ErrorKind::InvalidData,
+                "the gateway answers what is no text",
+            )
+        })
+    }
+
+    /// The status and body of an answer. A connection that the server has closed meanwhile is made anew.
+    fn request(&self, method: &'static str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+        let host = self.settings.host();
+        let request = Request {
+            method,
+            path,
+            host: &host,
+            authorization: self.token.as_deref(),
+            body,
+        };
+        let mut held = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stream = match held.take().filter(Stream::is_quiet) {
+            Some(stream) => {
+                let patience = Duration::from_millis(self.patience_ms.load(Ordering::Relaxed));
+                stream.limit(Some(patience));
+                stream
+            }
+            // The first answer comes within the time for connecting.
+            None => self.connected()?,
+        };
+        // Whatever fails leaves it open what comes next: the connection goes.
+        let answer = http::ask(&mut stream, &request)?;
+        if !answer.closes {
+            *held = Some(stream);
+        }
+        Ok((answer.status, answer.body))
+    }
+
+    /// Does something in which each answer may take no longer than connecting.
+    pub(super) fn promptly<R>(&self, work: impl FnOnce() -> R) -> R {
+        let within = ms(self.settings.connects_within);
+        self.patience_ms.store(within, Ordering::Relaxed);
+        let done = work();
+        self.patience_ms
+            .store(ms(ANSWERS_WITHIN), Ordering::Relaxed);
+        done
+    }
+
+    /// The process at the other end of a Unix socket, while there is a connection.
+    pub(super) fn peer(&self) -> Option<u32> {
+        let held = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        held.as_ref().and_then(process_of_peer)
+    }
+
+    fn connected(&self) -> io::Result<Stream> {
+        let encrypted = match &self.settings.address.host {
+            Host::Tcp(host, _) if self.settings.encryption.is_on() => {
+                Some((&self.tls, host.as_str()))
+            }
+            _ => None,
+        };
+        let within = self.settings.connects_within;
+        let opened = connected(&self.settings.endpoint(), encrypted, within);
+        opened.map_err(|error| self.settings.address.named_in(&error))
     }
 }
 
-/// How the gateway's connections are encrypted, if they are.
-fn encrypted(encryption: &Encryption) -> io::Result<TlsConfig> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = TlsConfig::builder().unversioned_rustls_crypto_provider(provider);
-    let config = match encryption.mode {
-        TlsMode::VerifyCa | TlsMode::VerifyFull => {
-            let roots = certificates(encryption.roots.as_deref());
-            let roots =
-                roots.map_err(|failure| io::Error::new(ErrorKind::InvalidInput, failure.what))?;
-            let roots: Vec<_> = roots
-                .iter()
-                .map(|root| Certificate::from_der(root).to_owned())
-                .collect();
-            config.root_certs(RootCerts::new_with_certs(&roots))
-        }
-        TlsMode::Disable | TlsMode::Prefer | TlsMode::Require => config.disable_verification(true),
-    };
-    Ok(config.build())
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Bytes as JSON has them there.
@@ -133,39 +160,33 @@ pub(super) fn number(field: &Value) -> i64 {
         .unwrap_or(0)
 }
 
-fn lost(error: ureq::Error) -> io::Error {
-    match error {
-        ureq::Error::Io(error) => io::Error::new(connection(error.kind()), error),
-        ureq::Error::Timeout(what) => io::Error::new(
-            ErrorKind::TimedOut,
-            format!("the server did not answer in time ({what})"),
-        ),
-        ureq::Error::HostNotFound => {
-            io::Error::new(ErrorKind::NotConnected, "the host's name has no address")
-        }
-        other => io::Error::new(ErrorKind::ConnectionReset, other.to_string()),
-    }
-}
+/// The most characters of a refusal that are passed on.
+const WORDS_MAX: usize = 400;
 
-/// An error of a socket is one of the connection, also where its kind says less.
-fn connection(kind: ErrorKind) -> ErrorKind {
-    match kind {
-        ErrorKind::ConnectionRefused
-        | ErrorKind::ConnectionAborted
-        | ErrorKind::BrokenPipe
-        | ErrorKind::TimedOut
-        | ErrorKind::HostUnreachable
-        | ErrorKind::NetworkUnreachable => kind,
-        _ => ErrorKind::ConnectionReset,
-    }
+/// The most values of a JSON text: a byte or two of it become dozens in memory.
+const VALUES_MAX: usize = 1 << 19;
+
+/// A JSON text of bounded size; how deep it may go `serde_json` bounds.
+fn parsed(text: &[u8]) -> io::Result<Value> {
+    let values = text.iter().filter(|byte| b",[{".contains(byte)).count();
+    let read = if values > VALUES_MAX {
+        Err(format!("more than {VALUES_MAX} values"))
+    } else {
+        serde_json::from_slice(text).map_err(|error| format!("no JSON: {error}"))
+    };
+    read.map_err(|why| {
+        let what = format!("the gateway answers {why}");
+        io::Error::new(ErrorKind::InvalidData, what)
+    })
 }
 
 fn refused(text: &[u8]) -> io::Error {
-    let answer: Value = serde_json::from_slice(text).unwrap_or_default();
+    let answer = parsed(text).unwrap_or_default();
     let words = answer["message"]
         .as_str()
         .or_else(|| answer["error"].as_str())
         .map_or_else(|| String::from_utf8_lossy(text).into_owned(), str::to_owned);
+    let words: String = words.chars().take(WORDS_MAX).collect();
     let says = |part: &str| words.contains(part);
     let kind = if says("database space exceeded") {
         ErrorKind::StorageFull
@@ -183,7 +204,7 @@ fn refused(text: &[u8]) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{coded, decoded, number, refused};
+    use super::{VALUES_MAX, coded, decoded, number, parsed, refused};
     use serde_json::json;
     use std::io::ErrorKind;
 
@@ -196,6 +217,19 @@ mod tests {
             (number(&answer["mod_revision"]), number(&answer["count"])),
             (42, 0)
         );
+    }
+
+    // A.E6
+    #[test]
+    fn json_without_bounds_is_refused() {
+        assert!(parsed(br#"{"kvs":[{"key":"YQ=="}]}"#).is_ok());
+        for text in [
+            "[".repeat(200_000),
+            format!("[{}1]", "1,".repeat(VALUES_MAX + 1)),
+            "{\"a\":".repeat(1_000),
+        ] {
+            assert!(parsed(text.as_bytes()).is_err());
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `settings.rs` | the options of the URL |
 //! | `gateway.rs` | its HTTP/JSON gateway: requests out, answers in |
+//! | `http.rs` | HTTP as far as that gateway speaks it |
 //! | `store.rs` | rows as keys, transactions by comparing revisions |
 //! | `evidence.rs` | what it says of itself: version, durability, place |
 //! | `metrics.rs` | its metrics as text, the counters in them, and one look at it |
@@ -20,6 +21,7 @@
 
 mod evidence;
 mod gateway;
+mod http;
 mod lease;
 mod metrics;
 mod settings;

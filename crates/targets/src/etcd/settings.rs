@@ -2,11 +2,11 @@
 
 use crate::error::Error;
 use crate::server::{
-    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD_FILE, TLS, TLS_ROOTS,
+    Address, AddressForm, CONNECT_TIMEOUT, Encryption, Host, PASSWORD_FILE, SOCKET, TLS, TLS_ROOTS,
     connect_timeout,
 };
 use crate::url::{Listing, Url};
-use crate::wire::TlsMode;
+use crate::wire::{Endpoint, TlsMode};
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing};
 
@@ -15,9 +15,6 @@ use syncline_contract::{Durability, OptionListing};
 pub(super) struct Settings {
     pub(super) address: Address,
     pub(super) encryption: Encryption,
-    /// The gateway: `http://host:port`, or `https`.
-    pub(super) gateway: String,
-    pub(super) port: u16,
     /// What a commit must promise; none for whatever the server does.
     pub(super) durability: Option<Durability>,
     /// True if others may work on the server meanwhile.
@@ -50,6 +47,7 @@ pub(crate) const LISTING: &Listing = &Listing {
             meaning: "the password, which is never shown",
         },
         PASSWORD_FILE,
+        SOCKET,
         OptionListing {
             takes: "disable, require or verify-full",
             meaning: "encrypts the connection; verify-full holds the server's certificate against the roots \
@@ -65,10 +63,30 @@ const FORM: AddressForm = AddressForm {
     form: LISTING.form,
     port: 2379,
     password_variable: "ETCD_PASSWORD",
-    socket_file: |_| String::new(),
+    // What etcd makes of --listen-client-urls=unix://localhost:PORT.
+    socket_file: |port| format!("localhost:{port}"),
 };
 
 impl Settings {
+    /// Where the gateway listens.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        match &self.address.host {
+            Host::Tcp(host, port) => Endpoint::Tcp {
+                host: host.clone(),
+                port: *port,
+            },
+            Host::Socket(path) => Endpoint::Unix(path.clone()),
+        }
+    }
+
+    /// The host as requests name it.
+    pub(super) fn host(&self) -> String {
+        match &self.address.host {
+            Host::Tcp(..) => self.endpoint().to_string(),
+            Host::Socket(_) => "localhost".to_owned(),
+        }
+    }
+
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
         let given = url.given(LISTING)?;
         let address = Address::of(url, &FORM)?;
@@ -89,16 +107,13 @@ impl Settings {
                     .to_owned(),
             });
         }
-        let word = if encryption.is_on() { "https" } else { "http" };
-        let (gateway, port) = match &address.host {
-            Host::Tcp(host, port) if host.contains(':') => {
-                (format!("{word}://[{host}]:{port}"), *port)
-            }
-            Host::Tcp(host, port) => (format!("{word}://{host}:{port}"), *port),
-            Host::Socket(_) => {
-                return Err(malformed("its gateway is reached by host and port"));
-            }
-        };
+        if encryption.is_on() && matches!(address.host, Host::Socket(_)) {
+            return Err(Error::NotHonoured {
+                target: LISTING.name,
+                what: "encryption through a Unix socket: name a host and a port, or leave it out"
+                    .to_owned(),
+            });
+        }
         let durability = given.word("durability", &Durability::ALL, Durability::word)?;
         if let Some(word @ (Durability::None | Durability::Full)) = durability {
             return Err(Error::NotHonoured {
@@ -115,8 +130,6 @@ impl Settings {
         Ok(Settings {
             address,
             encryption,
-            gateway,
-            port,
             durability,
             live: live.unwrap_or(false),
             connects_within: connect_timeout(&given)?,
@@ -136,9 +149,11 @@ mod tests {
     #[test]
     fn a_url_comes_apart() {
         let settings = parse("etcd://root:secret@host?live=yes").unwrap();
-        assert_eq!(settings.gateway, "http://host:2379");
+        assert_eq!(settings.host(), "host:2379");
         let encrypted = parse("etcds://host:1?tls=require").unwrap();
-        assert_eq!(encrypted.gateway, "https://host:1");
+        assert!(encrypted.encryption.is_on());
+        let local = parse("etcd://?socket=/run/etcd").unwrap();
+        assert_eq!(local.endpoint().to_string(), "/run/etcd");
         assert!(settings.live && !settings.address.to_string().contains("secret"));
     }
 
@@ -150,6 +165,7 @@ mod tests {
             ("etcd://h/rows", "no databases"),
             ("etcds://h?tls=verify-ca", "verify-full"),
             ("etcds://h?tls=disable", "tls=disable"),
+            ("etcds://?socket=/s", "through a Unix socket"),
         ] {
             let said = parse(url).unwrap_err();
             assert!(said.contains(words), "{url}: {said}");

@@ -9,6 +9,7 @@ use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::server::{MARK, SchemaName};
 use crate::url::Url;
+use crate::wire::{Cleanup, is_asked};
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -88,7 +89,8 @@ impl Etcd {
         if let Some(met) = &*self.met() {
             return Ok(met.clone());
         }
-        let met = evidence::ask(self.gateway()?, &self.shared.settings)?;
+        let gateway = self.gateway()?;
+        let met = gateway.promptly(|| evidence::ask(gateway, &self.shared.settings))?;
         *self.met() = Some(met.clone());
         Ok(met)
     }
@@ -168,7 +170,8 @@ impl KeyValue for Etcd {
 
     fn meet(&self) -> io::Result<()> {
         self.meeting()?;
-        evidence::refuse_others(self.gateway()?, &self.shared.settings)
+        let gateway = self.gateway()?;
+        gateway.promptly(|| evidence::refuse_others(gateway, &self.shared.settings))
     }
 
     fn create(&self) -> io::Result<()> {
@@ -206,6 +209,7 @@ impl KeyValue for Etcd {
     }
 
     fn remove(&self) -> io::Result<()> {
+        let _removal = Cleanup::begins();
         drop(held(&self.shared.lease).take());
         remove(self.gateway()?, &self.shared.prefix).map(drop)
     }
@@ -378,19 +382,39 @@ fn remove(gateway: &Gateway, prefix: &SchemaName) -> io::Result<i64> {
 
 /// Removes what bears a prefix of ours and our mark; says what.
 fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
-    // '`' is the byte behind `_`.
-    let question = json!({
-        "key": coded(b"syncline_"),
-        "range_end": coded(b"syncline`"),
-        "keys_only": true,
-    });
-    let answer = gateway.ask("/v3/kv/range", &question)?;
     let mut cleaned = Vec::new();
-    for pair in answer["kvs"].as_array().into_iter().flatten() {
-        let key = decoded(&pair["key"])?;
-        let name = str::from_utf8(&key).ok();
-        let prefix = name.and_then(|name| SchemaName::of(name.strip_suffix("/mark")?));
-        let Some(prefix) = prefix else { continue };
+    // The first key of each prefix in turn: a prefix may have millions.
+    let mut from = b"syncline_".to_vec();
+    loop {
+        // '`' is the byte behind `_`.
+        let question = json!({
+            "key": coded(&from),
+            "range_end": coded(b"syncline`"),
+            "keys_only": true,
+            "limit": "1",
+        });
+        let answer = gateway.ask("/v3/kv/range", &question)?;
+        let Some(key) = answer["kvs"].get(0) else {
+            break;
+        };
+        if is_asked() {
+            let what = "this program was asked to stop";
+            return Err(io::Error::new(ErrorKind::Interrupted, what));
+        }
+        let first = decoded(&key["key"])?;
+        if first < from {
+            let what = "etcd answers a key before the range that was asked for";
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+        let length = first.iter().position(|byte| *byte == b'/');
+        let prefix = &first[..length.unwrap_or(first.len())];
+        // `0` is the byte behind `/`.
+        from = [prefix, if length.is_some() { b"0" } else { b"\0" }].concat();
+        let name = str::from_utf8(prefix).ok();
+        let Some(prefix) = name.and_then(SchemaName::of) else {
+            continue;
+        };
+        let key = format!("{prefix}/mark").into_bytes();
         let found = gateway.ask("/v3/kv/range", &json!({ "key": coded(&key) }))?;
         if decoded(&found["kvs"][0]["value"])? == MARK.as_bytes() {
             if is_used(gateway, &prefix)? {

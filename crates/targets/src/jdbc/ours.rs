@@ -131,6 +131,13 @@ fn is_marked(
     if tables.iter().all(|table| table != MARKING) {
         return Ok(false);
     }
+    // In a schema of somebody else's the mark could be anything, also what runs with our rights.
+    if let Some((before, after)) = product.owned {
+        let count = connection.cell(&format!("{before}{schema}{after}"))?;
+        if count.as_deref() != Some("1") {
+            return Ok(false);
+        }
+    }
     let marking = inside(product, schema, MARKING);
     let words = connection.cell(&format!("SELECT words FROM {marking}"))?;
     Ok(words.is_some_and(|words| words == MARK))

@@ -122,6 +122,8 @@ impl Jdbc {
                 if let Some(password) = &address.password {
                     add("password", password.reveal());
                 }
+                let patience = self.product.patience.iter();
+                patience.for_each(|(name, value)| add(name, value));
             }
         }
         properties
@@ -131,7 +133,12 @@ impl Jdbc {
     pub(super) fn bare(&self) -> TargetResult<Connection> {
         let (driver, java) = (self.driver()?, Java::attach()?);
         let opened = Connection::open(java, &driver, self.place.url(), &self.properties());
-        opened.map_err(|thrown| self.failure(&thrown, "be connected to"))
+        let mut connection = opened.map_err(|thrown| self.failure(&thrown, "be connected to"))?;
+        if let (Place::Server { .. }, Some(first)) = (&self.place, self.product.first) {
+            let set = connection.execute(first);
+            set.map_err(|thrown| self.failure(&thrown, &format!("execute {first}")))?;
+        }
+        Ok(connection)
     }
 
     /// A connection that keeps transactions apart as asked, and stands in our schema.

@@ -14,6 +14,15 @@ use crate::server::Password;
 use crate::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Kind, Rows, TargetResult};
+use syncline_metering::clock;
+
+/// The longest payload of a log-in.
+const LOG_IN_MAX: usize = 64 << 10;
+/// The most bytes of an answer, to a statement of a plan and to a question of our own.
+const ANSWER_MAX: usize = 64 << 20;
+const QUESTION_MAX: usize = 4 << 20;
+/// How long a command may take: one that makes, checks or drops what is ours.
+const COMMAND_WITHIN: Duration = Duration::from_mins(10);
 
 /// The commands of the protocol.
 pub(super) mod command {
@@ -32,6 +41,8 @@ pub(super) struct Door {
     pub(super) password: Password,
     pub(super) tls: Tls,
     pub(super) server_key: Option<ServerKey>,
+    /// The password may go in clear over an encryption that verifies nothing.
+    pub(super) cleartext: bool,
     /// How long connecting and logging in may take in all.
     pub(super) limit: Duration,
 }
@@ -61,6 +72,12 @@ pub(super) struct Connection {
     columns: Vec<Column>,
     /// A payload of several packets.
     long: Vec<u8>,
+    /// The longest payload that is taken now.
+    longest: usize,
+    /// How long an answer to a question may take.
+    patience: Duration,
+    /// How many bytes an answer may have.
+    answer_max: usize,
 }
 
 impl Connection {
@@ -71,9 +88,18 @@ impl Connection {
         database: Option<&str>,
         poller: Option<&Poller>,
     ) -> TargetResult<Connection> {
-        let opened = match Connection::attempt(door, database, poller, true).await {
+        let began = clock::now();
+        let opened = match Connection::attempt(door, database, poller, door.limit).await {
             Err(NotOpened::Encrypted(_)) if door.tls.mode() == TlsMode::Prefer => {
-                Connection::attempt(door, database, poller, false).await
+                // Both tries have one limit together.
+                let left = door
+                    .limit
+                    .saturating_sub(Duration::from_nanos(clock::now() - began));
+                let plain = Door {
+                    tls: Tls::new(TlsMode::Disable, None)?,
+                    ..door.clone()
+                };
+                Connection::attempt(&plain, database, poller, left).await
             }
             opened => opened,
         };
@@ -86,9 +112,9 @@ impl Connection {
         door: &Door,
         database: Option<&str>,
         poller: Option<&Poller>,
-        may_encrypt: bool,
+        limit: Duration,
     ) -> Result<Connection, NotOpened> {
-        let stream = Stream::connect(&door.endpoint, poller, door.limit).await?;
+        let stream = Stream::connect(&door.endpoint, poller, limit).await?;
         let mut connection = Connection {
             stream,
             whom: door.endpoint.to_string(),
@@ -96,23 +122,23 @@ impl Connection {
             version: String::new(),
             columns: Vec::new(),
             long: Vec::new(),
+            longest: LOG_IN_MAX,
+            patience: door.limit,
+            answer_max: ANSWER_MAX,
         };
-        connection.log_in(door, database, may_encrypt).await?;
-        connection.stream.limit(None)?;
+        connection.log_in(door, database).await?;
+        connection.longest = ANSWER_MAX;
+        connection.stream.limit(None);
         Ok(connection)
     }
 
-    async fn log_in(
-        &mut self,
-        door: &Door,
-        database: Option<&str>,
-        may_encrypt: bool,
-    ) -> Result<(), NotOpened> {
+    async fn log_in(&mut self, door: &Door, database: Option<&str>) -> Result<(), NotOpened> {
         let first = self.next_payload(Greeting::read).await?;
         let greeting = first.map_err(|why| refused(&why, &self.whom))?;
         self.version.clone_from(&greeting.version);
-        let tls = may_encrypt && self.encrypts(door, &greeting)?;
-        let secure = tls || matches!(door.endpoint, Endpoint::Unix(_));
+        let tls = self.encrypts(door, &greeting)?;
+        let verified = door.tls.mode() >= TlsMode::VerifyCa || door.cleartext;
+        let secure = tls && verified || matches!(door.endpoint, Endpoint::Unix(_));
         let who = Who {
             user: &door.user,
             password: door.password.reveal(),
@@ -197,10 +223,13 @@ impl Connection {
     async fn whole_packet(&mut self) -> TargetResult<usize> {
         loop {
             let received = self.stream.received();
-            if let Some((length, _)) = packet::header(received)
-                && received.len() >= HEADER + length
-            {
-                return Ok(length);
+            if let Some((length, _)) = packet::header(received) {
+                if length > self.longest {
+                    return Err(too_long(length, self.longest, &self.whom));
+                }
+                if received.len() >= HEADER + length {
+                    return Ok(length);
+                }
             }
             self.stream.fill().await?;
         }
@@ -243,9 +272,13 @@ impl Connection {
         kinds: &[Kind],
         rows: &mut Rows,
     ) -> TargetResult<End> {
-        let mut answer = self.answer(form);
+        let (mut answer, mut bytes) = (self.answer(form), 0);
         loop {
             let length = self.whole_packet().await?;
+            bytes += HEADER + length;
+            if bytes > self.answer_max {
+                return Err(too_long(bytes, self.answer_max, &self.whom));
+            }
             let taken = if length < PAYLOAD_MAX {
                 let payload = &self.stream.received()[HEADER..HEADER + length];
                 let taken = answer.take(payload, columns, kinds, rows);
@@ -269,6 +302,10 @@ impl Connection {
         self.long.clear();
         loop {
             let length = self.whole_packet().await?;
+            let whole = self.long.len() + length;
+            if whole > self.longest {
+                return Err(too_long(whole, self.longest, &self.whom));
+            }
             let part = &self.stream.received()[HEADER..HEADER + length];
             self.long.extend_from_slice(part);
             self.stream.consume(HEADER + length);
@@ -283,7 +320,9 @@ impl Connection {
         put_query(self.stream.queue(), text);
         self.flush().await?;
         let (mut rows, mut columns) = (Rows::new(0), std::mem::take(&mut self.columns));
+        self.answer_max = QUESTION_MAX;
         let end = self.read(Form::Text, &mut columns, &[], &mut rows).await;
+        self.answer_max = ANSWER_MAX;
         self.columns = columns;
         Ok(match end? {
             End::Success { .. } => Ok(rows),
@@ -292,8 +331,14 @@ impl Connection {
     }
 
     /// The same for what should not fail; `doing` says what it is for.
+    /// A question has [`Connection::patience`] for its answer, a command [`COMMAND_WITHIN`].
     pub(super) async fn query(&mut self, text: &str, doing: &str) -> TargetResult<Rows> {
-        let asked = self.ask(text).await?;
+        let asks = ["SELECT", "SHOW"].iter().any(|word| text.starts_with(word));
+        let within = if asks { self.patience } else { COMMAND_WITHIN };
+        self.stream.limit(Some(within));
+        let asked = self.ask(text).await;
+        self.stream.limit(None);
+        let asked = asked?;
         asked.map_err(|error| outside(&error, doing, &self.whom))
     }
 
@@ -349,4 +394,13 @@ fn put_command(out: &mut Vec<u8>, command: u8, rest: &[u8]) {
     out.push(command);
     out.extend_from_slice(rest);
     packet::end(out, start, 0);
+}
+
+#[cold]
+fn too_long(length: usize, longest: usize, whom: &str) -> Failure {
+    let what = format!(
+        "{whom} answers {length} bytes or more, and {longest} are taken here: it is no server of this \
+         protocol, or an answer is larger than this program reads"
+    );
+    Failure::new(FailureKind::Connection, what)
 }

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Invariants:
-//! 1. A password in clear leaves only over a secure way (TLS or a Unix socket); else it goes under the
-//!    server's RSA key where the URL trusts one, or the log-in is refused with what to do.
+//! 1. A password in clear leaves only over a secure way: an encryption whose certificate was verified, or
+//!    that the URL allows (`cleartext=yes`), or a Unix socket. Else it goes under the server's RSA key where
+//!    the URL trusts one, or the log-in is refused with what to do.
 //! 2. TLS is decided before the user's name is sent.
 
 use super::auth::{NONCE, Plugin, terminated};
@@ -132,7 +133,7 @@ pub(super) struct Login<'a> {
     who: Who<'a>,
     /// What both sides can do.
     abilities: u64,
-    /// True if nobody between can read: TLS, or a socket of this machine.
+    /// True if nobody else can read, or that is allowed: see the module, 1.
     secure: bool,
     nonce: Vec<u8>,
     plugin: Plugin,
@@ -281,16 +282,17 @@ impl<'a> Login<'a> {
 
     fn unusable(&self, why: &str) -> Refused {
         Refused::Plugin(format!(
-            "the server's key for the password of user {} {why}; connect by TLS (tls=require)",
+            "the server's key for the password of user {} {why}; connect by TLS (tls=verify-full)",
             self.who.user
         ))
     }
 
     fn insecure(&self) -> Refused {
         Refused::Plugin(format!(
-            "the server asks for the password of user {} itself, which is not sent in clear: connect by \
-             TLS (tls=require) or by a Unix socket, trust its key (server_key=FILE or ask), or log in \
-             once with another client, so that the server remembers its hash",
+            "the server asks for the password of user {} itself, which is not sent in clear: verify who it is \
+             by TLS (tls=verify-full), connect by a Unix socket, trust its key (server_key=FILE or ask), \
+             allow it over TLS that verifies nothing (cleartext=yes), or log in once with another client, so \
+             that the server remembers its hash",
             self.who.user
         ))
     }

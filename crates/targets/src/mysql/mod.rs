@@ -48,6 +48,8 @@ mod observed;
 mod own;
 mod packet;
 mod prepared;
+#[cfg(test)]
+mod random_packets;
 mod reply;
 mod server;
 mod server_key;

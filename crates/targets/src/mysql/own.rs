@@ -95,6 +95,7 @@ impl Own {
             There::Nothing => Ok(false),
             There::Foreign => Err(self.foreign(connection)),
             There::Ours(made) if tables.is_empty() || made == digest_of_tables(tables) => {
+                self.refuse_code(connection).await?;
                 self.refuse_use(connection).await?;
                 self.claimed.store(true, Ordering::Release);
                 Ok(true)
@@ -146,7 +147,7 @@ impl Own {
         }
         let marking = format!(
             "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{}' AND TABLE_NAME = \
-             '{TABLE}'",
+             '{TABLE}' AND TABLE_TYPE = 'BASE TABLE'",
             self.name
         );
         if cell(&connection.query(&marking, doing).await?, 0, 0) == "0" {
@@ -159,6 +160,30 @@ impl Own {
         } else {
             cell(&rows, 0, 0).to_owned()
         }))
+    }
+
+    /// Refuses a database with anything in it that runs: databases have no owners, and a view in the place of
+    /// a table of ours could call functions with the rights of whoever reads it.
+    async fn refuse_code(&self, connection: &mut Connection) -> TargetResult<()> {
+        let name = &self.name;
+        let text = format!(
+            "SELECT CONCAT('view ', TABLE_NAME) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' \
+             AND TABLE_TYPE LIKE '%VIEW' UNION ALL SELECT CONCAT('trigger ', TRIGGER_NAME) FROM \
+             information_schema.TRIGGERS WHERE TRIGGER_SCHEMA = '{name}' UNION ALL SELECT CONCAT('routine ', \
+             ROUTINE_NAME) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = '{name}' LIMIT 1"
+        );
+        let found = connection.query(&text, "look for views, triggers and routines");
+        let found = found.await?;
+        let found = cell(&found, 0, 0);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let what = format!(
+            "database {name} at {} holds a {found}, which could act with the rights of this session; drop it, \
+             or name another schema",
+            connection.whom()
+        );
+        Err(Failure::new(FailureKind::Storage, what))
     }
 
     async fn refuse_use(&self, connection: &mut Connection) -> TargetResult<()> {

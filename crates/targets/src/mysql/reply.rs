@@ -22,6 +22,9 @@ const MORE_ANSWERS: u16 = 0x0008;
 /// A packet of this length or more does not end rows, where two packets do.
 const END_MAX: usize = 9;
 
+/// The most characters of an error's words that are kept.
+const WORDS_MAX: usize = 500;
+
 /// An error, as the server says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ServerError {
@@ -56,7 +59,10 @@ impl ServerError {
         Ok(ServerError {
             code: reader.u16()?,
             state: String::new(),
-            message: String::from_utf8_lossy(reader.rest()).into_owned(),
+            message: String::from_utf8_lossy(reader.rest())
+                .chars()
+                .take(WORDS_MAX)
+                .collect(),
         })
     }
 }

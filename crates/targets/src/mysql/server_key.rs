@@ -23,13 +23,16 @@ pub(super) enum ServerKey {
     Known(Box<RsaPublicKey>),
 }
 
+/// The most bytes of a file with a key.
+const PEM_MAX: u64 = 1 << 20;
+
 impl ServerKey {
     /// Of the option's value: "ask", or the path of a PEM file. The error is a clause.
     pub(super) fn of_option(value: &str) -> Result<ServerKey, String> {
         if value == "ask" {
             return Ok(ServerKey::Ask);
         }
-        let pem = std::fs::read(Path::new(value))
+        let pem = syncline_contract::read_named(Path::new(value), PEM_MAX)
             .map_err(|error| format!("{value} cannot be read: {error}"))?;
         let key = of_pem(&pem).map_err(|why| format!("{value} {why}"))?;
         Ok(ServerKey::Known(Box::new(key)))

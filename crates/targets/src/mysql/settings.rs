@@ -78,6 +78,8 @@ pub(super) struct Settings {
     pub(super) tls_roots: Option<PathBuf>,
     /// Which RSA key of the server takes a password where nothing is encrypted.
     pub(super) server_key: Option<ServerKey>,
+    /// The password may go in clear over an encryption that verifies nothing.
+    pub(super) cleartext: bool,
     /// The database of rows that stay.
     pub(super) schema: Option<SchemaName>,
     /// How long a statement waits for a row's lock; none leaves it to the server.
@@ -134,6 +136,13 @@ const OPTIONS: &[OptionListing] = &[
         meaning: "the RSA key under which caching_sha2_password sends the password where nothing is \
                   encrypted; ask trusts the key of whoever answers",
     },
+    OptionListing {
+        name: "cleartext",
+        takes: "yes or no",
+        default: "no",
+        meaning: "sends the password itself over an encryption that verifies nothing (tls=prefer, require), \
+                  where the server asks for it; over a verified one or a Unix socket it is sent anyhow",
+    },
     server::SCHEMA,
     OptionListing {
         name: "lock_wait_s",
@@ -182,6 +191,11 @@ impl Settings {
             &[true, false],
             |live| if live { "yes" } else { "no" },
         )?;
+        let cleartext = given.word(
+            "cleartext",
+            &[true, false],
+            |yes| if yes { "yes" } else { "no" },
+        )?;
         let wait = given.number("lock_wait_s", 1..=3_600)?;
         let mut address = Address::of(url, &FORM)?;
         if let Some(file) = text("defaults-file") {
@@ -209,6 +223,7 @@ impl Settings {
                 .unwrap_or(TlsMode::Prefer),
             tls_roots: text("tls_roots").map(PathBuf::from),
             server_key: server_key.transpose()?,
+            cleartext: cleartext.unwrap_or(false),
             schema: text("schema").map(SchemaName::chosen).transpose()?,
             lock_wait_s: wait.map(|seconds| seconds as u32),
             live: live.unwrap_or(false),

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::server::{Host, Password, SchemaName};
 use crate::sql::{MYSQL, Sql};
 use crate::url::{Listing, Url};
-use crate::wire::{Endpoint, Poller, Tls};
+use crate::wire::{Cleanup, Endpoint, Poller, Tls};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, IntendedOperation, Intent, LogPlace, Observed,
@@ -86,6 +86,7 @@ impl Mysql {
                 .clone()
                 .unwrap_or_else(|| Password::new("")),
             server_key: self.settings.server_key.clone(),
+            cleartext: self.settings.cleartext,
             tls: Tls::new(self.settings.tls, self.settings.tls_roots.as_deref())?,
             limit: self.settings.connect_timeout,
         })
@@ -301,6 +302,7 @@ impl Target for Mysql {
         if !self.own.is_claimed() {
             return Ok(());
         }
+        let _removal = Cleanup::begins();
         self.own.remove(&mut self.control().await?).await
     }
 }

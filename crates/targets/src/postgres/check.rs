@@ -9,15 +9,21 @@ use syncline_contract::TargetResult;
 const CAN: &str = "SELECT count(*) FROM pg_extension, pg_roles WHERE extname = 'amcheck' \
      AND rolname = current_user AND rolsuper";
 
-/// Every B-tree; of ours also that each row of its table stands in it.
-const INDEXES: &str = "SELECT bt_index_check(c.oid, n.nspname LIKE 'syncline%') FROM pg_class c \
+/// The schema that the extension's functions are in.
+const SCHEMA: &str = "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = \
+     e.extnamespace WHERE e.extname = 'amcheck'";
+
+/// Every B-tree; of ours also that each row of its table stands in it. In this and the next statement the
+/// arguments are as many and of the very types that the extension declares, so that no other function of
+/// its schema fits better.
+const INDEXES: &str = "SELECT $.bt_index_check(c.oid::regclass, n.nspname LIKE 'syncline%') FROM pg_class c \
      JOIN pg_index i ON i.indexrelid = c.oid JOIN pg_am m ON m.oid = c.relam \
      JOIN pg_namespace n ON n.oid = c.relnamespace \
      WHERE m.amname = 'btree' AND c.relpersistence = 'p' AND i.indisready AND i.indisvalid";
 
 /// Every table, with what stands apart from its rows.
 const TABLES: &str = "SELECT c.relname, h.blkno, h.offnum, h.msg FROM pg_class c, \
-     LATERAL verify_heapam(c.oid, check_toast => true) h \
+     LATERAL $.verify_heapam(c.oid::regclass, false, true, 'none'::text, NULL::bigint, NULL::bigint) h \
      WHERE c.relkind IN ('r', 't', 'm') AND c.relpersistence = 'p'";
 
 /// What is found wrong, a sentence each; none where amcheck is not there.
@@ -25,11 +31,13 @@ pub(super) async fn check(control: &mut Control) -> TargetResult<Option<Vec<Stri
     if control.number(CAN).await? != Some(1) {
         return Ok(None);
     }
+    let schema = control.text(SCHEMA).await?;
+    let [indexes, tables] = [INDEXES, TABLES].map(|text| text.replacen('$', &schema, 1));
     let mut wrong = Vec::new();
-    if let Err(error) = control.try_rows(INDEXES).await? {
+    if let Err(error) = control.try_rows(&indexes).await? {
         wrong.push(error.outside("amcheck of the indexes").what);
     }
-    match control.try_rows(TABLES).await? {
+    match control.try_rows(&tables).await? {
         Err(error) => wrong.push(error.outside("amcheck of the tables").what),
         Ok(rows) => wrong.extend(rows.into_iter().map(|row| {
             let cells: Vec<String> = row.into_iter().map(Option::unwrap_or_default).collect();

@@ -1,9 +1,25 @@
 //! Statements outside of transactions under test: one at a time, blocking, answers as text.
+//!
+//! 1. A question sees the names of `pg_catalog` alone, whatever the session's own search path is: who may
+//!    create functions in a schema of that path could else have a superuser run them (CVE-2018-1058). The
+//!    path is set for the question's own transaction, so that a pooler keeps nothing of it.
+//! 2. A question has [`Control::patience`] for its answer, a command [`COMMAND_WITHIN`].
+//! 3. An answer has at most [`ANSWER_MAX`] bytes.
 
 use super::protocol::{Connection, Place, tag};
 use postgres_protocol::message::frontend;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
+
+/// What stands before each question, and first in each transaction of our own.
+pub(super) const TRUSTED: &str = "SET LOCAL search_path = pg_catalog, pg_temp";
+
+/// How long a command may take: one that makes or drops what is ours.
+const COMMAND_WITHIN: Duration = Duration::from_mins(10);
+
+/// The most bytes of the rows of an answer.
+const ANSWER_MAX: usize = 16 << 20;
 
 /// A row of texts; null is none.
 pub(super) type TextRow = Vec<Option<String>>;
@@ -12,6 +28,8 @@ pub(super) type TextRow = Vec<Option<String>>;
 #[derive(Debug)]
 pub(super) struct Control {
     connection: Connection,
+    /// How long an answer to a question may take.
+    patience: Duration,
     /// Transactions that it has made.
     pub(super) commits: u64,
 }
@@ -21,6 +39,7 @@ impl Control {
     pub(super) async fn open(place: &Place) -> TargetResult<Control> {
         Ok(Control {
             connection: Connection::open(place, None).await?,
+            patience: place.settings.connect_timeout,
             commits: 0,
         })
     }
@@ -30,7 +49,7 @@ impl Control {
         self.connection.stream.as_fd()
     }
 
-    /// Runs one or more statements, in one transaction if they say nothing else; answers all rows.
+    /// Asks one or more questions in one transaction; answers all rows.
     pub(super) async fn rows(&mut self, statements: &str) -> TargetResult<Vec<TextRow>> {
         let ran = self.try_rows(statements).await?;
         ran.map_err(|error| error.outside(statements))
@@ -41,18 +60,33 @@ impl Control {
         &mut self,
         statements: &str,
     ) -> TargetResult<Result<Vec<TextRow>, super::failure::ServerError>> {
+        let text = format!("{TRUSTED}; {statements}");
+        self.send(&text, Some(self.patience)).await
+    }
+
+    /// Sends statements as they are, and takes their rows within that time.
+    async fn send(
+        &mut self,
+        statements: &str,
+        within: Option<Duration>,
+    ) -> TargetResult<Result<Vec<TextRow>, super::failure::ServerError>> {
         let connection = &mut self.connection;
         let written = frontend::query(statements, &mut connection.out);
         written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
+        connection.stream.limit(within);
         connection.flush().await?;
         self.commits += 1;
-        let (mut rows, mut failed) = (Vec::new(), None);
+        let (mut rows, mut failed, mut bytes) = (Vec::new(), None, 0);
         loop {
             match connection.next().await? {
-                tag::DATA_ROW => match text_row(connection.body()) {
-                    Some(row) => rows.push(row),
-                    None => return Err(connection.garbled("a row")),
-                },
+                tag::DATA_ROW => {
+                    bytes += connection.message().len();
+                    match text_row(connection.body()) {
+                        Some(row) if bytes <= ANSWER_MAX => rows.push(row),
+                        Some(_) => return Err(connection.garbled("rows without end")),
+                        None => return Err(connection.garbled("a row")),
+                    }
+                }
                 tag::ERROR => {
                     let error = connection.error();
                     if error.ends_connection() {
@@ -70,9 +104,22 @@ impl Control {
         }
     }
 
-    /// Runs statements whose rows nobody wants.
-    pub(super) async fn run(&mut self, statements: &str) -> TargetResult<()> {
-        self.rows(statements).await.map(drop)
+    /// Runs commands as they are: every name in them is qualified or a keyword, and no function is called.
+    pub(super) async fn run(&mut self, commands: &str) -> TargetResult<()> {
+        let ran = self.send(commands, Some(COMMAND_WITHIN)).await?;
+        ran.map(drop).map_err(|error| error.outside(commands))
+    }
+
+    /// The same for commands that are named by what they do.
+    pub(super) async fn run_as(&mut self, commands: &str, doing: &str) -> TargetResult<()> {
+        let ran = self.send(commands, Some(COMMAND_WITHIN)).await?;
+        ran.map(drop).map_err(|error| error.outside(doing))
+    }
+
+    /// The same for a command that may take as long as it likes.
+    pub(super) async fn run_long(&mut self, command: &str) -> TargetResult<()> {
+        let ran = self.send(command, None).await?;
+        ran.map(drop).map_err(|error| error.outside(command))
     }
 
     /// The first cell of the first row; empty if there is none, or if it is null.

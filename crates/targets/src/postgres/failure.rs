@@ -27,6 +27,9 @@ const CONFLICTS: [(&str, Cause); 5] = [
     ("40002", Cause::Serialization),
 ];
 
+/// The most characters of a field that are kept.
+const FIELD_MAX: usize = 300;
+
 /// The table that a statement names is not there.
 pub(super) const NO_TABLE: &str = "42P01";
 
@@ -39,7 +42,12 @@ impl ServerError {
             && field != 0
             && let Some(end) = after.iter().position(|byte| *byte == 0)
         {
-            let text = String::from_utf8_lossy(&after[..end]).into_owned();
+            let text = String::from_utf8_lossy(&after[..end]);
+            // A detail may have lines, and any of them as many signs as the server likes.
+            let signs = text
+                .chars()
+                .map(|sign| if sign == '\n' { ' ' } else { sign });
+            let text: String = signs.take(FIELD_MAX).collect();
             match field {
                 b'V' => error.severity = text,
                 b'S' if error.severity.is_empty() => error.severity = text,

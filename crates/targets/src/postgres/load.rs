@@ -51,12 +51,12 @@ impl Loading {
         let counted = (table.key_given_by == KeyGivenBy::Server).then(|| {
             let key = table.key[0];
             let sequence = format!(
-                "pg_get_serial_sequence('{name}', '{}')",
+                "pg_catalog.pg_get_serial_sequence('{name}', '{}')",
                 table.columns[key.0].name
             );
             let advance = format!(
-                "BEGIN; SELECT pg_advisory_xact_lock(hashtext('{name}')); SELECT setval({sequence}, \
-                 GREATEST($, (SELECT max({}) FROM {name}))); COMMIT",
+                "BEGIN; SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext('{name}')); SELECT \
+                 pg_catalog.setval({sequence}, GREATEST($, (SELECT pg_catalog.max({}) FROM {name}))); COMMIT",
                 sql.quoted(&table.columns[key.0].name)
             );
             (key, advance)

@@ -1,7 +1,8 @@
 //! The hand-shake: encryption, password, SCRAM with the channel bound to the certificate.
 //!
-//! A password goes in clear only over an encrypted connection, or to this machine where `cleartext=yes`
-//! asks for it. Over an encrypted connection a server that can bind the channel is made to.
+//! A password goes in clear only to a server whose certificate was verified, or where `cleartext=yes` asks
+//! for it, over an encrypted connection or to this machine. An encryption that verifies nothing ends at
+//! whoever answers. Over an encrypted connection a server that can bind the channel is made to.
 
 use super::protocol::{Connection, Place, tag};
 use super::settings::LISTING;
@@ -18,6 +19,9 @@ use ring::digest;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
+
+/// The most iterations of SCRAM: a second or so of work. PostgreSQL's default is 4096.
+const ITERATIONS_MAX: u32 = 1_000_000;
 
 impl Connection {
     /// From an open stream to a session that is ready.
@@ -93,12 +97,14 @@ impl Connection {
                 Message::AuthenticationOk => return Ok(bound),
                 Message::AuthenticationCleartextPassword => {
                     let encrypted = self.stream.certificate().is_some();
-                    let local = place.endpoint.is_here() && place.settings.cleartext;
-                    if !encrypted && !local {
+                    let verified = encrypted && place.tls.mode() >= TlsMode::VerifyCa;
+                    let consents =
+                        place.settings.cleartext && (encrypted || place.endpoint.is_here());
+                    if !verified && !consents {
                         return Err(refused(
                             place,
-                            &"it asks for the password in clear; encrypt by tls=require, or allow it on \
-                              this machine by cleartext=yes",
+                            &"it asks for the password in clear; verify who it is by tls=verify-full, or allow \
+                              it, encrypted or on this machine, by cleartext=yes",
                         ));
                     }
                     self.password(place, password(place)?.as_bytes()).await?;
@@ -157,6 +163,10 @@ impl Connection {
         let Message::AuthenticationSaslContinue(body) = self.authentication().await? else {
             return Err(self.garbled("its part of SCRAM"));
         };
+        if iterations(body.data()).is_none_or(|count| count > ITERATIONS_MAX) {
+            let why = format!("its SCRAM asks for more than {ITERATIONS_MAX} iterations");
+            return Err(refused(place, &why));
+        }
         scram.update(body.data()).map_err(failed)?;
         frontend::sasl_response(scram.message(), &mut self.out).map_err(failed)?;
         self.flush().await?;
@@ -181,6 +191,13 @@ impl Connection {
             .flatten()
             .ok_or_else(|| self.garbled("its log-in"))
     }
+}
+
+/// The iterations that a server's part of SCRAM asks for; none if it is not of that form.
+fn iterations(message: &[u8]) -> Option<u32> {
+    let text = str::from_utf8(message).ok()?;
+    let count = text.split(',').find_map(|part| part.strip_prefix("i="))?;
+    count.parse().ok()
 }
 
 /// The user of the URL, or who runs this program, as the server's own programs do it.

@@ -496,4 +496,38 @@ mod tests {
             assert!(!ends_in_one(other));
         }
     }
+
+    // A.E6
+    #[test]
+    fn hostile_messages_are_read_or_refused_and_never_beyond_their_end() {
+        use crate::postgres::control::cells;
+        use crate::postgres::failure::ServerError;
+        let mut random = fastrand::Rng::with_seed(23);
+        let numbers: [&[u8]; 8] = [
+            &[0, 0],
+            &[0, 1],
+            &[0x7f, 0xff],
+            &[0xff, 0xff],
+            &[0x7f, 0xff, 0xff, 0xff],
+            &[0xff, 0xff, 0xff, 0xff],
+            &[0, 0, 0, 2],
+            b"C40001\0Mwords\0",
+        ];
+        let mut whole = 0;
+        for _ in 0..50_000 {
+            let mut body = Vec::new();
+            for _ in 0..random.usize(0..6) {
+                body.extend_from_slice(numbers[random.usize(..numbers.len())]);
+            }
+            body.truncate(random.usize(..=body.len()));
+            if let Some(cells) = cells(&body) {
+                let bytes: usize = cells.flatten().flatten().map(<[u8]>::len).sum();
+                assert!(bytes <= body.len());
+                whole += 1;
+            }
+            drop(columns(&body));
+            drop(ServerError::of(&body));
+        }
+        assert!(whole > 1_000);
+    }
 }

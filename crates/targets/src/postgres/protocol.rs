@@ -15,6 +15,10 @@ use postgres_protocol::message::frontend;
 use std::ops::Range;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
+/// The longest message of a log-in, and of an answer.
+const LOG_IN_MAX: usize = 64 << 10;
+pub(super) const MESSAGE_MAX: usize = 64 << 20;
+
 /// The tags of the server's messages.
 pub(super) mod tag {
     pub(crate) const AUTHENTICATION: u8 = b'R';
@@ -78,6 +82,8 @@ pub(super) struct Connection {
     pub(super) status: Status,
     /// The length of the message that is lent.
     lent: usize,
+    /// The longest message that is taken now.
+    longest: usize,
     /// Nothing can be asked any more: the connection is lost, or is of no use.
     pub(super) broken: bool,
 }
@@ -92,10 +98,12 @@ impl Connection {
             out: BytesMut::with_capacity(4 * 1024),
             status: Status::Idle,
             lent: 0,
+            longest: LOG_IN_MAX,
             broken: false,
         };
         connection.log_in(place).await?;
-        connection.stream.limit(None)?;
+        connection.longest = MESSAGE_MAX;
+        connection.stream.limit(None);
         Ok(connection)
     }
 
@@ -121,7 +129,7 @@ impl Connection {
         loop {
             self.stream.consume(std::mem::take(&mut self.lent));
             let tag = loop {
-                let first = whole(self.stream.received());
+                let first = whole(self.stream.received(), self.longest);
                 self.broken |= first.is_err();
                 if let Some((tag, length)) = first? {
                     self.lent = length;
@@ -212,15 +220,28 @@ impl Drop for Connection {
     }
 }
 
+#[cold]
+fn too_long(length: usize, longest: usize) -> Failure {
+    let what = format!(
+        "the server announces a message of {length} bytes, and {longest} are taken here: it is none of \
+         PostgreSQL's protocol, or an answer larger than this program reads"
+    );
+    Failure::new(FailureKind::Connection, what)
+}
+
 /// The tag and length of the first message, if it is there as a whole.
 #[inline]
-fn whole(received: &[u8]) -> TargetResult<Option<(u8, usize)>> {
+fn whole(received: &[u8], longest: usize) -> TargetResult<Option<(u8, usize)>> {
     let header = Header::parse(received).map_err(|error| {
         let what = format!("the server's answer is no message: {error}");
         Failure::new(FailureKind::Connection, what)
     })?;
-    Ok(header.and_then(|header| {
-        let length = header.len() as usize + 1;
-        (received.len() >= length).then_some((header.tag(), length))
-    }))
+    let Some(header) = header else {
+        return Ok(None);
+    };
+    let length = header.len() as usize + 1;
+    if length > longest {
+        return Err(too_long(length, longest));
+    }
+    Ok((received.len() >= length).then_some((header.tag(), length)))
 }

@@ -2,8 +2,13 @@
 //!
 //! The mark is a comment on the schema: the words of [`MARK`], then the digest of what made its tables, by
 //! which a later run knows whether they are those that it needs.
+//!
+//! 1. A schema is ours if it bears a name of ours, the mark, and an owner who is the session's role: what
+//!    somebody else owns may have triggers and functions of theirs, which would run with our rights.
+//! 2. A removal takes the schema and the relations in it, and nothing beyond: where anything else rests on
+//!    them, the server refuses it, and its words name what it would take.
 
-use super::control::Control;
+use super::control::{Control, TRUSTED};
 use super::settings::LISTING;
 use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 use crate::sql::{POSTGRES, Sql};
@@ -13,7 +18,7 @@ use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 const FOREIGN: &str = "was not made by syncline; name another by schema=, or drop it yourself";
 
 /// How long a removal waits for sessions that are still being undone.
-const PATIENCE: &str = "SET lock_timeout = '60s'";
+const PATIENCE: &str = "SET LOCAL lock_timeout = '60s'";
 
 /// The statements that make a plan's tables.
 pub(super) fn tables(plan: &Plan, schema: &SchemaName) -> Vec<String> {
@@ -40,9 +45,47 @@ fn mark_of(tables: &[String]) -> String {
     format!("{MARK}; tables {}", digest_of_tables(tables))
 }
 
-/// The statement that removes it.
-pub(super) fn removes(schema: &SchemaName) -> String {
-    format!("DROP SCHEMA IF EXISTS \"{schema}\" CASCADE")
+/// The statements that remove it, with a plan's tables in it.
+pub(super) fn removes(plan: &Plan, schema: &SchemaName) -> Vec<String> {
+    let tables = plan.tables().iter();
+    let relations = tables.map(|table| ("r".to_owned(), table.name.to_string()));
+    drops(schema, &relations.collect::<Vec<_>>())
+}
+
+/// Kinds of relations in the order in which they are dropped: what rests on others goes first.
+const KINDS: [(&str, &str); 5] = [
+    ("v", "VIEW"),
+    ("m", "MATERIALIZED VIEW"),
+    ("r", "TABLE"),
+    ("f", "FOREIGN TABLE"),
+    ("S", "SEQUENCE"),
+];
+
+/// The relations of a schema, each with its kind, partitioned tables as tables; sequences of columns go
+/// with their tables.
+fn relations(schema: &SchemaName) -> String {
+    format!(
+        "SELECT replace(c.relkind::text, 'p', 'r'), c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE \
+         n.nspname = '{schema}' AND c.relkind IN ('v', 'm', 'r', 'p', 'f', 'S') AND NOT (c.relkind = 'S' AND \
+         EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND \
+         d.deptype IN ('a', 'i'))) ORDER BY 2"
+    )
+}
+
+/// The statements that drop a schema with those relations, each given with its kind. None cascades: what
+/// rests on a table from elsewhere, or stands in the schema and is no relation, is not ours to drop.
+fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
+    let mut statements = Vec::new();
+    for (kind, word) in KINDS {
+        let of_kind = relations.iter().filter(|(of, _)| of == kind);
+        let quoted = |name: &str| format!("\"{schema}\".\"{}\"", name.replace('"', "\"\""));
+        let names: Vec<_> = of_kind.map(|(_, name)| quoted(name)).collect();
+        if !names.is_empty() {
+            statements.push(format!("DROP {word} {} RESTRICT", names.join(", ")));
+        }
+    }
+    statements.push(format!("DROP SCHEMA \"{schema}\" RESTRICT"));
+    statements
 }
 
 /// Makes it; refuses one that is there.
@@ -51,17 +94,17 @@ pub(super) async fn create(
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<()> {
-    if let Some(mark) = mark(control, schema).await? {
-        let why = if mark.starts_with(MARK) {
-            "is there already; name another by schema=, run with --reuse, or remove what is ours by syncline \
-             clean"
-        } else {
-            FOREIGN
-        };
-        let what = format!("{}: schema {schema} {why}", LISTING.name);
-        return Err(Failure::new(FailureKind::Storage, what));
+    match look(control, schema).await? {
+        There::Nothing => {}
+        There::Ours(_) => {
+            let why = "is there already; name another by schema=, run with --reuse, or remove what is ours by \
+                       syncline clean";
+            return Err(refused(schema, why));
+        }
+        There::Others(why) => return Err(refused(schema, &why)),
     }
     control.run("BEGIN").await?;
+    control.run(TRUSTED).await?;
     for statement in makes(plan, schema) {
         control.run(&statement).await?;
     }
@@ -74,36 +117,69 @@ pub(super) async fn reopen(
     plan: &Plan,
     schema: &SchemaName,
 ) -> TargetResult<bool> {
-    let Some(mark) = mark(control, schema).await? else {
-        return Ok(false);
-    };
-    if mark == mark_of(&tables(plan, schema)) {
-        return Ok(true);
+    match look(control, schema).await? {
+        There::Nothing => Ok(false),
+        There::Ours(mark) if mark == mark_of(&tables(plan, schema)) => {
+            refuse_others_objects(control, schema).await?;
+            Ok(true)
+        }
+        There::Ours(_) => {
+            let why = "holds other tables than this workload's; name its own by schema=";
+            Err(refused(schema, why))
+        }
+        There::Others(why) => Err(refused(schema, &why)),
     }
-    let why = if mark.starts_with(MARK) {
-        "holds other tables than this workload's; name its own by schema="
-    } else {
-        FOREIGN
-    };
+}
+
+/// Refuses a schema of ours in which others own something: it could act with our rights.
+async fn refuse_others_objects(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
+    let others = format!(
+        "SELECT 'relation ' || c.relname || ' of ' || r.rolname FROM pg_class c JOIN pg_namespace n ON n.oid = \
+         c.relnamespace JOIN pg_roles r ON r.oid = c.relowner WHERE n.nspname = '{schema}' AND r.rolname <> \
+         current_user UNION ALL SELECT 'function ' || p.proname || ' of ' || r.rolname FROM pg_proc p JOIN \
+         pg_namespace n ON n.oid = p.pronamespace JOIN pg_roles r ON r.oid = p.proowner WHERE n.nspname = \
+         '{schema}' AND r.rolname <> current_user LIMIT 1"
+    );
+    let found = control.text(&others).await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "holds a {found}, which could act with the rights of this session; drop it, or name another schema"
+    );
+    Err(refused(schema, &why))
+}
+
+fn refused(schema: &SchemaName, why: &str) -> Failure {
     let what = format!("{}: schema {schema} {why}", LISTING.name);
-    Err(Failure::new(FailureKind::Storage, what))
+    Failure::new(FailureKind::Storage, what)
 }
 
 /// True if it is there and ours.
 pub(super) async fn is_ours(control: &mut Control, schema: &SchemaName) -> TargetResult<bool> {
-    let mark = mark(control, schema).await?;
-    Ok(mark.is_some_and(|mark| mark.starts_with(MARK)))
+    Ok(matches!(look(control, schema).await?, There::Ours(_)))
 }
 
 /// Removes it, if it is there and ours.
 pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> TargetResult<()> {
-    match mark(control, schema).await? {
-        Some(mark) if mark.starts_with(MARK) => {
-            control.run(PATIENCE).await?;
-            control.run(&removes(schema)).await
-        }
-        _ => Ok(()),
+    if !is_ours(control, schema).await? {
+        return Ok(());
     }
+    let found = control.rows(&relations(schema)).await?.into_iter();
+    let relations: Vec<_> = found
+        .filter_map(|row| {
+            let mut cells = row.into_iter();
+            Some((cells.next()??, cells.next()??))
+        })
+        .collect();
+    // Statements that are sent together are one transaction: all goes, or nothing.
+    let mut statements = vec![TRUSTED.to_owned(), PATIENCE.to_owned()];
+    statements.extend(drops(schema, &relations));
+    let removed = control.run_as(&statements.join("; "), "its removal").await;
+    removed.map_err(|failure| {
+        let what = format!("schema {schema} was left as it is: {failure}");
+        Failure::new(failure.kind, what)
+    })
 }
 
 /// True if sessions of ours are open on this database, and still are when those whose clients have gone had
@@ -115,7 +191,7 @@ pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
         if control.number(others).await? == Some(0) {
             return Ok(false);
         }
-        control.run("SELECT pg_sleep(0.05)").await?;
+        control.rows("SELECT pg_sleep(0.05)").await?;
     }
     Ok(true)
 }
@@ -140,24 +216,49 @@ pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
         let Some(schema) = SchemaName::of(&name) else {
             continue;
         };
-        let ours = mark(control, &schema).await?;
-        if ours.is_some_and(|mark| mark.starts_with(MARK)) {
-            remove(control, &schema).await?;
-            removed.push(format!("schema {schema}"));
+        match look(control, &schema).await? {
+            There::Ours(_) => {
+                remove(control, &schema).await?;
+                removed.push(format!("schema {schema}"));
+            }
+            There::Others(why) if why != FOREIGN => {
+                removed.push(format!("kept schema {schema}, which {why}"));
+            }
+            There::Others(_) | There::Nothing => {}
         }
     }
     Ok(removed)
 }
 
-/// The comment on a schema, empty if it has none; none if there is no such schema.
-async fn mark(control: &mut Control, schema: &SchemaName) -> TargetResult<Option<String>> {
+/// What stands under a name of ours.
+enum There {
+    Nothing,
+    /// A schema of ours, with its mark.
+    Ours(String),
+    /// What is not ours to use or drop; why, as the end of a sentence about it.
+    Others(String),
+}
+
+async fn look(control: &mut Control, schema: &SchemaName) -> TargetResult<There> {
     let statement = format!(
-        "SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = \
-         '{schema}'"
+        "SELECT coalesce(pg_catalog.obj_description(n.oid, 'pg_namespace'::pg_catalog.name), \
+         ''::pg_catalog.text), r.rolname, r.rolname = current_user FROM pg_catalog.pg_namespace n JOIN \
+         pg_catalog.pg_roles r ON r.oid = n.nspowner WHERE n.nspname = '{schema}'::pg_catalog.name"
     );
-    let rows = control.rows(&statement).await?;
-    Ok(rows
-        .into_iter()
-        .next()
-        .map(|row| row.into_iter().flatten().next().unwrap_or_default()))
+    let Some(row) = control.rows(&statement).await?.into_iter().next() else {
+        return Ok(There::Nothing);
+    };
+    let mut cells = row.into_iter().map(Option::unwrap_or_default);
+    let mut cell = || cells.next().unwrap_or_default();
+    let (mark, owner, is_own) = (cell(), cell(), cell() == "t");
+    Ok(if !mark.starts_with(MARK) {
+        There::Others(FOREIGN.to_owned())
+    } else if is_own {
+        There::Ours(mark)
+    } else {
+        There::Others(format!(
+            "belongs to role {owner}, whose triggers and functions in it would run with the rights of this \
+             session; log in as {owner}, or name another by schema="
+        ))
+    })
 }

@@ -17,7 +17,7 @@
 
 use super::failure::ServerError;
 use super::prepared::{Bound, Prepared, prepare_late};
-use super::protocol::{Connection, Status, tag};
+use super::protocol::{Connection, MESSAGE_MAX, Status, tag};
 use postgres_protocol::message::frontend;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -185,6 +185,7 @@ impl PostgresSession {
             }
             Expected::Bound(_) | Expected::Ready => false,
         };
+        let mut bytes = 0;
         let checked = loop {
             let tag = match self.connection.next().await {
                 Ok(tag) => tag,
@@ -192,7 +193,13 @@ impl PostgresSession {
             };
             match (tag, first) {
                 (tag::BIND_COMPLETE | tag::PARSE_COMPLETE | tag::NO_DATA | tag::PARAMETERS, _) => {}
-                (tag::DATA_ROW, Expected::Operation(id)) => self.row(id)?,
+                (tag::DATA_ROW, Expected::Operation(id)) => {
+                    bytes += self.connection.message().len();
+                    if bytes > MESSAGE_MAX {
+                        return Err(self.connection.garbled("rows without end").into());
+                    }
+                    self.row(id)?;
+                }
                 (tag::COMMAND_COMPLETE, Expected::Operation(id)) => {
                     break self.prepared[id.0].check(id, self.connection.body());
                 }

@@ -105,8 +105,9 @@ pub const LISTING: &Listing = &Listing {
             name: "cleartext",
             takes: "yes or no",
             default: "no",
-            meaning: "sends the password in clear to a server of this machine that asks for it so; over TLS \
-                      it is sent anyhow",
+            meaning: "sends the password in clear to a server that asks for it so and is on this machine or \
+                      behind an encryption that verifies nothing; to one whose certificate was verified it \
+                      is sent anyhow",
         },
         OptionListing {
             name: "lock_timeout_ms",
@@ -237,8 +238,8 @@ impl Settings {
         let mut statements = match names {
             Names::Ours => vec![format!("SET search_path = \"{schema}\"")],
             Names::All => vec![format!(
-                "SELECT set_config('search_path', concat_ws(', ', '\"{schema}\"', \
-                 nullif(current_setting('search_path'), '')), false)"
+                "SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', '\"{schema}\"', \
+                 nullif(pg_catalog.current_setting('search_path'), '')), false)"
             )],
             Names::Users => Vec::new(),
         };
@@ -262,9 +263,9 @@ impl Settings {
     }
 }
 
-const WAITS_FOR_OWN_DISK: &str = "SELECT set_config('synchronous_commit', CASE \
-     current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE \
-     current_setting('synchronous_commit') END, false)";
+const WAITS_FOR_OWN_DISK: &str = "SELECT pg_catalog.set_config('synchronous_commit', CASE \
+     pg_catalog.current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE \
+     pg_catalog.current_setting('synchronous_commit') END, false)";
 
 #[cfg(test)]
 mod tests {
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!((data.len(), &data), (2, &set("?durability=os")));
         let all = parsed("").unwrap().session(&schema, Names::All);
         assert!(
-            all[0].contains("'\"syncline_x\"', nullif(current_setting('search_path')"),
+            all[0].contains("'\"syncline_x\"', nullif(pg_catalog.current_setting('search_path')"),
             "{}",
             all[0]
         );

@@ -20,7 +20,7 @@ use crate::libpq::{self, Passwords};
 use crate::server::{Address, AddressForm, Host, Password, SchemaName};
 use crate::sql::{POSTGRES, Sql};
 use crate::url::Url;
-use crate::wire::{Endpoint, Poller, Tls};
+use crate::wire::{Cleanup, Endpoint, Poller, Tls};
 use postgres_protocol::message::frontend;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -136,7 +136,7 @@ impl Postgres {
                 schema: Some(self.schema.as_str()),
             };
             let statement = format!("{} {}", met.product.analyze, sql.table_name(table));
-            control.run(&statement).await?;
+            control.run_long(&statement).await?;
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl Target for Postgres {
             settings: self.place.settings.session(&self.schema, Names::of(plan)),
             // One beside the clients', for what is asked before and after them.
             connections: Some(clients + 1),
-            removes: vec![schema::removes(&self.schema)],
+            removes: schema::removes(plan, &self.schema),
         })
     }
 
@@ -316,6 +316,7 @@ impl Target for Postgres {
 
     async fn remove(&self) -> TargetResult<()> {
         if self.made.load(Ordering::Acquire) {
+            let _removal = Cleanup::begins();
             let mut control = self.control().await?;
             if self.found.load(Ordering::Acquire) {
                 schema::refuse_use(&mut control).await?;

@@ -6,6 +6,7 @@ use crate::server::{
     connect_timeout,
 };
 use crate::url::{Listing, Url};
+use crate::wire::Endpoint;
 use std::time::Duration;
 use syncline_contract::{Durability, OptionListing};
 
@@ -71,6 +72,17 @@ const FORM: AddressForm = AddressForm {
 };
 
 impl Settings {
+    /// Where the server listens.
+    pub(super) fn endpoint(&self) -> Endpoint {
+        match &self.address.host {
+            Host::Tcp(host, port) => Endpoint::Tcp {
+                host: host.clone(),
+                port: *port,
+            },
+            Host::Socket(path) => Endpoint::Unix(path.clone()),
+        }
+    }
+
     pub(super) fn parse(url: &Url) -> Result<Settings, Error> {
         let given = url.given(LISTING)?;
         let address = Address::of(url, &FORM)?;

@@ -1,6 +1,6 @@
 //! Rows as keys of Redis, and transactions by WATCH, MULTI and EXEC.
 
-use super::connection::{Connection, accepted, unexpected};
+use super::connection::{ANSWERS_WITHIN, Connection, accepted, unexpected};
 use super::counters;
 use super::evidence::{self, Met};
 use super::protocol::Reply;
@@ -9,7 +9,7 @@ use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
 use crate::url::Url;
-use crate::wire::Tls;
+use crate::wire::{Cleanup, Tls, is_asked};
 use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::key_value::{About, Change, Changed, KeyValue, KeyValueTarget, Pair};
@@ -90,7 +90,11 @@ impl Redis {
         if let Some(met) = &*self.met() {
             return Ok(met.clone());
         }
-        let met = self.with(|link| evidence::ask(&mut link.connection, &self.shared.settings))?;
+        let settings = &self.shared.settings;
+        let met = self.with(|link| {
+            link.connection.limit(settings.connects_within);
+            evidence::ask(&mut link.connection, settings)
+        })?;
         *self.met() = Some(met.clone());
         Ok(met)
     }
@@ -106,6 +110,7 @@ impl Redis {
             *held = Some(self.connected()?);
         }
         let link = held.as_mut().expect("it was opened above");
+        link.connection.limit(ANSWERS_WITHIN);
         let done = work(link);
         if let Err(error) = &done
             && is_lost(error)
@@ -231,6 +236,7 @@ impl KeyValue for Redis {
     }
 
     fn remove(&self) -> io::Result<()> {
+        let _removal = Cleanup::begins();
         self.with(|link| remove(&mut link.connection, &self.shared.prefix))
             .map(drop)
     }
@@ -418,10 +424,11 @@ impl Drop for Redis {
 /// failure leaves is known as ours still.
 fn remove(connection: &mut Connection, prefix: &SchemaName) -> io::Result<usize> {
     let mark = format!("{prefix}:mark").into_bytes();
-    let mut count = 0;
-    for key in keys(connection, &format!("{prefix}:*"))? {
-        if key != mark {
-            connection.ask(&[b"UNLINK", &key])?;
+    let pattern = format!("{prefix}:*");
+    let (mut count, mut cursor) = (0, None);
+    while let Some(found) = keys(connection, &pattern, &mut cursor)? {
+        for key in found.iter().filter(|key| **key != mark) {
+            connection.ask(&[b"UNLINK", key])?;
             count += 1;
         }
     }
@@ -432,7 +439,22 @@ fn remove(connection: &mut Connection, prefix: &SchemaName) -> io::Result<usize>
 /// Removes what bears a prefix of ours and our mark; says what.
 fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
     let mut cleaned = Vec::new();
-    for key in keys(connection, "syncline_*:mark")? {
+    let (mut marks, mut cursor) = (Vec::new(), None);
+    while let Some(found) = keys(connection, "syncline_*:mark", &mut cursor)? {
+        marks.extend(found);
+        if is_asked() {
+            let what = "this program was asked to stop";
+            return Err(io::Error::new(ErrorKind::Interrupted, what));
+        }
+        if marks.len() > MARKS_MAX {
+            let what = format!("the server names more than {MARKS_MAX} keys as marks of ours");
+            return Err(io::Error::new(ErrorKind::InvalidData, what));
+        }
+    }
+    // SCAN may name a key more than once.
+    marks.sort_unstable();
+    marks.dedup();
+    for key in marks {
         let name = str::from_utf8(&key).ok();
         let prefix = name.and_then(|name| SchemaName::of(name.strip_suffix(":mark")?));
         let Some(prefix) = prefix else { continue };
@@ -466,35 +488,43 @@ fn is_used(connection: &mut Connection, prefix: &SchemaName) -> io::Result<bool>
     Ok(true)
 }
 
-/// The keys that match a pattern.
-fn keys(connection: &mut Connection, pattern: &str) -> io::Result<Vec<Vec<u8>>> {
-    let (mut keys, mut cursor) = (Vec::new(), b"0".to_vec());
-    loop {
-        let command: [&[u8]; 6] = [
-            b"SCAN",
-            &cursor,
-            b"MATCH",
-            pattern.as_bytes(),
-            b"COUNT",
-            b"1000",
-        ];
-        let answer = connection.ask(&command)?;
-        let Reply::Several(Some(answer)) = &answer else {
-            return Err(unexpected(&answer));
-        };
-        let [Reply::Bytes(Some(next)), Reply::Several(Some(found))] = &answer[..] else {
-            return Err(io::Error::new(
-                ErrorKind::InvalidData,
-                "SCAN answers no cursor and keys",
-            ));
-        };
-        keys.extend(found.iter().filter_map(|one| match one {
-            Reply::Bytes(key) => key.clone(),
-            _ => None,
-        }));
-        if next == b"0" {
-            return Ok(keys);
-        }
-        cursor.clone_from(next);
-    }
+/// The most marks that `clean` takes from a server.
+const MARKS_MAX: usize = 1 << 16;
+
+/// Some of the keys that match a pattern, from a cursor on, which is none at the beginning; none at the end.
+/// A server that has no end is left when the program shall stop.
+fn keys(
+    connection: &mut Connection,
+    pattern: &str,
+    cursor: &mut Option<Vec<u8>>,
+) -> io::Result<Option<Vec<Vec<u8>>>> {
+    let from = match cursor.take() {
+        Some(end) if end == b"0" => return Ok(None),
+        Some(from) => from,
+        None => b"0".to_vec(),
+    };
+    let command: [&[u8]; 6] = [
+        b"SCAN",
+        &from,
+        b"MATCH",
+        pattern.as_bytes(),
+        b"COUNT",
+        b"1000",
+    ];
+    let answer = connection.ask(&command)?;
+    let Reply::Several(Some(answer)) = answer else {
+        return Err(unexpected(&answer));
+    };
+    let [Reply::Bytes(Some(next)), Reply::Several(Some(found))] = &answer[..] else {
+        return Err(io::Error::new(
+            ErrorKind::InvalidData,
+            "SCAN answers no cursor and keys",
+        ));
+    };
+    let found = found.iter().filter_map(|one| match one {
+        Reply::Bytes(key) => key.clone(),
+        _ => None,
+    });
+    *cursor = Some(next.clone());
+    Ok(Some(found.collect()))
 }

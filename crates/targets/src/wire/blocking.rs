@@ -1,26 +1,50 @@
-//! An encrypted connection that blocks its thread, for clients that are threads.
+//! A stream for clients that are threads: it blocks its thread, and its errors are those of a socket.
 
+use super::endpoint::Endpoint;
+use super::stream::Stream;
 use super::tls::Tls;
-use rustls::{ClientConnection, StreamOwned};
+use std::future::Future;
 use std::io::{self, ErrorKind};
-use std::net::TcpStream;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use syncline_contract::{Failure, FailureKind};
 
-/// See the module. It is read and written as the socket is whose bytes it encrypts.
-pub type BlockingTls = StreamOwned<ClientConnection, TcpStream>;
-
-/// Encrypts a socket to a host and shakes hands. A refusal says why, and is one of the connection.
-pub fn blocking(tls: &Tls, host: &str, mut socket: TcpStream) -> io::Result<BlockingTls> {
-    let refused = |why: &dyn std::fmt::Display| {
-        let what = format!("the connection to {host} cannot be encrypted: {why}");
-        io::Error::new(ErrorKind::ConnectionRefused, what)
-    };
-    let mut connection = tls.connection(host).map_err(|why| refused(&why))?;
-    while connection.is_handshaking() {
-        let shaken = connection.complete_io(&mut socket);
-        shaken.map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => refused(&"the server does not answer the hand-shake in time"),
-            _ => refused(&error),
-        })?;
+/// The output of a future of streams that have no poller, which is never pending (the module, 2).
+pub(crate) fn done<F: Future>(future: F) -> F::Output {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("a stream without a poller waits in its system call"),
     }
-    Ok(StreamOwned::new(connection, socket))
+}
+
+/// Connects and, if asked for, encrypts within that time, which goes on counting until
+/// [`Stream::limit`] sets another.
+pub(crate) fn connected(
+    endpoint: &Endpoint,
+    tls: Option<(&Tls, &str)>,
+    limit: Duration,
+) -> io::Result<Stream> {
+    let opened = done(async {
+        let mut stream = Stream::connect(endpoint, None, limit).await?;
+        if let Some((tls, host)) = tls {
+            let encrypted = stream.start_tls(tls, host).await;
+            encrypted.map_err(|failure| {
+                let what = format!("the connection to {host} cannot be encrypted: {failure}");
+                Failure::new(FailureKind::Connection, what)
+            })?;
+        }
+        Ok(stream)
+    });
+    opened.map_err(lost)
+}
+
+/// A failure of a stream as an error of a socket.
+pub(crate) fn lost(failure: Failure) -> io::Error {
+    let kind = match failure.kind {
+        FailureKind::Connection => ErrorKind::ConnectionReset,
+        _ => ErrorKind::InvalidInput,
+    };
+    io::Error::new(kind, failure.what)
 }

@@ -1,5 +1,6 @@
 //! Where a server listens, and how a socket to it is opened.
 
+use super::interrupt::is_asked;
 use super::poller::Poller;
 use super::socket::Socket;
 use std::fmt;
@@ -7,8 +8,17 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
+use syncline_metering::{Nanos, clock};
+
+/// How often a connection under way is left to look whether the program shall stop.
+const LOOKS_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a connection may take that is begun once the program was asked to stop.
+const AFTER_STOP_WITHIN: Duration = Duration::from_secs(5);
 
 /// Where a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,9 +65,11 @@ impl Endpoint {
         limit: Duration,
     ) -> TargetResult<Socket> {
         let opened = match self {
-            // A Unix socket waits for nothing but a place in the server's own queue.
             Endpoint::Unix(path) => {
-                UnixStream::connect(path).and_then(|socket| Socket::of_unix(socket, poller))
+                let path = path.clone();
+                // A server that takes nobody in lets a client wait for a place in its queue.
+                aside(limit, move || UnixStream::connect(path))
+                    .and_then(|socket| Socket::of_unix(socket, poller))
             }
             Endpoint::Tcp { host, port } => open_any(host, *port, poller, limit).await,
         };
@@ -67,6 +79,7 @@ impl Endpoint {
     fn unreached(&self, error: &io::Error) -> Failure {
         let why = match error.kind() {
             io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+            io::ErrorKind::Interrupted => "this program was asked to stop".to_owned(),
             _ => error.to_string(),
         };
         let what = format!("{self} cannot be reached: {why}; look whether a server listens there");
@@ -82,10 +95,11 @@ async fn open_any(
     limit: Duration,
 ) -> io::Result<Socket> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
-    for address in (host, port).to_socket_addrs()? {
+    let name = (host.to_owned(), port);
+    for address in aside(limit, move || name.to_socket_addrs())? {
         let opened = match poller {
             Some(poller) => open_polled(address, poller, limit).await,
-            None => TcpStream::connect_timeout(&address, limit)
+            None => aside(limit, move || TcpStream::connect_timeout(&address, limit))
                 .and_then(|socket| Socket::of_tcp(socket, None)),
         };
         match opened {
@@ -96,11 +110,45 @@ async fn open_any(
     Err(last)
 }
 
+/// Does what may block in a thread of its own, for no longer than that time, and leaves it there if the
+/// program shall stop.
+fn aside<T: Send + 'static>(
+    limit: Duration,
+    open: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let began_after = is_asked();
+    let limit = if began_after {
+        limit.min(AFTER_STOP_WITHIN)
+    } else {
+        limit
+    };
+    let due = clock::now().saturating_add(limit.as_nanos() as Nanos);
+    let (sender, opened) = mpsc::channel();
+    let asker = thread::Builder::new().name("connect".to_owned());
+    asker.spawn(move || {
+        // Whoever asked may have gone.
+        drop(sender.send(open()));
+    })?;
+    loop {
+        match opened.recv_timeout(LOOKS_EVERY.min(limit)) {
+            Ok(opened) => return opened,
+            Err(mpsc::RecvTimeoutError::Disconnected) => return Err(io::ErrorKind::Other.into()),
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+        if clock::now() >= due {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if is_asked() && !began_after {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+    }
+}
+
 async fn open_polled(address: SocketAddr, poller: &Poller, limit: Duration) -> io::Result<Socket> {
     let socket = TcpStream::from(mio::net::TcpStream::connect(address)?);
     let socket = Socket::of_tcp(socket, Some(poller))?;
-    socket.limit(Some(limit))?;
+    socket.limit(Some(limit));
     socket.connected().await?;
-    socket.limit(None)?;
+    socket.limit(None);
     Ok(socket)
 }

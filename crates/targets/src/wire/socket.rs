@@ -1,12 +1,27 @@
 //! One socket, of TCP or Unix, that blocks its thread or is polled.
 
+use super::interrupt::{goes_on_for, is_asked};
 use super::poller::{Poller, Watched};
 use super::readiness::Readiness;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
+use syncline_metering::{Nanos, clock};
+
+/// A socket that blocks comes back this often, to see whether its time is over or the program shall stop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// After how long without a word the kernel asks whether the peer is still there, how often it asks again,
+/// and after how many times without an answer the connection is lost.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+const KEEPALIVE_TIMES: u32 = 3;
+
+/// No limit.
+const NEVER: Nanos = Nanos::MAX;
 
 #[derive(Debug)]
 enum Kind {
@@ -19,6 +34,8 @@ enum Kind {
 pub(super) struct Socket {
     watched: Option<Watched>,
     kind: Kind,
+    /// When a socket that blocks gives up; a polled one's readiness has it.
+    due: AtomicU64,
 }
 
 impl AsFd for Socket {
@@ -34,21 +51,32 @@ impl Socket {
     /// Of an open connection, or of one that `poller` will tell of.
     pub(super) fn of_tcp(socket: TcpStream, poller: Option<&Poller>) -> io::Result<Socket> {
         socket.set_nodelay(true)?;
+        keep_alive(&socket)?;
         socket.set_nonblocking(poller.is_some())?;
+        if poller.is_none() {
+            socket.set_read_timeout(Some(TICK))?;
+            socket.set_write_timeout(Some(TICK))?;
+        }
         let watched = poller.map(|poller| poller.watch(socket.as_raw_fd()));
         Ok(Socket {
             watched: watched.transpose()?,
             kind: Kind::Tcp(socket),
+            due: AtomicU64::new(NEVER),
         })
     }
 
     /// Of an open connection.
     pub(super) fn of_unix(socket: UnixStream, poller: Option<&Poller>) -> io::Result<Socket> {
         socket.set_nonblocking(poller.is_some())?;
+        if poller.is_none() {
+            socket.set_read_timeout(Some(TICK))?;
+            socket.set_write_timeout(Some(TICK))?;
+        }
         let watched = poller.map(|poller| poller.watch(socket.as_raw_fd()));
         Ok(Socket {
             watched: watched.transpose()?,
             kind: Kind::Unix(socket),
+            due: AtomicU64::new(NEVER),
         })
     }
 
@@ -71,21 +99,26 @@ impl Socket {
         }
     }
 
-    /// From now on waiting fails after that long; with none it may take as long as it likes.
-    pub(super) fn limit(&self, length: Option<Duration>) -> io::Result<()> {
+    /// Once that long has passed from now on, reading and writing fail, also where there is something to
+    /// read; with none they may take as long as they like.
+    pub(super) fn limit(&self, length: Option<Duration>) {
         if let Some(watched) = &self.watched {
             watched.limit(length);
-            return Ok(());
+            return;
         }
-        match &self.kind {
-            Kind::Tcp(socket) => {
-                socket.set_read_timeout(length)?;
-                socket.set_write_timeout(length)
-            }
-            Kind::Unix(socket) => {
-                socket.set_read_timeout(length)?;
-                socket.set_write_timeout(length)
-            }
+        let due = length.map(|length| clock::now().saturating_add(length.as_nanos() as Nanos));
+        self.due.store(due.unwrap_or(NEVER), Relaxed);
+    }
+
+    /// Fails if the time is over.
+    fn in_time(&self) -> io::Result<()> {
+        let due = match &self.watched {
+            Some(watched) => watched.readiness().due(),
+            None => Some(self.due.load(Relaxed)).filter(|due| *due != NEVER),
+        };
+        match due {
+            Some(due) if clock::now() >= due => Err(io::ErrorKind::TimedOut.into()),
+            _ => Ok(()),
         }
     }
 
@@ -127,19 +160,65 @@ impl Socket {
     }
 
     fn once(&self, mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+        self.in_time()?;
+        let mut wait = self.watched.is_none().then(Wait::begins);
         loop {
             match call() {
                 Ok(length) => return Ok(Some(length)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    // A socket that blocks says so when its time is over.
-                    if self.watched.is_none() {
-                        return Err(io::ErrorKind::TimedOut.into());
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => match &mut wait {
+                    // A socket that blocks says so at each tick.
+                    Some(wait) => {
+                        self.in_time()?;
+                        wait.goes_on()?;
                     }
-                    return Ok(None);
-                }
+                    None => return Ok(None),
+                },
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+/// A wait that blocks its thread, as far as the program may be asked to stop meanwhile.
+#[derive(Debug)]
+struct Wait {
+    /// It was asked to before.
+    began_after: bool,
+    /// When it ends because of that; none as long as nobody has asked.
+    ends: Option<Nanos>,
+}
+
+impl Wait {
+    fn begins() -> Wait {
+        Wait {
+            began_after: is_asked(),
+            ends: None,
+        }
+    }
+
+    /// Fails once it shall end.
+    fn goes_on(&mut self) -> io::Result<()> {
+        if !is_asked() {
+            return Ok(());
+        }
+        let now = clock::now();
+        let longest = goes_on_for(self.began_after).as_nanos() as Nanos;
+        let ends = *self.ends.get_or_insert(now + longest);
+        if now < ends {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::Interrupted.into())
+        }
+    }
+}
+
+/// Lets the kernel look whether a peer that says nothing is still there.
+fn keep_alive(socket: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(socket, KEEPALIVE_EVERY)?;
+    sockopt::set_tcp_keepcnt(socket, KEEPALIVE_TIMES)?;
+    Ok(())
 }

@@ -13,6 +13,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
+use syncline_metering::clock;
 
 /// The memory for what comes in, at first; it grows with the largest answer.
 const ROOM: usize = 8 * 1024;
@@ -32,13 +33,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Connects within that time: polled by `poller`, or blocking the calling thread without one. The
-    /// limit stays in force until [`Stream::limit`] changes it, so that it spans a hand-shake.
+    /// Connects within that time: polled by `poller`, or blocking the calling thread without one. What is
+    /// left of the time stays in force until [`Stream::limit`] changes it, so that it spans a hand-shake.
     pub async fn connect(
         endpoint: &Endpoint,
         poller: Option<&Poller>,
         limit: Duration,
     ) -> TargetResult<Stream> {
+        let began = clock::now();
         let stream = Stream {
             socket: endpoint.open(poller, limit).await?,
             encrypted: None,
@@ -47,14 +49,14 @@ impl Stream {
             sent: 0,
             peer: endpoint.to_string(),
         };
-        stream.limit(Some(limit))?;
+        let took = Duration::from_nanos(clock::now() - began);
+        stream.limit(Some(limit.saturating_sub(took)));
         Ok(stream)
     }
 
-    /// From now on a wait that lasts longer fails the connection; with none it may last.
-    pub fn limit(&self, length: Option<Duration>) -> TargetResult<()> {
-        let limited = self.socket.limit(length);
-        limited.map_err(|error| lost(&self.peer, &error))
+    /// When that long has passed the connection fails, whatever has come meanwhile; with none it may last.
+    pub fn limit(&self, length: Option<Duration>) {
+        self.socket.limit(length);
     }
 
     /// Encrypts everything from here on. Nothing may be queued or received.
@@ -138,6 +140,36 @@ impl Stream {
                 }
             }
             self.ready_to_read().await?;
+        }
+    }
+
+    /// The same as [`Stream::fill`]; false where the server has ended the connection.
+    pub(crate) async fn fill_or_end(&mut self) -> TargetResult<bool> {
+        loop {
+            if self.is_worth_a_read() {
+                match self.read_some() {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                    Err(error) => return Err(lost(&self.peer, &error)),
+                }
+            }
+            self.ready_to_read().await?;
+        }
+    }
+
+    /// True if the server has said nothing since its last answer was consumed and has not ended the
+    /// connection, as far as the kernel knows without waiting.
+    pub(crate) fn is_quiet(&self) -> bool {
+        use rustix::net::{RecvFlags, recv};
+        let mut byte = [0_u8];
+        match recv(
+            self.as_fd(),
+            &mut byte[..],
+            RecvFlags::PEEK | RecvFlags::DONTWAIT,
+        ) {
+            Ok((length, _)) => length > 0 && self.encrypted.is_some(),
+            Err(error) => error == rustix::io::Errno::WOULDBLOCK && self.received().is_empty(),
         }
     }
 
@@ -243,6 +275,7 @@ fn lost(peer: &str, error: &io::Error) -> Failure {
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it closed it".to_owned(),
         io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+        io::ErrorKind::Interrupted => "this program was asked to stop".to_owned(),
         _ => error.to_string(),
     };
     let what = format!("the connection to {peer} was lost: {why}");

@@ -21,7 +21,10 @@ use rustls::{
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
-use syncline_contract::{Failure, FailureKind, TargetResult};
+use syncline_contract::{Failure, FailureKind, TargetResult, read_named};
+
+/// The most bytes of a file of root certificates: a system's has a quarter of a megabyte.
+const PEM_MAX: u64 = 16 << 20;
 
 /// See the module's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,8 +128,8 @@ fn config(mode: TlsMode, roots: Option<&Path>) -> TargetResult<ClientConfig> {
 pub fn certificates(file: Option<&Path>) -> TargetResult<Vec<CertificateDer<'static>>> {
     let (place, read) = if let Some(file) = file {
         let unread = |error: &dyn std::fmt::Display| unreadable(file, error);
-        let read = CertificateDer::pem_file_iter(file).map_err(|error| unread(&error))?;
-        let read: Result<Vec<_>, _> = read.collect();
+        let pem = read_named(file, PEM_MAX).map_err(|error| unread(&error))?;
+        let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
         (
             file.display().to_string(),
             read.map_err(|error| unread(&error))?,

@@ -143,6 +143,36 @@ fn rows_that_stay_are_found_again_and_other_tables_are_refused() {
     assert!(!now(again.reopen(&kept)).unwrap(), "it is gone");
 }
 
+// A.E4
+#[test]
+fn a_database_in_which_anything_runs_is_not_reused() {
+    let server = Server::shared();
+    for (makes, name) in [
+        (
+            "CREATE VIEW syncline_NAME.peeps AS SELECT * FROM syncline_NAME.accounts",
+            "view peeps",
+        ),
+        (
+            "CREATE TRIGGER syncline_NAME.bites BEFORE UPDATE ON syncline_NAME.accounts FOR EACH ROW SET @x = 1",
+            "trigger bites",
+        ),
+        (
+            "CREATE FUNCTION syncline_NAME.calls() RETURNS INT RETURN 1",
+            "routine calls",
+        ),
+    ] {
+        let own = name.replace(' ', "_");
+        let plan = plan(true);
+        let first = Desk::with(server, &format!("schema={own}"), plan.clone()).filled();
+        now(first.target.keep()).unwrap();
+        let again = open(server, &format!("schema={own}&live=yes"));
+        server.says(&makes.replace("NAME", &own));
+        let refused = now(again.reopen(&plan)).unwrap_err();
+        assert!(refused.what.contains(name), "{refused}");
+        server.says(&format!("DROP DATABASE syncline_{own}"));
+    }
+}
+
 #[test]
 fn what_it_would_do_is_said_before_and_touches_nothing() {
     let server = Server::shared();

@@ -53,6 +53,7 @@ impl Server {
             .arg(option("pid-file", &directory.path().join("pid")))
             .arg(option("tmpdir", directory.path()))
             .arg(option("log-error", &directory.path().join("log")))
+            .arg(option("secure-file-priv", &data))
             .args(["--bind-address=127.0.0.1", "--innodb-log-file-size=16M"])
             .arg(format!("--port={port}"))
             .args(arguments)

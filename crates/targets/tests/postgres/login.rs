@@ -77,7 +77,10 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
         ("scram:wrong", "&tls=require", Err("28P01")),
         ("clear:correct-horse", "&tls=disable", Err("cleartext=yes")),
         ("clear:correct-horse", "&tls=disable&cleartext=yes", Ok(())),
-        ("clear:correct-horse", "&tls=require", Ok(())),
+        // A.E10: an encryption that verifies nothing ends at whoever answers.
+        ("clear:correct-horse", "&tls=require", Err("cleartext=yes")),
+        ("clear:correct-horse", "", Err("cleartext=yes")),
+        ("clear:correct-horse", "&tls=require&cleartext=yes", Ok(())),
         ("scram:correct-horse", "&tls=prefer", Ok(())),
         ("scram:correct-horse", "&tls=disable", Err("28000")),
         ("postgres", "&tls=verify-full", Err("")),

@@ -12,6 +12,7 @@ mod errors;
 mod harm;
 mod keeps;
 mod login;
+mod owners;
 #[path = "../shared/relay.rs"]
 mod relay;
 mod said;

@@ -74,6 +74,14 @@ pub(in crate::jdbc) struct Product {
     pub(in crate::jdbc) embedded: Option<Embedded>,
     /// How `clean` knows that a run uses a schema; none where the product cannot be asked.
     pub(in crate::jdbc) users: Option<Users>,
+    /// Properties that bound how long its driver waits for a log-in, and let the kernel notice a peer that is
+    /// gone.
+    pub(in crate::jdbc) patience: &'static [(&'static str, &'static str)],
+    /// What is executed first on a connection that asks; none where every name means what it says.
+    pub(in crate::jdbc) first: Option<&'static str>,
+    /// What answers 1 if the session's own role owns a schema, whose name goes between; none where schemas
+    /// have no owners, or where whoever reaches the server may do everything.
+    pub(in crate::jdbc) owned: Option<(&'static str, &'static str)>,
     /// Asks for the sessions of others that work on the server, as one number; none where it cannot
     /// be asked.
     pub(in crate::jdbc) others: Option<&'static str>,

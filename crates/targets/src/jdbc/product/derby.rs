@@ -69,6 +69,9 @@ pub(in crate::jdbc) const DERBY: Product = Product {
         }),
     }),
     users: None,
+    patience: &[],
+    first: None,
+    owned: None,
     others: Some(
         "SELECT count(*) FROM syscs_diag.transaction_table WHERE type = 'UserTransaction' \
          AND status = 'ACTIVE'",

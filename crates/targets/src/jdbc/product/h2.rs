@@ -41,7 +41,7 @@ pub(in crate::jdbc) const H2: Product = Product {
     ],
     restarts_keys: true,
     schema: Schema {
-        remove: ("DROP SCHEMA ", " CASCADE"),
+        remove: ("DROP SCHEMA ", " RESTRICT"),
         ..SCHEMA
     },
     embedded: Some(Embedded {
@@ -71,6 +71,9 @@ pub(in crate::jdbc) const H2: Product = Product {
         close: Close::Statement("SHUTDOWN"),
     }),
     users: None,
+    patience: &[],
+    first: None,
+    owned: None,
     others: Some(
         "SELECT count(*) FROM information_schema.sessions WHERE session_id <> SESSION_ID()",
     ),

@@ -38,7 +38,7 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
     conflicts: &[("40001", None, Cause::Serialization)],
     restarts_keys: true,
     schema: Schema {
-        remove: ("DROP SCHEMA ", " CASCADE"),
+        remove: ("DROP SCHEMA ", " RESTRICT"),
         ..SCHEMA
     },
     embedded: Some(Embedded {
@@ -74,6 +74,9 @@ pub(in crate::jdbc) const HSQLDB: Product = Product {
         close: Close::Statement("SHUTDOWN"),
     }),
     users: None,
+    patience: &[],
+    first: None,
+    owned: None,
     others: Some(
         "SELECT count(*) - 1 FROM information_schema.system_sessions WHERE session_id >= 0",
     ),

@@ -41,6 +41,9 @@ pub(in crate::jdbc) const MARIADB: Product = Product {
             "'",
         ),
     }),
+    patience: &[("connectTimeout", "10000"), ("tcpKeepAlive", "true")],
+    first: None,
+    owned: None,
     others: Some(
         "SELECT count(*) FROM information_schema.processlist WHERE id <> connection_id() \
          AND command NOT IN ('Daemon', 'Binlog Dump')",

@@ -23,7 +23,7 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
     conflicts: &[("40P01", None, Cause::Deadlock)],
     restarts_keys: true,
     schema: Schema {
-        remove: ("DROP SCHEMA ", " CASCADE"),
+        remove: ("DROP SCHEMA ", " RESTRICT"),
         ..SCHEMA
     },
     embedded: None,
@@ -34,6 +34,17 @@ pub(in crate::jdbc) const POSTGRES: Product = Product {
             "'",
         ),
     }),
+    patience: &[
+        ("loginTimeout", "10"),
+        ("connectTimeout", "10"),
+        ("tcpKeepAlive", "true"),
+    ],
+    // Functions of others must not stand in for the server's own (CVE-2018-1058).
+    first: Some("SET search_path = pg_catalog, pg_temp"),
+    owned: Some((
+        "SELECT count(*) FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = '",
+        "' AND r.rolname = current_user",
+    )),
     others: Some(
         "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
          AND pid <> pg_backend_pid()",
