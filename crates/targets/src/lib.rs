@@ -5,6 +5,7 @@
 //! [`Target::create`](syncline_contract::Target::create), and refuses there what is not its own.
 
 mod any;
+pub mod child;
 #[cfg(any(
     feature = "lmdb",
     feature = "redb",

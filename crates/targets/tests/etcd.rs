@@ -7,7 +7,9 @@
 mod certificates;
 
 use certificates::Certificates;
+use std::io::{Read, Write as _};
 use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use syncline_contract::conformance::{block_on, conforms};
 use syncline_contract::{
@@ -21,14 +23,14 @@ fn server() -> Private {
     Private::start(&Wanted::new(Product::Etcd)).unwrap()
 }
 
-/// The server's address, without options.
-fn place(server: &Private) -> &str {
-    server
-        .url()
-        .split('?')
-        .next()
-        .unwrap()
-        .trim_end_matches('/')
+/// The server's address, with no option but its socket.
+fn place(server: &Private) -> String {
+    format!("etcd://?socket={}", socket(server))
+}
+
+fn socket(server: &Private) -> &str {
+    let (_, rest) = server.url().split_once("socket=").unwrap();
+    rest.split('&').next().unwrap()
 }
 
 fn open(url: &str) -> AnyTarget {
@@ -37,11 +39,15 @@ fn open(url: &str) -> AnyTarget {
 
 /// Asks the gateway as anybody could, by keys and values that need no code of their own.
 fn ask(server: &Private, path: &str, question: &str) -> String {
-    let gateway = place(server).replace("etcd://", "http://");
-    let mut answer = ureq::post(format!("{gateway}{path}"))
-        .send(question.as_bytes())
-        .unwrap();
-    answer.body_mut().read_to_string().unwrap()
+    let mut stream = UnixStream::connect(socket(server)).unwrap();
+    let length = question.len();
+    let request = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{question}"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
 }
 
 /// How many keys there are.
@@ -82,7 +88,7 @@ fn etcd_conforms_in_all_but_indexes_and_joins() {
 #[test]
 fn that_it_syncs_is_seen_in_its_own_count() {
     let server = server();
-    let target = open(place(&server));
+    let target = open(&place(&server));
     block_on(&(), target.meet()).unwrap();
     assert_eq!(target.process(), StoreProcess::Other(server.pid()));
     let log = target.log_place();
@@ -100,7 +106,7 @@ fn that_it_syncs_is_seen_in_its_own_count() {
     );
     assert!(said.version.starts_with("3."), "{said:?}");
     block_on(&(), target.remove()).unwrap();
-    let weaker = open(&format!("{}?durability=os", place(&server)));
+    let weaker = open(&format!("{}&durability=os", place(&server)));
     let refused = block_on(&(), weaker.create(&plan())).unwrap_err();
     assert!(
         refused.what.contains("durability=os was asked for"),
@@ -112,7 +118,7 @@ fn that_it_syncs_is_seen_in_its_own_count() {
 #[test]
 fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     let server = server();
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let plan = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
@@ -143,7 +149,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
 #[test]
 fn a_transaction_of_more_than_it_takes_is_a_limit_and_a_load_is_split() {
     let server = server();
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let plan = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
@@ -182,7 +188,7 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
         let put = format!(r#"{{"key": "{key}", "value": "cHJlY2lvdXM="}}"#);
         ask(&server, "/v3/kv/put", &put);
     }
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let server = &server;
@@ -203,14 +209,14 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
         "4",
         "two of ours: the mark, and that it is used"
     );
-    let kept = block_on(&(), open(place(&server)).clean()).unwrap();
+    let kept = block_on(&(), open(&place(&server)).clean()).unwrap();
     assert!(
         kept.len() == 1 && kept[0].starts_with("kept"),
         "a run uses them: {kept:?}"
     );
     assert_eq!(keys(&server), "4");
     drop(target);
-    let cleaned = block_on(&(), open(place(&server)).clean()).unwrap();
+    let cleaned = block_on(&(), open(&place(&server)).clean()).unwrap();
     assert!(
         cleaned.len() == 1 && cleaned[0].contains("keys of prefix"),
         "{cleaned:?}"
@@ -221,7 +227,7 @@ fn foreign_keys_stay_and_a_server_at_work_is_not_disturbed() {
 #[test]
 fn counters_grow_and_what_is_not_counted_says_why() {
     let server = server();
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let before = block_on(&(), target.counters()).unwrap();
     block_on(&(), target.create(&plan())).unwrap();
     let after = block_on(&(), target.counters()).unwrap();
@@ -256,7 +262,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
 #[test]
 fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     let server = server();
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let plan = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();

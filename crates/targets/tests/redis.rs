@@ -25,9 +25,17 @@ fn server(durability: Durability) -> Private {
     Private::start(&wanted).unwrap()
 }
 
-/// The server's address, without options.
-fn place(server: &Private) -> &str {
-    server.url().split('?').next().unwrap()
+/// The server's address with its password and no other options.
+fn place(server: &Private) -> String {
+    let place = server.url().split('?').next().unwrap();
+    format!("{place}?password={}", password(server))
+}
+
+/// Its password, from the file that its URL names.
+fn password(server: &Private) -> String {
+    let (_, rest) = server.url().split_once("password-file=").unwrap();
+    let file = rest.split('&').next().unwrap();
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
 fn open(url: &str) -> AnyTarget {
@@ -39,9 +47,12 @@ struct Other(BufReader<TcpStream>);
 
 impl Other {
     fn of(server: &Private) -> Other {
-        let place = place(server).trim_start_matches("redis://");
+        let place = server.url().split('?').next().unwrap();
+        let place = place.trim_start_matches("redis://");
         let socket = TcpStream::connect(place.trim_end_matches('/')).unwrap();
-        Other(BufReader::new(socket))
+        let mut other = Other(BufReader::new(socket));
+        assert_eq!(other.ask(&format!("AUTH {}", password(server))), "+OK");
+        other
     }
 
     /// Sends a command without spaces in its parts, and answers the first line of the reply.
@@ -98,7 +109,7 @@ fn redis_conforms_in_all_but_indexes_and_joins() {
 #[test]
 fn redis_without_scans_conforms_in_what_is_left() {
     let server = server(Durability::None);
-    let url = format!("{}?scans=no", place(&server));
+    let url = format!("{}&scans=no", place(&server));
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");
     assert!(outcome.tested.contains(&"no update is lost"), "{outcome:?}");
@@ -113,7 +124,7 @@ fn durability_is_read_back_and_another_word_is_refused() {
         (Durability::Data, "appendfsync=always"),
     ] {
         let server = server(durability);
-        let target = open(place(&server));
+        let target = open(&place(&server));
         block_on(&(), target.meet()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()));
         let here = matches!(target.log_place(), LogPlace::Directory(place) if place.is_dir());
@@ -134,7 +145,7 @@ fn durability_is_read_back_and_another_word_is_refused() {
         block_on(&(), target.remove()).unwrap();
         drop(target);
         for other in [Durability::None, Durability::Os, Durability::Data] {
-            let target = open(&format!("{}?durability={}", place(&server), other.word()));
+            let target = open(&format!("{}&durability={}", place(&server), other.word()));
             let met = block_on(&(), target.meet());
             assert_eq!(met.is_ok(), other == durability, "{met:?}");
         }
@@ -148,7 +159,7 @@ fn everysec_is_no_more_than_handed_to_the_operating_system() {
         Other::of(&server).ask("CONFIG SET appendfsync everysec"),
         "+OK"
     );
-    let target = open(&format!("{}?live=yes", place(&server)));
+    let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.create(&plan().0)).unwrap();
     let said = block_on(&(), target.evidence()).unwrap();
     assert_eq!(said.durability, Durability::Os);
@@ -163,11 +174,11 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
     for key in ["mine", "syncline_x:row:1", "syncline_y:mark"] {
         assert_eq!(other.ask(&format!("SET {key} precious")), "+OK");
     }
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let refused = block_on(&(), target.meet()).unwrap_err();
     assert!(refused.what.contains("live=yes"), "{refused}");
     assert_eq!(refused.kind, FailureKind::Limit);
-    let target = open(&format!("{}?live=yes", place(&server)));
+    let target = open(&format!("{}&live=yes", place(&server)));
     block_on(&(), target.meet()).unwrap();
     let (plan, _) = plan();
     block_on(&(), target.create(&plan)).unwrap();
@@ -187,7 +198,7 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
     );
     // Of a run under way every key stays.
     let cleans = || {
-        let cleaner = open(&format!("{}?live=yes", place(&server)));
+        let cleaner = open(&format!("{}&live=yes", place(&server)));
         block_on(&(), cleaner.clean()).unwrap()
     };
     let kept = cleans();
@@ -212,7 +223,7 @@ fn foreign_keys_stay_and_foreign_clients_are_not_disturbed() {
 #[test]
 fn a_commit_over_a_row_that_another_process_changed_conflicts() {
     let server = server(Durability::None);
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let mut plan = Plan::new();
     let table = plan.table(
         Table::new("rows")
@@ -255,7 +266,7 @@ fn a_commit_over_a_row_that_another_process_changed_conflicts() {
 #[test]
 fn counters_grow_and_what_is_not_counted_says_why() {
     let server = server(Durability::Data);
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let before = block_on(&(), target.counters()).unwrap();
     let (plan, _) = plan();
     block_on(&(), target.create(&plan)).unwrap();
@@ -286,7 +297,7 @@ fn counters_grow_and_what_is_not_counted_says_why() {
 #[test]
 fn a_server_that_goes_is_a_lost_connection_and_no_hang() {
     let server = server(Durability::None);
-    let target = open(place(&server));
+    let target = open(&place(&server));
     let (plan, _) = plan();
     block_on(&(), target.create(&plan)).unwrap();
     let worker = target.worker().unwrap();
@@ -338,7 +349,8 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     let (server, made) = (server(Durability::Data), Certificates::new());
     let place = format!("rediss://127.0.0.1:{}", encrypts(&server, &made));
     let roots = made.root().display().to_string();
-    let url = format!("{place}/?tls_roots={roots}&durability=data");
+    let login = format!("password={}", password(&server));
+    let url = format!("{place}/?tls_roots={roots}&durability=data&{login}");
     let outcome = conforms(|| open(&url));
     assert!(outcome.findings.is_empty(), "{outcome}");
     let target = open(&url);
@@ -351,7 +363,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     // Whom nobody vouches for, and who does not encrypt, is not spoken to.
     let other = Certificates::new();
     let stranger = other.root().display().to_string();
-    let plain = url.replace(&place, self::place(&server).trim_end_matches('/'));
+    let plain = url.replace(&place, server.url().split("/?").next().unwrap());
     for (url, why) in [
         (url.replace(&roots, &stranger), "cannot be encrypted"),
         (plain.replace("redis:", "rediss:"), "cannot be encrypted"),
@@ -361,7 +373,7 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
         assert!(failure.what.contains(why), "{url}: {failure}");
         assert_eq!(failure.kind, FailureKind::Connection);
     }
-    let any = format!("{place}/?tls=require&live=yes");
+    let any = format!("{place}/?tls=require&live=yes&{login}");
     block_on(&(), open(&any).meet()).unwrap();
     let unread = AnyTarget::open(&format!("{place}/?tls_roots=/nowhere")).unwrap_err();
     assert!(unread.to_string().contains("/nowhere"), "{unread}");

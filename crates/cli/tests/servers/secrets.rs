@@ -7,14 +7,17 @@ use std::process::Stdio;
 /// With a sign that ends something elsewhere in a URL.
 const PASSWORD: &str = "open;sesame-4711";
 
-fn with_password(url: &str) -> String {
-    url.replace("postgres@", &format!("postgres:{PASSWORD}@"))
+/// The world's URL, of which the password is [`PASSWORD`] now.
+fn with_password(world: &World) -> String {
+    world.ask(&format!("ALTER ROLE postgres PASSWORD '{PASSWORD}'"));
+    let old = world.password();
+    world.url().replace(&old, PASSWORD)
 }
 
 #[test]
 fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
     let (world, folder) = (World::new(), folder());
-    let url = with_password(&world.url());
+    let url = with_password(&world);
     let line = format!("run insert --on {url} --duration 60s --warm-up 0 --line none");
     let child = program(folder.path(), &line)
         .stdout(Stdio::piped())
@@ -44,24 +47,24 @@ fn a_password_in_a_url_is_in_no_process_list_no_record_and_no_message() {
 #[test]
 fn sysbench_with_its_own_driver_options_keeps_its_tables_until_cleanup_and_hides_the_password() {
     let (world, folder) = (World::new(), folder());
-    let url = world.url();
-    let port = url.rsplit(':').next().unwrap().split('/').next().unwrap();
+    let port = world.port();
+    let password = world.password();
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'syncline_sysbench'";
     for (command, left) in [("prepare", "1"), ("run", "1"), ("cleanup", "0")] {
         let line = format!(
             "sysbench oltp_point_select --pgsql-user=postgres --pgsql-host=127.0.0.1 --pgsql-port={port} \
-             --pgsql-db=postgres --pgsql-password={PASSWORD} --table-size=10 --events=10 --time=0 {command}"
+             --pgsql-db=postgres --pgsql-password={password} --table-size=10 --events=10 --time=0 {command}"
         );
         let said = Said::of(program(folder.path(), &line).output().unwrap());
         assert_eq!(said.code, 0, "{said:?}");
         assert_eq!(world.ask(schemas), left, "{command}");
         for text in [&said.out, &said.err] {
-            assert!(!text.contains(PASSWORD), "{text}");
+            assert!(!text.contains(&password), "{text}");
         }
     }
     let record = std::fs::read_to_string(records(folder.path()).remove(0)).unwrap();
     assert!(record.contains("--pgsql-password="), "{record}");
-    assert!(!record.contains(PASSWORD), "{record}");
+    assert!(!record.contains(&password), "{record}");
     assert!(record.contains("\"rows_kept\":true"), "{record}");
 }
 

@@ -1,7 +1,7 @@
 //! `syncline verify durability --like`: a twin of a live server, which is only looked at.
 
 use crate::support::{folder, say};
-use crate::world::World;
+use crate::world::{World, with_password};
 use std::process::Command;
 use syncline_targets::private::{Private, Product, Wanted};
 use tempfile::TempDir;
@@ -55,15 +55,21 @@ fn stranger(product: Product) -> (Private, String, TempDir) {
         ..Wanted::new(product)
     });
     let server = server.unwrap();
-    let url = server.url().split('?').next().unwrap().to_owned();
+    let url = if server.urls()[0].contains("password-file=") {
+        with_password(server.url())
+    } else {
+        server.url().to_owned()
+    };
     (server, url, folder)
 }
 
 /// What a MariaDB answers to a statement, unaligned.
 fn asked(url: &str, sql: &str) -> String {
+    let password = url.split([':', '@']).nth(2).unwrap();
     let port = url.rsplit_once(':').unwrap().1.trim_end_matches('/');
     let mut client = Command::new("mariadb");
     client.args(["--no-defaults", "-h127.0.0.1", "-uroot", "-P", port]);
+    client.env("MYSQL_PWD", password);
     let output = client.args(["-N", "-B", "-e", sql]).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");

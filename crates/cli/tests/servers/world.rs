@@ -24,23 +24,27 @@ impl World {
         }
     }
 
-    /// The URL, without options.
+    /// The URL with a password and without options.
     pub(crate) fn url(&self) -> String {
-        let url = self.server.url();
-        url.split_once('?')
-            .map_or(url, |(place, _)| place)
-            .to_owned()
+        with_password(self.server.url())
     }
 
+    /// The port on which it listens.
     pub(crate) fn port(&self) -> String {
-        let url = self.url();
+        let url = self.server.url().split('?').next().unwrap();
         let (_, rest) = url.rsplit_once(':').unwrap();
         rest.split_once('/').unwrap().0.to_owned()
+    }
+
+    /// The password of its superuser.
+    pub(crate) fn password(&self) -> String {
+        password(self.server.url())
     }
 
     fn client(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.args(["-h", "127.0.0.1", "-U", "postgres", "-p", &self.port()]);
+        command.env("PGPASSWORD", self.password());
         command.stdin(Stdio::null());
         command
     }
@@ -113,6 +117,25 @@ impl World {
     pub(crate) fn ours(&self) -> Vec<String> {
         let names = self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'syncline\\_%'");
         names.lines().map(str::to_owned).collect()
+    }
+}
+
+/// The password in the file that a URL names.
+pub(crate) fn password(url: &str) -> String {
+    let (_, rest) = url.split_once("password-file=").unwrap();
+    let file = rest.split('&').next().unwrap();
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+/// A private server's URL with its password typed into it and without options.
+pub(crate) fn with_password(url: &str) -> String {
+    let place = url.split('?').next().unwrap();
+    let (user, host) = place.split_once('@').unwrap_or((place, ""));
+    match place.split_once("://") {
+        Some((name, host)) if !place.contains('@') => {
+            format!("{name}://:{}@{host}", password(url))
+        }
+        _ => format!("{user}:{}@{host}", password(url)),
     }
 }
 

@@ -1,7 +1,8 @@
 //! Derby's network server, from jar files that are named or stand in the local Maven repository.
 
 use super::ground::Ground;
-use super::recipe::{Recipe, program};
+use super::recipe::{Meeting, Recipe, program};
+use super::secret::Secret;
 use super::wanted::Wanted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,15 @@ const PARTS: [&str; 5] = [
 /// Bytes of a page of Derby's cache.
 const PAGE: u64 = 4_096;
 
-/// The URL of one that listens there, whose driver is in these jars.
-pub(super) fn url(wanted: &Wanted, port: u16, jars: &[PathBuf]) -> String {
+/// The user that may log in.
+const USER: &str = "syncline";
+
+/// The URL of one that listens there, whose driver is in these jars; `login` is options that say user and
+/// password.
+pub(super) fn url(wanted: &Wanted, port: u16, login: &str, jars: &[PathBuf]) -> String {
     let jars: Vec<String> = jars.iter().map(|jar| jar.display().to_string()).collect();
     format!(
-        "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}&driver={}",
+        "jdbc:derby://127.0.0.1:{port}/syncline;create=true{}{login}&driver={}",
         wanted.options("?"),
         jars.join(":")
     )
@@ -66,11 +71,22 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let start = ["org.apache.derby.drda.NetworkServerControl", "start"];
     serves.extend(start.map(OsString::from));
     serves.extend(["-h", "127.0.0.1", "-p", &port, "-noSecurityManager"].map(OsString::from));
+    let secret = Secret::new(ground)?;
+    // Derby reads this file of its home; a property on the command line would be read by every user.
+    let properties = format!(
+        "derby.connection.requireAuthentication=true\nderby.authentication.provider=BUILTIN\n\
+         derby.user.{USER}={}\n",
+        secret.reveal()
+    );
+    ground.write("derby.properties", &properties)?;
+    let login = format!("&user={USER}{}", secret.option());
     Ok(Recipe {
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![url(wanted, ground.port, &jars)],
+        urls: vec![url(wanted, ground.port, &login, &jars)],
+        meets: Meeting::Port(ground.port),
+        sockets: None,
         ready: None,
     })
 }

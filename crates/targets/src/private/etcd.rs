@@ -1,13 +1,26 @@
-//! etcd, one member that is its own cluster.
+//! etcd, one member that is its own cluster, on Unix sockets alone: what its peers send each other asks
+//! for no password.
 
-use super::ground::{Ground, free_port};
-use super::recipe::{Recipe, program, words};
-use super::wanted::Wanted;
+use super::ground::Ground;
+use super::recipe::{Meeting, Recipe, program, words};
+use super::wanted::{Wanted, encoded};
+use std::ffi::OsString;
 use syncline_contract::Durability;
 
-/// The URL of one that listens there.
-pub(super) fn url(wanted: &Wanted, port: u16) -> String {
-    format!("etcd://127.0.0.1:{port}/{}", wanted.options("?"))
+/// The sockets of clients and of peers. etcd wants a host and a port in a name, and takes it as the path of
+/// a file in the directory that it was started in.
+const CLIENTS: &str = "localhost:1";
+const PEERS: &str = "localhost:2";
+
+/// Becomes a command in a directory.
+const STARTS_IN: &str = "cd \"$1\" && shift && exec \"$@\"";
+
+/// The longest path of a Unix socket.
+const SOCKET_MAX: usize = 107;
+
+/// The URL of one that listens on that socket.
+pub(super) fn url(wanted: &Wanted, socket: &str) -> String {
+    format!("etcd://{}&socket={}", wanted.options("?"), encoded(socket))
 }
 
 /// Refuses what it has no settings for.
@@ -26,9 +39,17 @@ pub(super) fn fits(wanted: &Wanted) -> Result<(), String> {
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     fits(wanted)?;
     let server = program(&["etcd"], "etcd-server")?;
-    let clients = format!("http://127.0.0.1:{}", ground.port);
-    let peers = format!("http://127.0.0.1:{}", free_port()?);
-    let serves = words(
+    let (clients, peers) = (format!("unix://{CLIENTS}"), format!("unix://{PEERS}"));
+    // A longer path cannot be connected to: its sockets go elsewhere.
+    let is_long = ground.text(CLIENTS).len() > SOCKET_MAX;
+    let sockets = is_long.then(|| ground.sockets()).transpose()?;
+    let folder = sockets.as_deref().unwrap_or(ground.directory());
+    let socket = folder.join(CLIENTS);
+    let mut serves: Vec<OsString> = ["/bin/sh", "-c", STARTS_IN, "sh"]
+        .map(OsString::from)
+        .into();
+    serves.push(folder.into());
+    serves.extend(words(
         &server,
         [
             "--name=private".to_owned(),
@@ -39,12 +60,14 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             format!("--initial-advertise-peer-urls={peers}"),
             format!("--initial-cluster=private={peers}"),
         ],
-    );
+    ));
     Ok(Recipe {
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![url(wanted, ground.port)],
+        urls: vec![url(wanted, &socket.display().to_string())],
+        meets: Meeting::Socket(socket),
+        sockets,
         ready: None,
     })
 }

@@ -1,18 +1,22 @@
 //! The directory of a private server, the user that owns it, and a port.
 
 use super::wanted::{NOBODY, Wanted};
-use crate::path;
+use crate::{child, path};
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Where a private server stands when its user may not enter the directory that was asked for: on a
 /// disk, unlike /tmp, and open to every user.
 pub const FALLBACK: &str = "/var/tmp";
+
+/// Where directories for Unix sockets are made: a path of a socket has at most 107 bytes.
+const SOCKETS: &str = "/tmp";
 
 /// The file in the directory that takes what the server says.
 const LOG: &str = "server.log";
@@ -108,6 +112,45 @@ impl Ground {
         owned.map_err(|error| format!("{} cannot be made: {error}", path.display()))
     }
 
+    /// A new file in the directory, the user's own, which nobody else can read.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.at(name);
+        let mut options = fs::OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(0o600).open(&path);
+        let written = made.and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            match self.user {
+                Some(user) => chown(&path, Some(user.uid), Some(user.gid)),
+                None => Ok(()),
+            }
+        });
+        written.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+        Ok(path)
+    }
+
+    /// A new directory for Unix sockets, which nobody but the server's user can enter. Its path is short
+    /// wherever the server's own directory is.
+    pub(super) fn sockets(&self) -> Result<PathBuf, String> {
+        let failed = |path: &Path, error: std::io::Error| {
+            format!("{} cannot be made: {error}", path.display())
+        };
+        for number in 0_u32.. {
+            let name = format!("syncline-sockets-{}-{number}", std::process::id());
+            let path = Path::new(SOCKETS).join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(failed(&path, error)),
+            }
+            if let Some(user) = self.user {
+                let owned = chown(&path, Some(user.uid), Some(user.gid));
+                owned.map_err(|error| failed(&path, error))?;
+            }
+            return Ok(path);
+        }
+        Err(format!("{SOCKETS} has no free name for a directory"))
+    }
+
     /// The directory.
     pub(super) fn directory(&self) -> &Path {
         &self.directory
@@ -134,7 +177,7 @@ impl Ground {
 
     /// Runs a command that prepares the directory, as the server's user.
     pub(super) fn run(&self, words: &[OsString]) -> Result<(), String> {
-        let mut command = Command::new(&words[0]);
+        let mut command = child::command(&words[0]);
         command
             .args(&words[1..])
             .current_dir(&self.directory)

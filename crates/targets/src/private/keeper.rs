@@ -5,19 +5,21 @@
 //! that, or are killed, the read ends. The server is its child, so that the number it kills is never
 //! another's. (`PR_SET_PDEATHSIG` would not do: it follows the thread that started the server and not
 //! the process, is lost when the server changes its user, and removes no directory.) Both stand in a
-//! process group of their own, so that a Ctrl-C at the terminal reaches us first.
+//! process group of their own, so that a Ctrl-C at the terminal reaches us first, and both see a cleared
+//! environment ([`child`]).
 
+use crate::child;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// Waits for a line, starts the server and says its number; waits for the end of its input, ends the
 /// server and removes the directory. Without that line it only removes.
 const SCRIPT: &str = r#"
-directory=$1 stop=$2
-shift 2
+directory=$1 stop=$2 sockets=$3
+shift 3
 cd "$directory" || exit 1
 HOME=$directory
 export HOME
@@ -31,15 +33,16 @@ if read -r _; then
   wait "$server" 2>/dev/null
 fi
 cd /
-rm -rf -- "$directory"
+rm -rf -- "$directory" ${sockets:+"$sockets"}
 "#;
 
-/// The same for a server on a directory of somebody else's, which stays.
+/// The same for a server on a directory of somebody else's, which stays; what is removed is the directory of
+/// its sockets.
 const LENT: &str = r#"
-log=$1 stop=$2
-shift 2
+directory=$1 stop=$2 log=$3
+shift 3
 cd /
-read -r _ || exit 1
+if read -r _; then
 "$@" </dev/null >>"$log" 2>&1 &
 server=$!
 echo "$server"
@@ -47,6 +50,8 @@ exec >/dev/null
 read -r _
 kill -s "$stop" "$server" 2>/dev/null
 wait "$server" 2>/dev/null
+fi
+rm -rf -- "$directory"
 "#;
 
 /// A server's keeper; ends with what it keeps when dropped.
@@ -58,22 +63,42 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// Gives a directory to a keeper, with the command of the server that is to stand there.
-    pub(super) fn of(directory: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
-        Keeper::shell(SCRIPT, directory, stop, server)
+    /// The directory of its sockets, if they are elsewhere, is removed with it.
+    pub(super) fn of(
+        directory: &Path,
+        sockets: Option<&Path>,
+        stop: &str,
+        server: &[OsString],
+    ) -> Result<Keeper, String> {
+        let sockets = sockets.unwrap_or(Path::new(""));
+        Keeper::shell(SCRIPT, directory, stop, sockets, server)
     }
 
-    /// Starts a server on a directory that stays; what it says goes to a file.
-    pub(super) fn of_lent(log: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
-        let mut keeper = Keeper::shell(LENT, log, stop, server)?;
+    /// Starts a server on a directory that stays; what it says goes to a file. The directory of its sockets
+    /// is removed when it ends.
+    pub(super) fn of_lent(
+        sockets: &Path,
+        log: &Path,
+        stop: &str,
+        server: &[OsString],
+    ) -> Result<Keeper, String> {
+        let mut keeper = Keeper::shell(LENT, sockets, stop, log, server)?;
         keeper.serve()?;
         Ok(keeper)
     }
 
-    fn shell(script: &str, path: &Path, stop: &str, server: &[OsString]) -> Result<Keeper, String> {
-        let shell = Command::new("/bin/sh")
+    fn shell(
+        script: &str,
+        directory: &Path,
+        stop: &str,
+        beside: &Path,
+        server: &[OsString],
+    ) -> Result<Keeper, String> {
+        let shell = child::command("/bin/sh")
             .args(["-c", script, "syncline-keeper"])
-            .arg(path)
+            .arg(directory)
             .arg(stop)
+            .arg(beside)
             .args(server)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

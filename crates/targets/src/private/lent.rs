@@ -3,28 +3,24 @@
 //!
 //! 1. The server's files stand in the folder `data` of the directory and nowhere else; what it says goes
 //!    to a file beside the directory, `DIRECTORY.log`, which no loss of power takes.
-//! 2. It runs as its product's user, listens on loopback alone, and asks nobody for a password.
+//! 2. It runs as its product's user, and listens on a Unix socket alone, in a directory that only that user
+//!    can enter: so it asks nobody for a password. The keeper removes that directory.
 //! 3. It ends with whoever started it, by its keeper; before, it ends as [`Ending`] says, and when
 //!    [`Lent::end`] has returned no process of it is left.
-//! 4. A port that was taken meanwhile is the only reason to try again: everything else is what became of
-//!    that directory, and is told.
+//! 4. It is started once: that it does not run is what became of its directory, and is told.
 
 use super::ground::Ground;
 use super::keeper::{Keeper, has_ended};
-use super::recipe::Recipe;
+use super::recipe::{Meeting, Recipe};
 use super::server::{STARTS_WITHIN, tail};
 use super::wanted::Product;
 use super::{mariadb, postgres};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::fs;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
-
-/// How often a port that was taken meanwhile is replaced.
-const TRIES: usize = 4;
 
 const LOOKS_EVERY: Duration = Duration::from_millis(3);
 
@@ -70,11 +66,12 @@ pub struct Lent {
 fn recipe(
     product: Product,
     ground: &Ground,
+    sockets: &Path,
     settings: &[(String, String)],
 ) -> Result<Recipe, String> {
     match product {
-        Product::Postgres => postgres::lent(ground, settings),
-        Product::Mariadb => mariadb::lent(ground, settings),
+        Product::Postgres => postgres::lent(ground, sockets, settings),
+        Product::Mariadb => mariadb::lent(ground, sockets, settings),
         other => Err(format!("{} is started privately only", other.word())),
     }
 }
@@ -106,7 +103,9 @@ impl Lent {
         settings: &[(String, String)],
     ) -> Result<(), NotStarted> {
         let ground = Ground::lent(directory, product.user()).map_err(NotStarted::Cannot)?;
-        let recipe = recipe(product, &ground, settings).map_err(NotStarted::Cannot)?;
+        // Nothing listens while it is made.
+        let nowhere = Path::new("/dev/null/none");
+        let recipe = recipe(product, &ground, nowhere, settings).map_err(NotStarted::Cannot)?;
         ground.folder("data").map_err(NotStarted::Cannot)?;
         let mut commands = recipe.prepares.iter();
         commands
@@ -122,43 +121,39 @@ impl Lent {
         settings: &[(String, String)],
     ) -> Result<Lent, NotStarted> {
         let log = PathBuf::from(format!("{}.log", directory.display()));
-        let mut tries = 1;
-        loop {
-            let log_bytes = fs::metadata(&log).map_or(0, |found| found.len());
-            let ended = Lent::attempt(product, directory, settings, &log, log_bytes);
-            let taken = || said_since(&log, log_bytes).contains("Address already in use");
-            match ended {
-                Err(NotStarted::Ended(_)) if tries < TRIES && taken() => tries += 1,
-                ended => return ended,
-            }
-        }
-    }
-
-    fn attempt(
-        product: Product,
-        directory: &Path,
-        settings: &[(String, String)],
-        log: &Path,
-        log_bytes: u64,
-    ) -> Result<Lent, NotStarted> {
+        let log_bytes = fs::metadata(&log).map_or(0, |found| found.len());
         let ground = Ground::lent(directory, product.user()).map_err(NotStarted::Cannot)?;
-        let mut recipe = recipe(product, &ground, settings).map_err(NotStarted::Cannot)?;
-        let command: Vec<OsString> = ground.confined(&recipe.serves, None);
-        let keeper = Keeper::of_lent(log, recipe.stop, &command).map_err(NotStarted::Cannot)?;
+        let sockets = ground.sockets().map_err(NotStarted::Cannot)?;
+        let kept = recipe(product, &ground, &sockets, settings).and_then(|recipe| {
+            let command: Vec<OsString> = ground.confined(&recipe.serves, None);
+            let keeper = Keeper::of_lent(&sockets, &log, recipe.stop, &command)?;
+            Ok((recipe, keeper))
+        });
+        let (mut recipe, keeper) = kept.map_err(|why| {
+            if fs::remove_dir(&sockets).is_err() {
+                // The keeper has removed it.
+            }
+            NotStarted::Cannot(why)
+        })?;
         let lent = Lent {
             product,
             url: recipe.urls.remove(0),
-            log: log.to_owned(),
+            log,
             log_bytes,
             keeper,
         };
-        lent.wait(ground.port, recipe.ready.as_ref())?;
+        lent.wait(&recipe.meets, recipe.ready.as_ref())?;
         Ok(lent)
     }
 
     /// The URL by which it is met, without options.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The server's process.
+    pub fn pid(&self) -> u32 {
+        self.keeper.server()
     }
 
     /// The gravest of what it has said since it was started, and the last of these; none if nothing of
@@ -220,8 +215,7 @@ impl Lent {
         Err(format!("process {server} of a server could not be ended"))
     }
 
-    fn wait(&self, port: u16, ready: Option<&(PathBuf, &str)>) -> Result<(), NotStarted> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    fn wait(&self, meets: &Meeting, ready: Option<&(PathBuf, &str)>) -> Result<(), NotStarted> {
         let server = self.keeper.server().to_string();
         // A file of an earlier process may still be there: its first line is another number.
         let said = |(file, text): &(PathBuf, &str)| {
@@ -233,7 +227,7 @@ impl Lent {
                 return Err(NotStarted::Ended(self.last_words()));
             }
             let is_ready = ready.is_none_or(said);
-            if is_ready && TcpStream::connect_timeout(&address, Duration::from_millis(50)).is_ok() {
+            if is_ready && meets.answers(Duration::from_millis(50)) {
                 return Ok(());
             }
             thread::sleep(LOOKS_EVERY);

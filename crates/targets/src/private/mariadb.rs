@@ -1,17 +1,36 @@
 //! MariaDB with InnoDB: `mariadb-install-db`, then the server itself. No configuration file is read.
 
 use super::ground::Ground;
-use super::recipe::{CONNECTIONS, Recipe, program, words};
-use super::wanted::Wanted;
+use super::recipe::{CONNECTIONS, Meeting, Recipe, as_host, program, words};
+use super::secret::Secret;
+use super::wanted::{Wanted, encoded};
 use std::ffi::OsString;
+use std::path::Path;
 use syncline_contract::Durability;
 
 /// The longest path of a Unix socket.
 const SOCKET_MAX: usize = 107;
 
-/// The URL of one that listens there.
-pub(super) fn url(wanted: &Wanted, port: u16) -> String {
-    format!("mariadb://root@127.0.0.1:{port}/{}", wanted.options("?"))
+/// The name of a socket that is alone in its directory: the product's own.
+const SOCKET: &str = "mysqld.sock";
+
+/// The URL of one that listens there; `login` is an option that says the password.
+pub(super) fn url(wanted: &Wanted, port: u16, login: &str) -> String {
+    format!(
+        "mariadb://root@127.0.0.1:{port}/{}{login}",
+        wanted.options("?")
+    )
+}
+
+/// What a server runs before it takes its first connection: one account, with the password.
+fn accounts(secret: &Secret) -> String {
+    format!(
+        "DELETE FROM mysql.global_priv WHERE User <> 'mariadb.sys';\n\
+         FLUSH PRIVILEGES;\n\
+         CREATE USER 'root'@'%' IDENTIFIED BY '{}';\n\
+         GRANT ALL PRIVILEGES ON *.* TO 'root'@'%' WITH GRANT OPTION;\n",
+        secret.reveal()
+    )
 }
 
 /// Its temporary tables stand with its data: a server that starts removes those that it finds in its folder
@@ -24,6 +43,8 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
     let (data, port) = (ground.text("data"), ground.port);
+    let secret = Secret::new(ground)?;
+    let accounts = ground.write("accounts.sql", &accounts(&secret))?;
     let mut prepares = words(
         &install,
         [
@@ -41,6 +62,9 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
             format!("--datadir={data}"),
             format!("--port={port}"),
             "--bind-address=127.0.0.1".to_owned(),
+            format!("--init-file={}", accounts.display()),
+            // Statements that read and write files reach no other directory.
+            format!("--secure-file-priv={data}"),
             temporary(&data),
             format!("--pid-file={}", ground.text("pid")),
             format!("--max-connections={CONNECTIONS}"),
@@ -68,11 +92,13 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     if let Some(bytes) = wanted.cache_bytes {
         serves.push(format!("--innodb-buffer-pool-size={bytes}").into());
     }
-    let mut urls = vec![url(wanted, port)];
+    let login = secret.option();
+    let mut urls = vec![url(wanted, port, &login)];
     if has_socket {
         urls.push(format!(
-            "mariadb://root@/{}&socket={socket}",
-            wanted.options("?")
+            "mariadb://root@/{}{login}&socket={}",
+            wanted.options("?"),
+            encoded(&socket)
         ));
     }
     Ok(Recipe {
@@ -80,17 +106,23 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         serves,
         stop: "KILL",
         urls,
+        meets: Meeting::Port(port),
+        sockets: None,
         // Written when it takes connections.
         ready: Some((ground.at("pid"), "")),
     })
 }
 
 /// A small data directory in a directory that is lent, and its server, with settings beside the product's
-/// own.
-pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Recipe, String> {
+/// own. Whoever reaches its socket may enter the directory that it is in.
+pub(super) fn lent(
+    ground: &Ground,
+    sockets: &Path,
+    settings: &[(String, String)],
+) -> Result<Recipe, String> {
     let install = program(&["mariadb-install-db"], "mariadb-server")?;
     let server = program(&["mariadbd"], "mariadb-server")?;
-    let (data, port) = (ground.text("data"), ground.port);
+    let data = ground.text("data");
     let given = settings
         .iter()
         .map(|(name, value)| format!("--{name}={value}"));
@@ -113,14 +145,12 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
     serves.extend(
         [
             place,
-            format!("--port={port}"),
-            "--bind-address=127.0.0.1".to_owned(),
-            "--skip-name-resolve".to_owned(),
+            "--skip-networking".to_owned(),
+            format!("--secure-file-priv={data}"),
             temporary(&data),
             // In the data directory.
             "--pid-file=pid".to_owned(),
-            // None: the system's server has the path that it would take else.
-            "--socket=".to_owned(),
+            format!("--socket={}", sockets.join(SOCKET).display()),
         ]
         .map(OsString::from),
     );
@@ -131,7 +161,9 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
         prepares: vec![prepares],
         serves,
         stop: "KILL",
-        urls: vec![format!("mariadb://root@127.0.0.1:{port}/")],
+        urls: vec![format!("mariadb://root@{}/", as_host(sockets))],
+        meets: Meeting::Socket(sockets.join(SOCKET)),
+        sockets: None,
         ready: Some((ground.at("data").join("pid"), "")),
     })
 }

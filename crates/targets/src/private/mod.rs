@@ -1,4 +1,4 @@
-//! Private servers: a throw-away PostgreSQL, MariaDB, Redis, etcd or Derby on loopback, in a directory of
+//! Private servers: a throw-away PostgreSQL, MariaDB, Redis, etcd or Derby on this machine, in a directory of
 //! its own, from what is installed; gone without a trace when it is dropped.
 //!
 //! | file | what stands in it |
@@ -6,13 +6,17 @@
 //! | `wanted.rs` | what a user asks for: `postgres:private?durability=data&cache=512m` |
 //! | `ground.rs` | the directory, the user that owns it, the port |
 //! | `keeper.rs` | the process that ends the server and removes the directory, also after kill -9 of ours |
+//! | `secret.rs` | its password |
 //! | `recipe.rs` | how a product is started: what each of the following says |
 //! | `server.rs` | one that runs: started, waited for, ended |
 //! | `lent.rs` | one on a directory of somebody else's: a crash image, a mount that loses power |
 //! | `postgres.rs`, `mariadb.rs`, `redis.rs`, `etcd.rs`, `derby.rs` | a recipe each |
 //!
-//! 1. The server listens on 127.0.0.1 only, on a port that was free, and asks nobody for a password: it
-//!    holds nothing but what a run puts into it.
+//! 1. No other user of this machine can log in to the server: whoever is its superuser runs programs and
+//!    writes files as its user. It listens on 127.0.0.1, on a port that was free, and asks for a random
+//!    password there. A Unix socket is in a directory of mode 0700, and there alone listens what has no
+//!    password for all that it takes (etcd), or serves a directory of somebody else's (`lent.rs`). No
+//!    command line and no environment holds the password ([`crate::child`]).
 //! 2. It never runs as root: where we are root, as the product's own user, or nobody's, without groups
 //!    and without a way to gain privileges.
 //! 3. It stands in the current directory, on the disk that is asked about. Where that is closed to the
@@ -29,6 +33,7 @@ mod mariadb;
 mod postgres;
 mod recipe;
 mod redis;
+mod secret;
 mod server;
 #[cfg(test)]
 mod tests;

@@ -1,20 +1,23 @@
 //! PostgreSQL, of Debian's packages: `initdb`, then the server itself.
 
 use super::ground::Ground;
-use super::recipe::{CONNECTIONS, Recipe, words};
-use super::wanted::Wanted;
+use super::recipe::{CONNECTIONS, Meeting, Recipe, as_host, words};
+use super::secret::Secret;
+use super::wanted::{Wanted, encoded};
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
 
 /// Where Debian keeps a folder a version.
 const VERSIONS: &str = "/usr/lib/postgresql";
+/// The number in the name of a socket that is alone in its directory: the product's own.
+const PORT: u16 = 5432;
 /// The longest path of a Unix socket, less the socket's name.
 const SOCKET_DIRECTORY_MAX: usize = 107 - "/.s.PGSQL.65535".len();
 
-/// The URL of one that listens there.
-pub(super) fn url(wanted: &Wanted, port: u16) -> String {
+/// The URL of one that listens there; `login` is an option that says the password.
+pub(super) fn url(wanted: &Wanted, port: u16, login: &str) -> String {
     format!(
-        "postgres://postgres@127.0.0.1:{port}/postgres{}",
+        "postgres://postgres@127.0.0.1:{port}/postgres{}{login}",
         wanted.options("?")
     )
 }
@@ -23,12 +26,16 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     let programs = programs(Path::new(VERSIONS))?;
     let data = ground.text("data");
     let port = ground.port;
+    let secret = Secret::new(ground)?;
     let prepares = words(
         &programs.join("initdb"),
         [
             "--pgdata".to_owned(),
             data.clone(),
-            "--auth=trust".to_owned(),
+            // Whoever reaches its socket may enter the directory that it is in.
+            "--auth-local=trust".to_owned(),
+            "--auth-host=scram-sha-256".to_owned(),
+            format!("--pwfile={}", secret.file().display()),
             "--username=postgres".to_owned(),
             "--no-locale".to_owned(),
             "--encoding=UTF8".to_owned(),
@@ -58,11 +65,13 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     for setting in settings {
         serves.extend(["-c".into(), setting.into()]);
     }
-    let mut urls = vec![url(wanted, port)];
+    let login = secret.option();
+    let mut urls = vec![url(wanted, port, &login)];
     if has_socket {
         urls.push(format!(
-            "postgres://postgres@:{port}/postgres{}&socket={sockets}",
-            wanted.options("?")
+            "postgres://postgres@:{port}/postgres{}&socket={}",
+            wanted.options("?"),
+            encoded(sockets)
         ));
     }
     Ok(Recipe {
@@ -70,6 +79,8 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
         serves,
         stop: "QUIT",
         urls,
+        meets: Meeting::Port(port),
+        sockets: None,
         ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
     })
 }
@@ -81,12 +92,18 @@ const SMALL: &str = "CREATE EXTENSION amcheck;\nUPDATE pg_database SET datistemp
 
 /// A small data directory with checksums, in a directory that is lent, and its server, with settings
 /// beside the product's own.
-pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Recipe, String> {
+pub(super) fn lent(
+    ground: &Ground,
+    sockets: &Path,
+    settings: &[(String, String)],
+) -> Result<Recipe, String> {
     let programs = programs(Path::new(VERSIONS))?;
-    let (data, port, server) = (ground.text("data"), ground.port, programs.join("postgres"));
+    let (data, server) = (ground.text("data"), programs.join("postgres"));
     let init = [
         format!("--pgdata={data}"),
-        "--auth=trust".to_owned(),
+        // Whoever reaches its socket may enter the directory that it is in.
+        "--auth-local=trust".to_owned(),
+        "--auth-host=reject".to_owned(),
         "--username=postgres".to_owned(),
         "--no-locale".to_owned(),
         "--encoding=UTF8".to_owned(),
@@ -104,9 +121,9 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
         data.clone(),
     ];
     let own = [
-        "listen_addresses=127.0.0.1".to_owned(),
-        format!("port={port}"),
-        "unix_socket_directories=".to_owned(),
+        "listen_addresses=".to_owned(),
+        format!("port={PORT}"),
+        format!("unix_socket_directories={}", sockets.display()),
     ];
     let given = settings
         .iter()
@@ -123,7 +140,12 @@ pub(super) fn lent(ground: &Ground, settings: &[(String, String)]) -> Result<Rec
         ],
         serves,
         stop: "QUIT",
-        urls: vec![format!("postgres://postgres@127.0.0.1:{port}/template1")],
+        urls: vec![format!(
+            "postgres://postgres@{}/template1",
+            as_host(sockets)
+        )],
+        meets: Meeting::Socket(sockets.join(format!(".s.PGSQL.{PORT}"))),
+        sockets: None,
         ready: Some((ground.at("data").join("postmaster.pid"), "ready")),
     })
 }

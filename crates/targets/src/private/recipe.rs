@@ -1,10 +1,41 @@
 //! How a product is started, and what recipes are made of.
 
 use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Clients a private server has room for, beside what it needs itself.
 pub(super) const CONNECTIONS: usize = 300;
+
+/// Where a server takes connections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meeting {
+    /// On a port of loopback.
+    Port(u16),
+    /// On a Unix socket.
+    Socket(PathBuf),
+}
+
+impl Meeting {
+    /// True if somebody takes a connection there within that time.
+    pub(super) fn answers(&self, within: Duration) -> bool {
+        match self {
+            Meeting::Port(port) => {
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+                TcpStream::connect_timeout(&address, within).is_ok()
+            }
+            Meeting::Socket(path) => UnixStream::connect(path).is_ok(),
+        }
+    }
+}
+
+/// A path as it stands in place of a host in a URL.
+pub(super) fn as_host(path: &Path) -> String {
+    let text = path.display().to_string();
+    text.replace('%', "%25").replace('/', "%2F")
+}
 
 /// How a product is started.
 pub(super) struct Recipe {
@@ -16,7 +47,11 @@ pub(super) struct Recipe {
     pub(super) stop: &'static str,
     /// The URLs by which it is met, the best first.
     pub(super) urls: Vec<String>,
-    /// A file that holds this text once the server is ready; beside that its port must answer.
+    /// Where it takes connections.
+    pub(super) meets: Meeting,
+    /// A directory of its sockets that is not in its own, to be removed with it.
+    pub(super) sockets: Option<PathBuf>,
+    /// A file that holds this text once the server is ready; beside that it must take connections.
     pub(super) ready: Option<(PathBuf, &'static str)>,
 }
 

@@ -1,13 +1,17 @@
-//! Redis with its append-only file. No configuration file is read.
+//! Redis with its append-only file. Its configuration file is one of our own, which holds the password.
 
 use super::ground::Ground;
-use super::recipe::{CONNECTIONS, Recipe, program, words};
-use super::wanted::Wanted;
+use super::recipe::{CONNECTIONS, Meeting, Recipe, program, words};
+use super::secret::Secret;
+use super::wanted::{Wanted, encoded};
 use syncline_contract::Durability;
 
-/// The URL of one that listens there.
-pub(super) fn url(wanted: &Wanted, port: u16) -> String {
-    format!("redis://127.0.0.1:{port}/{}", wanted.options("?"))
+/// The longest path of a Unix socket.
+const SOCKET_MAX: usize = 107;
+
+/// The URL of one that listens there; `login` is an option that says the password.
+pub(super) fn url(wanted: &Wanted, port: u16, login: &str) -> String {
+    format!("redis://127.0.0.1:{port}/{}{login}", wanted.options("?"))
 }
 
 /// `appendonly` and `appendfsync` for what is wanted, or why it cannot be.
@@ -26,8 +30,15 @@ pub(super) fn appends(wanted: &Wanted) -> Result<(&'static str, &'static str), S
 pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String> {
     let (append, sync) = appends(wanted)?;
     let server = program(&["redis-server"], "redis-server")?;
-    let mut serves = words(&server, ["--port".to_owned(), ground.port.to_string()]);
+    let secret = Secret::new(ground)?;
+    // Not on the command line, which every user can read.
+    let file = ground.write("redis.conf", &format!("requirepass {}\n", secret.reveal()))?;
+    let mut serves = words(&server, [file.display().to_string()]);
+    let (port, socket) = (ground.port.to_string(), ground.text("redis.sock"));
+    let has_socket = socket.len() <= SOCKET_MAX;
     let settings = [
+        ("--port", port.as_str()),
+        ("--unixsocket", if has_socket { &socket } else { "" }),
         ("--bind", "127.0.0.1"),
         ("--dir", &ground.text("")),
         ("--save", ""),
@@ -39,11 +50,22 @@ pub(super) fn recipe(wanted: &Wanted, ground: &Ground) -> Result<Recipe, String>
     for (name, value) in settings {
         serves.extend([name.into(), value.into()]);
     }
+    let login = secret.option();
+    let mut urls = vec![url(wanted, ground.port, &login)];
+    if has_socket {
+        let options = wanted.options("?");
+        urls.push(format!(
+            "redis:///{options}{login}&socket={}",
+            encoded(&socket)
+        ));
+    }
     Ok(Recipe {
         prepares: Vec::new(),
         serves,
         stop: "KILL",
-        urls: vec![url(wanted, ground.port)],
+        urls,
+        meets: Meeting::Port(ground.port),
+        sockets: None,
         ready: None,
     })
 }

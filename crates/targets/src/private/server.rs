@@ -2,9 +2,9 @@
 
 use super::ground::Ground;
 use super::keeper::Keeper;
+use super::recipe::Meeting;
 use super::wanted::{Product, Wanted};
 use crate::error::Error;
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,13 +47,15 @@ impl Private {
         let mut ground = Ground::prepare(wanted).map_err(failed)?;
         let recipe = product.recipe(wanted, &ground).map_err(failed)?;
         let command = ground.confined(&recipe.serves, wanted.cpus.as_deref());
-        let mut keeper = Keeper::of(ground.directory(), recipe.stop, &command).map_err(failed)?;
+        let sockets = recipe.sockets.as_deref();
+        let keeper = Keeper::of(ground.directory(), sockets, recipe.stop, &command);
+        let mut keeper = keeper.map_err(failed)?;
         ground.is_kept();
         for command in &recipe.prepares {
             ground.run(command).map_err(failed)?;
         }
         keeper.serve().map_err(failed)?;
-        let (port, log) = (ground.port, ground.log());
+        let log = ground.log();
         let (directory, fallback, user) = ground.into_parts();
         let private = Private {
             product,
@@ -64,7 +66,7 @@ impl Private {
             keeper,
         };
         private
-            .wait(port, recipe.ready.as_ref(), &log)
+            .wait(&recipe.meets, recipe.ready.as_ref(), &log)
             .map_err(failed)?;
         Ok(private)
     }
@@ -74,7 +76,7 @@ impl Private {
         self.product
     }
 
-    /// The URL by which it is met, over TCP.
+    /// The URL by which it is met, over TCP where the product offers that with a password.
     pub fn url(&self) -> &str {
         &self.urls[0]
     }
@@ -110,13 +112,17 @@ impl Private {
     }
 
     /// Waits until it can be met; the error says what it wrote into its log.
-    fn wait(&self, port: u16, ready: Option<&(PathBuf, &str)>, log: &Path) -> Result<(), String> {
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    fn wait(
+        &self,
+        meets: &Meeting,
+        ready: Option<&(PathBuf, &str)>,
+        log: &Path,
+    ) -> Result<(), String> {
         let is_ready = || {
             let said = ready.is_none_or(|(file, text)| {
                 std::fs::read_to_string(file).is_ok_and(|content| content.contains(text))
             });
-            said && TcpStream::connect_timeout(&address, LOOKS_EVERY).is_ok()
+            said && meets.answers(LOOKS_EVERY)
         };
         let looks = STARTS_WITHIN.as_millis() / LOOKS_EVERY.as_millis();
         for _ in 0..looks {

@@ -85,11 +85,11 @@ impl Product {
     /// The URL of one that nobody has started.
     fn url_of_none(self, wanted: &Wanted) -> String {
         match self {
-            Product::Postgres => postgres::url(wanted, NO_PORT),
-            Product::Mariadb => mariadb::url(wanted, NO_PORT),
-            Product::Redis => redis::url(wanted, NO_PORT),
-            Product::Etcd => etcd::url(wanted, NO_PORT),
-            Product::Derby => derby::url(wanted, NO_PORT, &[PathBuf::from("derbyclient.jar")]),
+            Product::Postgres => postgres::url(wanted, NO_PORT, ""),
+            Product::Mariadb => mariadb::url(wanted, NO_PORT, ""),
+            Product::Redis => redis::url(wanted, NO_PORT, ""),
+            Product::Etcd => etcd::url(wanted, "/nowhere"),
+            Product::Derby => derby::url(wanted, NO_PORT, "", &[PathBuf::from("derbyclient.jar")]),
         }
     }
 
@@ -238,7 +238,8 @@ impl Wanted {
     }
 }
 
-fn encoded(value: &str) -> String {
+/// A value as it stands in a URL.
+pub(super) fn encoded(value: &str) -> String {
     value
         .replace('%', "%25")
         .replace('&', "%26")

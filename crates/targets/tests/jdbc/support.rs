@@ -76,6 +76,8 @@ impl NativeServer {
     pub(crate) fn url(&self, options: &str) -> String {
         let (_, rest) = self.private.url().rsplit_once("127.0.0.1:").unwrap();
         let port: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let (_, file) = rest.split_once("password-file=").unwrap();
+        let login = format!("&password-file={}", file.split('&').next().unwrap());
         let (place, driver) = match self.private.product() {
             Product::Postgres => (
                 format!("postgresql://127.0.0.1:{port}/postgres?user=postgres"),
@@ -87,7 +89,7 @@ impl NativeServer {
             ),
             other => panic!("{} is met by no JDBC driver here", other.word()),
         };
-        format!("jdbc:{place}&driver={driver}{options}")
+        format!("jdbc:{place}{login}&driver={driver}{options}")
     }
 }
 

@@ -10,6 +10,7 @@ fn foreign(server: &Server) -> Child {
     let mut child = Command::new("/usr/lib/postgresql/15/bin/psql")
         .args(["-h", "127.0.0.1", "-U", "postgres", "-d", "postgres", "-p"])
         .arg(server.port().to_string())
+        .env("PGPASSWORD", server.password())
         .args(["-c", "SELECT pg_sleep(600)"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -21,8 +21,9 @@ fn each_word_of_durability_is_read_back_or_refused_before_anything_is_touched() 
         (Durability::Os, "data", Err("fsync=off")),
     ] {
         let server = Server::start(of_server);
-        let port = server.port();
-        let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?durability={asked}");
+        let (port, password) = (server.port(), server.password());
+        let url =
+            format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres?durability={asked}");
         let target = AnyTarget::open(&url).unwrap();
         let met = block_on(&(), target.meet());
         match good {

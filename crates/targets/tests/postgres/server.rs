@@ -56,6 +56,13 @@ impl Server {
         digits.parse().unwrap()
     }
 
+    /// The password of its superuser.
+    pub(crate) fn password(&self) -> String {
+        let (_, rest) = self.private.url().split_once("password-file=").unwrap();
+        let file = rest.split('&').next().unwrap();
+        std::fs::read_to_string(file).unwrap().trim().to_owned()
+    }
+
     /// The directory of its data.
     pub(crate) fn data(&self) -> std::path::PathBuf {
         self.private.directory().join("data")

@@ -122,7 +122,8 @@ impl Observer for UntilChecks<'_> {
 fn round_trips(server: &Server, workload: &AnyWorkload, pipeline: Option<bool>) -> usize {
     let relay = Relay::to(server.port());
     let url = format!(
-        "postgres://postgres@127.0.0.1:{}/postgres?tls=disable&durability=os",
+        "postgres://postgres:{}@127.0.0.1:{}/postgres?tls=disable&durability=os",
+        server.password(),
         relay.port
     );
     let turns = |transactions| {

@@ -1,14 +1,16 @@
-//! The side of the parent: children started, asked, waited for no longer than a limit, and killed.
+//! The side of the parent: children started with a cleared environment, asked, waited for no longer
+//! than a limit, and killed.
 
 use super::task::{Answer, Task};
 use crate::error::{Error, Result, doing};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
+use syncline_targets::child;
 
 /// How to start a process that calls [`child`](super::child).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +66,7 @@ impl Program {
     }
 
     pub(super) fn start(&self) -> Result<Helper> {
-        let started = Command::new(&self.path)
+        let started = child::command(&self.path)
             .args(&self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
