@@ -11,7 +11,10 @@ use std::ops::Range;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use syncline_targets::libpq;
-use syncline_targets::server::{shown, without_secrets};
+use syncline_targets::server::{names_server, shown, without_secrets};
+
+/// How the name of a variable of ours begins.
+const OURS: &str = "${SYNCLINE_PASSWORD_";
 
 /// Runs the program again without passwords in its command line; returns if there were none.
 pub(crate) fn hide() {
@@ -39,7 +42,7 @@ pub(crate) fn hide() {
             taken.push((name, password.to_owned()));
             continue;
         }
-        if !holds_url(text) {
+        if !names_server(text) {
             arguments.push(argument);
             continue;
         }
@@ -78,11 +81,11 @@ fn conninfo(argument: &str) -> Option<(&str, &str)> {
     let secrets = libpq::secrets(string);
     let is_typed = |secret: &Range<usize>| {
         let value = &string[secret.clone()];
-        !value.is_empty() && !value.starts_with("${SYNCLINE_PASSWORD_")
+        !value.is_empty() && !value.starts_with(OURS)
     };
     // A property or an option of another program's may be named like a password; it is one pair.
     let several = string.split('=').nth(2).is_some() || string.trim_start().starts_with("password");
-    (several && !holds_url(string) && secrets.iter().any(is_typed)).then_some((before, string))
+    (several && !names_server(string) && secrets.iter().any(is_typed)).then_some((before, string))
 }
 
 /// The text of a value in a connection string, without its quotes and backslashes.
@@ -102,19 +105,15 @@ fn plain(value: &str) -> String {
     plain
 }
 
-fn holds_url(argument: &str) -> bool {
-    argument.contains("://") || argument.contains("jdbc:")
-}
-
-/// Of `--mysql-password=SECRET` the option and the password, unless `${NAME}` stands in its place.
+/// Of `--mysql-password=SECRET` the option and the password, unless a name of ours stands in its place.
 fn option_password(argument: &str) -> Option<(&str, &str)> {
     let (option, value) = argument.split_once('=')?;
     let name = option.to_ascii_lowercase();
     let is_secret = ["password", "passwd", "pwd"]
         .iter()
         .any(|word| name.ends_with(word));
-    let is_typed = !value.is_empty() && !value.starts_with("${");
-    (is_secret && is_typed && !holds_url(option)).then_some((option, value))
+    let is_typed = !value.is_empty() && !value.starts_with(OURS);
+    (is_secret && is_typed && !names_server(option)).then_some((option, value))
 }
 
 /// The command line as records keep it.
@@ -132,7 +131,7 @@ pub(crate) fn command_line() -> String {
         }
         match option_password(&argument) {
             Some((option, _)) => format!("{option}="),
-            None if holds_url(&argument) => shown(&argument),
+            None if names_server(&argument) => shown(&argument),
             None => argument,
         }
     });

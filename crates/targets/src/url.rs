@@ -61,6 +61,11 @@ impl Url {
             let (key, value) = pair
                 .split_once('=')
                 .ok_or_else(|| malformed("an option has no value"))?;
+            if key.contains('@') {
+                return Err(malformed(
+                    "an option's name holds an @: in a password a ? is written %3F, or the password is given by ${NAME}",
+                ));
+            }
             let value = decoded(value).ok_or_else(|| malformed("a % is not followed by a code"))?;
             pairs.push((key.to_owned(), value));
         }

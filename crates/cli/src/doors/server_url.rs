@@ -31,7 +31,9 @@ impl Server<'_> {
         let socket = self.socket.filter(|path| !path.is_empty());
         let socket = socket.or(self.host.filter(is_path));
         let host = self.host.filter(|host| socket.is_none() && !is_path(host));
+        // A slash ends a login.
         let user = filled(self.user, "") + &filled(self.password, ":");
+        let user = user.replace('/', "%2F");
         let at = if user.is_empty() { "" } else { "@" };
         let (host, port) = (filled(host, ""), filled(self.port, ":"));
         let options = socket.map(|path| ("socket", path)).into_iter();

@@ -123,12 +123,13 @@ const SSL_MODES: [&str; 6] = [
     "verify-full",
 ];
 
-/// A password as typed, or where `${NAME}` stands that of the environment: the program moves a typed one
-/// there before anything else.
+/// A password as typed. The program moves one that it finds on its command line into a variable of its own
+/// before anything else; any other `${NAME}` is a password, as it is to sysbench.
 fn from_environment(typed: &str) -> Result<String, CannotRun> {
     let name = typed
         .strip_prefix("${")
-        .and_then(|rest| rest.strip_suffix('}'));
+        .and_then(|rest| rest.strip_suffix('}'))
+        .filter(|name| name.starts_with("SYNCLINE_PASSWORD_"));
     let Some(name) = name else {
         return Ok(typed.to_owned());
     };
@@ -197,6 +198,15 @@ mod tests {
                     ("mysql_port", "7"),
                 ],
                 "mysql://a%20b:p%40%3Aw@localhost:7/sbtest?schema=sysbench",
+            ),
+            // A.E10
+            (
+                &[("pgsql_user", "a/b"), ("pgsql_password", "p/q?${HOME}%")],
+                "postgres://a%2Fb:p%2Fq%3F%24%7BHOME%7D%25@localhost:5432/sbtest?schema=sysbench",
+            ),
+            (
+                &[("pgsql_password", "${HOME}")],
+                "postgres://sbtest:%24%7BHOME%7D@localhost:5432/sbtest?schema=sysbench",
             ),
             (
                 &[("mysql_socket", "/run/my.sock"), ("mysql_db", "x")],

@@ -9,9 +9,9 @@ use crate::error::Error;
 use crate::url::Url;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use syncline_contract::OptionListing;
+use syncline_contract::{OptionListing, read_named_text};
 
 /// The option that names a Unix socket; for a target's listing.
 pub const SOCKET: OptionListing = OptionListing {
@@ -45,6 +45,9 @@ pub const CONNECT_TIMEOUT: OptionListing = OptionListing {
     default: "10000",
     meaning: "waits so long for a connection before it counts as failed",
 };
+
+/// The most bytes of a file with a password.
+const PASSWORD_FILE_MAX: u64 = 64 << 10;
 
 /// How a product's addresses look.
 #[derive(Clone, Copy, Debug)]
@@ -245,7 +248,8 @@ fn socket(path: PathBuf, port: u16, form: &AddressForm) -> PathBuf {
 }
 
 fn first_line(file: &str) -> Result<String, Error> {
-    let text = std::fs::read_to_string(file).map_err(|error| Error::PasswordFile {
+    let text = read_named_text(Path::new(file), PASSWORD_FILE_MAX);
+    let text = text.map_err(|error| Error::PasswordFile {
         path: PathBuf::from(file),
         why: error.to_string(),
     })?;
@@ -312,6 +316,9 @@ mod tests {
             address(&url).unwrap().password.unwrap().reveal(),
             "from the file"
         );
+        // A.D3
+        let why = address("postgres://h/?password-file=/dev/zero").unwrap_err();
+        assert!(why.to_string().contains("more than"), "{why}");
         let why = address("postgres://h/?password-file=/nowhere/at/all").unwrap_err();
         assert!(why.to_string().contains("/nowhere/at/all"), "{why}");
     }

@@ -5,6 +5,9 @@
 //! also `;`) behind which everything reads as options, and before which stands a login with its `@`, or
 //! a host with nothing but a number behind its colon. Where no such sign is, the last `@` ends the login.
 //!
+//! A login without an `@` has no end: what stands behind a colon and is no port is then taken for a password,
+//! and so is everything before the last `@` of a server's URL that lacks its `//`.
+//!
 //! Invariants:
 //! 1. In doubt more is taken for a password, never less; a URL that a target takes is not doubtful.
 //! 2. The ranges rise and do not overlap.
@@ -221,10 +224,31 @@ fn authority(url: &str) -> Option<usize> {
     begins("://").or_else(|| begins(":thin:"))
 }
 
+/// The first words of servers' URLs, beside those of the listings.
+const SERVERS: [&str; 3] = ["rediss", "etcds", "postgresql"];
+
+/// Where what stands behind the first word of a server's URL begins; none of any other URL.
+pub(super) fn behind_name(url: &str) -> Option<usize> {
+    let (name, _) = url.split_once(':')?;
+    let mut listed = crate::listings().filter(|listing| listing.form.contains("://"));
+    let is_server = SERVERS.contains(&name) || listed.any(|listing| listing.name == name);
+    is_server.then_some(name.len() + 1)
+}
+
 /// The password between user and host of a URL without options; its end is the last @.
 fn after_user(url: &str) -> Option<Secret> {
-    let begin = authority(url)?;
-    let host = begin + url[begin..].rfind('@')?;
+    let Some(begin) = authority(url) else {
+        // Not even user and password are told apart where the form is broken.
+        let begin = behind_name(url)?;
+        let host = begin + url[begin..].rfind('@')?;
+        return Some(Secret {
+            text: begin..host,
+            whole: begin..host,
+        });
+    };
+    let Some(host) = url[begin..].rfind('@').map(|at| begin + at) else {
+        return without_host(url, begin);
+    };
     let sign = if url[..begin].ends_with("://") {
         ':'
     } else {
@@ -235,4 +259,42 @@ fn after_user(url: &str) -> Option<Secret> {
         text: sign + 1..host,
         whole: sign..host,
     })
+}
+
+/// The password of a login that nothing ends, where a port would stand and is none.
+fn without_host(url: &str, begin: usize) -> Option<Secret> {
+    let authority = url[begin..].split('/').next().unwrap_or_default();
+    let (host, port) = authority.rsplit_once(':')?;
+    if authority.ends_with(']') || port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let sign = begin + host.find(':').unwrap_or(host.len());
+    Some(Secret {
+        text: sign + 1..url.len(),
+        whole: sign..url.len(),
+    })
+}
+
+/// How the text of a password is read where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// With `%` codes, as a login or one of our options.
+    Coded,
+    /// As it is, in an attribute that a JDBC driver takes apart itself.
+    Attribute,
+    /// As it is, in the login of a driver's own form.
+    Login,
+}
+
+/// How the password at a position is read.
+pub(super) fn written(url: &str, at: usize) -> Written {
+    let before = &url[..at];
+    if Form::of(url) == Form::Ours || before.contains('?') || !before.contains([';', '/']) {
+        return Written::Coded;
+    }
+    match (before.rfind(';'), authority(url)) {
+        (None, Some(begin)) if url[..begin].ends_with("://") => Written::Coded,
+        (None, _) => Written::Login,
+        (Some(_), _) => Written::Attribute,
+    }
 }

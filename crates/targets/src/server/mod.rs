@@ -29,4 +29,4 @@ pub(crate) use live::{LIVE, counted};
 pub use places::{LogWord, listener, log_place, process_of_peer};
 pub(crate) use schema_name::FAREWELL_PAUSE;
 pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
-pub use secret::{Password, expanded, shown, without_secrets};
+pub use secret::{Password, coded, expanded, names_server, shown, without_secrets};

@@ -4,9 +4,13 @@
 //! or in an option whose name says so (`password=`, `sslpassword=`, `pwd=`). There `${NAME}` stands for
 //! the environment variable of that name, so that it need not stand in a script, a history or the
 //! process list. [`without_secrets`] puts such names in place of passwords.
+//!
+//! The value of a variable is the password as it is, whatever signs are in it: it is never read as a part of
+//! the URL.
 
-use super::found::secrets;
+use super::found::{Written, behind_name, secrets, written};
 use crate::error::Error;
+use crate::url::decoded;
 use std::fmt;
 
 /// A password. It prints as nothing.
@@ -53,8 +57,13 @@ pub fn without_secrets(
         let password = &url[secret.text.clone()];
         if variable(password).is_none() && !password.is_empty() {
             let name = name();
+            // A variable holds the password itself. One whose codes are broken was typed as it is.
+            let meant = match written(url, secret.text.start) {
+                Written::Coded => decoded(password),
+                Written::Attribute | Written::Login => None,
+            };
+            taken.push((name.clone(), meant.unwrap_or_else(|| password.to_owned())));
             text.replace_range(secret.text, &format!("${{{name}}}"));
-            taken.push((name, password.to_owned()));
         }
     }
     (text, taken)
@@ -63,16 +72,63 @@ pub fn without_secrets(
 /// The URL with every password that is written `${NAME}` taken from `variables`: the environment, but
 /// in tests.
 pub fn expanded(url: &str, variables: impl Fn(&str) -> Option<String>) -> Result<String, Error> {
-    let mut text = url.to_owned();
+    let (mut text, mut options) = (url.to_owned(), String::new());
     for secret in secrets(url).into_iter().rev() {
-        if let Some(name) = variable(&url[secret.text.clone()]) {
-            let value = variables(name).ok_or_else(|| Error::NoVariable {
-                name: name.to_owned(),
-            })?;
-            text.replace_range(secret.text, &value);
+        let Some(name) = variable(&url[secret.text.clone()]) else {
+            continue;
+        };
+        let value = variables(name).ok_or_else(|| Error::NoVariable {
+            name: name.to_owned(),
+        })?;
+        match written(url, secret.text.start) {
+            Written::Coded => text.replace_range(secret.text, &coded(&value)),
+            // The driver is handed it beside its URL, which it would take apart.
+            Written::Attribute => {
+                let option = url[secret.whole.start + 1..secret.text.start].trim_end_matches('=');
+                let ours = if option.eq_ignore_ascii_case("password") {
+                    "password".to_owned()
+                } else {
+                    format!("property.{option}")
+                };
+                options.push_str(&format!("&{ours}={}", coded(&value)));
+                text.replace_range(secret.whole, "");
+            }
+            Written::Login if value.contains(['@', '/', '?', '%', ';', '&']) => {
+                return Err(Error::NotHonoured {
+                    target: "jdbc",
+                    what: format!(
+                        "the value of ${{{name}}} in the login of a driver's own form, which its signs would \
+                         end; give it by password=${{{name}}}"
+                    ),
+                });
+            }
+            Written::Login => text.replace_range(secret.text, &value),
         }
     }
+    if !options.is_empty() {
+        let sign = if text.contains('?') { "&" } else { "?" };
+        text.push_str(sign);
+        text.push_str(&options[1..]);
+    }
     Ok(text)
+}
+
+/// True if a text begins as the URL of a server does, so that a password may stand in it.
+pub fn names_server(text: &str) -> bool {
+    text.contains("://") || text.contains("jdbc:") || behind_name(text).is_some()
+}
+
+/// A value as it stands in a URL: every sign that could mean something there as its code.
+pub fn coded(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
 }
 
 fn variable(text: &str) -> Option<&str> {
@@ -81,7 +137,8 @@ fn variable(text: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Password, expanded, shown, without_secrets};
+    use super::{Password, coded, expanded, shown, without_secrets};
+    use crate::url::{Url, decoded};
 
     #[test]
     fn no_url_is_shown_with_a_password() {
@@ -191,6 +248,10 @@ mod tests {
                 let (hidden, taken) = without_secrets(&url, || "P".to_owned());
                 assert_eq!(hidden, format!("postgres://bob:${{P}}@{rest}"), "{url}");
                 assert_eq!(taken, [("P".to_owned(), password.to_owned())]);
+                // B.F8: and it comes back whole, as a value and not as a part of the URL.
+                let back = expanded(&hidden, |_| Some(password.to_owned())).unwrap();
+                assert_eq!(back, format!("postgres://bob:{}@{rest}", coded(password)));
+                assert_eq!(decoded(&coded(password)).as_deref(), Some(password));
             }
         }
     }
@@ -254,6 +315,74 @@ mod tests {
             missing.contains("takes a password by ${P1}") && !missing.contains("postgres:"),
             "{missing}: no URL that nobody typed is shown"
         );
+    }
+
+    // B.F8
+    #[test]
+    fn the_value_of_a_variable_is_never_read_as_a_part_of_the_url() {
+        let password = "p@ss/w?rd#%41:x y$;&{}=";
+        for (url, option) in [
+            ("postgres://ops:${P}@127.0.0.1:6502/shop", None),
+            ("mysql://h/db?password=${P}&durability=os", Some("password")),
+            (
+                "jdbc:derby://h:1/db;user=u;password=${P};create=true?driver=/d.jar",
+                Some("password"),
+            ),
+            (
+                "jdbc:sqlserver://h:1;keyStorePassword=${P}",
+                Some("property.keyStorePassword"),
+            ),
+            (
+                "jdbc:postgresql://h/db?user=u&password=${P}",
+                Some("password"),
+            ),
+        ] {
+            let text = expanded(url, |_| Some(password.to_owned())).unwrap();
+            let taken = Url::parse(&text).unwrap();
+            let found = match option {
+                Some(option) => taken.option(option).map(str::to_owned),
+                None => {
+                    let raw = taken.raw_path.unwrap();
+                    let login = raw
+                        .trim_start_matches('/')
+                        .split('@')
+                        .next()
+                        .unwrap()
+                        .to_owned();
+                    login
+                        .split_once(':')
+                        .and_then(|(_, password)| decoded(password))
+                }
+            };
+            assert_eq!(found.as_deref(), Some(password), "{url}: {text}");
+            assert!(!shown(&text).contains("p%40ss"), "{url}");
+        }
+        let login = "jdbc:oracle:thin:scott/${P}@//h:1521/x";
+        let refused = expanded(login, |_| Some(password.to_owned()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains("password=${P}") && !refused.contains("w?rd"),
+            "{refused}"
+        );
+    }
+
+    // A.E8
+    #[test]
+    fn a_password_typed_without_its_at_or_slashes_is_hidden() {
+        for (url, expected) in [
+            ("postgres://user:PW", "postgres://user"),
+            ("postgres://user:PW/db", "postgres://user"),
+            ("postgres://user:P:W", "postgres://user"),
+            ("postgres:/u:PW@h", "postgres:@h"),
+            ("mysql:u:PW@h/db", "mysql:@h/db"),
+            ("rediss:/:P@W@h", "rediss:@h"),
+            ("postgres://h:5432/db", "postgres://h:5432/db"),
+            ("postgres://[::1]", "postgres://[::1]"),
+            ("sqlite:/data/a:b@c.db", "sqlite:/data/a:b@c.db"),
+        ] {
+            assert_eq!(shown(url), expected, "{url}");
+        }
     }
 
     #[test]
