@@ -233,3 +233,38 @@ fn records_of_unequal_durability_are_not_compared_unasked() {
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.err.contains("durability"), "{said:?}");
 }
+
+// A.D4
+#[test]
+fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {
+    let folder = folder();
+    assert_eq!(
+        quick_run(folder.path(), "--on null --transactions 10").code,
+        0
+    );
+    let record = records(folder.path()).remove(0);
+    let show = |path: &str| {
+        say(
+            folder.path(),
+            &format!("show --html {path} {}", record.display()),
+        )
+    };
+    let full = show("/dev/full");
+    assert_eq!(full.code, 2, "{full:?}");
+    assert!(full.err.contains("No space left"), "{full:?}");
+    let piped = show("/dev/stdout");
+    assert_eq!(piped.code, 0, "{piped:?}");
+    assert!(piped.out.contains("<!DOCTYPE html>"), "{piped:?}");
+    for device in ["/dev/full", "/dev/null"] {
+        let kind = std::fs::metadata(device).unwrap().file_type();
+        assert!(
+            std::os::unix::fs::FileTypeExt::is_char_device(&kind),
+            "{device}"
+        );
+    }
+    std::os::unix::fs::symlink("page.html", folder.path().join("link.html")).unwrap();
+    assert_eq!(show("link.html").code, 0);
+    let link = std::fs::symlink_metadata(folder.path().join("link.html")).unwrap();
+    assert!(link.is_symlink());
+    assert!(folder.path().join("page.html").is_file());
+}

@@ -28,7 +28,7 @@ pub struct Stacks {
 /// Writes them beside the record's file and gives their file's name. A half file is taken away again.
 pub(super) fn write_stacks(record: &Path, profile: &Profile) -> Result<String> {
     let path = record.with_extension(ENDING);
-    let written = File::create(&path).and_then(|file| {
+    let written = File::create_new(&path).and_then(|file| {
         let mut file = BufWriter::new(file);
         profile.write(&mut file)?;
         file.flush()
