@@ -83,7 +83,7 @@ pub(crate) struct PgbenchArgs {
     pub(crate) client: usize,
 
     /// Threads; a store that blocks has a thread a client
-    #[arg(short, long, value_name = "NUM", value_parser = super::value::at_least_one)]
+    #[arg(short, long, value_name = "NUM", value_parser = super::value::workers)]
     pub(crate) jobs: Option<usize>,
 
     /// Give a variable a value

@@ -65,7 +65,7 @@ pub(crate) struct WritetestArgs {
     pub(crate) file: PathBuf,
 
     /// Operations; more are done if these end too soon to be timed
-    #[arg(short = 'o', value_name = "COUNT", value_parser = value::at_least_one, default_value = "1000")]
+    #[arg(short = 'o', value_name = "COUNT", value_parser = value::amount, default_value = "1000")]
     pub(crate) operations: usize,
 
     /// fsync after each write; without it the file is opened with `O_SYNC`

@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
 
     /// Worker threads; default: a thread a client, or a thread a core, as the target needs, or fewer if they
     /// commit more before the warm-up
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, help_heading = "Load")]
+    #[arg(long, value_name = "N", value_parser = value::workers, help_heading = "Load")]
     pub(crate) workers: Option<usize>,
 
     /// Measured time; default 10s, or none if --transactions is given
@@ -149,7 +149,7 @@ pub(crate) struct RunArgs {
     pub(crate) sweep: Vec<Sweep>,
 
     /// Repetitions; the median and the range are reported
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "1", help_heading = "Repetition")]
+    #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "1", help_heading = "Repetition")]
     pub(crate) repeat: usize,
 
     /// Repeat in turn over targets and sweeps, A B C A B C, in place of A A B B C C

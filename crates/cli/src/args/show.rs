@@ -48,7 +48,7 @@ pub(crate) struct ShowArgs {
     pub(crate) functions: Option<FunctionsArg>,
 
     /// So many functions, with --functions
-    #[arg(long, value_name = "N", value_parser = super::value::at_least_one, default_value = "20", requires = "functions")]
+    #[arg(long, value_name = "N", value_parser = super::value::amount, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
     /// Print the stacks of a metered run for other programs

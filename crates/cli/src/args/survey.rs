@@ -31,7 +31,7 @@ pub(crate) struct SurveyArgs {
     pub(crate) clients: Vec<usize>,
 
     /// Interleaved slices of each rung
-    #[arg(long, value_name = "N", value_parser = value::at_least_one, default_value = "3")]
+    #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "3")]
     pub(crate) slices: usize,
 
     /// Measured time of a slice

@@ -44,6 +44,33 @@ pub(super) fn at_least_one(typed: &str) -> Result<usize, String> {
     }
 }
 
+/// A count from 1 to a most: one that sizes memory, or that nothing finishes.
+pub(super) fn up_to<const MOST: usize>(typed: &str) -> Result<usize, String> {
+    // What is too long for a number is too much too.
+    let digits = typed.trim_start_matches('0');
+    let is_long = digits.len() > 1 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match at_least_one(typed) {
+        Ok(count) if count <= MOST => Ok(count),
+        Err(why) if !is_long => Err(why),
+        _ => Err(format!("at most {MOST} are done")),
+    }
+}
+
+/// Repetitions of a run, or slices of a survey.
+pub(super) fn repetitions(typed: &str) -> Result<usize, String> {
+    up_to::<10_000>(typed)
+}
+
+/// Threads that drive clients.
+pub(super) fn workers(typed: &str) -> Result<usize, String> {
+    up_to::<4_096>(typed)
+}
+
+/// Crash images, kills or transactions of a verification, syncs of a test, rows of a table.
+pub(super) fn amount(typed: &str) -> Result<usize, String> {
+    up_to::<10_000_000>(typed)
+}
+
 /// Clients of a run.
 pub(super) fn clients(typed: &str) -> Result<usize, String> {
     match at_least_one(typed)? {
@@ -93,7 +120,10 @@ pub(super) fn share(typed: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_least_one, clients, duration, looks, rate, share, some_duration};
+    use super::{
+        amount, at_least_one, clients, duration, looks, rate, repetitions, share, some_duration,
+        workers,
+    };
     use std::time::Duration;
 
     #[test]
@@ -103,6 +133,29 @@ mod tests {
         assert_eq!(duration("1.5m"), Ok(Duration::from_secs(90)));
         for wrong in ["", "s", "-1s", "1 day", "nan", "1e400", "99999999h"] {
             assert!(duration(wrong).is_err(), "{wrong} is refused");
+        }
+    }
+
+    // A.D1
+    #[test]
+    fn every_number_that_sizes_memory_has_a_most() {
+        let most = [
+            (repetitions as fn(&str) -> Result<usize, String>, 10_000),
+            (workers, 4_096),
+            (amount, 10_000_000),
+            (clients, 1_000_000),
+        ];
+        for (parse, most) in most {
+            assert_eq!(parse(&most.to_string()), Ok(most));
+            for much in [
+                (most + 1).to_string(),
+                "9223372036854775807".to_owned(),
+                "9223372036854775808".to_owned(),
+                "99999999999999999999999".to_owned(),
+            ] {
+                assert!(parse(&much).is_err(), "{much}");
+            }
+            assert!(parse("0").is_err() && parse("x").is_err());
         }
     }
 

@@ -51,11 +51,11 @@ pub(crate) struct DurabilityArgs {
     pub(crate) like: Option<String>,
 
     /// Crash images of the setting, built from one recording
-    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "200")]
+    #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "200")]
     pub(crate) images: usize,
 
     /// Crash images of each control: a setting that must lose, and others whose behaviour is known
-    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "40")]
+    #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "40")]
     pub(crate) control_images: usize,
 
     /// Processes killed in mid-load
@@ -116,7 +116,7 @@ pub(crate) struct IsolationArgs {
     pub(crate) target: Option<String>,
 
     /// Transactions asked for
-    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, default_value = "20000")]
+    #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "20000")]
     pub(crate) transactions: usize,
 
     /// Clients at once
@@ -137,7 +137,7 @@ pub(crate) struct IsolationArgs {
 
     /// Let a private store crash in mid-load: so many losses of power, and a tenth as many killed
     /// processes; then read every list in a last session of each history
-    #[arg(long, value_name = "COUNT", value_parser = value::at_least_one, conflicts_with_all = ["check", "history", "claimed"])]
+    #[arg(long, value_name = "COUNT", value_parser = value::amount, conflicts_with_all = ["check", "history", "claimed"])]
     pub(crate) crashes: Option<usize>,
 
     /// Tear no page when the power goes: for a disk that writes pages whole, however large the store's are

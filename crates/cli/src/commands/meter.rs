@@ -3,8 +3,12 @@
 use crate::args::MeterArgs;
 use crate::exit::CannotRun;
 use std::path::Path;
+use syncline_contract::read_named_text;
 use syncline_profile::Map;
 use syncline_runner::MeterOptions;
+
+/// The most bytes of a file with a map.
+const MAP_MAX: u64 = 16 << 20;
 
 /// How closely a run is looked into; none if it is not.
 pub(crate) fn options(args: &MeterArgs) -> Option<MeterOptions> {
@@ -20,7 +24,7 @@ pub(crate) fn map(args: &MeterArgs) -> Result<Option<Map>, CannotRun> {
 
 /// A map in a file of its own.
 pub(crate) fn read(path: &Path) -> Result<Map, CannotRun> {
-    let text = std::fs::read_to_string(path)
+    let text = read_named_text(path, MAP_MAX)
         .map_err(|error| CannotRun(format!("cannot read the map {}: {error}", path.display())))?;
     Map::parse(&text, &path.display().to_string()).map_err(CannotRun::because)
 }

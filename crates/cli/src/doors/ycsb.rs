@@ -17,16 +17,20 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::Cell;
-use syncline_contract::{CheckOutcome, Target, Workload};
+use std::path::Path;
+use syncline_contract::{CheckOutcome, Target, Workload, read_named_text};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Event, Observer, RunPlan};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
+/// The most bytes of a file of properties.
+const PROPERTIES_MAX: u64 = 16 << 20;
+
 /// Does what YCSB's command line says.
 pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
     let read = |path: &str| {
-        std::fs::read_to_string(path)
+        read_named_text(Path::new(path), PROPERTIES_MAX)
             .map_err(|error| CannotRun(format!("cannot read the properties {path}: {error}")))
     };
     let flags = Flags::parse(&args.flags, read)?;

@@ -64,6 +64,30 @@ fn nonsense_is_refused_before_anything_is_written() {
         ),
         ("run insert --on jdbc:derby:x", JDBC_REFUSED),
         ("survey --slice 0", "no length"),
+        // A.D1
+        (
+            "run insert --on null --repeat 9223372036854775807",
+            "at most 10000",
+        ),
+        ("survey --slices 9223372036854775808", "at most 10000"),
+        // A.D3
+        (
+            "verify isolation --check /dev/zero --claimed snapshot",
+            "more than",
+        ),
+        (
+            "run insert --on redis://h?password-file=/dev/zero",
+            "more than",
+        ),
+        (
+            "run insert --on postgres://h/d?tls=verify-full&root=/dev/zero",
+            "more than",
+        ),
+        ("pgbench -t 1 -f /dev/zero --on null", "more than"),
+        (
+            "run insert --on null --meter --map /dev/zero --transactions 1",
+            "more than",
+        ),
         ("private postgres --dir absent", "absent"),
         (
             "verify isolation --check /dev/null --claimed snapshot",
@@ -84,6 +108,38 @@ fn nonsense_is_refused_before_anything_is_written() {
         refused(&said, words);
         assert_eq!(left_behind(folder.path()), Vec::<String>::new(), "{line}");
         assert_eq!(records(folder.path()).len(), 0, "{line}");
+    }
+}
+
+// B.F8, A.E8
+#[test]
+fn neither_the_value_of_a_variable_nor_a_password_without_its_at_is_shown() {
+    let folder = folder();
+    let value = "p@ss/w?rd#%41:x y$";
+    for url in [
+        "postgres://ops:${DBPW}@127.0.0.1:1/shop",
+        "mysql://ops:${DBPW}@127.0.0.1:1/",
+        "redis://:${DBPW}@127.0.0.1:1/",
+        "etcd://ops:${DBPW}@127.0.0.1:1",
+    ] {
+        let output = program(folder.path(), "observe --for 1s")
+            .arg(url)
+            .env("DBPW", value)
+            .output();
+        let said = Said::of(output.unwrap());
+        refused(&said, "127.0.0.1:1");
+        for part in ["ss/w", "rd#", "x y$", "%41", "%23"] {
+            assert!(!said.err.contains(part), "{url}: {said:?}");
+        }
+    }
+    for url in [
+        "postgres://user:SeCrEt",
+        "postgres:/u:SeCrEt@h",
+        "mysql://u:SeCrEt/db",
+    ] {
+        let said = say(folder.path(), &format!("observe {url} --for 1s"));
+        refused(&said, "");
+        assert!(!said.err.contains("SeCrEt"), "{url}: {said:?}");
     }
 }
 

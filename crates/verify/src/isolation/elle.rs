@@ -12,17 +12,27 @@ use super::history::{Ending, History, Operation, Transaction};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 
 /// Something of an event, or what is wrong with it.
 type Understood<T> = std::result::Result<T, String>;
 
+/// The most bytes of a history, and of one line of it: an event of ten thousand operations has half of that.
+const BYTES_MAX: u64 = 1 << 30;
+const LINE_MAX: u64 = 1 << 20;
+
 /// Reads a history.
-pub fn read(mut input: impl BufRead) -> Result<History> {
+///
+/// At most [`BYTES_MAX`] bytes are read, and [`LINE_MAX`] of one line: a device has no end.
+pub fn read(input: impl BufRead) -> Result<History> {
     let mut reading = Reading::default();
+    let mut input = input.take(BYTES_MAX + 1);
     if begins_an_array(&mut input)? {
-        let events: Vec<Value> = serde_json::from_reader(input)
-            .map_err(|error| Error::cannot(format!("the history: {error}")))?;
+        let events: serde_json::Result<Vec<Value>> = serde_json::from_reader(&mut input);
+        if input.limit() == 0 {
+            return Err(too_long());
+        }
+        let events = events.map_err(|error| Error::cannot(format!("the history: {error}")))?;
         for (number, event) in events.iter().enumerate() {
             reading
                 .event(number, event)
@@ -30,9 +40,20 @@ pub fn read(mut input: impl BufRead) -> Result<History> {
         }
         return Ok(reading.history);
     }
-    for (number, line) in input.lines().enumerate() {
+    for number in 0.. {
         let wrong = |why: &str| at("line", number, why);
-        let line = line.map_err(|error| wrong(&error.to_string()))?;
+        let mut line = String::new();
+        let read = (&mut input).take(LINE_MAX + 1).read_line(&mut line);
+        let read = read.map_err(|error| wrong(&error.to_string()))?;
+        if read as u64 > LINE_MAX {
+            return Err(wrong(&format!("it has more than {LINE_MAX} bytes")));
+        }
+        if input.limit() == 0 {
+            return Err(too_long());
+        }
+        if read == 0 {
+            break;
+        }
         if line.trim().is_empty() {
             continue;
         }
@@ -41,6 +62,10 @@ pub fn read(mut input: impl BufRead) -> Result<History> {
         reading.event(number, &event).map_err(|why| wrong(&why))?;
     }
     Ok(reading.history)
+}
+
+fn too_long() -> Error {
+    Error::cannot(format!("the history has more than {BYTES_MAX} bytes"))
 }
 
 /// What is wrong, and where; people count from one.

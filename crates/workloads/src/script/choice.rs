@@ -9,8 +9,12 @@ use super::tables::Tables;
 use super::value::Held;
 use super::variables::{Names, is_name};
 use crate::error::Error;
+use std::path::Path;
 use std::sync::OnceLock;
-use syncline_contract::{Any, Given, Many, OptionListing, Plan, Protocol, Write};
+use syncline_contract::{Any, Given, Many, OptionListing, Plan, Protocol, Write, read_named_text};
+
+/// The most bytes of a script.
+const SCRIPT_MAX: u64 = 64 << 20;
 
 /// The word for no scripts of a kind.
 const NONE: &str = "none";
@@ -350,11 +354,11 @@ fn text_of(name: &str) -> Result<String, ScriptError> {
     let text = if name == "-" {
         INPUT
             .get_or_init(|| {
-                std::io::read_to_string(std::io::stdin()).map_err(|why| why.to_string())
+                read_named_text(Path::new("/dev/stdin"), SCRIPT_MAX).map_err(|why| why.to_string())
             })
             .clone()
     } else {
-        std::fs::read_to_string(name).map_err(|why| why.to_string())
+        read_named_text(Path::new(name), SCRIPT_MAX).map_err(|why| why.to_string())
     };
     text.map_err(|why| ScriptError::Unreadable {
         file: name.to_owned(),

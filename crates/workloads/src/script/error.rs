@@ -46,10 +46,15 @@ impl Source<'_> {
 
     /// Something is wrong at a byte.
     pub(super) fn error(&self, at: usize, what: impl Into<String>) -> ScriptError {
+        self.error_in(self.line(at), at, what)
+    }
+
+    /// The same where the line is known.
+    pub(super) fn error_in(&self, line: usize, at: usize, what: impl Into<String>) -> ScriptError {
         let start = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
         ScriptError::Script {
             file: self.name.to_owned(),
-            line: self.line(at),
+            line,
             column: 1 + self.text[start..at].chars().count(),
             what: what.into(),
         }

@@ -32,8 +32,10 @@ pub(super) fn parse(
     weight: u64,
     shared: &mut Shared,
 ) -> Result<Script, ScriptError> {
+    let ends = source.text.match_indices('\n');
     let mut parser = Parser {
         source,
+        line_ends: ends.map(|(at, _)| at).collect(),
         shared,
         steps: Vec::new(),
         branches: Vec::new(),
@@ -76,6 +78,8 @@ pub(super) struct Branch {
 /// A reader under way.
 pub(super) struct Parser<'t, 's> {
     pub(super) source: Source<'t>,
+    /// The positions of all ends of lines: to count them anew for each step would be quadratic.
+    line_ends: Vec<usize>,
     pub(super) shared: &'s mut Shared,
     pub(super) steps: Vec<Step>,
     pub(super) branches: Vec<Branch>,
@@ -85,8 +89,13 @@ pub(super) struct Parser<'t, 's> {
 impl Parser<'_, '_> {
     /// Adds a step that stands at a byte.
     pub(super) fn step(&mut self, at: usize, action: Action) {
-        let line = self.source.line(at);
+        let line = self.line(at);
         self.steps.push(Step { line, action });
+    }
+
+    /// The line of a byte, from 1.
+    fn line(&self, at: usize) -> usize {
+        1 + self.line_ends.partition_point(|end| *end < at)
     }
 
     fn request(&mut self, raws: Vec<Raw>) -> Result<(), ScriptError> {
@@ -117,7 +126,7 @@ impl Parser<'_, '_> {
             let what = format!(
                 "the variable :{name} stands in quotes, where no parameter can: join the parts by ||"
             );
-            let error = self.source.error(*at, what);
+            let error = self.source.error_in(self.line(*at), *at, what);
             self.shared.quoted.push((name.clone(), error));
         }
         for table in TABLES {
@@ -152,7 +161,7 @@ impl Parser<'_, '_> {
     /// A statement's name in messages and records: where it stands and how it begins.
     fn name(&self, raw: &Raw) -> String {
         const SIGNS: usize = 160;
-        let line = self.source.line(raw.at);
+        let line = self.line(raw.at);
         let text: Vec<_> = raw.written.split_whitespace().collect();
         let text = text.join(" ");
         let name = format!("{}:{line} {text}", self.source.name);
@@ -174,6 +183,24 @@ mod tests {
         let source = Source { name: "s", text };
         let script = parse(source, 1, &mut shared).unwrap_or_else(|error| panic!("{error}"));
         (script, shared)
+    }
+
+    // A.D2
+    #[test]
+    fn the_time_to_read_a_script_grows_with_its_length_and_not_with_its_square() {
+        let lines = 60_000;
+        let mut text = String::new();
+        for line in 0..lines / 4 {
+            text += &format!("\\set v{line} 1\n\\if 1\nSELECT ':v{line}';\n\\endif\n");
+        }
+        let (sender, done) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (script, _) = read(&text);
+            drop(sender.send(script.steps.last().unwrap().line));
+        });
+        // A hang guard: by the square of its length it is minutes.
+        let last = done.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(last.expect("it is read"), lines - 1);
     }
 
     #[test]

@@ -29,9 +29,18 @@ pub(super) fn ask(words: &[Word], names: &Names, values: &Values) -> Result<i64,
         .map_err(|_error| format!("the command \"{text}\" printed \"{line}\", which is no integer"))
 }
 
+/// How the names of variables begin into which typed passwords were moved.
+const OURS: &[u8] = b"SYNCLINE_PASSWORD_";
+
 fn shell(text: &str) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(text).stdin(Stdio::null());
+    // Its user's own environment, as pgbench has it, without the passwords that this program has put there.
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(OURS) {
+            command.env_remove(name);
+        }
+    }
     command
 }
 

@@ -3,6 +3,7 @@
 //! All scripts of a run share their variables, and each client has its own values of them.
 
 use super::value::Held;
+use std::collections::HashMap;
 
 /// The place of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub(super) struct Slot(usize);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     names: Vec<String>,
+    /// The place of each name.
+    places: HashMap<String, usize>,
     /// The places that something gives a value, as far as reading the scripts tells.
     given: Vec<bool>,
 }
@@ -23,6 +26,7 @@ impl Names {
             return slot;
         }
         self.names.push(name.to_owned());
+        self.places.insert(name.to_owned(), self.names.len() - 1);
         self.given.push(false);
         Slot(self.names.len() - 1)
     }
@@ -36,7 +40,7 @@ impl Names {
 
     /// The place of a name that some script uses.
     pub(super) fn find(&self, name: &str) -> Option<Slot> {
-        self.names.iter().position(|known| known == name).map(Slot)
+        self.places.get(name).copied().map(Slot)
     }
 
     /// True if something is known to give the name a value.
