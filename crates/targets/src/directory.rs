@@ -6,6 +6,7 @@
 //! 1. Whoever holds the mark's lock, and only he, makes or removes what stands beside it.
 //! 2. Only the store's own names are removed; anything else in the directory refuses the claim.
 //! 3. What was not claimed is not removed, and a directory that was there before stays.
+//! 4. Whoever claims a private directory removes those that ended processes have left beside it.
 
 use crate::error::Error;
 use crate::path;
@@ -84,6 +85,9 @@ impl Directory {
     pub(crate) fn claim(&self) -> io::Result<()> {
         let mut claimed = self.claimed();
         if claimed.is_none() {
+            if self.is_private {
+                self.sweep();
+            }
             *claimed = Some(self.take()?);
         }
         self.delete_store()
@@ -128,6 +132,28 @@ impl Directory {
         }
         *claimed = None;
         Ok(())
+    }
+
+    /// Removes private directories of this store that ended processes have left. One that is locked, or holds
+    /// what is not ours, stays.
+    fn sweep(&self) {
+        for path in path::abandoned(&self.path, self.store) {
+            let left = Directory {
+                path,
+                store: self.store,
+                names: self.names,
+                is_private: false,
+                claimed: Mutex::new(None),
+            };
+            if let Ok(claim) = left.take() {
+                *left.claimed() = Some(Claim {
+                    made: true,
+                    ..claim
+                });
+                // What cannot be removed is tried again by the next run.
+                drop(left.remove());
+            }
+        }
     }
 
     fn parent(&self) -> &Path {
@@ -271,4 +297,45 @@ fn delete(path: &Path) -> io::Result<()> {
 fn failed(doing: &str, path: &Path, error: &io::Error) -> io::Error {
     let what = format!("cannot {doing} {}: {error}", path.display());
     io::Error::new(error.kind(), what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Directory, MARK};
+    use crate::path::tests::{ended, left};
+    use std::fs::{self, File};
+    use std::path::Path;
+    use std::sync::Mutex;
+
+    fn private(folder: &Path) -> Directory {
+        Directory {
+            path: folder.join(".syncline-lmdb-private"),
+            store: "lmdb",
+            names: &["data.mdb"],
+            is_private: true,
+            claimed: Mutex::new(None),
+        }
+    }
+
+    // A.F1
+    #[test]
+    fn what_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = |path: &Path| {
+            fs::write(path.join(MARK), "syncline lmdb store\n").unwrap();
+            fs::write(path.join("data.mdb"), "rows").unwrap();
+        };
+        let [empty, full, used, strange] = [(); 4].map(|()| left(folder.path(), "lmdb", ended()));
+        for path in [&full, &used, &strange] {
+            store(path);
+        }
+        fs::write(strange.join("letter"), "theirs").unwrap();
+        let lock = File::open(used.join(MARK)).unwrap();
+        lock.try_lock().unwrap();
+        let directory = private(folder.path());
+        directory.claim().unwrap();
+        assert!(!empty.exists() && !full.exists());
+        assert!(used.join("data.mdb").exists() && strange.join("letter").exists());
+        assert!(strange.join("data.mdb").exists());
+    }
 }

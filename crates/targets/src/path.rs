@@ -1,6 +1,8 @@
 //! Where a store stands: the path of a URL, or a private place in the current directory.
 
 use crate::error::Error;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -35,5 +37,74 @@ pub(crate) fn private_in(directory: &Path, store: &str) -> Result<PathBuf, Error
         if !path.exists() {
             return Ok(path);
         }
+    }
+}
+
+/// Private directories of a store, beside that path, whose processes are gone: one that a signal ended before
+/// it could remove them (SIGXFSZ, SIGXCPU, SIGKILL). Ours alone are named; that nobody in another container
+/// uses one is for its lock to say.
+pub(crate) fn abandoned(path: &Path, store: &str) -> Vec<PathBuf> {
+    let prefix = format!(".syncline-{store}-");
+    let own = rustix::process::geteuid().as_raw();
+    let is_left = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let numbers = name
+            .strip_prefix(&prefix)
+            .and_then(|rest| rest.split_once('-'));
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_gone = numbers.is_some_and(|(process, count)| {
+            plain(process) && plain(count) && !Path::new("/proc").join(process).exists()
+        });
+        let found = fs::symlink_metadata(path);
+        is_gone && found.is_ok_and(|found| found.is_dir() && found.uid() == own)
+    };
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(is_left).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::abandoned;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    /// The number of a process that has ended.
+    pub(crate) fn ended() -> u32 {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let number = child.id();
+        child.wait().unwrap();
+        number
+    }
+
+    /// A directory as a process has left it there.
+    pub(crate) fn left(folder: &Path, store: &str, process: u32) -> PathBuf {
+        let path = folder.join(format!(".syncline-{store}-{process}-0"));
+        fs::create_dir(&path).unwrap();
+        path
+    }
+
+    // A.F1
+    #[test]
+    fn only_directories_of_ours_and_of_ended_processes_are_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = left(folder.path(), "lmdb", ended());
+        left(folder.path(), "lmdb", std::process::id());
+        left(folder.path(), "redb", ended());
+        for name in [
+            ".syncline-lmdb-x-0",
+            ".syncline-lmdb-1",
+            ".syncline-lmdb-99999999-",
+            "other",
+        ] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        fs::write(folder.path().join(".syncline-lmdb-99999998-0"), "a file").unwrap();
+        let link = folder.path().join(".syncline-lmdb-99999997-0");
+        std::os::unix::fs::symlink(&gone, link).unwrap();
+        assert_eq!(abandoned(&folder.path().join("new"), "lmdb"), [gone]);
     }
 }

@@ -337,3 +337,59 @@ fn a_full_recording_takes_the_power_away() {
     assert_eq!(written, 3);
     assert!(mount.is_off());
 }
+
+// A.E5
+#[test]
+fn other_users_are_held_to_owners_and_modes() {
+    let Some(scene) = Scene::new() else {
+        return;
+    };
+    let set = |name: &str, mode: u32| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        fs::set_permissions(scene.at(name), mode).unwrap();
+    };
+    // Everybody may come as far as the mount itself.
+    for path in [scene.folder.path().to_owned(), scene.at("")] {
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(path, open).unwrap();
+    }
+    for name in ["store.db", "store.db-wal", "secret"] {
+        fs::write(scene.at(name), "mine").unwrap();
+        set(name, 0o644);
+    }
+    set("secret", 0o600);
+    let point = scene.mount().point().display().to_string();
+    let other = |script: &str| {
+        let status = std::process::Command::new("setpriv")
+            .args([
+                "--reuid=65534",
+                "--regid=65534",
+                "--clear-groups",
+                "--",
+                "sh",
+                "-c",
+                script,
+                "sh",
+            ])
+            .arg(&point)
+            .stderr(std::process::Stdio::null())
+            .status();
+        status.unwrap().success()
+    };
+    assert!(
+        other("cat \"$1/store.db\" >/dev/null"),
+        "who may read, reads"
+    );
+    for script in [
+        "printf GARBAGE | dd of=\"$1/store.db\" conv=notrunc",
+        "rm -f \"$1/store.db-wal\" && test ! -e \"$1/store.db-wal\"",
+        "cp /bin/true \"$1/x\"",
+        "cat \"$1/secret\"",
+        "mv \"$1/store.db\" \"$1/y\"",
+        "chmod 777 \"$1/store.db\"",
+    ] {
+        assert!(!other(script), "{script}");
+    }
+    assert_eq!(fs::read(scene.at("store.db")).unwrap(), b"mine");
+    assert!(scene.at("store.db-wal").exists() && !scene.at("x").exists());
+}

@@ -43,6 +43,8 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             take(&mut run.head.target.log_directory, Some(REMOVED));
             take(&mut run.end.sync_line.directory, Some(REMOVED));
+            let files = run.head.workload.options.get(FILES).cloned();
+            secrets.extend(files.iter().flat_map(|files| paths(files)));
             // Stacks are not shared: names of functions and threads may tell more than figures do.
             if let Some(cost) = &mut run.end.cost {
                 cost.stacks = None;
@@ -82,6 +84,29 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
     secrets.retain(|secret| secret.len() > 2 && secret != REMOVED);
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
+}
+
+/// The option of a workload that names files: `PATH,PATH@WEIGHT`.
+const FILES: &str = "file";
+/// What it says where there are none.
+const NO_FILES: &str = "none";
+
+/// The paths of that option: a relative one does not look like a path elsewhere, and what it names is taken
+/// out by itself too.
+fn paths(files: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files.split(',').filter(|file| *file != NO_FILES) {
+        let path = file.rsplit_once('@').map_or(file, |(path, weight)| {
+            let is_weight = weight.bytes().all(|byte| byte.is_ascii_digit());
+            if is_weight { path } else { file }
+        });
+        found.push(path.to_owned());
+        let parts = path
+            .split('/')
+            .filter(|part| path.contains('/') && part.len() > 2);
+        found.extend(parts.map(str::to_owned));
+    }
+    found
 }
 
 /// Scheme and options stay: `sqlite:(removed)?durability=data`.
@@ -174,7 +199,7 @@ fn cleaned_word(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{cleaned, shared_url};
+    use super::{cleaned, paths, shared_url};
 
     #[test]
     fn urls_keep_scheme_and_options() {
@@ -191,6 +216,17 @@ mod tests {
             "jdbc:derby:(removed)?a=b"
         );
         assert_eq!(shared_url("engine"), "engine");
+    }
+
+    // A.E9
+    #[test]
+    fn every_path_of_an_option_is_found_also_a_relative_one() {
+        assert_eq!(paths("a.sql"), ["a.sql"]);
+        assert_eq!(paths("none"), Vec::<String>::new());
+        assert_eq!(
+            paths("joe/secret.sql@3,b@x.sql"),
+            ["joe/secret.sql", "joe", "secret.sql", "b@x.sql"]
+        );
     }
 
     #[test]

@@ -27,6 +27,19 @@ fn nothing_that_names_anybody_remains() {
     }
 }
 
+// A.E9
+#[test]
+fn a_scripts_relative_path_remains_nowhere() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let file = "SECRETPATH-joe/hidden.sql@2,other.sql".to_owned();
+    run.head.workload.options.insert("file".to_owned(), file);
+    run.end.warnings[0].what = "SECRETPATH-joe/hidden.sql:2 SELECT 1 is slow".to_owned();
+    let text = json(&[share(&Record::from(run))]);
+    for secret in ["SECRETPATH", "joe", "hidden", "other.sql"] {
+        assert!(!text.contains(secret), "{secret} remains");
+    }
+}
+
 #[test]
 fn figures_settings_and_the_kernel_s_own_paths_stay() {
     let record = Record::from(fixture::probe());

@@ -13,7 +13,9 @@
 //! 1. Nothing is removed from a directory that holds anything else, nor from one that holds a log whose
 //!    data file is missing: it may be all that is left of somebody's rows.
 //! 2. A directory that was there before stays; one that was made here goes with the database.
+//! 3. Whoever claims a private directory removes those that ended processes have left beside it.
 
+use crate::path;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -65,6 +67,9 @@ impl Place {
 
     /// Makes the directory empty of our own files, or says why not.
     pub(super) fn claim(&self) -> TargetResult<()> {
+        if self.is_private {
+            self.sweep();
+        }
         match fs::create_dir(&self.directory) {
             Ok(()) => self.made.store(true, Ordering::SeqCst),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !self.is_private => {}
@@ -75,6 +80,19 @@ impl Place {
         self.refuse_lone_log(&ours)?;
         self.claimed.store(true, Ordering::SeqCst);
         ours.remove()
+    }
+
+    /// Removes private databases that ended processes have left. One that is in use, or holds what is not
+    /// ours, stays.
+    fn sweep(&self) {
+        for path in path::abandoned(&self.directory, "engine") {
+            let left = Place::new(path, false);
+            if left.claim().is_ok() {
+                left.made.store(true, Ordering::SeqCst);
+                // What cannot be removed is tried again by the next run.
+                drop(left.remove());
+            }
+        }
     }
 
     /// True if it goes with its target.
@@ -280,4 +298,31 @@ fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
         _ => FailureKind::Storage,
     };
     Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DATA_MAGIC, Place};
+    use crate::path::tests::{ended, left};
+    use std::fs::{self, File};
+
+    // A.F1
+    #[test]
+    fn what_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let [full, used, strange] = [(); 3].map(|()| left(folder.path(), "engine", ended()));
+        for path in [&full, &used, &strange] {
+            fs::write(path.join("data"), DATA_MAGIC).unwrap();
+            fs::create_dir(path.join("log")).unwrap();
+            fs::write(path.join("log/lock"), "").unwrap();
+        }
+        fs::write(strange.join("letter"), "theirs").unwrap();
+        let lock = File::open(used.join("log/lock")).unwrap();
+        lock.try_lock().unwrap();
+        let place = Place::new(folder.path().join(".syncline-engine-private"), true);
+        place.claim().unwrap();
+        assert!(!full.exists());
+        assert!(used.join("data").exists() && strange.join("data").exists());
+        assert!(strange.join("letter").exists());
+    }
 }

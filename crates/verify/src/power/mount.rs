@@ -101,7 +101,12 @@ impl Mount {
             root: backing.to_owned(),
         };
         let mut config = Config::default();
-        config.mount_options = vec![MountOption::FSName(SOURCE.to_owned()), MountOption::NoAtime];
+        config.mount_options = vec![
+            MountOption::FSName(SOURCE.to_owned()),
+            MountOption::NoAtime,
+            // Every user may enter, since the store's own does; the kernel holds them to owners and modes.
+            MountOption::DefaultPermissions,
+        ];
         config.acl = SessionACL::All;
         config.n_threads = Some(THREADS);
         let session = fuser::spawn_mount(calls, point, &config);
