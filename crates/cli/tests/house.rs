@@ -217,6 +217,41 @@ fn documents_have_one_title_and_no_dead_links() {
 }
 
 #[test]
+fn every_test_that_the_page_on_security_names_exists() {
+    let page = fs::read_to_string(root().join("docs/security.md")).expect("the page is there");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.ends_with("| test |"));
+    let mut named = BTreeSet::new();
+    for row in rows {
+        let last = row
+            .trim_end_matches('|')
+            .rsplit('|')
+            .next()
+            .unwrap_or_default();
+        let tests: Vec<_> = last.split('`').skip(1).step_by(2).collect();
+        assert!(!tests.is_empty(), "a line without a test: {row}");
+        named.extend(tests.into_iter().map(str::to_owned));
+    }
+    assert!(named.len() > 30, "{}", named.len());
+    let sources: Vec<String> = sources().into_iter().map(|(_, text)| text).collect();
+    for test in named {
+        let head = format!("fn {test}()");
+        let found = sources.iter().any(|text| {
+            text.split(&head).count() > 1
+                && text.split(&head).next().is_some_and(|before| {
+                    before
+                        .trim_end()
+                        .rsplit('\n')
+                        .take(2)
+                        .any(|line| line.trim() == "#[test]")
+                })
+        });
+        assert!(found, "docs/security.md names {test}, which is no test");
+    }
+}
+
+#[test]
 fn the_map_names_every_room() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
     for room in folders(&root().join("crates")) {
