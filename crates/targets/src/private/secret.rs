@@ -26,7 +26,10 @@ impl Secret {
         SystemRandom::new()
             .fill(&mut bytes)
             .map_err(|_error| "the kernel gives no random bytes for a password".to_owned())?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut text = String::with_capacity(2 * BYTES);
+        for byte in bytes {
+            text += &format!("{byte:02x}");
+        }
         let file = ground.write("password", &format!("{text}\n"))?;
         Ok(Secret { text, file })
     }

@@ -27,17 +27,14 @@ enum Talk {
 impl Talk {
     fn with(url: &str) -> Talk {
         let patience = Some(Duration::from_secs(20));
-        match option(url, "socket=") {
-            Some(path) => {
-                let stream = UnixStream::connect(path).unwrap();
-                stream.set_read_timeout(patience).unwrap();
-                Talk::Socket(stream)
-            }
-            None => {
-                let stream = TcpStream::connect(("127.0.0.1", port(url))).unwrap();
-                stream.set_read_timeout(patience).unwrap();
-                Talk::Port(stream)
-            }
+        if let Some(path) = option(url, "socket=") {
+            let stream = UnixStream::connect(path).unwrap();
+            stream.set_read_timeout(patience).unwrap();
+            Talk::Socket(stream)
+        } else {
+            let stream = TcpStream::connect(("127.0.0.1", port(url))).unwrap();
+            stream.set_read_timeout(patience).unwrap();
+            Talk::Port(stream)
         }
     }
 }

@@ -339,20 +339,13 @@ mod tests {
         ] {
             let text = expanded(url, |_| Some(password.to_owned())).unwrap();
             let taken = Url::parse(&text).unwrap();
-            let found = match option {
-                Some(option) => taken.option(option).map(str::to_owned),
-                None => {
-                    let raw = taken.raw_path.unwrap();
-                    let login = raw
-                        .trim_start_matches('/')
-                        .split('@')
-                        .next()
-                        .unwrap()
-                        .to_owned();
-                    login
-                        .split_once(':')
-                        .and_then(|(_, password)| decoded(password))
-                }
+            let found = if let Some(option) = option {
+                taken.option(option).map(str::to_owned)
+            } else {
+                let raw = taken.raw_path.unwrap();
+                let login = raw.trim_start_matches('/').split('@').next().unwrap();
+                let password = login.split_once(':').map(|(_, password)| password);
+                password.and_then(decoded)
             };
             assert_eq!(found.as_deref(), Some(password), "{url}: {text}");
             assert!(!shown(&text).contains("p%40ss"), "{url}");

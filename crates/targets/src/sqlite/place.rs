@@ -6,7 +6,9 @@
 //! 2. A file that is there and not ours is neither opened by SQLite (which could roll back a journal
 //!    in it) nor changed.
 //! 3. What was not claimed is not removed.
+//! 4. Whoever claims a private place removes those that ended processes have left beside it.
 
+use crate::path;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -73,6 +75,7 @@ impl Place {
         let mut claimed = self.claimed();
         if claimed.is_none() {
             if let Some(directory) = &self.private {
+                sweep(directory);
                 fs::create_dir(directory).map_err(|error| failed("make", directory, &error))?;
             }
             *claimed = Some(self.lock().inspect_err(|_| self.undo_directory())?);
@@ -219,6 +222,32 @@ impl Drop for Place {
     }
 }
 
+/// Removes private stores that ended processes have left beside a directory. One that is locked, or holds what
+/// is not ours, stays.
+fn sweep(directory: &Path) {
+    for path in path::abandoned(directory, "sqlite") {
+        let left = Place {
+            database: path.join("store.db"),
+            private: Some(path.clone()),
+            claimed: Mutex::new(None),
+        };
+        let known = |path: &Path| {
+            let mut known = BESIDE.iter().map(|suffix| beside(&left.database, suffix));
+            path == left.database || path == left.lock_path() || known.any(|one| path == one)
+        };
+        let entries = fs::read_dir(&path).into_iter().flatten();
+        let mut paths = entries.map(|entry| entry.map(|entry| entry.path()));
+        let is_ours = paths.all(|path| path.is_ok_and(|path| known(&path)));
+        if is_ours && left.adopt().is_ok_and(|is_there| is_there) {
+            // What cannot be removed is tried again by the next run.
+            drop(left.remove());
+        } else {
+            // Of an empty one nothing else is left.
+            drop(fs::remove_dir(&path));
+        }
+    }
+}
+
 fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
     path.push(suffix);
@@ -251,4 +280,34 @@ fn failed(doing: &str, path: &Path, error: &io::Error) -> Failure {
         _ => FailureKind::Storage,
     };
     Failure::new(kind, format!("cannot {doing} {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{APPLICATION_ID, MAGIC, Place};
+    use crate::path::tests::{ended, left};
+    use std::fs::{self, File};
+
+    // A.F1
+    #[test]
+    fn a_database_that_an_ended_process_has_left_is_swept_unless_it_is_used_or_not_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let [empty, full, used, strange] = [(); 4].map(|()| left(folder.path(), "sqlite", ended()));
+        for path in [&full, &used, &strange] {
+            let mut header = vec![0; 100];
+            header[..MAGIC.len()].copy_from_slice(MAGIC);
+            header[68..72].copy_from_slice(&APPLICATION_ID.to_be_bytes());
+            fs::write(path.join("store.db"), header).unwrap();
+            fs::write(path.join("store.db-wal"), "").unwrap();
+            fs::write(path.join("store.db-syncline-lock"), "").unwrap();
+        }
+        fs::write(strange.join("letter"), "theirs").unwrap();
+        let lock = File::open(used.join("store.db-syncline-lock")).unwrap();
+        lock.try_lock().unwrap();
+        let place = Place::private(folder.path().join(".syncline-sqlite-private"));
+        place.claim().unwrap();
+        assert!(!empty.exists() && !full.exists());
+        assert!(used.join("store.db").exists() && strange.join("store.db").exists());
+        assert!(strange.join("letter").exists());
+    }
 }

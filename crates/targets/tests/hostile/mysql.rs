@@ -114,7 +114,7 @@ fn a_hostile_mysql_ends_in_a_sentence() {
             "switches for ever",
             greeted(vec![Forever(packet(
                 2,
-                b"\xfemysql_native_password\012345678901234567890\0",
+                b"\xfemysql_native_password\x0012345678901234567890\0",
             ))]),
         ),
         (
@@ -126,7 +126,7 @@ fn a_hostile_mysql_ends_in_a_sentence() {
             greeted(vec![
                 send(packet(
                     2,
-                    b"\xfecaching_sha2_password\012345678901234567890\0",
+                    b"\xfecaching_sha2_password\x0012345678901234567890\0",
                 )),
                 Reads,
                 Forever(packet(4, &[1, 3])),

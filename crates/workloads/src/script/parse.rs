@@ -196,7 +196,7 @@ mod tests {
         let (sender, done) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             let (script, _) = read(&text);
-            drop(sender.send(script.steps.last().unwrap().line));
+            sender.send(script.steps.last().unwrap().line).unwrap();
         });
         // A hang guard: by the square of its length it is minutes.
         let last = done.recv_timeout(std::time::Duration::from_secs(20));

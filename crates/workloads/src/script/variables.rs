@@ -12,7 +12,7 @@ pub(super) struct Slot(usize);
 /// The names of all scripts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    names: Vec<String>,
+    known: Vec<String>,
     /// The place of each name.
     places: HashMap<String, usize>,
     /// The places that something gives a value, as far as reading the scripts tells.
@@ -25,10 +25,10 @@ impl Names {
         if let Some(slot) = self.find(name) {
             return slot;
         }
-        self.names.push(name.to_owned());
-        self.places.insert(name.to_owned(), self.names.len() - 1);
+        self.known.push(name.to_owned());
+        self.places.insert(name.to_owned(), self.known.len() - 1);
         self.given.push(false);
-        Slot(self.names.len() - 1)
+        Slot(self.known.len() - 1)
     }
 
     /// The place of a name that something gives a value.
@@ -50,12 +50,12 @@ impl Names {
 
     /// The name of a place.
     pub(super) fn name(&self, slot: Slot) -> &str {
-        &self.names[slot.0]
+        &self.known[slot.0]
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.names.len()
+        self.known.len()
     }
 }
 
