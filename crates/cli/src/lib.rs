@@ -4,7 +4,7 @@
 //! target, `mine`, a store of your own:
 //!
 //! ```no_run
-//! # fn my_store() -> impl syncline_contract::Target { syncline_targets::null::Null }
+//! # fn my_store() -> impl syncline_contract::Target { syncline_targets::null::Null::default() }
 //! fn main() -> std::process::ExitCode {
 //!     syncline_cli::main_with("mine", my_store())
 //! }

@@ -5,6 +5,9 @@
 //! [`ROWS_MAX`]), any other read one row. The rows are made once a worker, when its first session
 //! connects, so that a thousand sessions stay small; a read then costs two moves in a queue. Writes
 //! and commits succeed without looking at their values.
+//!
+//! With a delay each commit keeps its thread busy for that long: a store of known cost, by which
+//! measurements and comparisons can be tested.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -13,6 +16,7 @@ use syncline_contract::{
     Isolation, Kind, Limit, LogPlace, OperationId, Plan, Queue, Rows, Session, Shape, Side, Stop,
     TableId, Target, TargetResult, Value, Worker,
 };
+use syncline_metering::{Nanos, clock};
 
 /// The most rows one answer holds.
 pub const ROWS_MAX: u64 = 1_000;
@@ -24,7 +28,10 @@ const FILLER: &str = "the null target answers this text to whoever asks for one,
 
 /// The target that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Null;
+pub struct Null {
+    /// How long each commit keeps its thread busy, nanoseconds.
+    pub delay_ns: Nanos,
+}
 
 impl Target for Null {
     type Session = NullSession;
@@ -87,6 +94,7 @@ impl Target for Null {
         let answers = Rc::clone(worker.answers.get_or_init(made));
         Ok(NullSession {
             answers,
+            delay_ns: self.delay_ns,
             waiting: Queue::default(),
         })
     }
@@ -111,6 +119,7 @@ impl Worker for NullWorker {}
 #[derive(Debug)]
 pub struct NullSession {
     answers: Answers,
+    delay_ns: Nanos,
     waiting: Queue<usize>,
 }
 
@@ -138,6 +147,9 @@ impl Session for NullSession {
     #[inline]
     async fn commit(&mut self) -> Result<(), Stop> {
         self.waiting.clear();
+        if self.delay_ns > 0 {
+            spin(self.delay_ns);
+        }
         Ok(())
     }
 
@@ -148,6 +160,15 @@ impl Session for NullSession {
 
     async fn load(&mut self, _table: TableId, _batch: &Rows) -> Result<(), Stop> {
         Ok(())
+    }
+}
+
+/// Keeps the thread busy for that long.
+#[cold]
+fn spin(length_ns: Nanos) {
+    let until = clock::now().saturating_add(length_ns);
+    while clock::now() < until {
+        std::hint::spin_loop();
     }
 }
 
@@ -235,19 +256,33 @@ mod tests {
         By, Int, Kind, Limit, Lock, Order, Path, Plan, Range, Read, Scan, Session, Shape, Table,
         Target, Text, Value,
     };
+    use syncline_metering::clock;
 
     #[test]
     fn it_conforms_in_what_a_store_without_rows_can() {
-        let outcome = conforms(|| Null);
+        let outcome = conforms(Null::default);
         assert!(outcome.findings.is_empty(), "{outcome}");
         assert!(outcome.tested.contains(&"answers have the declared kinds"));
     }
 
     #[test]
     fn it_says_that_it_keeps_nothing() {
-        let evidence = block_on(&(), Null.evidence()).unwrap();
+        let evidence = block_on(&(), Null::default().evidence()).unwrap();
         assert_eq!(evidence.durability.word(), "none");
-        assert!(!Null.capabilities().keeps_rows);
+        assert!(!Null::default().capabilities().keeps_rows);
+    }
+
+    #[test]
+    fn a_commit_takes_at_least_its_delay() {
+        let (null, plan) = (Null { delay_ns: 200_000 }, Plan::new());
+        let took_ns = block_on(&(), async {
+            let mut session = null.connect(&plan, &NullWorker::default()).await.unwrap();
+            session.begin(Shape::Single);
+            let began = clock::now();
+            session.commit().await.unwrap();
+            clock::now() - began
+        });
+        assert!(took_ns >= 200_000, "{took_ns}");
     }
 
     #[test]
@@ -280,7 +315,8 @@ mod tests {
         scan("few", 3);
         scan("many", 1_000_000);
         block_on(&(), async {
-            let mut session = Null.connect(&plan, &NullWorker::default()).await.unwrap();
+            let null = Null::default();
+            let mut session = null.connect(&plan, &NullWorker::default()).await.unwrap();
             for (operation, rows) in [(0, 3), (1, ROWS_MAX as usize)] {
                 session.begin(Shape::Single);
                 session

@@ -24,6 +24,7 @@ use crate::rocksdb;
 use crate::server::expanded;
 use crate::sqlite;
 use crate::url::{Listing, Url};
+use syncline_contract::OptionListing;
 
 /// How one store is listed and opened.
 struct Store {
@@ -34,8 +35,13 @@ struct Store {
 const NULL: &Listing = &Listing {
     name: "null",
     what: "does nothing, at once: measures the laboratory itself",
-    form: "null",
-    options: &[],
+    form: "null, or null?options",
+    options: &[OptionListing {
+        name: "delay_ns",
+        takes: "a whole number from 0 to 1000000000",
+        default: "0",
+        meaning: "how long each commit keeps its thread busy: a store of known cost",
+    }],
 };
 
 const STORES: &[Store] = &[
@@ -149,7 +155,7 @@ fn absent(name: &str) -> Error {
 }
 
 fn open_null(url: &Url) -> Result<AnyTarget, Error> {
-    url.given(NULL)?;
+    let given = url.given(NULL)?;
     if url.path.as_ref().is_some_and(|path| !path.is_empty()) {
         return Err(Error::Malformed {
             url: url.text.clone(),
@@ -157,7 +163,8 @@ fn open_null(url: &Url) -> Result<AnyTarget, Error> {
             form: NULL.form,
         });
     }
-    Ok(AnyTarget::Null(Null))
+    let delay_ns = given.number("delay_ns", 0..=1_000_000_000)?.unwrap_or(0);
+    Ok(AnyTarget::Null(Null { delay_ns }))
 }
 
 #[cfg(test)]
