@@ -12,6 +12,7 @@
 //!
 //! A store that never promised to sync is not accused: the finding is then a warning.
 
+use crate::line_place::line_warnings;
 use crate::record::{Interval, RunRecord, Warning};
 use crate::units;
 use syncline_probe::faster_than_line;
@@ -106,9 +107,11 @@ fn writing_share(run: &RunRecord) -> f64 {
     }
 }
 
-/// Puts what was found into the record: the verdict of the sync line, and warnings.
+/// Puts what was found into the record: the verdict of the sync line, and warnings, also of a line that moved.
 pub(crate) fn note_findings(run: &mut RunRecord) {
     run.end.sync_line.verdict = rate_finding(run).map(|finding| finding.sentence);
+    let of_line = line_warnings(run);
+    run.end.warnings.extend(of_line);
     for finding in findings(run) {
         run.end.warnings.push(Warning {
             name: "durability".to_owned(),

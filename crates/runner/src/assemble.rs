@@ -4,15 +4,18 @@ use crate::bounds;
 use crate::counters::{StoreCounter, lock_wait_share};
 use crate::fairness::fairness;
 use crate::measure::{Measured, Why};
-use crate::meter::{Meter, add, distribution};
+use crate::meter::{KindMeter, Meter, add, distribution};
 use crate::per_commit::{per_commit, workers_cpu_ns};
-use crate::result::{OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult};
+use crate::result::{
+    ClientTime, OperationResult, Outcomes, RunHead, RunResult, StopReason, TransactionResult,
+};
 use crate::sampler::Sampler;
-use crate::saturation::{SaturationFigures, saturation};
+use crate::saturation::{SaturationFigures, all_syncs, saturation};
+use crate::span::{self, Counts, SpanEnd};
 use crate::warning::Warning;
 use crate::warning_rules::warnings;
 use hdrhistogram::Histogram;
-use syncline_contract::{Check, Counts, Failure, OwnFigure, StoreProcess, Workload};
+use syncline_contract::{Check, Failure, OwnFigure, StoreProcess, Workload};
 use syncline_metering::{Nanos, clock};
 
 /// What was asked of the store before and after.
@@ -38,12 +41,17 @@ pub(crate) fn assemble<W: Workload>(
         outcomes.merge(&kind.outcomes);
     }
     outcomes.assert_sum();
+    let span_end = measured.span_end;
+    let counted = |kind: &KindMeter| span::counted(span_end, kind.in_span, kind.started());
+    let rated: Vec<Counts> = meter.kinds.iter().map(counted).collect();
+    let commits_in_span = rated.iter().map(|kind| kind.committed).sum();
     let seconds = measured.span_ns as f64 / clock::SECOND as f64;
     let ended = measured.ended_in_whole as f64;
     let mut result = RunResult {
         measured_ns: measured.span_ns,
+        to_last_end_ns: measured.to_last_end_ns,
         outcomes,
-        throughput_per_s: outcomes.committed as f64 / seconds,
+        throughput_per_s: commits_in_span as f64 / seconds,
         arrivals: measured.arrivals,
         transactions: transactions(workload, &meter),
         operations: if operations {
@@ -52,14 +60,16 @@ pub(crate) fn assemble<W: Workload>(
             Vec::new()
         },
         per_commit: per_commit(&measured, sampler, &around.counters),
-        figures: own_figures(workload, &meter, seconds, head.client.clients),
+        figures: own_figures(workload, &rated, seconds, head.client.clients),
         internals: std::mem::take(&mut measured.internals),
         commit_paths: measured.commit_paths.take(),
         client_cpu_ns_per_transaction: (ended > 0.0).then(|| workers_cpu_ns(&measured) / ended),
         profile: measured.profile.take(),
         spent: measured.spent,
         weighed: std::mem::take(&mut measured.weighed),
-        commits_in_span: measured.commits_in_span,
+        commits_in_span,
+        client_time: client_time(&meter, head.client.clients, measured.span_ns),
+        commits_late: late(span_end, &meter),
         commits_in_whole: measured.commits_in_whole,
         saturation: saturation(figures(&head, &measured, sampler, &meter, &around)),
         counters: around.counters,
@@ -105,6 +115,25 @@ fn transactions<W: Workload>(workload: &W, meter: &Meter) -> Vec<TransactionResu
         .collect()
 }
 
+/// What the clients did with their time.
+fn client_time(meter: &Meter, clients: usize, span_ns: Nanos) -> ClientTime {
+    let all_ns = clients as f64 * span_ns as f64;
+    let part = |ns: Nanos| share(ns as f64, all_ns).unwrap_or(0.0);
+    ClientTime {
+        in_transactions: part(meter.busy_ns),
+        between: part(meter.between_ns),
+    }
+}
+
+/// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with its
+/// last.
+fn late(end: SpanEnd, meter: &Meter) -> u64 {
+    match end {
+        SpanEnd::Time { .. } => meter.kinds.iter().map(|kind| kind.late).sum(),
+        SpanEnd::Count { .. } => 0,
+    }
+}
+
 /// A row a name: a workload may prepare one operation several times, once a column.
 fn operation_rows<W: Workload>(
     workload: &W,
@@ -131,19 +160,16 @@ fn operation_rows<W: Workload>(
 /// What the workload is known by; an unknown figure is left out.
 fn own_figures<W: Workload>(
     workload: &W,
-    meter: &Meter,
+    rated: &[Counts],
     seconds: f64,
     clients: usize,
 ) -> Vec<OwnFigure> {
-    let of = |count: fn(&Outcomes) -> u64| -> Vec<u64> {
-        let kinds = meter.kinds.iter();
-        kinds.map(|kind| count(&kind.outcomes)).collect()
-    };
-    let figures = workload.figures(&Counts {
+    let of = |count: fn(&Counts) -> u64| -> Vec<u64> { rated.iter().map(count).collect() };
+    let figures = workload.figures(&syncline_contract::Counts {
         seconds,
         clients,
-        committed: &of(|outcomes| outcomes.committed),
-        aborted: &of(|outcomes| outcomes.aborted),
+        committed: &of(|counts| counts.committed),
+        aborted: &of(|counts| counts.aborted),
     });
     let known = figures.into_iter();
     known.filter(|figure| figure.value.is_finite()).collect()
@@ -163,9 +189,13 @@ fn figures<W: Workload>(
     let wall_ns: u64 = measured.reports.iter().map(|report| report.wall_ns).sum();
     let cpu_ns = workers_cpu_ns(measured);
     let disk = before.block.zip(now.block);
-    let syncs_per_s = now
+    let calls_per_s = now
         .calls_since(before)
         .and_then(|calls| a_second(calls.syncs));
+    let written = now.synced_writes.zip(before.synced_writes);
+    let synced_writes_per_s =
+        written.and_then(|(now, before)| a_second(now.saturating_sub(before)));
+    let syncs_per_s = all_syncs(calls_per_s, synced_writes_per_s);
     SaturationFigures {
         workers_busy: share(cpu_ns, wall_ns as f64),
         laboratory_share: match sampler.process() {
@@ -186,6 +216,7 @@ fn figures<W: Workload>(
             .map(|(line, syncs)| syncs / line),
         device_busy: machine.device_busy,
         syncs_per_s,
+        synced_writes_per_s,
         flushes_per_s: disk
             .and_then(|(before, now)| now.flushes?.checked_sub(before.flushes?))
             .and_then(a_second),

@@ -47,6 +47,7 @@ mod tests {
     use super::outcome;
     use crate::live::Live;
     use crate::meter::{End, Meter, Span};
+    use crate::span::When;
     use syncline_contract::{CheckOutcome, ResponseBound};
 
     fn with(slow: u64, quick: u64) -> CheckOutcome {
@@ -59,7 +60,7 @@ mod tests {
                 started: 0,
                 ended,
             };
-            meter.ended(0, true, End::Committed, 1, span, &live);
+            meter.ended(0, true, When::Inside, End::Committed, 1, span, &live);
         }
         let bound = ResponseBound {
             transaction: 0,

@@ -15,6 +15,7 @@ use crate::executor::{Timers, yield_now};
 use crate::follower::{Fate, Followed, Follower};
 use crate::live::Live;
 use crate::meter::{End, Meter, Span};
+use crate::span::{When, inside_ns};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -66,10 +67,31 @@ pub(crate) struct Desk<'r, T: Target> {
 }
 
 impl<T: Target> Desk<'_, T> {
+    /// Now, by the clock of this thread.
+    #[inline]
+    fn tick(&self) -> Nanos {
+        self.timers.tick(&self.ticker)
+    }
+
+    /// A client has not been in a transaction since `now`, which becomes the time now.
+    fn between(&self, now: &mut Nanos) {
+        let until = self.tick();
+        self.between_until(*now, until);
+        *now = until;
+    }
+
+    /// The same, of a time that is known.
+    #[inline]
+    fn between_until(&self, from: Nanos, until: Nanos) {
+        if until > from {
+            self.meter.borrow_mut().between_ns += inside_ns(from, until, &self.times);
+        }
+    }
+
     /// True if a transaction that was due then is still to be tried again.
     fn may_retry(&self, due: Nanos) -> bool {
         let limit = self.retry_within_ns;
-        limit.is_none_or(|most| clock::now() <= due.saturating_add(most))
+        limit.is_none_or(|most| self.timers.now() <= due.saturating_add(most))
     }
 
     /// Keeps the times of the operations of one try, where they are timed.
@@ -114,6 +136,7 @@ impl<C: Client> Slot<C> {
         &mut self,
         meter: &mut Meter,
         live: &Live,
+        times: &Times,
         follower: Option<&dyn Follower>,
     ) {
         if let Some(open) = self.open.take() {
@@ -121,9 +144,13 @@ impl<C: Client> Slot<C> {
                 ended: clock::now(),
                 ..open.span
             };
-            meter.ended(open.kind, open.measured, End::Unknown, 1, span, live);
+            let (kind, measured) = (open.kind, open.measured);
+            // What was cut was cut behind the span.
+            meter.busy_ns += inside_ns(span.started, span.ended, times);
+            meter.ended(kind, measured, When::After, End::Unknown, 1, span, live);
             if let Some(follower) = follower.filter(|_| open.measured) {
-                follower.ended(&followed(self.number, open.kind, End::Unknown, 1, span));
+                let cut = followed(self.number, open.kind, End::Unknown, 1, span);
+                follower.ended(&Followed { late: true, ..cut });
             }
             self.client.ended(open.kind, Ending::Unknown);
         }
@@ -159,7 +186,8 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
     let mut line = Line { session, asked };
     async move {
         let mut turn = 0;
-        let mut now = desk.ticker.now();
+        let mut now = desk.times.start;
+        desk.between(&mut now);
         while !desk.control.ending() && slot.left > 0 {
             let due = match desk.schedule {
                 None if now >= desk.times.deadline => break,
@@ -169,7 +197,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                     let Some(taken) = next_arrival(number, left, schedule, now, desk).await else {
                         break;
                     };
-                    now = now.max(desk.ticker.now());
+                    now = now.max(desk.tick());
                     taken.due
                 }
             };
@@ -182,6 +210,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                 slot.client.ended(kind, Ending::Undone);
                 break;
             };
+            desk.between_until(now, due);
             now = now.max(due);
             let measured = due >= desk.times.measure;
             if measured && !desk.control.take_one() {
@@ -208,7 +237,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                 due,
             };
             let attempt = attempt(&mut slot.client, &drawn, &mut line, desk).await;
-            now = desk.ticker.now();
+            now = desk.tick();
             span.ended = now;
             finish(slot, kind, measured, &attempt, span, desk);
             let failure = attempt.failure;
@@ -222,24 +251,24 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                     Some(session) => session,
                     None => break,
                 };
-                now = desk.ticker.now();
+                desk.between(&mut now);
             } else if desk.connects_each {
                 drop(line.session);
                 line.session = match Box::pin(connected_anew(desk)).await {
                     Some(session) => session,
                     None => break,
                 };
-                now = desk.ticker.now();
+                desk.between(&mut now);
             }
             if waits.after_ns > 0 {
                 desk.timers.sleep_until(now + waits.after_ns).await;
-                now = desk.ticker.now();
+                desk.between(&mut now);
             }
             turn += 1;
             if turn == TURN {
                 turn = 0;
                 yield_now().await;
-                now = desk.ticker.now();
+                desk.between(&mut now);
             }
         }
     }
@@ -253,7 +282,7 @@ async fn keyed<T: Target>(due: Nanos, waits: Waits, desk: &Desk<'_, T>) -> Optio
         return Some(due);
     }
     desk.timers.sleep_until(due + waits.before_ns).await;
-    let now = clock::now();
+    let now = desk.timers.now();
     let over = desk.control.ending() || now >= desk.times.deadline;
     (!over).then_some(now)
 }
@@ -268,11 +297,15 @@ fn finish<T: Target, C: Client>(
     desk: &Desk<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
+    let when = When::of(span.ended, &desk.times, desk.control.still_counts());
     if let Some(follower) = desk.follower.filter(|_| measured) {
-        follower.ended(&followed(slot.number, kind, end, tries, span));
+        let one = followed(slot.number, kind, end, tries, span);
+        let late = when == When::After;
+        follower.ended(&Followed { late, ..one });
     }
     let mut meter = desk.meter.borrow_mut();
-    meter.ended(kind, measured, end, tries, span, desk.live);
+    meter.busy_ns += inside_ns(span.started, span.ended, &desk.times);
+    meter.ended(kind, measured, when, end, tries, span, desk.live);
     slot.commits += u64::from(measured && end == End::Committed);
     slot.open = None;
     slot.client.ended(kind, end.told());
@@ -288,6 +321,7 @@ fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Fol
         ended: span.ended,
         fate: end.fate(),
         tries,
+        late: false,
     }
 }
 
@@ -410,14 +444,14 @@ async fn next_arrival<T: Target>(
         if *left == 0 {
             return None;
         }
-        now = clock::now();
+        now = desk.timers.now();
         taken = lock(schedule).take(now)?;
     }
     if taken.due > now {
         desk.timers.sleep_until(taken.due).await;
     }
     if desk.control.ending() {
-        lock(schedule).give_back(taken, clock::now());
+        lock(schedule).give_back(taken, desk.timers.now());
         return None;
     }
     lock(schedule).started(taken);
@@ -442,6 +476,7 @@ fn skip<T: Target>(
             ended: now,
             fate: Fate::Skipped,
             tries: 0,
+            late: false,
         });
     }
 }
@@ -465,11 +500,11 @@ async fn connected_anew<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
 /// Makes a lost connection again, with growing pauses; none if the run ends first. A run that ends while a
 /// client still tries in vain has failed: its store is gone, and the rate is that of a shorter run.
 async fn reconnect<T: Target>(desk: &Desk<'_, T>) -> Option<T::Session> {
-    let hopeless = clock::now() + HOPELESS_NS;
+    let hopeless = desk.timers.now() + HOPELESS_NS;
     let mut pause_ns = PAUSE_NS;
     let mut in_vain = None;
     while !desk.control.ending() {
-        let now = clock::now();
+        let now = desk.timers.now();
         desk.timers.sleep_until(now + pause_ns).await;
         match desk.target.connect(desk.plan, desk.part).await {
             Ok(session) => {

@@ -39,6 +39,8 @@ pub(crate) struct Control {
     left: AtomicUsize,
     budget: Option<u64>,
     taken: AtomicU64,
+    /// When transactions stopped starting; the end of time until then.
+    ended_at: AtomicU64,
 }
 
 impl Control {
@@ -54,6 +56,7 @@ impl Control {
             left: AtomicUsize::new(0),
             budget,
             taken: AtomicU64::new(0),
+            ended_at: AtomicU64::new(Nanos::MAX),
         }
     }
 
@@ -66,6 +69,13 @@ impl Control {
     #[inline]
     pub(crate) fn ending(&self) -> bool {
         self.signal.phase() != Phase::Running
+    }
+
+    /// True if what ends now belongs to the measured span, as far as the phase tells: the run goes on, or what
+    /// is under way is the rest of a budget.
+    #[inline]
+    pub(crate) fn still_counts(&self) -> bool {
+        !self.ending() || self.budget_taken()
     }
 
     /// Takes one transaction of the measured span out of the budget; false if none is left. Taking the
@@ -101,12 +111,19 @@ impl Control {
 
     /// Goes to a phase and wakes everyone who may be waiting.
     pub(crate) fn advance(&self, phase: Phase) {
+        self.ended_at.fetch_min(clock::now(), Ordering::AcqRel);
         self.signal.advance(phase);
         for wait in &self.crew().waits {
             wait.wake_by_ref();
         }
         self.changed.notify_all();
         self.coordinator.unpark();
+    }
+
+    /// When the first phase after running began: a failure, a stop, the last transaction of a budget taken,
+    /// or the coordinator's end of the span. The end of time while the run goes on.
+    pub(crate) fn ended_at(&self) -> Nanos {
+        self.ended_at.load(Ordering::Acquire)
     }
 
     /// A worker has connected its clients: waits until the gate opens; none if the run ends instead.

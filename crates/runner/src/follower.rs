@@ -38,6 +38,8 @@ pub struct Followed {
     pub fate: Fate,
     /// Tries, the first included.
     pub tries: u32,
+    /// True if it ended after the measured span: in no rate over a part of that span.
+    pub late: bool,
 }
 
 /// Who is told of every transaction of the measured span, on the thread of the worker that performed it:

@@ -36,6 +36,9 @@ mod result;
 mod run;
 mod sampler;
 mod saturation;
+#[cfg(test)]
+mod simulation;
+mod span;
 mod staff;
 mod warning;
 mod warning_rules;
@@ -55,9 +58,9 @@ pub use observer::{Event, Observer};
 pub use plan::{Arrival, RunPlan};
 pub use repeat::{Case, CaseResult, Range, Turns, faster, repeat, repeat_followed};
 pub use result::{
-    Arrivals, ClientFacts, Counted, Distribution, Fairness, Interval, MachineInterval,
-    OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason, TargetFacts,
-    TransactionResult, WorkloadFacts,
+    Arrivals, ClientFacts, ClientTime, CountBase, Counted, Distribution, Fairness, Interval,
+    MachineInterval, OperationResult, Outcomes, PerCommit, RunHead, RunResult, StopReason,
+    TargetFacts, TransactionResult, WorkerTrial, WorkerTrials, WorkloadFacts,
 };
 pub use run::{run, run_followed};
 pub use saturation::{

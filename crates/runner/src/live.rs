@@ -2,7 +2,8 @@
 //!
 //! One writer each, the worker: it loads, adds and stores without a locked instruction, so counting
 //! costs what counting in plain memory costs. Readers see each counter exact, and several of them not
-//! of one instant. Everything that ended since the clients started is counted, warm-up included.
+//! of one instant. Everything that ended since the clients started is counted, warm-up included. What ended
+//! after the measured span is counted apart, so that no interval holds work of a time that it does not hold.
 //!
 //! Service times stand in buckets of 64 to a power of two: within 1.6 %.
 
@@ -33,6 +34,7 @@ const KINDS: usize = 5;
 #[repr(align(128))]
 pub(crate) struct Live {
     ended: [AtomicU64; KINDS],
+    late: [AtomicU64; KINDS],
     service: Box<[AtomicU64]>,
 }
 
@@ -40,6 +42,7 @@ impl Live {
     pub(crate) fn new() -> Live {
         Live {
             ended: Default::default(),
+            late: Default::default(),
             service: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -54,6 +57,11 @@ impl Live {
     /// Another end. For the worker only.
     pub(crate) fn ended(&self, how: Ended) {
         add(&self.ended[how as usize]);
+    }
+
+    /// Any end after the measured span. For the worker only.
+    pub(crate) fn ended_late(&self, how: Ended) {
+        add(&self.late[how as usize]);
     }
 }
 
@@ -96,6 +104,7 @@ pub(crate) fn committed(workers: &[Live]) -> u64 {
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     ended: [u64; KINDS],
+    late: [u64; KINDS],
     service: Box<[u64]>,
 }
 
@@ -103,6 +112,7 @@ impl Tally {
     pub(crate) fn new() -> Tally {
         Tally {
             ended: [0; KINDS],
+            late: [0; KINDS],
             service: vec![0; BUCKETS].into_boxed_slice(),
         }
     }
@@ -110,10 +120,14 @@ impl Tally {
     /// Reads the counters anew.
     pub(crate) fn read(&mut self, workers: &[Live]) {
         self.ended = [0; KINDS];
+        self.late = [0; KINDS];
         self.service.fill(0);
         for worker in workers {
             // The ends first: then no commit is without its time.
             for (sum, counter) in self.ended.iter_mut().zip(&worker.ended) {
+                *sum += counter.load(Ordering::Relaxed);
+            }
+            for (sum, counter) in self.late.iter_mut().zip(&worker.late) {
                 *sum += counter.load(Ordering::Relaxed);
             }
             for (sum, counter) in self.service.iter_mut().zip(&worker.service) {
@@ -122,14 +136,19 @@ impl Tally {
         }
     }
 
-    /// How many ended so.
+    /// How many ended so, until the end of the measured span.
     pub(crate) fn count(&self, how: Ended) -> u64 {
         self.ended[how as usize]
     }
 
-    /// How many ended.
+    /// How many ended so, whenever that was.
+    pub(crate) fn count_whole(&self, how: Ended) -> u64 {
+        self.ended[how as usize] + self.late[how as usize]
+    }
+
+    /// How many ended, whenever that was.
     pub(crate) fn all(&self) -> u64 {
-        self.ended.iter().sum()
+        self.ended.iter().chain(&self.late).sum()
     }
 
     /// The service time that a share of the commits since `before` did not exceed, within 1.6 %; none
@@ -181,12 +200,14 @@ mod tests {
             workers[1].committed(1_000 + time_ns);
         }
         workers[1].ended(Ended::Aborted);
+        workers[1].ended_late(Ended::Committed);
         now.read(&workers);
         assert_eq!(
             now.count(Ended::Committed) - before.count(Ended::Committed),
             100
         );
-        assert_eq!((now.count(Ended::Aborted), now.all()), (1, 102));
+        assert_eq!((now.count(Ended::Aborted), now.all()), (1, 103));
+        assert_eq!(now.count_whole(Ended::Committed), 102);
         assert_eq!(committed(&workers), now.count(Ended::Committed));
         assert_eq!(now.service_ns(&before, 0.5), Some(50));
         assert_eq!(now.service_ns(&before, 0.25), Some(25));

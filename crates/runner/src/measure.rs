@@ -10,6 +10,7 @@ use crate::observer::Observer;
 use crate::plan::RunPlan;
 use crate::result::{Arrivals, Interval};
 use crate::sampler::{Reading, Sampler};
+use crate::span::{self, SpanEnd};
 use crate::staff::Clients;
 use crate::watch::Watched;
 use crate::weigh::Weighed;
@@ -28,10 +29,14 @@ pub(crate) struct Measured<W: Workload> {
     pub reports: Vec<Report<W>>,
     pub arrivals: Option<Arrivals>,
     pub span_ns: Nanos,
+    /// What ended the measured span.
+    pub span_end: SpanEnd,
+    /// From the begin of the measured span to the end of the last transaction that started in it.
+    pub to_last_end_ns: Nanos,
     pub intervals: Vec<Interval>,
     /// Readings at the start and the end of the measured span, and what ended between them.
     pub span: (Reading, Reading),
-    pub commits_in_span: u64,
+    pub commits_between: u64,
     /// What the store counted inside itself in the span.
     pub internals: Vec<Internal>,
     /// The ways of commits that were acknowledged in the span, of a sample.
@@ -171,11 +176,13 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             None if control.budget_taken() => Why::Transactions,
             None => Why::Duration,
         };
-        let ended = match stopped_by {
-            Why::Transactions => last_ended.unwrap_or(watched.ended),
-            Why::Duration | Why::Asked | Why::Failure(_) => watched.ended,
+        let ended_at = control.ended_at();
+        let span_end = match last_ended {
+            Some(last_ended) if control.budget_taken() => SpanEnd::Count { last_ended },
+            _ => SpanEnd::Time { ended_at },
         };
-        let span_ns = ended.saturating_sub(times.measure);
+        let span_ns = span::length(&times, span_end);
+        let ended = times.measure.saturating_add(span_ns);
         let Some(span) = watched.span.filter(|_| span_ns > 0) else {
             return Err(match stopped_by {
                 Why::Failure(source) => self.target_failed("it warmed up", source),
@@ -190,16 +197,18 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             reports,
             arrivals: arrivals(control, ended),
             span_ns,
+            span_end,
+            to_last_end_ns: last_ended.unwrap_or(0).saturating_sub(times.measure),
             intervals: watched.intervals,
             span: span.readings,
-            commits_in_span: span.commits,
+            commits_between: span.commits,
             internals: span.internals,
             commit_paths: span.commit_paths,
             profile: span.profile,
             spent: span.spent,
             weighed: watched.weighed,
             whole: (watched.first, self.read()),
-            commits_in_whole: tally.count(Ended::Committed),
+            commits_in_whole: tally.count_whole(Ended::Committed),
             ended_in_whole: tally.all(),
             coordinator_cpu_ns: watched.coordinator_cpu_ns,
             idle_flushes_per_ns: watched.idle_flushes_per_ns,

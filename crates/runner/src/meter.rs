@@ -1,9 +1,13 @@
 //! A worker's own accounting, merged with the others' when the run has ended.
 //!
+//! Two counts are kept of each type: the outcomes of the transactions that *started* in the measured span,
+//! which are followed to their end, and what *ended* in it, from which rates are made (see `span`).
+//!
 //! Invariant, asserted when it is given up: of each type, as many transactions ended as were started.
 
 use crate::live::{Ended, Live};
 use crate::result::{Distribution, Outcomes};
+use crate::span::{Counts, When};
 use hdrhistogram::Histogram;
 use syncline_contract::{Cause, FailureKind, OperationId};
 use syncline_metering::{Nanos, clock};
@@ -49,8 +53,22 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct KindMeter {
     pub outcomes: Outcomes,
+    /// What ended in the measured span, whenever it started.
+    pub in_span: Counts,
+    /// Commits among the outcomes that were acknowledged after the span.
+    pub late: u64,
     pub service: Histogram<u64>,
     pub response: Histogram<u64>,
+}
+
+impl KindMeter {
+    /// What became of those that started in the measured span.
+    pub(crate) fn started(&self) -> Counts {
+        Counts {
+            committed: self.outcomes.committed,
+            aborted: self.outcomes.aborted,
+        }
+    }
 }
 
 /// One worker's accounting.
@@ -62,6 +80,10 @@ pub(crate) struct Meter {
     pub tries: u64,
     pub conflicts: u64,
     pub reconnects: u64,
+    /// The clients' time within the measured span in transactions, of whatever end,
+    pub busy_ns: Nanos,
+    /// and between them: until the worker runs, waiting for a turn on it, thinking, connecting.
+    pub between_ns: Nanos,
     /// When the last transaction of the measured span ended.
     pub last_ended: Nanos,
 }
@@ -71,6 +93,8 @@ impl Meter {
     pub(crate) fn new(kinds: usize, operations: usize) -> Meter {
         let kind = |_| KindMeter {
             outcomes: Outcomes::default(),
+            in_span: Counts::default(),
+            late: 0,
             service: histogram(),
             response: histogram(),
         };
@@ -80,6 +104,8 @@ impl Meter {
             tries: 0,
             conflicts: 0,
             reconnects: 0,
+            busy_ns: 0,
+            between_ns: 0,
             last_ended: 0,
         }
     }
@@ -90,12 +116,18 @@ impl Meter {
         self.kinds[kind].outcomes.attempted += 1;
     }
 
-    /// A transaction ended; only those of the measured span are kept here, all are counted in `live`.
+    /// A transaction ended at `when`; the outcomes are of those that started in the measured span, and all
+    /// are counted in `live`.
     #[inline]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "each is known to the caller alone, and a struct of them is one more copy a transaction"
+    )]
     pub(crate) fn ended(
         &mut self,
         kind: usize,
         measured: bool,
+        when: When,
         end: End,
         tries: u32,
         span: Span,
@@ -103,10 +135,17 @@ impl Meter {
     ) {
         self.tries += u64::from(tries);
         let service_ns = span.ended.saturating_sub(span.started);
-        if end == End::Committed {
+        if when == When::After {
+            live.ended_late(end.as_live());
+        } else if end == End::Committed {
             live.committed(service_ns);
         } else {
             live.ended(end.as_live());
+        }
+        if when == When::Inside {
+            let in_span = &mut self.kinds[kind].in_span;
+            in_span.committed += u64::from(end == End::Committed);
+            in_span.aborted += u64::from(end == End::Aborted);
         }
         if measured {
             self.last_ended = span.ended;
@@ -114,6 +153,7 @@ impl Meter {
             meter.outcomes.count(end);
             if end == End::Committed {
                 meter.outcomes.committed_after_retry += u64::from(tries > 1);
+                meter.late += u64::from(when == When::After);
                 record(&mut meter.service, service_ns);
                 let response_ns = span.ended.saturating_sub(span.due);
                 record(&mut meter.response, response_ns);
@@ -140,6 +180,8 @@ impl Meter {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             theirs.outcomes.assert_sum();
             mine.outcomes.merge(&theirs.outcomes);
+            mine.in_span.merge(theirs.in_span);
+            mine.late += theirs.late;
             add(&mut mine.service, &theirs.service);
             add(&mut mine.response, &theirs.response);
         }
@@ -149,6 +191,8 @@ impl Meter {
         self.tries += other.tries;
         self.conflicts += other.conflicts;
         self.reconnects += other.reconnects;
+        self.busy_ns += other.busy_ns;
+        self.between_ns += other.between_ns;
         self.last_ended = self.last_ended.max(other.last_ended);
     }
 }
@@ -249,6 +293,7 @@ pub(crate) fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
 mod tests {
     use super::{End, Meter, Span, distribution};
     use crate::live::{Ended, Live, Tally};
+    use crate::span::When;
     use syncline_contract::{Cause, FailureKind};
 
     fn span(due: u64, started: u64, ended: u64) -> Span {
@@ -268,9 +313,17 @@ mod tests {
         ends.extend(FailureKind::ALL.map(End::Failed));
         for end in &ends {
             meter.started(0);
-            meter.ended(0, true, *end, 2, span(5, 10, 30), &live);
+            meter.ended(0, true, When::Inside, *end, 2, span(5, 10, 30), &live);
         }
-        meter.ended(0, false, End::Committed, 1, span(5, 10, 30), &live);
+        meter.ended(
+            0,
+            false,
+            When::Before,
+            End::Committed,
+            1,
+            span(5, 10, 30),
+            &live,
+        );
         let outcomes = meter.kinds[0].outcomes;
         outcomes.assert_sum();
         assert_eq!(outcomes.conflicted, [1; 3]);
@@ -291,7 +344,15 @@ mod tests {
         let live = Live::new();
         let mut meter = Meter::new(1, 0);
         meter.started(0);
-        meter.ended(0, true, End::Committed, 1, span(1_000, 4_000, 5_000), &live);
+        meter.ended(
+            0,
+            true,
+            When::Inside,
+            End::Committed,
+            1,
+            span(1_000, 4_000, 5_000),
+            &live,
+        );
         let mut merged = Meter::new(1, 0);
         merged.merge(&meter);
         merged.merge(&meter);
@@ -311,7 +372,15 @@ mod tests {
         let mut meter = Meter::new(1, 0);
         for ended in [1, 5_000_000_000, u64::MAX] {
             meter.started(0);
-            meter.ended(0, true, End::Committed, 1, span(0, 0, ended), &live);
+            meter.ended(
+                0,
+                true,
+                When::Inside,
+                End::Committed,
+                1,
+                span(0, 0, ended),
+                &live,
+            );
         }
         let mut merged = Meter::new(1, 0);
         merged.merge(&meter);

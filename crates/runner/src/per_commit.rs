@@ -6,7 +6,7 @@
 
 use crate::counters::{StoreCounter, grown_of};
 use crate::measure::Measured;
-use crate::result::{Counted, PerCommit};
+use crate::result::{CountBase, Counted, PerCommit};
 use crate::sampler::Sampler;
 use syncline_contract::{Meaning, StoreProcess, Workload};
 use syncline_meters::{
@@ -23,7 +23,7 @@ pub(crate) fn per_commit<W: Workload>(
     sampler: &Sampler,
     counters: &[StoreCounter],
 ) -> PerCommit {
-    let commits = measured.commits_in_span as f64;
+    let commits = measured.commits_between as f64;
     let (before, now) = &measured.span;
     let (syncs, system_calls) = match (sampler.calls_refusal(), now.calls_since(before)) {
         (Some(why), _) => (Counted::unknown(why), Counted::unknown(why)),
@@ -48,6 +48,7 @@ pub(crate) fn per_commit<W: Workload>(
         }
     };
     PerCommit {
+        base: base(measured),
         syncs: if syncs.value.is_some() {
             syncs
         } else {
@@ -87,6 +88,19 @@ pub(crate) fn per_commit<W: Workload>(
     }
 }
 
+/// What the counts between the readings at the ends of the measured span are divided by.
+fn base<W: Workload>(measured: &Measured<W>) -> CountBase {
+    let (before, now) = &measured.span;
+    let written = now.synced_writes.zip(before.synced_writes);
+    let written = written.map_or(0, |(now, before)| now.saturating_sub(before));
+    let calls = now.calls_since(before);
+    CountBase {
+        span_ns: now.at.saturating_sub(before.at),
+        commits: measured.commits_between,
+        syncs: calls.map(|calls| calls.syncs + written),
+    }
+}
+
 fn by_commits(count: f64, commits: f64, source: String) -> Counted {
     if commits > 0.0 {
         Counted::known(count / commits, source)
@@ -115,7 +129,7 @@ fn disk<W: Workload>(
     };
     let source = format!("{what} of the whole disk {device}, whoever asked for them");
     let count = now.saturating_sub(before) as f64;
-    by_commits(count, measured.commits_in_span as f64, source)
+    by_commits(count, measured.commits_between as f64, source)
 }
 
 /// A meter that looks at system calls has counted them all.
@@ -128,7 +142,7 @@ fn by_the_meter<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
     let source = "system calls of the store's process that the meter saw".to_owned();
     Some(by_commits(
         calls as f64,
-        measured.commits_in_span as f64,
+        measured.commits_between as f64,
         source,
     ))
 }
@@ -173,7 +187,7 @@ fn flushes_for_syncs<W: Workload>(
                 "flushes of the whole disk {device} less its idle rate, one commit outstanding; \
                  syncs were not counted: {refusal}"
             );
-            by_commits(own, measured.commits_in_span as f64, source)
+            by_commits(own, measured.commits_between as f64, source)
         }
         None => Counted::unknown(format!(
             "syncs were not counted: {refusal}; and flushes of {device} do not tell, since others \

@@ -2,9 +2,11 @@
 //!
 //! 1. A transaction belongs to the run if it started in the measured span (in an open loop: if it was
 //!    due in it); of those, `attempted = committed + aborted + conflicted + failed + unfinished`.
-//! 2. `throughput_per_s` is `committed` of those over the measured span. The drain adds no time.
-//! 3. Intervals count transactions by when they *ended*, whenever they started, so their sum differs
-//!    from the outcomes by what was under way at the two ends of the span.
+//! 2. `throughput_per_s` is `commits_in_span` over the measured span (`span`): of a run by time what was
+//!    acknowledged in it, whenever it started; of a run by count the commits of its budget. The drain adds
+//!    neither commits nor time.
+//! 3. Intervals count transactions by when they *ended* too, so their sum differs from the outcomes by what
+//!    was under way at the two ends of the span.
 //! 4. Unknown is `None`, never zero.
 
 use crate::counters::StoreCounter;
@@ -33,10 +35,30 @@ pub struct RunHead {
     pub workload: WorkloadFacts,
     /// How the clients run.
     pub client: ClientFacts,
+    /// How the number of workers was chosen; none if nothing was tried.
+    pub worker_trials: Option<WorkerTrials>,
     /// The machine.
     pub machine: Machine,
     /// The disk under the log directory, or why none is known.
     pub device: Result<Place, String>,
+}
+
+/// How the number of workers was chosen, where nobody had said it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerTrials {
+    /// Each number that was tried; the slices that the choice was made from.
+    pub tried: Vec<WorkerTrial>,
+    /// False if the choice is within the noise of the slices.
+    pub clear: bool,
+}
+
+/// A number of workers that was tried.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerTrial {
+    /// How many.
+    pub workers: usize,
+    /// Commits a second of each slice.
+    pub commits_per_s: Vec<f64>,
 }
 
 /// The store as it described itself.
@@ -87,9 +109,12 @@ pub struct RunResult {
     pub head: RunHead,
     /// The length of the measured span.
     pub measured_ns: Nanos,
+    /// From its begin to the end of the last transaction that started in it, the drain included: what tools
+    /// divide by that count every transaction they started.
+    pub to_last_end_ns: Nanos,
     /// How the transactions of all types ended.
     pub outcomes: Outcomes,
-    /// Committed transactions a second of the measured span.
+    /// `commits_in_span` a second of the measured span.
     pub throughput_per_s: f64,
     /// The arrivals of an open loop.
     pub arrivals: Option<Arrivals>,
@@ -119,8 +144,13 @@ pub struct RunResult {
     pub spent: Option<Spent>,
     /// Slices of time with the meter and without it, before that span; empty unless the plan asks for it.
     pub weighed: Vec<Weighed>,
-    /// Acknowledged commits in the same span, whenever their transactions started; aborts apart.
+    /// Commits that the rate is made of: acknowledged in the measured span, whenever their transactions
+    /// started; of a run by count, those of its budget. Aborts apart.
     pub commits_in_span: u64,
+    /// What the clients did with their time.
+    pub client_time: ClientTime,
+    /// Commits among the outcomes that were acknowledged after the measured span: in no rate.
+    pub commits_late: u64,
     /// Acknowledged commits of the clients' whole life, warm-up and drain included: what the store's
     /// own counters around the run can be held to.
     pub commits_in_whole: u64,
@@ -138,6 +168,14 @@ pub struct RunResult {
     pub stopped_by: StopReason,
     /// Connections that were lost and made again.
     pub reconnects: u64,
+}
+
+impl RunResult {
+    /// The time that all transactions which started in the measured span took together: the span itself, or
+    /// longer if some ended after it. The divisor of tools that count those too.
+    pub fn elapsed_ns(&self) -> Nanos {
+        self.measured_ns.max(self.to_last_end_ns)
+    }
 }
 
 /// What ended a run.
@@ -272,9 +310,32 @@ impl Counted {
     }
 }
 
+/// What the clients did with their time within the measured span; each is a part of the clients' time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClientTime {
+    /// In transactions, of whatever end.
+    pub in_transactions: f64,
+    /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting. In an open
+    /// loop the time without an arrival is not in it.
+    pub between: f64,
+}
+
+/// What counts per commit were taken over: two readings, at the ends of the measured span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountBase {
+    /// The time between the readings.
+    pub span_ns: Nanos,
+    /// Commits acknowledged between them, whenever their transactions started.
+    pub commits: u64,
+    /// Sync system calls and synchronous writes between them; none unless the calls were counted.
+    pub syncs: Option<u64>,
+}
+
 /// What a commit cost on average.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PerCommit {
+    /// What counts between two readings were divided by.
+    pub base: CountBase,
     /// Sync system calls of the store's process.
     pub syncs: Counted,
     /// Writes that are syncs themselves (`O_DSYNC`, `RWF_DSYNC`).
@@ -352,6 +413,7 @@ pub struct Fairness {
     pub median: u64,
     /// The most of any client.
     pub most: u64,
-    /// Clients, by number, that committed nothing, or less than a tenth of the median.
+    /// Clients, by number, that committed less than a tenth of an even share, which is the mean or the median
+    /// of all, whichever is more; none if clients committed too little to tell.
     pub starved: Vec<usize>,
 }

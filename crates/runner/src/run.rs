@@ -176,7 +176,8 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             observer: self.observer,
             follower: self.follower,
         };
-        let (crew, clients) = crew.staffed()?;
+        let (crew, clients, trials) = crew.staffed()?;
+        head.worker_trials = trials;
         head.client.workers = crew.workers;
         let mut asked = Asked::before(self.target);
         self.observer.event(Event::Started(&head));
@@ -255,6 +256,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 clients: self.plan.clients,
                 workers: self.workers,
             },
+            worker_trials: None,
             machine: Machine::read(Path::new("/")),
             device: sampler.place().clone(),
         }

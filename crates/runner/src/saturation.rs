@@ -49,12 +49,14 @@ pub struct SaturationFigures {
     pub machine_busy: Option<f64>,
     /// Conflicted tries over all tries, 0 to 1.
     pub conflict_share: Option<f64>,
-    /// Syncs a second over the best rate that the probe reached there, 0 and up.
+    /// Syncs a second over the best rate that the probe reached there, 0 and up; above 1 the line has moved.
     pub line_share: Option<f64>,
     /// Share of the time in which the log's disk had a request in flight, 0 to 1.
     pub device_busy: Option<f64>,
-    /// Syncs of the store, a second.
+    /// Syncs of the store, a second: system calls and, where they are counted, synchronous writes.
     pub syncs_per_s: Option<f64>,
+    /// The synchronous writes among them (`O_DSYNC`, `RWF_DSYNC`); none where nobody counts them.
+    pub synced_writes_per_s: Option<f64>,
     /// Flushes that the log's disk completed, a second; a store without a sync count of its own.
     pub flushes_per_s: Option<f64>,
     /// Share of the disk's requests that were reads, 0 to 1.
@@ -92,6 +94,10 @@ pub const DEVICE: f64 = 0.5;
 pub const READS: f64 = 0.5;
 /// The share of the service time at which the round trip is the limit.
 pub const ROUND_TRIP: f64 = 0.7;
+
+/// So many times as often as syncs are called a disk may be flushed before the calls are no longer taken for
+/// all syncs, where nobody counts synchronous writes.
+const UNSEEN: f64 = 5.0;
 
 /// Every threshold, as the record prints them.
 pub const THRESHOLDS: [Threshold; 9] = [
@@ -193,14 +199,22 @@ fn judge(figures: &SaturationFigures) -> (Bound, String) {
         let reason = format!("the threads that the store runs in were busy {share} of the time");
         return (Bound::Cpu, reason);
     }
-    let reason = "no figure that was measured reached its threshold";
-    (Bound::Nothing, reason.to_owned())
+    (Bound::Nothing, nothing(figures))
 }
 
 fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
     if reached(figures.line_share, LINE) {
-        let share = percent(figures.line_share);
-        let reason = format!("the store syncs at {share} of the sync line");
+        let reason = match figures.line_share {
+            // More syncs than the disk can do are none: it is the line that is out of date.
+            Some(share) if share > 1.0 => {
+                let syncs = figures.syncs_per_s.unwrap_or_default();
+                format!(
+                    "the store made {syncs:.0} syncs a second, as many as the sync line and more: the line was \
+                     measured while the disk was slower"
+                )
+            }
+            share => format!("the store syncs at {} of the sync line", percent(share)),
+        };
         return Some((Bound::Sync, reason));
     }
     if !reached(figures.device_busy, DEVICE) {
@@ -213,12 +227,42 @@ fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
             format!("the disk was busy {busy} of the time, {share} of requests were reads");
         return Some((Bound::Read, reason));
     }
-    let syncs = figures.syncs_per_s.or(figures.flushes_per_s)?;
-    (syncs > 0.0).then(|| {
-        let reason =
-            format!("the log's disk was busy {busy} of the time, {syncs:.0} syncs a second");
-        (Bound::Sync, reason)
-    })
+    let busy = format!("the log's disk was busy {busy} of the time");
+    let calls = figures.syncs_per_s.unwrap_or_default();
+    let flushes = figures.flushes_per_s.unwrap_or_default();
+    let unseen = figures.synced_writes_per_s.is_none() && flushes > UNSEEN * calls;
+    match figures.syncs_per_s {
+        Some(syncs) if syncs > 0.0 && !unseen => {
+            Some((Bound::Sync, format!("{busy}, {syncs:.0} syncs a second")))
+        }
+        // Nobody counted syncs, or not those that are writes; each flushes the disk.
+        None | Some(_) if flushes > 0.0 && figures.syncs_per_s != Some(0.0) => Some((
+            Bound::Sync,
+            format!("{busy}, {flushes:.0} flushes a second"),
+        )),
+        _ => None,
+    }
+}
+
+/// Why nothing is said to be the limit.
+fn nothing(figures: &SaturationFigures) -> String {
+    if !reached(figures.device_busy, DEVICE) {
+        return "no figure that was measured reached its threshold".to_owned();
+    }
+    let busy = percent(figures.device_busy);
+    let counted = match (figures.syncs_per_s, figures.synced_writes_per_s) {
+        (Some(_), Some(_)) => "the store made no sync, so its writes are not what waited",
+        (Some(_), None) => {
+            "no sync was counted, and synchronous writes of this store are not known"
+        }
+        (None, _) => "nobody counted the syncs of this store",
+    };
+    format!("the log's disk was busy {busy} of the time, but {counted}")
+}
+
+/// Syncs by system calls and by synchronous writes, where those are counted; none if the calls are not.
+pub(crate) fn all_syncs(calls: Option<f64>, writes: Option<f64>) -> Option<f64> {
+    Some(calls? + writes.unwrap_or(0.0))
 }
 
 fn reached(figure: Option<f64>, threshold: f64) -> bool {
@@ -231,7 +275,7 @@ fn percent(share: Option<f64>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bound, SaturationFigures, THRESHOLDS, saturation};
+    use super::{Bound, SaturationFigures, THRESHOLDS, all_syncs, saturation};
 
     fn verdict(set: impl Fn(&mut SaturationFigures)) -> Bound {
         let mut figures = SaturationFigures::default();
@@ -273,6 +317,73 @@ mod tests {
         assert_eq!(disk(Some(0.8), Some(12.0), None), Bound::Read);
         assert_eq!(disk(Some(0.01), Some(0.0), Some(9.0)), Bound::Nothing);
         assert_eq!(disk(None, None, None), Bound::Nothing);
+    }
+
+    /// D2, D3, D19: writes that are syncs are syncs.
+    #[test]
+    fn a_disk_busy_with_synchronous_writes_is_the_limit() {
+        let figures = SaturationFigures {
+            device_busy: Some(0.84),
+            read_share: Some(0.0),
+            syncs_per_s: all_syncs(Some(5.0), Some(4_217.0)),
+            synced_writes_per_s: Some(4_217.0),
+            ..SaturationFigures::default()
+        };
+        let found = saturation(figures);
+        assert_eq!(found.verdict, Bound::Sync);
+        assert!(
+            found.reason.contains("4222 syncs a second"),
+            "{}",
+            found.reason
+        );
+        assert_eq!(all_syncs(Some(5.0), None), Some(5.0));
+        assert_eq!(all_syncs(None, Some(4_217.0)), None, "calls are not known");
+    }
+
+    /// D3: a few calls beside many synchronous writes that nobody counts.
+    #[test]
+    fn flushes_speak_where_synchronous_writes_are_not_counted() {
+        let found = saturation(SaturationFigures {
+            device_busy: Some(0.66),
+            syncs_per_s: Some(5.0),
+            flushes_per_s: Some(4_200.0),
+            ..SaturationFigures::default()
+        });
+        assert_eq!(found.verdict, Bound::Sync);
+        assert!(
+            found.reason.contains("4200 flushes a second"),
+            "{}",
+            found.reason
+        );
+    }
+
+    /// D2: not "no figure reached its threshold" beside one that did.
+    #[test]
+    fn a_busy_disk_is_named_also_where_nothing_is_concluded_from_it() {
+        let found = saturation(SaturationFigures {
+            device_busy: Some(0.84),
+            syncs_per_s: Some(0.0),
+            ..SaturationFigures::default()
+        });
+        assert_eq!(found.verdict, Bound::Nothing);
+        assert!(found.reason.contains("busy 84 %"), "{}", found.reason);
+    }
+
+    /// D8
+    #[test]
+    fn nobody_syncs_above_the_line() {
+        let found = saturation(SaturationFigures {
+            line_share: Some(1.15),
+            syncs_per_s: Some(7_400.0),
+            ..SaturationFigures::default()
+        });
+        assert_eq!(found.verdict, Bound::Sync);
+        assert!(!found.reason.contains("115"), "{}", found.reason);
+        assert!(
+            found.reason.contains("the line was measured"),
+            "{}",
+            found.reason
+        );
     }
 
     #[test]

@@ -7,6 +7,10 @@
 //! are processors, under half of them, and so on down to one, in turns; those under which most was committed
 //! drive the run.
 //!
+//! Two short slices of each decide where one number of workers commits far more in each of its slices than any
+//! other in any. Else the choice is within the noise of such slices, and is made again from longer ones. What was
+//! committed in each stands in the record, and whether the choice was clear.
+//!
 //! What is committed meanwhile is not measured, as in the warm-up. A client goes on where it was: its next
 //! draw is the one behind its last.
 
@@ -17,12 +21,22 @@ use crate::executor::Phase;
 use crate::live::{Live, committed};
 use crate::measure::Crew;
 use crate::plan::Arrival;
+use crate::repeat::Range;
+use crate::result::{WorkerTrial, WorkerTrials};
 use crate::watch::LOOK_NS;
 use syncline_contract::{ClientModel, LogPlace, StoreProcess, Target, Workload};
 use syncline_metering::{Nanos, clock};
 
-/// Each number of workers has so many slices.
+/// Each number of workers has so many short slices,
 const SLICES: usize = 2;
+/// and so many long ones if those do not decide.
+const LONG_SLICES: usize = 4;
+/// A long slice is so many times as long as a short one.
+const LONG: u64 = 2;
+/// By how much the worst slice of one number must beat the best of any other to decide at once,
+const FAR_AHEAD: f64 = 1.25;
+/// and by how much its median after the long slices, whose ranges must not meet, to be called clear.
+const AHEAD: f64 = 1.03;
 
 /// A slice lasts so much of the warm-up, one part in so many, within these bounds.
 const WARM_UP_PARTS: u64 = 8;
@@ -32,8 +46,9 @@ const SLICE_NS_MAX: Nanos = 250_000_000;
 /// Clients between two crews, each with its number, in the order of the numbers.
 pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
 
-/// A crew, and the clients that go on under it; none if they have not run yet.
-type Staffed<'r, T, W> = (Crew<'r, T, W>, Option<Clients<W>>);
+/// A crew, the clients that go on under it (none if they have not run yet), and how it was chosen (none if nothing
+/// was tried).
+type Staffed<'r, T, W> = (Crew<'r, T, W>, Option<Clients<W>>, Option<WorkerTrials>);
 
 /// What came of a slice: commits a nanosecond, and the clients.
 struct Trial<W: Workload> {
@@ -45,25 +60,51 @@ impl<'r, T: Target, W: Workload> Crew<'r, T, W> {
     /// The crew with the number of workers that serves best, and the clients if they have run under it.
     pub(crate) fn staffed(self) -> Result<Staffed<'r, T, W>, Error> {
         if !self.is_to_be_tried() {
-            return Ok((self, None));
+            return Ok((self, None, None));
         }
         let slice_ns = clock::nanos(self.plan.warm_up) / WARM_UP_PARTS;
         let slice_ns = slice_ns.clamp(SLICE_NS_MIN, SLICE_NS_MAX);
-        let mut tried: Vec<(usize, f64)> = halves(self.workers).map(|few| (few, 0.0)).collect();
+        let mut tried: Vec<WorkerTrial> = halves(self.workers)
+            .map(|workers| WorkerTrial {
+                workers,
+                commits_per_s: Vec::new(),
+            })
+            .collect();
         let mut clients = None;
         for _ in 0..SLICES {
-            for (workers, rate) in &mut tried {
-                let crew = Crew {
-                    workers: *workers,
-                    ..self
-                };
-                let trial = crew.trial(slice_ns, clients.take())?;
-                *rate += trial.rate;
-                clients = Some(trial.clients);
+            self.try_each(slice_ns, &mut tried, &mut clients)?;
+        }
+        if far_ahead(&tried).is_none() {
+            // Short slices begin colder and hold less: what they said is not added to what longer ones say.
+            for one in &mut tried {
+                one.commits_per_s.clear();
+            }
+            for _ in 0..LONG_SLICES {
+                self.try_each(slice_ns * LONG, &mut tried, &mut clients)?;
             }
         }
-        let workers = best(&tried);
-        Ok((Crew { workers, ..self }, clients))
+        let (workers, clear) = chosen(&tried);
+        let trials = WorkerTrials { tried, clear };
+        Ok((Crew { workers, ..self }, clients, Some(trials)))
+    }
+
+    /// A slice under each number of workers.
+    fn try_each(
+        &self,
+        slice_ns: Nanos,
+        tried: &mut [WorkerTrial],
+        clients: &mut Option<Clients<W>>,
+    ) -> Result<(), Error> {
+        for one in tried {
+            let crew = Crew {
+                workers: one.workers,
+                ..*self
+            };
+            let trial = crew.trial(slice_ns, clients.take())?;
+            one.commits_per_s.push(trial.rate * clock::SECOND as f64);
+            *clients = Some(trial.clients);
+        }
+        Ok(())
     }
 
     /// True if nobody has said how many workers there are, the clients are futures that wait for nothing but
@@ -143,17 +184,53 @@ fn halves(most: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(most), |few| Some(few / 2).filter(|half| *half > 0))
 }
 
-/// The number of workers with the highest rate; the lowest of equals.
-fn best(tried: &[(usize, f64)]) -> usize {
-    let best = tried
-        .iter()
-        .max_by(|one, other| one.1.total_cmp(&other.1).then(other.0.cmp(&one.0)));
-    best.map_or(1, |(workers, _)| *workers)
+/// The number of workers whose every slice lies far above every slice of all others.
+fn far_ahead(tried: &[WorkerTrial]) -> Option<usize> {
+    let best = best(tried)?;
+    beats(best, tried, FAR_AHEAD, |one| one.least).then_some(best.workers)
+}
+
+/// The number of workers that committed most in the median, the lowest of equals, and whether it clearly did.
+fn chosen(tried: &[WorkerTrial]) -> (usize, bool) {
+    let Some(best) = best(tried) else {
+        return (1, true);
+    };
+    let apart = beats(best, tried, 1.0, |one| one.least);
+    let ahead = far_ahead(tried).is_some() || {
+        let mut others = tried.iter().filter(|other| other.workers != best.workers);
+        others.all(|other| best.median() >= other.median() * AHEAD)
+    };
+    (best.workers, apart && ahead)
+}
+
+/// True if what `of` tells of the best lies that many times above the best slice of every other.
+fn beats(best: &WorkerTrial, tried: &[WorkerTrial], times: f64, of: impl Fn(Range) -> f64) -> bool {
+    let Some(best_range) = Range::of(best.commits_per_s.iter().copied()) else {
+        return false;
+    };
+    let mut others = tried.iter().filter(|other| other.workers != best.workers);
+    others.all(|other| {
+        let range = Range::of(other.commits_per_s.iter().copied());
+        range.is_some_and(|range| of(best_range) > range.most * times)
+    })
+}
+
+fn best(tried: &[WorkerTrial]) -> Option<&WorkerTrial> {
+    tried.iter().max_by(|one, other| {
+        let rates = one.median().total_cmp(&other.median());
+        rates.then(other.workers.cmp(&one.workers))
+    })
+}
+
+impl WorkerTrial {
+    fn median(&self) -> f64 {
+        Range::of(self.commits_per_s.iter().copied()).map_or(0.0, |range| range.median)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{best, halves};
+    use super::{WorkerTrial, chosen, far_ahead, halves};
 
     #[test]
     fn numbers_are_halved_down_to_one() {
@@ -162,10 +239,48 @@ mod tests {
         assert_eq!(halves(12).collect::<Vec<_>>(), [12, 6, 3, 1]);
     }
 
+    fn tried(each: &[(usize, &[f64])]) -> Vec<WorkerTrial> {
+        let each = each.iter();
+        each.map(|(workers, rates)| WorkerTrial {
+            workers: *workers,
+            commits_per_s: rates.to_vec(),
+        })
+        .collect()
+    }
+
     #[test]
     fn the_highest_rate_is_chosen_and_the_fewest_workers_of_equals() {
-        assert_eq!(best(&[(4, 1.0), (2, 3.0), (1, 2.0)]), 2);
-        assert_eq!(best(&[(4, 3.0), (2, 3.0), (1, 2.0)]), 2);
-        assert_eq!(best(&[(2, 0.0), (1, 0.0)]), 1);
+        let choice = |each: &[(usize, &[f64])]| chosen(&tried(each)).0;
+        assert_eq!(choice(&[(4, &[1.0]), (2, &[3.0]), (1, &[2.0])]), 2);
+        assert_eq!(choice(&[(4, &[3.0]), (2, &[3.0]), (1, &[2.0])]), 2);
+        assert_eq!(choice(&[(2, &[0.0]), (1, &[0.0])]), 1);
+    }
+
+    /// Item 2: two workers were taken after a slice or two, where one made 332k/s in place of 284k/s.
+    #[test]
+    fn slices_that_differ_by_their_noise_decide_nothing_at_once() {
+        let close = tried(&[(2, &[330e3, 290e3]), (1, &[280e3, 335e3])]);
+        assert_eq!(far_ahead(&close), None);
+        // Apart, but by less than such slices differ.
+        let apart = tried(&[(2, &[330e3, 325e3]), (1, &[300e3, 280e3])]);
+        assert_eq!(far_ahead(&apart), None);
+        let far = tried(&[(2, &[57e3, 60e3]), (1, &[110e3, 100e3])]);
+        assert_eq!(far_ahead(&far), Some(1));
+    }
+
+    #[test]
+    fn a_choice_is_clear_only_where_the_slices_do_not_meet() {
+        let long = tried(&[
+            (2, &[284e3, 290e3, 280e3, 286e3]),
+            (1, &[332e3, 325e3, 340e3, 330e3]),
+        ]);
+        assert_eq!(chosen(&long), (1, true));
+        let meeting = tried(&[
+            (2, &[284e3, 330e3, 280e3, 286e3]),
+            (1, &[332e3, 325e3, 340e3, 290e3]),
+        ]);
+        assert_eq!(chosen(&meeting), (1, false));
+        let near = tried(&[(2, &[100.0, 100.1]), (1, &[101.0, 101.1])]);
+        assert_eq!(chosen(&near), (1, false), "less than 3 % apart");
     }
 }

@@ -51,6 +51,13 @@ pub enum Warning {
         /// The measured span in seconds.
         measured_s: f64,
     },
+    /// Commits that were acknowledged after the measured span, so that they are in no rate.
+    EndedLate {
+        /// How many.
+        late: u64,
+        /// Of how many committed transactions that started in the span.
+        of: u64,
+    },
     /// No transaction was started in the measured span.
     NothingAttempted,
     /// Transactions were abandoned when the drain was over, or their outcome is not known.
@@ -69,6 +76,13 @@ pub enum Warning {
     Reconnected {
         /// How often.
         count: u64,
+    },
+    /// Which number of workers commits most is within the noise of the trial.
+    WorkersUnclear {
+        /// The one that was taken.
+        workers: usize,
+        /// Each that was tried, and its least and most commits a second.
+        tried: Vec<(usize, f64, f64)>,
     },
     /// More worker threads than processors wait for one another.
     TooManyWorkers {
@@ -112,10 +126,12 @@ impl Warning {
             Warning::Drift { .. } => "drift",
             Warning::DebugBuild => "debug_build",
             Warning::LongTransactions { .. } => "long_transactions",
+            Warning::EndedLate { .. } => "ended_late",
             Warning::NothingAttempted => "nothing_attempted",
             Warning::Unfinished { .. } => "unfinished",
             Warning::Overload { .. } => "overload",
             Warning::Reconnected { .. } => "reconnected",
+            Warning::WorkersUnclear { .. } => "workers_unclear",
             Warning::TooManyWorkers { .. } => "too_many_workers",
             Warning::ChecksNotMade { .. } => "checks_not_made",
             Warning::NotAnswered { .. } => "not_answered",
@@ -138,7 +154,7 @@ impl Warning {
                 format!("other processes used {cpus:.2} processors while this was measured")
             }
             Warning::StarvedClients { clients, of } => format!(
-                "{} of {of} clients committed less than a tenth of the median: {}",
+                "{} of {of} clients committed less than a tenth of an even share: {}",
                 clients.len(),
                 numbers(clients)
             ),
@@ -153,6 +169,9 @@ impl Warning {
             Warning::LongTransactions { p50_s, measured_s } => format!(
                 "half of the transactions lasted up to {p50_s:.3} s in a span of {measured_s:.3} s"
             ),
+            Warning::EndedLate { late, of } => format!(
+                "{late} of {of} commits were acknowledged after the measured time and are not in the rate"
+            ),
             Warning::NothingAttempted => {
                 "no transaction was started in the measured span".to_owned()
             }
@@ -161,6 +180,15 @@ impl Warning {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
             }
             Warning::Reconnected { count } => format!("{count} connections were lost"),
+            Warning::WorkersUnclear { workers, tried } => {
+                let each = tried.iter().map(|(workers, least, most)| {
+                    format!("{workers}: {least:.0}/s to {most:.0}/s")
+                });
+                format!(
+                    "which number of workers commits most is within the noise of the trial ({}); {workers} taken",
+                    each.collect::<Vec<_>>().join(", ")
+                )
+            }
             Warning::TooManyWorkers { workers, cores } => {
                 format!("{workers} workers share {cores} processors")
             }
@@ -197,6 +225,9 @@ impl Warning {
             Warning::Drift { .. } => "warm up longer and run longer, and look at the intervals",
             Warning::DebugBuild => "build with --release",
             Warning::LongTransactions { .. } => "run at least ten times as long",
+            Warning::EndedLate { .. } => {
+                "run at least a hundred times as long as a transaction takes"
+            }
             Warning::NothingAttempted => {
                 "run for longer than clients think and key in, or at a higher --rate; nothing was measured"
             }
@@ -208,6 +239,9 @@ impl Warning {
             }
             Warning::Reconnected { .. } => {
                 "look into the store's log for why it closed connections"
+            }
+            Warning::WorkersUnclear { .. } => {
+                "give --workers in runs that are compared with one another"
             }
             Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
             Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",

@@ -1,5 +1,6 @@
 //! When a result deserves a warning.
 
+use crate::repeat::Range;
 use crate::result::{Interval, RunResult};
 use crate::warning::Warning;
 use std::time::Duration;
@@ -18,6 +19,8 @@ const WARM_UP: Duration = Duration::from_secs(1);
 const DRIFT: f64 = 0.15;
 /// Intervals below which no drift can be told from chance.
 const DRIFT_INTERVALS: usize = 6;
+/// The share of the commits behind the end of a run that makes a rate look low.
+const LATE: f64 = 0.01;
 /// How many times over a client should run the median transaction.
 const TRANSACTIONS_A_CLIENT: f64 = 10.0;
 
@@ -26,12 +29,14 @@ pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
     let mut found = Vec::new();
     found.extend(cfg!(debug_assertions).then_some(Warning::DebugBuild));
     found.extend(governor(result));
+    found.extend(workers_unclear(result));
     found.extend(too_many_workers(result));
     found.extend(steal(&result.intervals));
     found.extend(foreign_load(&result.intervals));
     found.extend(warm_up(result));
     found.extend(drift(&result.intervals));
     found.extend(long_transactions(result));
+    found.extend(ended_late(result));
     found.extend(few_samples(result));
     found.extend(starved(result));
     let nothing = result.outcomes.attempted == 0;
@@ -48,6 +53,18 @@ fn governor(result: &RunResult) -> Option<Warning> {
     let governor = result.head.machine.governor.as_ref()?;
     (governor != "performance").then(|| Warning::FrequencyScaling {
         governor: governor.clone(),
+    })
+}
+
+fn workers_unclear(result: &RunResult) -> Option<Warning> {
+    let trials = result.head.worker_trials.as_ref()?;
+    let tried = trials.tried.iter().filter_map(|one| {
+        let range = Range::of(one.commits_per_s.iter().copied())?;
+        Some((one.workers, range.least, range.most))
+    });
+    (!trials.clear).then(|| Warning::WorkersUnclear {
+        workers: result.head.client.workers,
+        tried: tried.collect(),
     })
 }
 
@@ -114,6 +131,11 @@ fn long_transactions(result: &RunResult) -> Option<Warning> {
     let by_count = result.head.plan.duration.is_none();
     (!by_count && p50_s * TRANSACTIONS_A_CLIENT > measured_s)
         .then_some(Warning::LongTransactions { p50_s, measured_s })
+}
+
+fn ended_late(result: &RunResult) -> Option<Warning> {
+    let (late, of) = (result.commits_late, result.outcomes.committed);
+    (late as f64 > of as f64 * LATE).then_some(Warning::EndedLate { late, of })
 }
 
 fn few_samples(result: &RunResult) -> Vec<Warning> {

@@ -40,8 +40,6 @@ pub(crate) struct Watched {
     /// None if the run ended before it.
     pub span: Option<Span>,
     pub intervals: Vec<Interval>,
-    /// When the measured span ended, by the clock.
-    pub ended: Nanos,
     /// True if it was asked to stop.
     pub asked: bool,
     /// When the last transaction of the budget was seen to be taken.
@@ -84,7 +82,11 @@ impl Watched {
         let service_ns = |share| now.tally.service_ns(&last.tally, share);
         let interval = Interval {
             start_ns: last.reading.at.saturating_sub(measure),
-            end_ns: now.reading.at.saturating_sub(measure),
+            end_ns: now
+                .reading
+                .at
+                .min(self.times.deadline)
+                .saturating_sub(measure),
             committed: count(Ended::Committed),
             aborted: count(Ended::Aborted),
             conflicted: count(Ended::Conflicted),
@@ -130,7 +132,6 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             idle_flushes_per_ns,
             span: None,
             intervals: Vec::new(),
-            ended: times.start,
             asked: false,
             budget_taken: None,
             coordinator_cpu_ns: 0,
@@ -248,18 +249,16 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         if let Some(meter) = meter.as_mut().filter(|_| !cold) {
             meter.start(&|| committed(live));
         }
-        let first = if cold { watched.first } else { self.read() };
-        let mut begun = Mark {
-            reading: first,
-            tally: Tally::new(),
+        let begun = if cold {
+            let (reading, tally) = (watched.first, Tally::new());
+            Mark { reading, tally }
+        } else {
+            self.mark(live)
         };
-        if !cold {
-            begun.tally.read(live);
-        }
         let inside = self.target.internals();
         // What was timed before the span is not asked for again.
         drop(self.target.take_commit_paths());
-        let commits_before = begun.tally.count(Ended::Committed);
+        let commits_before = begun.tally.count_whole(Ended::Committed);
         self.observer.event(Event::Measuring);
         let mut next = measure + interval_ns;
         let mut last = begun.clone();
@@ -286,13 +285,17 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         let mark = self.mark(live);
         let internals = grown(&inside, self.target.internals());
         let commit_paths = self.target.take_commit_paths();
-        watched.ended = clock::now().min(deadline);
-        let rest_ns = mark.reading.at.saturating_sub(last.reading.at);
+        let rest_ns = mark
+            .reading
+            .at
+            .min(deadline)
+            .saturating_sub(last.reading.at);
         if watched.intervals.is_empty() || rest_ns as f64 >= interval_ns as f64 * LAST_INTERVAL {
             watched.close_interval(self, &last, &mark);
         }
         watched.span = Some(Span {
-            commits: mark.tally.count(Ended::Committed) - commits_before,
+            // Also those behind the deadline: the readings hold what they cost.
+            commits: mark.tally.count_whole(Ended::Committed) - commits_before,
             readings: (begun.reading, mark.reading),
             internals,
             commit_paths,
@@ -304,10 +307,11 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     fn mark(&self, live: &[Live]) -> Mark {
         let mut tally = Tally::new();
         tally.read(live);
-        Mark {
-            reading: self.read(),
-            tally,
-        }
+        // One moment of both, or an interval's count and its length would be of different times.
+        let at = clock::now();
+        let mut reading = self.read();
+        reading.at = at;
+        Mark { reading, tally }
     }
 
     /// Lets transactions under way end, for as long as the plan gives them.

@@ -128,7 +128,7 @@ impl<T: Target, W: Workload> Post<'_, T, W> {
         let wall_ns = clock::now() - wall;
         let mut meter = desk.meter.replace(Meter::new(0, 0));
         for slot in &mut slots {
-            slot.close(&mut meter, self.live, self.follower);
+            slot.close(&mut meter, self.live, &desk.times, self.follower);
         }
         Report {
             meter,

@@ -71,7 +71,11 @@ fn a_run_by_time_ends_by_time_and_its_sums_hold() {
     assert_eq!(result.outcomes.attempted, sum(&result));
     assert_eq!(result.outcomes.unfinished, 0, "the drain let everyone end");
     assert!(result.outcomes.committed >= 100);
-    let rate = result.outcomes.committed as f64 / 0.2;
+    assert_eq!(
+        result.commits_in_span + result.commits_late,
+        result.outcomes.committed
+    );
+    let rate = result.commits_in_span as f64 / 0.2;
     assert!((result.throughput_per_s - rate).abs() < 1e-6);
     assert!(held(&result), "{:?}", result.checks);
 }

@@ -317,6 +317,7 @@ mod tests {
             ended: due + latency_us * 1_000,
             fate,
             tries,
+            late: false,
         }
     }
 

@@ -1,5 +1,7 @@
 //! pgbench's summary of a run, in the words and the order that programs parse.
 //!
+//! As in pgbench, transactions that were under way when the time was over are counted, and so is their time: the
+//! rate is all that committed by the time to the last one's end.
 //! Conflicts by lock waits, which pgbench's database does not have, stand in a line of their own. The
 //! latency is the response: from when a transaction was due to its end, retries included. Every figure
 //! that was not measured is left out.
@@ -41,7 +43,7 @@ pub(super) fn summary(
             &format!("initial connection time = {spent:.3} ms"),
         );
     }
-    let rate = result.throughput_per_s;
+    let rate = a_second(result.outcomes.committed, result);
     line(
         &mut text,
         &if args.connect {
@@ -58,6 +60,11 @@ pub(super) fn summary(
         statements(args, result, &result.transactions[0].name, "", &mut text);
     }
     text
+}
+
+/// Transactions a second, of a run that counts all it started.
+fn a_second(transactions: u64, result: &RunResult) -> f64 {
+    transactions as f64 * 1e9 / result.elapsed_ns().max(1) as f64
 }
 
 fn line(text: &mut String, what: &str) {
@@ -218,7 +225,7 @@ fn script(
     let target = percent(weight, weights.iter().sum());
     let done = one.outcomes.committed;
     let share = percent(done, result.outcomes.committed);
-    let rate = done as f64 * 1e9 / result.measured_ns as f64;
+    let rate = a_second(done, result);
     line(
         text,
         &format!("SQL script {}: {}", number + 1, title(&one.name)),

@@ -172,7 +172,9 @@ impl Follower for Counting<'_> {
         {
             let mut state = lock(self.state);
             let State { whole, interval } = &mut *state;
-            for counts in [whole, interval] {
+            // What ended after the time is over is of no interval; the last one ends there.
+            let interval = (!one.late).then_some(interval);
+            for counts in std::iter::once(whole).chain(interval) {
                 counts.take(one, &told, self.limit_ms);
             }
         }

@@ -286,7 +286,8 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     if flags.json {
         terminal::print(&front::json(&record))?;
     } else {
-        let seconds = result.measured_ns as f64 / clock::SECOND as f64;
+        // As in sysbench, events under way when the time was over are counted, and so is their time.
+        let seconds = result.elapsed_ns() as f64 / clock::SECOND as f64;
         let events = oltp.events_of_transaction();
         let (all, clients) = (watch.all(), watch.clients());
         if flags.histogram {

@@ -146,7 +146,9 @@ impl Follower for Watch<'_> {
     fn ended(&self, one: &Followed) {
         let mut client = lock(&self.clients[one.client]);
         let OfClient { whole, interval } = &mut *client;
-        for counted in [whole, interval] {
+        // What ended after the time is over is of no interval; the last one ends there.
+        let interval = (!one.late).then_some(interval);
+        for counted in std::iter::once(whole).chain(interval) {
             let conflicted = u64::from(matches!(one.fate, Fate::Conflicted(_)));
             counted.errors += u64::from(one.tries.saturating_sub(1)) + conflicted;
             counted.reconnects += u64::from(one.fate == Fate::Failed(FailureKind::Connection));

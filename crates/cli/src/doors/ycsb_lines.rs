@@ -1,7 +1,8 @@
 //! YCSB's result lines, drawn from the record of a run and from what was kept of every operation.
 //!
 //! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write
-//! is one operation; YCSB tells also the read and the update in it.
+//! is one operation; YCSB tells also the read and the update in it. As in YCSB, operations under way when the time
+//! was over are counted, and so is their time.
 
 use super::ycsb_properties::{Interval, Meant};
 use super::ycsb_watch::Watch;
@@ -12,7 +13,9 @@ use syncline_report::record::{Outcomes, RunRecord};
 /// The lines of a run.
 pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &Meant) -> String {
     let end = &record.end;
-    let mut lines = overall(end.measured_ns, end.throughput_per_s);
+    let took_ns = end.elapsed_ns();
+    let rate_per_s = end.outcomes.committed as f64 / (took_ns.max(1) as f64 / 1e9);
+    let mut lines = overall(took_ns, rate_per_s);
     for (kind, one) in end.transactions.iter().enumerate() {
         if one.outcomes.attempted == 0 {
             continue;

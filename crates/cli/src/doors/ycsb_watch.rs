@@ -99,6 +99,7 @@ mod tests {
             ended: 5_000,
             fate: Fate::Committed,
             tries: 1,
+            late: false,
         };
         watch.ended(&one);
         watch.ended(&Followed {

@@ -247,6 +247,20 @@ fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
     assert!((logged as f64 - skipped).abs() < 0.5, "{logged}");
 }
 
+/// f01: four clients that sleep 0.7 s a transaction do at most 5.72 a second, however the run ends.
+#[test]
+fn transactions_under_way_when_the_time_is_over_count_with_their_time() {
+    let folder = folder();
+    write(folder.path(), "slow.sql", "\\sleep 700 ms\nSELECT 1;\n");
+    let line = "pgbench -n -f slow.sql -c 4 -T 1 --on sqlite?durability=os";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let done = number(&said, "number of transactions actually processed");
+    let tps = number(&said, "tps");
+    assert!((4.0..=8.0).contains(&done), "{said:?}");
+    assert!(tps > 0.0 && tps <= 4.0 / 0.7, "{tps}: {said:?}");
+}
+
 #[test]
 fn an_error_may_cost_its_transaction_only() {
     let folder = folder();

@@ -45,7 +45,22 @@ impl Said {
 
 /// Runs the program to its end.
 pub(crate) fn say(folder: &Path, line: &str) -> Said {
-    Said::of(program(folder, line).output().unwrap())
+    let said = Said::of(program(folder, line).output().unwrap());
+    agree(folder);
+    said
+}
+
+/// Holds every record that a program left in that folder to what the figures of any record agree on. Records that
+/// cannot be read are another test's affair.
+pub(crate) fn agree(folder: &Path) {
+    for path in records(folder) {
+        let Ok(syncline_report::record::Record::Run(run)) = syncline_report::record::read(&path)
+        else {
+            continue;
+        };
+        let found = syncline_report::violations(&run);
+        assert!(found.is_empty(), "{}: {found:?}", path.display());
+    }
 }
 
 /// A run that lasts as few moments as it can.

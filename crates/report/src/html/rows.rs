@@ -55,10 +55,8 @@ fn heading(group: &Group<'_>) -> Markup {
 fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
     let rate = run.end.throughput_per_s;
     let line = survey.line();
-    let part = |line: Option<f64>| {
-        units::or_unknown(line.filter(|line| *line > 0.0), |line| {
-            units::figure(rate / line)
-        })
+    let part = |rate: Option<f64>| {
+        units::or_unknown(crate::line_place::ratio(run, line, rate), units::figure)
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);

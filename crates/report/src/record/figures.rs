@@ -190,14 +190,45 @@ described! {
         pub started_wall_ns: u64,
         /// How long its measured phase took.
         pub measured_ns: u64,
+        /// From its begin to the end of the last transaction that started in it; null in records of old.
+        pub to_last_end_ns: Option<u64>,
+        /// Commits that the throughput is made of: acknowledged in the measured phase, whenever they started;
+        /// of a phase that a count ended, all of its count. Null in records of old.
+        pub commits_in_span: Option<u64>,
+        /// Committed transactions of `outcomes` that were acknowledged after the measured phase, so that they
+        /// are in no rate; null in records of old.
+        pub commits_late: Option<u64>,
+        /// What its clients did with their time; null in records of old.
+        pub client_time: Option<ClientTime>,
+        /// What its counts per commit were taken over; null in records of old.
+        pub counted: Option<CountBase>,
         /// How its transactions ended.
         pub outcomes: Outcomes,
-        /// Committed transactions per second.
+        /// `commits_in_span` per second of `measured_ns`.
         pub throughput_per_s: f64,
         /// Figures by kind of transaction.
         pub transactions: Vec<TransactionFigures>,
         /// Commits per sync; null where syncs were not counted.
         pub commits_per_sync: Option<f64>,
+    }
+
+    /// What the clients did with their time within the measured phase, as parts of it, 0 to 1.
+    pub struct ClientTime {
+        /// In transactions, of whatever end.
+        pub in_transactions: f64,
+        /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting; in an
+        /// open loop the time without an arrival is not in it.
+        pub between: f64,
+    }
+
+    /// What counts per commit were taken over: two readings, at the ends of the measured phase.
+    pub struct CountBase {
+        /// The time between them.
+        pub span_ns: u64,
+        /// Commits acknowledged between them.
+        pub commits: u64,
+        /// Sync system calls and synchronous writes between them; null where the calls were not counted.
+        pub syncs: Option<u64>,
     }
 
     /// A figure per commit, and where it comes from.

@@ -273,7 +273,7 @@ pub(super) fn cost_of(
         REMOVED.clone_into(&mut by_store.source);
     }
     let beside = Beside {
-        commits: run.commits_in_span,
+        commits: run.per_commit.base.commits,
         by_store,
         clients: run.head.client.clients as u64,
         per_commit,

@@ -1,6 +1,8 @@
 //! From the figures of one measured phase to their place in the record.
 
-use super::figures::{Latency, OperationFigures, Outcomes, Repetition, TransactionFigures};
+use super::figures::{
+    ClientTime, CountBase, Latency, OperationFigures, Outcomes, Repetition, TransactionFigures,
+};
 use super::from_run::{finite, per_commit};
 use super::judgement::{Fairness, Saturation};
 use std::collections::BTreeMap;
@@ -42,6 +44,18 @@ pub(super) fn repetition(run: &runner::RunResult) -> Repetition {
     Repetition {
         started_wall_ns: run.head.began_wall_ns,
         measured_ns: run.measured_ns,
+        to_last_end_ns: Some(run.to_last_end_ns),
+        commits_in_span: Some(run.commits_in_span),
+        commits_late: Some(run.commits_late),
+        client_time: Some(ClientTime {
+            in_transactions: run.client_time.in_transactions,
+            between: run.client_time.between,
+        }),
+        counted: Some(CountBase {
+            span_ns: run.per_commit.base.span_ns,
+            commits: run.per_commit.base.commits,
+            syncs: run.per_commit.base.syncs,
+        }),
         outcomes: outcomes(&run.outcomes),
         throughput_per_s: run.throughput_per_s,
         transactions: transactions(run),
@@ -93,6 +107,7 @@ pub(super) fn saturation(found: &runner::Saturation) -> Saturation {
         ("line_share", figures.line_share),
         ("device_busy", figures.device_busy),
         ("syncs_per_s", figures.syncs_per_s),
+        ("synced_writes_per_s", figures.synced_writes_per_s),
         ("flushes_per_s", figures.flushes_per_s),
         ("read_share", figures.read_share),
         ("round_trip_share", figures.round_trip_share),

@@ -16,7 +16,7 @@ use super::interval::Interval;
 use super::judgement::{Check, Warning};
 use super::place::{Machine, SyncLine};
 use super::run::{RunEnd, RunHead, RunRecord};
-use super::setting::Client;
+use super::setting::{Client, WorkersTried};
 use super::share::REMOVED;
 use crate::stats;
 use syncline_profile::{Map, Profile};
@@ -114,7 +114,22 @@ pub fn from_run(runs: &[runner::RunResult], given: &RunGiven) -> RunRecord {
         intervals,
     };
     crate::finding::note_findings(&mut record);
+    let contradictions = crate::invariants::violations(&record);
     record
+        .end
+        .warnings
+        .extend(contradictions.into_iter().map(inconsistent));
+    record
+}
+
+/// What is said of figures that do not agree with one another.
+fn inconsistent(what: String) -> Warning {
+    Warning {
+        name: "inconsistent".to_owned(),
+        what,
+        advice: "these figures contradict one another: trust none of them, and report the record as a bug"
+            .to_owned(),
+    }
 }
 
 /// The stacks that go beside the record: those of the repetition that it shows. None of a run that was
@@ -157,6 +172,9 @@ fn end_of(
             .map(|run| stopped_by(&run.stopped_by).to_owned()),
         cut_short: cut_short(runs, given.repeat),
         measured_ns: runs.iter().map(|run| run.measured_ns).sum(),
+        to_last_end_ns: Some(runs.iter().map(runner::RunResult::elapsed_ns).sum()),
+        commits_in_span: Some(runs.iter().map(|run| run.commits_in_span).sum()),
+        commits_late: Some(runs.iter().map(|run| run.commits_late).sum()),
         outcomes: summed,
         throughput_per_s: stats::median(&rates).unwrap_or(0.0),
         throughput_range: (runs.len() > 1)
@@ -189,6 +207,8 @@ fn end_of(
             model: middle.head.client.model.word().to_owned(),
             workers: middle.head.client.workers as u64,
             cpu_ns_per_transaction: finite(middle.client_cpu_ns_per_transaction),
+            workers_tried: workers_tried(middle),
+            workers_clear: middle.head.worker_trials.as_ref().map(|one| one.clear),
         }),
         saturation: Some(saturation(&middle.saturation)),
         device: device(&middle.head, intervals),
@@ -201,6 +221,16 @@ fn end_of(
             .chain(notice(middle, given))
             .collect(),
     }
+}
+
+/// The numbers of workers that were tried.
+fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
+    let trials = run.head.worker_trials.as_ref()?.tried.iter();
+    let tried = trials.map(|one| WorkersTried {
+        workers: one.workers as u64,
+        commits_per_s: one.commits_per_s.clone(),
+    });
+    Some(tried.collect())
 }
 
 /// What must be said of the product's licence; nothing of one whose name is withheld.
@@ -282,7 +312,8 @@ pub(super) fn counter_figures(counters: &[runner::StoreCounter]) -> Vec<CounterF
 }
 
 fn internals(run: &runner::RunResult) -> Option<Vec<InternalFigures>> {
-    let seconds = run.measured_ns.max(1) as f64 / 1e9;
+    // Counted between the readings at the ends of the span, as syncs are.
+    let seconds = run.per_commit.base.span_ns.max(1) as f64 / 1e9;
     let parts = run.internals.iter().map(|part| InternalFigures {
         name: part.name.to_owned(),
         count: part.count(),

@@ -37,8 +37,8 @@ mod writer;
 
 pub use cost::{Cost, CostRow, CostTotal, CostView, MetricCost, StoreCommits, SyncEvidence};
 pub use figures::{
-    Arrivals, CommitPathFigures, Counted, CounterFigures, InternalFigures, Latency,
-    OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
+    Arrivals, ClientTime, CommitPathFigures, CountBase, Counted, CounterFigures, InternalFigures,
+    Latency, OperationFigures, Outcomes, OwnFigure, PathFigures, PerCommit, Range, Repetition,
     TransactionFigures,
 };
 pub(crate) use from_cost::is_derived;
@@ -61,7 +61,9 @@ pub use probe::{
 pub use read::{Listed, list, read, read_all};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
-pub use setting::{Client, OperationStatements, Plan, Setting, Statements, Target, Workload};
+pub use setting::{
+    Client, OperationStatements, Plan, Setting, Statements, Target, WorkersTried, Workload,
+};
 pub use share::{REMOVED, share};
 pub use stacks::{Stacks, folded_again, stacks_of_record};
 pub use whole::{Record, json};

@@ -39,9 +39,17 @@ described! {
         pub cut_short: Option<String>,
         /// How long all measured phases took together.
         pub measured_ns: u64,
+        /// The same, each phase up to the end of the last transaction that started in it; null in records of
+        /// old.
+        pub to_last_end_ns: Option<u64>,
+        /// Commits that the throughput of the phases is made of, together; null in records of old.
+        pub commits_in_span: Option<u64>,
+        /// Committed transactions of `outcomes` that were acknowledged after their measured phase, so that they
+        /// are in no rate; null in records of old.
+        pub commits_late: Option<u64>,
         /// How the transactions of all measured phases ended.
         pub outcomes: Outcomes,
-        /// Committed transactions per second; the median of the repetitions.
+        /// Commits acknowledged in the measured phase per second of it; the median of the repetitions.
         pub throughput_per_s: f64,
         /// The least and the most of the repetitions; null if there was only one.
         pub throughput_range: Option<Range>,
@@ -119,6 +127,9 @@ impl RunEnd {
             stopped_by: None,
             cut_short: Some(reason.to_owned()),
             measured_ns,
+            to_last_end_ns: None,
+            commits_in_span: Some(outcomes.committed),
+            commits_late: None,
             throughput_per_s: outcomes.committed as f64 / (measured_ns.max(1) as f64 / 1e9),
             outcomes,
             throughput_range: None,
@@ -147,6 +158,15 @@ impl RunEnd {
             checks: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+}
+
+impl RunEnd {
+    /// The time that all transactions which started in the measured phases took: the divisor of tools that also
+    /// count those that ended after the deadline.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.to_last_end_ns
+            .map_or(self.measured_ns, |to_last| to_last.max(self.measured_ns))
     }
 }
 

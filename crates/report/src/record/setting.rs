@@ -136,6 +136,14 @@ described! {
         pub rows_kept: Option<bool>,
     }
 
+    /// A number of worker threads that was tried before the run.
+    pub struct WorkersTried {
+        /// How many.
+        pub workers: u64,
+        /// Commits a second of each slice of the trial.
+        pub commits_per_s: Vec<f64>,
+    }
+
     /// The load generator.
     pub struct Client {
         /// "threads", "futures" or "queue".
@@ -145,6 +153,10 @@ described! {
         /// Processor time of the load generator per committed transaction; null where it cannot be
         /// told apart from the store's, or was not measured.
         pub cpu_ns_per_transaction: Option<f64>,
+        /// The numbers of workers that were tried; null if nobody had to choose, and in records of old.
+        pub workers_tried: Option<Vec<WorkersTried>>,
+        /// False if the choice is within the noise of the trial; null if none was made.
+        pub workers_clear: Option<bool>,
     }
 }
 

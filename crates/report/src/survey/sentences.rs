@@ -3,6 +3,7 @@
 use super::complaints::OF_SHORT_SLICES;
 use super::compose::Survey;
 use crate::finding::plural;
+use crate::line_place::ratio;
 use crate::record::{RunRecord, SyncLine};
 use crate::units;
 
@@ -71,14 +72,16 @@ pub(super) fn stores(survey: &Survey<'_>) -> String {
 fn reached(run: &RunRecord, line: &SyncLine) -> String {
     let target = &run.head.target;
     let rate = run.end.throughput_per_s;
-    let place = match (line.line_1, line.line_max) {
-        (Some(line_1), _) if run.head.plan.clients == 1 => {
-            format!(", {} line_1", units::times(rate / line_1))
-        }
-        (Some(_), Some(line_max)) => format!(", {} line_max", units::times(rate / line_max)),
-        (Some(line_1), None) => format!(", {} line_1", units::times(rate / line_1)),
-        (None, _) => String::new(),
+    let on = match (line.line_1, line.line_max) {
+        (Some(line_1), _) if run.head.plan.clients == 1 => Some(("line_1", line_1)),
+        (Some(_), Some(line_max)) => Some(("line_max", line_max)),
+        (Some(line_1), None) => Some(("line_1", line_1)),
+        (None, _) => None,
     };
+    let place = on.map_or_else(String::new, |(name, on)| match ratio(run, line, Some(on)) {
+        Some(ratio) => format!(", {} {name}", units::times(ratio)),
+        None => ", faster than the line as it was measured".to_owned(),
+    });
     let shared = run.end.per_commit.commits_per_sync().map_or_else(
         || " (syncs not counted)".to_owned(),
         |commits| format!(" with {} commits per sync", units::figure(commits)),

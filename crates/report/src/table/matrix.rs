@@ -150,6 +150,9 @@ fn cells(place: &Place<'_>, run: &RunRecord) -> Vec<String> {
         units::rate(rate),
         units::or_unknown(line_1, units::rate),
         place.turns_per_s.map_or_else(String::new, units::rate),
-        units::or_unknown(line_1, |line_1| units::figure(rate / line_1)),
+        units::or_unknown(
+            crate::line_place::ratio(run, &run.end.sync_line, line_1),
+            units::figure,
+        ),
     ]
 }

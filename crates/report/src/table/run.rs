@@ -7,6 +7,7 @@ use super::run_parts::{
 };
 use crate::cost::CostChoice;
 use crate::finding::plural;
+use crate::line_place::{no_place, ratio};
 use crate::record::{Latency, RunRecord};
 use crate::units;
 
@@ -78,25 +79,28 @@ fn headline(run: &RunRecord) -> String {
 }
 
 fn three(times: &Latency) -> String {
-    format!(
+    let mut text = format!(
         "p50 {}, p99 {}, max {}",
         units::span_ns(times.p50),
         units::span_ns(times.p99),
         units::span_ns(times.max)
-    )
+    );
+    // A few that waited long took nearly all the time, which the percentiles do not show.
+    if times.mean > times.p99 as f64 {
+        text += &format!(", mean {}", units::span(times.mean));
+    }
+    text
 }
 
 /// Where it stands on the line.
 fn place(run: &RunRecord) -> String {
     let line = &run.end.sync_line;
-    let rate = run.end.throughput_per_s;
-    let part = |name: &str, line: Option<f64>| {
-        let line = line.filter(|line| *line > 0.0)?;
-        Some(format!(
-            "{} {name} ({})",
-            units::times(rate / line),
-            units::rate(line)
-        ))
+    if let Some(why) = no_place(run, line) {
+        return format!("place on the sync line unknown: {why}");
+    }
+    let part = |name: &str, rate: Option<f64>| {
+        let place = units::times(ratio(run, line, rate)?);
+        Some(format!("{place} {name} ({})", units::rate(rate?)))
     };
     let parts: Vec<String> = [part("line_1", line.line_1), part("line_max", line.line_max)]
         .into_iter()

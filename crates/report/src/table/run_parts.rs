@@ -43,6 +43,10 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     }
     let mut text = format!("\n{}", grid.render());
     let all = &run.end.outcomes;
+    if let Some(late) = run.end.commits_late.filter(|late| *late > 0) {
+        let words = format!("{late} acknowledged after the measured time, and in no rate");
+        text += &prose::wrapped("  of the committed: ", &words);
+    }
     let causes = [
         ("conflicted", &all.conflict_causes),
         ("tried again", &all.retry_causes),

@@ -210,10 +210,8 @@ fn starved(run: &RunRecord) -> Option<String> {
 /// A run's row on a line: clients, rate, range, places, commits a sync, times, limit.
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
-    let part = |line: Option<f64>| {
-        units::or_unknown(line.filter(|line| *line > 0.0), |line| {
-            units::figure(rate / line)
-        })
+    let part = |rate: Option<f64>| {
+        units::or_unknown(crate::line_place::ratio(run, line, rate), units::figure)
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);

@@ -12,11 +12,11 @@ use syncline_report::record::{
 };
 use syncline_report::table::{self, Detail};
 use syncline_runner::{
-    Arrival, Check, CheckOutcome, ClientFacts, ClientModel, Counted, Distribution, Durability,
-    Evidence, FailureKind, Fairness, Intent, Interval, Isolation, LogPlace, MachineInterval,
-    Outcomes, PerCommit, Place, RunHead, RunPlan, RunResult, SaturationFigures, Setting,
-    StopReason, StoreProcess, TargetFacts, TransactionResult, Unit, Warning, WorkloadFacts,
-    saturation,
+    Arrival, Check, CheckOutcome, ClientFacts, ClientModel, ClientTime, CountBase, Counted,
+    Distribution, Durability, Evidence, FailureKind, Fairness, Intent, Interval, Isolation,
+    LogPlace, MachineInterval, Outcomes, PerCommit, Place, RunHead, RunPlan, RunResult,
+    SaturationFigures, Setting, StopReason, StoreProcess, TargetFacts, TransactionResult, Unit,
+    Warning, WorkloadFacts, saturation,
 };
 
 pub(crate) fn given() -> RunGiven {
@@ -74,6 +74,7 @@ fn runner_head() -> RunHead {
             clients: 2,
             workers: 2,
         },
+        worker_trials: None,
         machine: syncline_runner::Machine {
             cores: 2,
             smt: None,
@@ -113,6 +114,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
     RunResult {
         head: runner_head(),
         measured_ns: 2_000_000_000,
+        to_last_end_ns: 2_100_000_000,
         outcomes,
         throughput_per_s: committed as f64 / 2.0,
         arrivals: Some(syncline_runner::Arrivals {
@@ -131,6 +133,11 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         }],
         operations: Vec::new(),
         per_commit: PerCommit {
+            base: CountBase {
+                span_ns: 2_000_000_000,
+                commits: committed,
+                syncs: syncs.map(|value| (value * committed as f64) as u64),
+            },
             syncs: count(syncs),
             synced_writes: count(None),
             device_writes: count(Some(2.0)),
@@ -150,7 +157,12 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         spent: None,
         weighed: Vec::new(),
         commit_paths: None,
-        commits_in_span: 0,
+        commits_in_span: committed,
+        commits_late: 0,
+        client_time: ClientTime {
+            in_transactions: 0.0,
+            between: 1.0,
+        },
         commits_in_whole: 0,
         saturation: saturation(SaturationFigures {
             line_share: Some(0.9),

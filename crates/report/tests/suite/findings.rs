@@ -1,8 +1,8 @@
 //! The rate rule and the count rule, applied to records.
 
 use crate::fixture::{self, SQLITE, Store};
-use syncline_report::record::{Counted, Interval, RunRecord};
-use syncline_report::{count_finding, findings, rate_finding};
+use syncline_report::record::{Counted, Interval, RunGiven, RunRecord, SyncLine, from_run};
+use syncline_report::{count_finding, findings, place_on_line, rate_finding};
 
 const OS: Store = Store {
     durability: "os",
@@ -135,4 +135,61 @@ fn reads_need_no_sync_and_accuse_nobody() {
     let mut all_read = half_reads(0.0);
     all_read.end.transactions.remove(0);
     assert_eq!(findings(&all_read), []);
+}
+
+/// D8: the line moved fivefold between before and after, and nothing was said.
+#[test]
+fn a_line_that_moved_by_more_than_a_fifth_is_warned_of() {
+    let warned = |before: &[f64], after: &[f64]| {
+        let given = RunGiven {
+            sync_line: SyncLine {
+                before: before.to_vec(),
+                after: after.to_vec(),
+                ..fixture::line()
+            },
+            ..crate::conversion::given()
+        };
+        let run = crate::conversion::result(1_000, Some(1.0));
+        let record = from_run(&[run], &given);
+        let mut warnings = record.end.warnings.into_iter();
+        warnings.find(|warning| warning.name == "line_moved")
+    };
+    let moved = warned(&[1_193.0, 3_597.0], &[1_294.0, 6_167.0]).unwrap();
+    assert!(moved.what.contains("6.17k/s"), "{}", moved.what);
+    assert!(warned(&[12_000.0, 12_100.0], &[9_000.0, 9_100.0]).is_some());
+    assert_eq!(warned(&[12_000.0, 12_100.0], &[11_000.0, 13_000.0]), None);
+    assert_eq!(warned(&[12_000.0], &[]), None);
+}
+
+/// D8: 1.42 times the line at a counted commit a sync.
+#[test]
+fn no_place_on_the_line_is_above_what_counted_syncs_allow() {
+    // line_1 is 12,080/s, line_max 60,200/s.
+    let place = |clients, per_s, commits_per_sync, line: fn(&SyncLine) -> Option<f64>| {
+        let run = fixture::run(SQLITE, clients, per_s, commits_per_sync);
+        let on = fixture::line();
+        place_on_line(&run, &on, line(&on))
+    };
+    let line_1: fn(&SyncLine) -> Option<f64> = |line| line.line_1;
+    assert_eq!(place(1, 17_150.0, 1.0, line_1), None);
+    assert_eq!(place(1, 12_080.0, 1.0, line_1), Some(1.0));
+    let noise = place(1, 12_300.0, 1.0, line_1).unwrap();
+    assert!((noise - 1.0).abs() < 1e-9, "{noise}");
+    assert!(
+        place(1, 17_150.0, 4.0, line_1).unwrap() > 1.4,
+        "four share one"
+    );
+    // Several clients' syncs may be outstanding at once.
+    assert!(place(8, 17_150.0, 1.0, line_1).unwrap() > 1.4);
+    assert_eq!(place(8, 90_000.0, 1.0, |line| line.line_max), None);
+    let mut unknown = fixture::run(SQLITE, 1, 17_150.0, 1.0);
+    unknown.end.per_commit.syncs = Counted::unknown("tracing is not allowed");
+    assert!(place_on_line(&unknown, &fixture::line(), Some(12_080.0)).is_some());
+    let view = syncline_report::table::run(&fixture::run(SQLITE, 1, 17_150.0, 1.0));
+    let flat = view.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("place on the sync line unknown: 17"),
+        "{view}"
+    );
+    assert!(!flat.contains("x line_1"), "{view}");
 }

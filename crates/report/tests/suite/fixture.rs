@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use syncline_report::record::{
-    Arrivals, Cell, CellFigures, Check, Client, Counted, Device, Fact, Fairness, FlushCounts,
-    Identity, Interval, Latency, Layer, Machine, NotRun, Outcomes, PerCommit, PlainWrite, Plan,
-    ProbeBody, ProbeDevice, ProbeRecord, Range, ReadCell, Record, Repetition, RunEnd, RunHead,
-    RunRecord, Saturation, SequentialCell, Setting, SyncLine, Target, TransactionFigures, Verdict,
-    Warning, Workload,
+    Arrivals, Cell, CellFigures, Check, Client, CountBase, Counted, Device, Fact, Fairness,
+    FlushCounts, Identity, Interval, Latency, Layer, Machine, NotRun, Outcomes, PerCommit,
+    PlainWrite, Plan, ProbeBody, ProbeDevice, ProbeRecord, Range, ReadCell, Record, Repetition,
+    RunEnd, RunHead, RunRecord, Saturation, SequentialCell, Setting, SyncLine, Target,
+    TransactionFigures, Verdict, Warning, Workload,
 };
 
 /// 2026-11-20T09:15:00Z.
@@ -106,11 +106,14 @@ pub(crate) fn outcomes(committed: u64, unfinished: u64) -> Outcomes {
     }
 }
 
+/// The rates of the three slices of a run, as parts of its rate.
+const FACTORS: [f64; 3] = [0.98, 1.0, 1.03];
+
 /// A run of three slices of two seconds.
 pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64) -> RunRecord {
     let salt = clients + per_s as u64;
     let service_ns = (clients as f64 * 1e9 / per_s * 0.93) as u64;
-    let repetitions: Vec<Repetition> = [0.98, 1.0, 1.03]
+    let repetitions: Vec<Repetition> = FACTORS
         .into_iter()
         .zip(0..)
         .map(|(factor, number)| repetition(number, per_s * factor, service_ns, commits_per_sync))
@@ -123,12 +126,16 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
         identity: identity("run", salt),
         head: head(store, clients),
         intervals: (1..=3)
-            .flat_map(|one| intervals(one, per_s, service_ns))
+            .zip(FACTORS)
+            .flat_map(|(one, factor)| intervals(one, per_s * factor, service_ns))
             .collect(),
         end: RunEnd {
             stopped_by: Some("duration".to_owned()),
             cut_short: None,
             measured_ns: 6 * SECOND_NS,
+            to_last_end_ns: Some(6 * SECOND_NS),
+            commits_in_span: Some(summed.committed),
+            commits_late: Some(0),
             outcomes: summed,
             throughput_per_s: per_s,
             throughput_range: Some(Range {
@@ -150,6 +157,8 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
                 model: store.model.to_owned(),
                 workers: if store.model == "threads" { clients } else { 2 },
                 cpu_ns_per_transaction: Some(2_150.0),
+                workers_tried: None,
+                workers_clear: None,
             }),
             saturation: Some(saturation()),
             device: Device {
@@ -281,10 +290,21 @@ fn plan(clients: u64) -> Plan {
 
 fn repetition(number: u64, per_s: f64, service_ns: u64, commits_per_sync: f64) -> Repetition {
     let outcomes = outcomes((per_s * 2.0) as u64, 0);
+    let commits = outcomes.committed;
+    let syncs = (commits as f64 / commits_per_sync) as u64;
     Repetition {
         started_wall_ns: STARTED_NS + number * 20 * SECOND_NS,
         measured_ns: 2 * SECOND_NS,
-        throughput_per_s: per_s,
+        to_last_end_ns: Some(2 * SECOND_NS),
+        commits_in_span: Some(outcomes.committed),
+        commits_late: Some(0),
+        counted: Some(CountBase {
+            span_ns: 2 * SECOND_NS,
+            commits: outcomes.committed,
+            syncs: Some(syncs),
+        }),
+        client_time: None,
+        throughput_per_s: commits as f64 / 2.0,
         transactions: vec![TransactionFigures {
             always_writes: Some(true),
             name: "insert".to_owned(),
@@ -294,7 +314,7 @@ fn repetition(number: u64, per_s: f64, service_ns: u64, commits_per_sync: f64) -
             response_ns: Some(latency(service_ns + number * 100)),
         }],
         outcomes,
-        commits_per_sync: Some(commits_per_sync),
+        commits_per_sync: Some(commits as f64 / syncs as f64),
     }
 }
 
@@ -304,8 +324,8 @@ fn intervals(repetition: u64, per_s: f64, service_ns: u64) -> Vec<Interval> {
             repetition,
             start_ns: second * SECOND_NS,
             end_ns: (second + 1) * SECOND_NS,
-            // A little wave, so that curves over time are none too straight.
-            committed: (per_s * (1.0 + 0.02 * ((repetition * 2 + second) as f64).sin())) as u64,
+            // A little wave, so that curves over time are none too straight; both seconds are the repetition.
+            committed: (per_s * (1.0 + 0.002 * (2.0 * second as f64 - 1.0))) as u64,
             aborted: 0,
             conflicted: 0,
             failed: 0,

@@ -14,6 +14,7 @@ mod cost_fixture;
 mod findings;
 mod fixture;
 mod golden;
+mod invariants;
 mod observation;
 mod published_fixture;
 mod real_run;

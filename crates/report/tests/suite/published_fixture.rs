@@ -123,6 +123,7 @@ pub(crate) fn concurrent_tx() -> RunRecord {
     run.end.repetitions.truncate(1);
     run.head.plan.transactions = Some(10_000);
     run.end.measured_ns = 5_123_456_789;
+    run.end.to_last_end_ns = Some(5_123_456_789);
     run.end.outcomes = Outcomes {
         attempted: 9_991,
         committed: 8_855,
@@ -135,13 +136,17 @@ pub(crate) fn concurrent_tx() -> RunRecord {
         ..Outcomes::none()
     };
     run.end.throughput_per_s = 8_855.0 / 5.123_456_789;
-    run
+    let all = run.end.outcomes.clone();
+    let kind = &mut run.end.repetitions[0].transactions[0];
+    (kind.count, kind.outcomes) = (all.committed, all);
+    of_one_repetition(run)
 }
 
 pub(crate) fn mrow() -> RunRecord {
     let mut run = run_of("mrow", "prewritten=2500 records_per_commit=1", 21, 40_300.0);
     run.end.repetitions.truncate(1);
     run.end.measured_ns = 10_047_000_000;
+    run.end.to_last_end_ns = Some(10_047_000_000);
     let readers = Outcomes {
         attempted: 400_020,
         committed: 400_000,
@@ -159,7 +164,7 @@ pub(crate) fn mrow() -> RunRecord {
         own("tasks a second", "", 39_812.9),
         own("record reads a second", "", 3_981_288.0),
     ]);
-    run
+    of_one_repetition(run)
 }
 
 /// Tasks of both kinds by many clients, on a store that syncs nothing.
@@ -169,6 +174,7 @@ pub(crate) fn mrmw() -> RunRecord {
     run.head.target.durability = Some("os".to_owned());
     run.end.repetitions.truncate(1);
     run.end.measured_ns = 10_000_000_000;
+    run.end.to_last_end_ns = Some(10_000_000_000);
     let (read, write) = (fixture::outcomes(160_000, 2), fixture::outcomes(40_000, 1));
     let kinds = [("read task", read.clone()), ("write task", write.clone())];
     run.end.repetitions[0].transactions = tasks(&kinds);
@@ -178,6 +184,20 @@ pub(crate) fn mrmw() -> RunRecord {
         own("verified a second, at the mean length", "MB", 820.0),
         own("written a second, at the mean length", "MB", 205.0),
     ]);
+    of_one_repetition(run)
+}
+
+/// The only repetition is the whole run.
+fn of_one_repetition(mut run: RunRecord) -> RunRecord {
+    let end = &mut run.end;
+    let commits = end.outcomes.committed;
+    end.commits_in_span = Some(commits);
+    let one = &mut end.repetitions[0];
+    one.outcomes = end.outcomes.clone();
+    one.measured_ns = end.measured_ns;
+    one.to_last_end_ns = end.to_last_end_ns;
+    one.commits_in_span = Some(commits);
+    one.throughput_per_s = commits as f64 * 1e9 / end.measured_ns as f64;
     run
 }
 

@@ -153,7 +153,6 @@ fn map() -> Map {
 fn metered(committed: u64) -> RunResult {
     RunResult {
         profile: Some(profile()),
-        commits_in_span: committed,
         commits_in_whole: committed + 30,
         ..result(committed, Some(0.5))
     }

@@ -6,9 +6,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
+#[cfg(test)]
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use syncline_contract::Timer;
-use syncline_metering::{Nanos, clock};
+use syncline_metering::{Nanos, Ticker, clock};
 
 /// Someone who sleeps.
 #[derive(Debug)]
@@ -25,9 +27,65 @@ struct Sleeper {
 pub(crate) struct Timers {
     sleepers: RefCell<VecDeque<Sleeper>>,
     over: Cell<bool>,
+    /// In a test: a time that goes on when everyone sleeps, in place of the clock.
+    #[cfg(test)]
+    simulated: Option<Rc<Cell<Nanos>>>,
 }
 
 impl Timers {
+    /// Timers of a simulated time.
+    #[cfg(test)]
+    pub(crate) fn simulated(now: Rc<Cell<Nanos>>) -> Timers {
+        Timers {
+            simulated: Some(now),
+            ..Timers::default()
+        }
+    }
+
+    /// Now: by the clock, or in a test by the simulated time.
+    #[inline]
+    #[cfg_attr(
+        not(test),
+        allow(
+            clippy::unused_self,
+            reason = "only a test's timers have a time of their own"
+        )
+    )]
+    pub(crate) fn now(&self) -> Nanos {
+        #[cfg(test)]
+        if let Some(simulated) = &self.simulated {
+            return simulated.get();
+        }
+        clock::now()
+    }
+
+    /// Now by a ticker of this thread.
+    #[inline]
+    #[cfg_attr(
+        not(test),
+        allow(
+            clippy::unused_self,
+            reason = "only a test's timers have a time of their own"
+        )
+    )]
+    pub(crate) fn tick(&self, ticker: &Ticker) -> Nanos {
+        #[cfg(test)]
+        if let Some(simulated) = &self.simulated {
+            return simulated.get();
+        }
+        ticker.now()
+    }
+
+    /// Lets a simulated time go on to the next sleeper; false where time goes on by itself.
+    #[cfg(test)]
+    pub(super) fn skip_to(&self, due: Nanos) -> bool {
+        let Some(simulated) = &self.simulated else {
+            return false;
+        };
+        simulated.set(simulated.get().max(due));
+        true
+    }
+
     /// Waits until that time has come, or until everyone is woken early.
     pub(crate) fn sleep_until(&self, due: Nanos) -> Sleep<'_> {
         Sleep {
@@ -49,7 +107,7 @@ impl Timers {
         if sleepers.is_empty() {
             return;
         }
-        let now = clock::now();
+        let now = self.now();
         sleepers.retain(|sleeper| {
             let stays = sleeper.inside && sleeper.due > now;
             if !stays {
@@ -97,7 +155,7 @@ impl Future for Sleep<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.timers.over.get() || clock::now() >= self.due {
+        if self.timers.over.get() || self.timers.now() >= self.due {
             return Poll::Ready(());
         }
         if !self.registered {

@@ -120,7 +120,7 @@ fn concurrent_tx(own: &[&(String, &RunRecord)]) -> String {
 fn concurrent_tx_row(run: &RunRecord) -> Vec<String> {
     let outcomes = &run.end.outcomes;
     let printed = outcomes.committed + outcomes.aborted;
-    let ms = run.end.measured_ns / 1_000_000;
+    let ms = run.end.elapsed_ns() / 1_000_000;
     let per_s = parts::seconds(run).map(|seconds| outcomes.committed as f64 / seconds);
     let aborted = (printed > 0).then(|| outcomes.aborted as f64 * 100.0 / printed as f64);
     vec![
@@ -226,7 +226,7 @@ fn mrmw_row(name: &str, run: &RunRecord) -> Vec<String> {
         outcomes.committed.to_string(),
         outcomes.unfinished.to_string(),
         failed(outcomes).to_string(),
-        (run.end.measured_ns / 1_000_000).to_string(),
+        (run.end.elapsed_ns() / 1_000_000).to_string(),
         units::or_unknown(read, |(tasks, each)| (tasks.committed * each).to_string()),
         written(run),
         figure("verified a second"),
@@ -280,7 +280,7 @@ fn flushed(label: &str, run: &RunRecord) -> String {
 
 fn mrow_row(name: &str, run: &RunRecord) -> Vec<String> {
     let outcomes = readers(run);
-    let ms = run.end.measured_ns / 1_000_000;
+    let ms = run.end.elapsed_ns() / 1_000_000;
     let figures = run.end.figures.iter().flatten();
     let mut reads = figures.filter(|figure| figure.name == "record reads a second");
     vec![

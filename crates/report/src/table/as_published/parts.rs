@@ -65,9 +65,11 @@ pub(super) fn note(text: &str) -> String {
     wrapped("", text)
 }
 
-/// How long the measured phases took together in seconds; none for a record that measured nothing.
+/// How long the measured phases took together in seconds, up to the end of the last transaction that counts among
+/// the outcomes; none for a record that measured nothing.
 pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
-    (run.end.measured_ns > 0).then(|| run.end.measured_ns as f64 / 1e9)
+    let elapsed_ns = run.end.elapsed_ns();
+    (elapsed_ns > 0).then(|| elapsed_ns as f64 / 1e9)
 }
 
 /// At which rate an open loop offered; nothing of a closed one.

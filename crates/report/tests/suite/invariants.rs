@@ -1,0 +1,197 @@
+//! What the figures of every record that these tests make agree on, and that a record which does not is named.
+
+use crate::fixture::{self, ENGINE, SQLITE};
+use crate::{conversion, cost_fixture, published_fixture};
+use syncline_report::record::{ClientTime, PathFigures, Record, RunRecord, from_run};
+use syncline_report::violations;
+
+/// Item 4: the records behind all golden files, and those made from the runner's results.
+#[test]
+fn every_record_of_these_tests_agrees_with_itself() {
+    let surveyed = fixture::survey();
+    let mut runs: Vec<RunRecord> = surveyed
+        .iter()
+        .filter_map(Record::as_run)
+        .cloned()
+        .collect();
+    runs.extend(
+        published_fixture::commit_every()
+            .iter()
+            .filter_map(Record::as_run)
+            .cloned(),
+    );
+    runs.extend(vec![
+        fixture::overloaded(),
+        fixture::starving(fixture::run(SQLITE, 64, 9_000.0, 1.0)),
+        cost_fixture::metered(fixture::run(ENGINE, 8, 60_000.0, 5.0)),
+        published_fixture::tpcc(),
+        published_fixture::tpcc_elsewhere(),
+        published_fixture::ycsb(),
+        published_fixture::concurrent_tx(),
+        published_fixture::mrow(),
+        published_fixture::mrmw(),
+        published_fixture::select(),
+        published_fixture::update(),
+        from_run(
+            &[
+                conversion::result(1_000, Some(0.5)),
+                conversion::result(900, None),
+            ],
+            &conversion::given(),
+        ),
+    ]);
+    assert!(runs.len() > 15);
+    let found = runs.iter().flat_map(|run| {
+        let found = violations(run).into_iter();
+        found.map(|what| format!("{} ({}): {what}\n", run.title(), run.identity.id))
+    });
+    let found: Vec<String> = found.collect();
+    assert!(found.is_empty(), "{}", found.concat());
+}
+
+/// One that is whole, for what is done to it.
+fn whole() -> RunRecord {
+    let mut run = fixture::run(SQLITE, 8, 9_000.0, 1.0);
+    for one in &mut run.end.repetitions {
+        let served = one.transactions[0].service_ns.as_ref().unwrap().mean;
+        let share = served * one.throughput_per_s / 8.0 / 1e9;
+        one.client_time = Some(ClientTime {
+            in_transactions: share,
+            between: 1.0 - share,
+        });
+    }
+    run
+}
+
+fn violated(change: impl Fn(&mut RunRecord), named: &str) {
+    let mut run = whole();
+    assert_eq!(violations(&run), Vec::<String>::new());
+    change(&mut run);
+    let found = violations(&run).join("; ");
+    assert!(found.contains(named), "{named}: {found}");
+}
+
+/// Item 4: each invariant can fail, and is named where it does.
+#[test]
+fn a_record_that_contradicts_itself_is_named() {
+    violated(|run| run.end.outcomes.attempted += 1, "the ends of all");
+    violated(
+        |run| run.end.repetitions[0].transactions[0].outcomes = fixture::outcomes(1, 0),
+        "do not add up",
+    );
+    // f01: a count of one time by the length of another.
+    violated(
+        |run| run.end.repetitions[1].throughput_per_s *= 1.8,
+        "the rate by",
+    );
+    violated(
+        |run| run.end.commits_in_span = Some(3),
+        "the repetitions' commits",
+    );
+    violated(
+        |run| run.end.repetitions[0].commits_late = Some(u64::MAX),
+        "were late",
+    );
+    violated(
+        |run| run.end.repetitions[2].commits_per_sync = Some(2.0),
+        "commits per sync by",
+    );
+    violated(
+        |run| {
+            run.end.stopped_by = Some("transactions".to_owned());
+            run.end.repetitions[0].outcomes.committed -= 1;
+            run.end.repetitions[0].outcomes.unfinished += 1;
+        },
+        "a run by count",
+    );
+    violated(
+        |run| {
+            let one = &mut run.end.repetitions[0].transactions[0];
+            one.service_ns.as_mut().unwrap().p50 = u64::MAX;
+            one.response_ns = one.service_ns.clone();
+        },
+        "are not in order",
+    );
+    violated(
+        |run| {
+            let one = &mut run.end.repetitions[0].transactions[0];
+            one.response_ns.as_mut().unwrap().p99 += 1;
+        },
+        "has two times",
+    );
+    // D1: clients that waited through the run were in no figure.
+    violated(
+        |run| {
+            let one = &mut run.end.repetitions[0].client_time;
+            one.as_mut().unwrap().in_transactions -= 0.5;
+        },
+        "the clients' time",
+    );
+    violated(
+        |run| {
+            let one = &mut run.end.repetitions[0].transactions[0];
+            for times in [&mut one.service_ns, &mut one.response_ns] {
+                times.as_mut().unwrap().mean *= 0.5;
+            }
+        },
+        "8 clients by the rate",
+    );
+    violated(
+        |run| {
+            let figures = &mut run.end.saturation.as_mut().unwrap().figures;
+            figures.insert("read_share".to_owned(), Some(1.5));
+        },
+        "read_share",
+    );
+    violated(
+        |run| run.intervals[0].start_ns = u64::MAX,
+        "interval 1 is not",
+    );
+    violated(|run| run.intervals[0].committed *= 3, "hold more commits");
+}
+
+#[test]
+fn shares_of_one_whole_add_up_to_it() {
+    let metered = || cost_fixture::metered(whole());
+    assert_eq!(violations(&metered()), Vec::<String>::new());
+    let mut more = metered();
+    let cost = more.end.cost.as_mut().unwrap();
+    let mut row = cost
+        .metrics
+        .iter_mut()
+        .flat_map(|metric| &mut metric.innermost);
+    let row = row.find(|row| row.share.is_some()).unwrap();
+    row.share = row.share.map(|share| share + 0.2);
+    let found = violations(&more).join("; ");
+    assert!(found.contains("add up to 1.2"), "{found}");
+    let path = PathFigures {
+        name: "mean".to_owned(),
+        total_ns: 30.0,
+        step_ns: vec![10.0, 15.0],
+        mean_of: 9,
+    };
+    let mut split = whole();
+    split.end.commit_path = Some(syncline_report::record::CommitPathFigures {
+        steps: vec!["begin".to_owned(), "sync".to_owned()],
+        timed: 9,
+        timed_one_in: 64,
+        rows: vec![path],
+    });
+    assert!(violations(&split).join("; ").contains("are not its whole"));
+}
+
+/// Item 4: in the product.
+#[test]
+fn a_record_that_contradicts_itself_says_so() {
+    let mut run = conversion::result(1_000, Some(0.5));
+    assert!(!warned(&run).contains("inconsistent"));
+    run.throughput_per_s *= 1.8;
+    assert!(warned(&run).contains("inconsistent: repetition 1: the rate by"));
+}
+
+fn warned(run: &syncline_runner::RunResult) -> String {
+    let record = from_run(std::slice::from_ref(run), &conversion::given());
+    let named = |one: &syncline_report::record::Warning| format!("{}: {}", one.name, one.what);
+    let warnings: Vec<String> = record.end.warnings.iter().map(named).collect();
+    warnings.join("\n")
+}
