@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 /// Compare two records: is the second slower?
 ///
-/// "Faster" and "slower" are said only where the ranges do not meet. Exit code 1 if the second is
-/// slower.
+/// A verdict needs four repetitions or five seconds a side, and a difference of 3 % between repetitions or
+/// 5 % between single runs. Exit code 1 if the second is slower, 2 if they are too short to judge.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline compare k3f9a 7xq2d\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl"
@@ -20,7 +20,7 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// Compare although durability, workload, client model or machine differ; the differences are said
+    /// Compare although durability, workload, clients, workers, length, version or machine differ; the differences are said
     #[arg(long)]
     pub(crate) unequal: bool,
 }

@@ -5,7 +5,7 @@ use crate::exit::{Outcome, Verdict};
 use crate::terminal;
 use syncline_report::{compare as report, record, table};
 
-/// Compares two records; a regression is exit code 1.
+/// Compares two records; a regression is exit code 1, and figures too short to judge are exit code 2.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     let before = record::read(&record::named(&args.before)?)?;
     let after = record::read(&record::named(&args.after)?)?;
@@ -13,6 +13,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     terminal::print_view(|| table::compare(&comparison))?;
     Ok(if comparison.regression {
         Verdict::Broken
+    } else if let Some(why) = &comparison.too_short {
+        terminal::error(why);
+        Verdict::Partial
     } else {
         Verdict::Holds
     })

@@ -2,8 +2,9 @@
 
 use super::probes::compare_probes;
 use super::runs::compare_runs;
+use super::verdict::{self, Basis, REPETITIONS_LEAST, Sample, WINDOWS_LEAST};
 use crate::record::Record;
-use crate::stats::{self, Range};
+use crate::stats::Range;
 use crate::{Error, Result};
 
 /// What two records say of one another.
@@ -19,6 +20,10 @@ pub struct Comparison {
     pub basis: String,
     /// True if the second is worse in what counts.
     pub regression: bool,
+    /// What makes it one, if that is no figure of a row.
+    pub worse: Option<String>,
+    /// Why what counts has no verdict, and what to do; none if it has one.
+    pub too_short: Option<String>,
 }
 
 /// One figure of both records.
@@ -59,12 +64,14 @@ pub struct Spread {
 /// What may be said of two figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The second is better, and the ranges do not meet.
+    /// The second is better.
     Faster,
-    /// The second is worse, and the ranges do not meet.
+    /// The second is worse.
     Slower,
-    /// The ranges meet.
+    /// Chance or too small an effect would explain what lies between them.
     NoDifferenceShown,
+    /// Too few repetitions and windows to say anything.
+    TooShort,
     /// One of the two is unknown, or the figure is neither good nor bad.
     NotJudged,
 }
@@ -76,6 +83,7 @@ impl Verdict {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
             Verdict::NoDifferenceShown => "no difference shown",
+            Verdict::TooShort => "too short to judge",
             Verdict::NotJudged => "",
         }
     }
@@ -100,50 +108,29 @@ pub(super) fn refuse(differences: Vec<String>, unequal: bool) -> Result<Vec<Stri
     }
 }
 
-/// The middle of the repetitions, between the repetitions or, of one run, between its intervals.
-pub(super) fn spread_of(repetitions: &[f64], intervals: &[f64], repeated: bool) -> Option<Spread> {
-    let ranged = if repeated || intervals.is_empty() {
-        repetitions
-    } else {
-        intervals
-    };
-    let range = stats::range(ranged)?;
-    let median = stats::median(repetitions).or_else(|| stats::median(intervals))?;
-    // The whole run's figure may lie a little outside what its intervals show of it.
-    let range = Range {
-        least: range.least.min(median),
-        most: range.most.max(median),
-    };
-    Some(Spread { median, range })
-}
-
+/// A row of what is known of a figure on both sides.
 pub(super) fn row(
     name: &'static str,
     unit: Unit,
-    first: Option<Spread>,
-    second: Option<Spread>,
+    by: Basis,
+    first: &Sample,
+    second: &Sample,
 ) -> Row {
-    let verdict = match (first, second) {
-        (Some(first), Some(second)) => judged(unit, first, second),
-        _ => Verdict::NotJudged,
-    };
     Row {
         name,
         unit,
-        first,
-        second,
-        verdict,
+        first: first.spread(by),
+        second: second.spread(by),
+        verdict: verdict::verdict(unit, by, first, second),
     }
 }
 
-fn judged(unit: Unit, first: Spread, second: Spread) -> Verdict {
-    if unit == Unit::Plain {
-        Verdict::NotJudged
-    } else if first.range.meets(second.range) {
-        Verdict::NoDifferenceShown
-    } else if (second.median > first.median) == (unit == Unit::PerSecond) {
-        Verdict::Faster
-    } else {
-        Verdict::Slower
-    }
+/// Why the deciding figure has no verdict and what to do, if it is too short to judge.
+pub(super) fn too_short(deciding: Verdict, what_to_do: &str) -> Option<String> {
+    (deciding == Verdict::TooShort).then(|| {
+        format!(
+            "too short to judge: a verdict needs {REPETITIONS_LEAST} repetitions a side or {WINDOWS_LEAST} \
+             windows of a second a side; {what_to_do}"
+        )
+    })
 }

@@ -1,6 +1,7 @@
 //! Two probes side by side.
 
-use super::comparison::{Comparison, Unit, Verdict, refuse, row, spread_of};
+use super::comparison::{Comparison, Unit, Verdict, refuse, row, too_short};
+use super::verdict::{Basis, Sample};
 use crate::record::ProbeRecord;
 use crate::{Error, Result};
 
@@ -23,11 +24,10 @@ pub(super) fn compare_probes(
     let differences = refuse(differences, unequal)?;
     let line_1 = |probe: &ProbeRecord| {
         let line = &probe.body.sync_line;
-        spread_of(
-            &line.line_1.into_iter().collect::<Vec<_>>(),
-            &line.before,
-            false,
-        )
+        Sample {
+            repetitions: line.line_1.into_iter().collect(),
+            windows: line.before.clone(),
+        }
     };
     let line_max = |probe: &ProbeRecord| {
         let line = &probe.body.sync_line;
@@ -39,19 +39,26 @@ pub(super) fn compare_probes(
                 let (_, figures) = probe.cell(method, 4_096, "overwrite", n)?;
                 Some(figures.windows.as_slice())
             });
-        spread_of(
-            &line.line_max.into_iter().collect::<Vec<_>>(),
-            windows.unwrap_or(&[]),
-            false,
-        )
+        Sample {
+            repetitions: line.line_max.into_iter().collect(),
+            windows: windows.unwrap_or(&[]).to_vec(),
+        }
     };
-    let rows = vec![
-        row("line_1", Unit::PerSecond, line_1(first), line_1(second)),
+    let by = Basis::ProbeWindows;
+    let mut rows = vec![
+        row(
+            "line_1",
+            Unit::PerSecond,
+            by,
+            &line_1(first),
+            &line_1(second),
+        ),
         row(
             "line_max",
             Unit::PerSecond,
-            line_max(first),
-            line_max(second),
+            by,
+            &line_max(first),
+            &line_max(second),
         ),
     ];
     for probe in [first, second] {
@@ -63,12 +70,51 @@ pub(super) fn compare_probes(
             });
         }
     }
+    let kept = [first, second].map(keeps);
+    let words = [first, second].map(durability);
+    if kept[0] != kept[1] {
+        // Acknowledgements that hold and such that do not are no two speeds of one thing.
+        for row in &mut rows {
+            row.verdict = Verdict::NotJudged;
+        }
+    }
+    let worse = (kept[0] && !kept[1]).then(|| {
+        let (before, after) = (&words[0], &words[1]);
+        format!(
+            "B does not keep what it acknowledges ({after}), and A is not known not to ({before})"
+        )
+    });
     Ok(Comparison {
         titles: [first, second]
             .map(|probe| format!("{} ({})", probe.body.directory, probe.identity.id)),
         differences,
-        regression: rows[0].verdict == Verdict::Slower,
+        regression: worse.is_some() || rows[0].verdict == Verdict::Slower,
+        worse,
+        too_short: too_short(
+            rows[0].verdict,
+            "or, of a probe's line, three; probe for longer, with --full",
+        ),
+        basis: format!(
+            "durability of the disk: A {}; B {}; ranges are over the windows within one probe",
+            words[0], words[1]
+        ),
         rows,
-        basis: "ranges are over the windows within one probe".to_owned(),
     })
 }
+
+/// False if the probe has judged that its disk does not keep what it acknowledges.
+fn keeps(probe: &ProbeRecord) -> bool {
+    !probe
+        .verdict()
+        .is_some_and(|verdict| LOSES.contains(&verdict.word.as_str()))
+}
+
+/// What a probe has judged of its disk.
+fn durability(probe: &ProbeRecord) -> String {
+    probe
+        .verdict()
+        .map_or_else(|| "not judged".to_owned(), |verdict| verdict.word.clone())
+}
+
+/// The verdicts of a disk that acknowledges what it has not kept.
+const LOSES: [&str; 2] = ["not durable", "implausible"];

@@ -1,8 +1,9 @@
 //! Two runs side by side.
 
-use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, spread_of};
-use crate::record::{Interval, Latency, Machine, Repetition, RunRecord, TransactionFigures};
-use crate::stats;
+use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short};
+use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Sample};
+use crate::record::{Interval, Latency, Machine, Plan, Repetition, RunRecord, TransactionFigures};
+use crate::units;
 use crate::{Error, Result};
 
 pub(super) fn compare_runs(
@@ -20,30 +21,28 @@ pub(super) fn compare_runs(
         }
     }
     let differences = refuse(run_differences(first, second), unequal)?;
-    let repeated = [first, second]
-        .iter()
-        .all(|run| run.end.repetitions.len() > 1);
-    let rows = run_rows(first, second, repeated);
-    let open = [first, second]
-        .iter()
-        .all(|run| run.head.plan.arrival != "closed");
-    let counts = if open {
+    let repetitions = [first, second].map(|run| run.end.repetitions.len());
+    let by = Basis::of(repetitions);
+    let open = [first, second].map(|run| run.head.plan.arrival != "closed");
+    let rows = run_rows(first, second, by, open.contains(&true));
+    let counts = if open == [true, true] {
         "response time p99"
     } else {
         "throughput"
     };
-    let regression = rows
-        .iter()
-        .any(|row| row.name == counts && row.verdict == Verdict::Slower);
+    let deciding = rows.iter().find(|row| row.name == counts);
+    let deciding = deciding.map_or(Verdict::NotJudged, |row| row.verdict);
     Ok(Comparison {
         titles: [first, second].map(|run| format!("{} ({})", run.title(), run.identity.id)),
         differences,
         rows,
-        basis: basis(
-            [first, second].map(|run| run.end.repetitions.len()),
-            repeated,
+        basis: basis(repetitions, by),
+        regression: deciding == Verdict::Slower,
+        worse: None,
+        too_short: too_short(
+            deciding,
+            "run each for 10 s or longer, or better repeat them in turns: --repeat 5 --interleave",
         ),
-        regression,
     })
 }
 
@@ -76,6 +75,27 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
         first.client_model().to_owned(),
         second.client_model().to_owned(),
     );
+    differ(
+        "clients",
+        a.plan.clients.to_string(),
+        b.plan.clients.to_string(),
+    );
+    let workers = |run: &RunRecord| {
+        let client = run.end.client.as_ref();
+        client.map_or_else(|| "unknown".to_owned(), |one| one.workers.to_string())
+    };
+    let (one, other) = (workers(first), workers(second));
+    if one != other && a.plan.clients == b.plan.clients {
+        let chosen = [a, b].iter().any(|head| head.plan.workers.is_none());
+        let fix = if chosen { " (--workers fixes it)" } else { "" };
+        differ("workers", one, format!("{other}{fix}"));
+    }
+    differ("length", length(&a.plan), length(&b.plan));
+    differ(
+        "version of syncline",
+        first.identity.syncline.clone(),
+        second.identity.syncline.clone(),
+    );
     differ("arrival", a.plan.arrival.clone(), b.plan.arrival.clone());
     if a.plan.rate_per_s != b.plan.rate_per_s {
         differences.push("different arrival rates".to_owned());
@@ -87,81 +107,120 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
     differences
 }
 
-fn run_rows(first: &RunRecord, second: &RunRecord, repeated: bool) -> Vec<Row> {
-    type Pick = fn(&Repetition) -> Option<f64>;
-    type PickInterval = fn(&Interval) -> Option<f64>;
-    let none: PickInterval = |_| None;
-    let figures: [(&'static str, Unit, Pick, PickInterval); 6] = [
-        (
-            "throughput",
-            Unit::PerSecond,
-            |one| Some(one.throughput_per_s),
-            |one| Some(one.throughput_per_s()),
-        ),
-        (
-            "service time p50",
-            Unit::Nanoseconds,
-            |one| main_service(&one.transactions, |times| times.p50),
-            |one| one.service_p50_ns.map(|ns| ns as f64),
-        ),
-        (
-            "service time p99",
-            Unit::Nanoseconds,
-            |one| main_service(&one.transactions, |times| times.p99),
-            |one| one.service_p99_ns.map(|ns| ns as f64),
-        ),
-        (
-            "response time p50",
-            Unit::Nanoseconds,
-            |one| main_response(&one.transactions, |times| times.p50),
-            none,
-        ),
-        (
-            "response time p99",
-            Unit::Nanoseconds,
-            |one| main_response(&one.transactions, |times| times.p99),
-            none,
-        ),
-        (
-            "commits per sync",
-            Unit::Plain,
-            |one| one.commits_per_sync,
-            none,
-        ),
-    ];
+/// How long a plan measures, by time, by count, or whatever is reached first, and how long it warms up.
+fn length(plan: &Plan) -> String {
+    let time = plan.duration_ns.map(units::span_ns);
+    let count = plan
+        .transactions
+        .map(|count| format!("{count} transactions"));
+    let ends: Vec<String> = time.into_iter().chain(count).collect();
+    let warm_up = units::span_ns(plan.warm_up_ns);
+    format!("{} after {warm_up}", ends.join(" or "))
+}
+
+type OfRepetition = fn(&Repetition) -> Option<f64>;
+type OfInterval = fn(&Interval) -> Option<f64>;
+
+/// Each figure of a run: of a repetition, and of an interval if intervals have it.
+const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
+    (
+        "throughput",
+        Unit::PerSecond,
+        |one| Some(one.throughput_per_s),
+        Some(|one| Some(one.throughput_per_s())),
+    ),
+    (
+        "service time p50",
+        Unit::Nanoseconds,
+        |one| main_service(&one.transactions, |times| times.p50),
+        Some(|one| one.service_p50_ns.map(|ns| ns as f64)),
+    ),
+    (
+        "service time p99",
+        Unit::Nanoseconds,
+        |one| main_service(&one.transactions, |times| times.p99),
+        Some(|one| one.service_p99_ns.map(|ns| ns as f64)),
+    ),
+    (
+        "response time p50",
+        Unit::Nanoseconds,
+        |one| main_response(&one.transactions, |times| times.p50),
+        None,
+    ),
+    (
+        "response time p99",
+        Unit::Nanoseconds,
+        |one| main_response(&one.transactions, |times| times.p99),
+        None,
+    ),
+    (
+        "commits per sync",
+        Unit::Plain,
+        |one| one.commits_per_sync,
+        None,
+    ),
+];
+
+fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec<Row> {
+    let figures = FIGURES.into_iter();
+    // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
     figures
-        .into_iter()
+        .filter(|(name, ..)| open || !name.starts_with("response"))
         .map(|(name, unit, of_repetition, of_interval)| {
-            let spread = |run: &RunRecord| {
-                let repetitions: Vec<f64> = run
+            let sample = |run: &RunRecord| Sample {
+                repetitions: run
                     .end
                     .repetitions
                     .iter()
                     .filter_map(of_repetition)
-                    .collect();
-                let inside: Vec<f64> = run.intervals.iter().filter_map(of_interval).collect();
-                spread_of(&repetitions, &inside, repeated)
+                    .collect(),
+                windows: of_interval.map_or_else(Vec::new, |of| windows(&run.intervals, of)),
             };
-            row(name, unit, spread(first), spread(second))
+            row(name, unit, by, &sample(first), &sample(second))
         })
         .collect()
 }
 
-fn basis(repetitions: [usize; 2], repeated: bool) -> String {
-    if !repeated {
-        return "ranges are over the intervals within one run and do not show how runs differ from \
-                one another: repeat with --repeat 3 --interleave"
-            .to_owned();
+/// A window may be this much shorter than a second and still count as one.
+const WINDOW_S: f64 = 0.95;
+
+/// A figure in windows of about a second: intervals of a repetition one after another until they are that
+/// long, weighed by their lengths. What is left of a repetition is no window.
+fn windows(intervals: &[Interval], of: OfInterval) -> Vec<f64> {
+    let mut windows = Vec::new();
+    let (mut repetition, mut sum, mut seconds, mut known) = (0, 0.0, 0.0, 0.0);
+    for interval in intervals {
+        if interval.repetition != repetition {
+            (repetition, sum, seconds, known) = (interval.repetition, 0.0, 0.0, 0.0);
+        }
+        seconds += interval.seconds();
+        if let Some(value) = of(interval) {
+            sum += value * interval.seconds();
+            known += interval.seconds();
+        }
+        if seconds >= WINDOW_S {
+            windows.extend((known > 0.0).then(|| sum / known));
+            (sum, seconds, known) = (0.0, 0.0, 0.0);
+        }
+    }
+    windows
+}
+
+fn basis(repetitions: [usize; 2], by: Basis) -> String {
+    let percent = |part: f64| format!("{:.0} %", part * 100.0);
+    if by == Basis::Windows {
+        let effect = percent(LEAST_EFFECT_OF_ONE);
+        return format!(
+            "judged by fifths of the measured time, which do not show how runs differ from one another; \
+             differences below {effect} are not judged; repeat with --repeat 5 --interleave"
+        );
     }
     let [first, second] = repetitions;
-    let chance = stats::chance_of_separation(first, second);
-    let basis = format!("ranges are over {first} and {second} repetitions");
-    if chance > 0.01 {
-        let one_in = (1.0 / chance).round();
-        format!("{basis}; equal settings would lie apart this way by chance once in {one_in:.0}")
-    } else {
-        basis
-    }
+    let (effect, once_in) = (percent(LEAST_EFFECT), 1.0 / CHANCE_MOST);
+    format!(
+        "judged by the ranks of {first} and {second} repetitions: equal settings are called slower by chance \
+         at most once in {once_in:.0}; differences below {effect} are not judged"
+    )
 }
 
 fn main_service(transactions: &[TransactionFigures], pick: fn(&Latency) -> u64) -> Option<f64> {

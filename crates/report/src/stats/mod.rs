@@ -4,6 +4,6 @@ mod chance;
 mod share;
 mod summary;
 
-pub use chance::chance_of_separation;
+pub use chance::chance_of_ranks;
 pub use share::share_range;
 pub use summary::{Range, median, percentile, range};

@@ -32,11 +32,21 @@ pub fn compare(comparison: &Comparison) -> String {
         text += &prose::wrapped("not alike: ", difference);
     }
     text += &prose::wrapped("", &comparison.basis);
-    text += if comparison.regression {
-        "B is a regression.\n"
+    if let Some(worse) = &comparison.worse {
+        text += &prose::wrapped("", worse);
+    }
+    if let Some(why) = comparison
+        .too_short
+        .as_ref()
+        .filter(|_| !comparison.regression)
+    {
+        text += &prose::wrapped("", why);
+        text += "No verdict on B.\n";
+    } else if comparison.regression {
+        text += "B is a regression.\n";
     } else {
-        "B is no regression.\n"
-    };
+        text += "No regression shown.\n";
+    }
     text
 }
 

@@ -93,25 +93,129 @@ fn one_run_a_side_is_judged_by_its_intervals_and_says_so() {
     };
     let comparison = compare(&once(10_000.0), &once(5_000.0), false).unwrap();
     assert!(
-        comparison.basis.contains("--repeat 3"),
+        comparison.basis.contains("--repeat 5"),
         "{}",
         comparison.basis
     );
     assert!(comparison.regression);
-    let three = record(fixture::run(SQLITE, 8, 10_000.0, 1.0));
-    let repeated = compare(&three, &three, false).unwrap();
+    let four = record(repeated(4));
+    let compared = compare(&four, &four, false).unwrap();
     assert!(
-        repeated.basis.contains("by chance once in 20"),
+        compared.basis.contains("by chance at most once in 50"),
         "{}",
-        repeated.basis
+        compared.basis
     );
-    assert!(!repeated.regression);
+    assert!(!compared.regression);
+}
+
+/// A run of so many repetitions.
+fn repeated(count: usize) -> RunRecord {
+    let mut run = fixture::run(SQLITE, 8, 10_000.0, 1.0);
+    while run.end.repetitions.len() < count {
+        let one = run.end.repetitions[1].clone();
+        run.end.repetitions.push(one);
+    }
+    run
+}
+
+/// D4: what was called a regression of two equal runs of a second.
+#[test]
+fn runs_of_a_second_are_too_short_to_judge() {
+    let short = |rate| {
+        let mut run = fixture::run(SQLITE, 8, rate, 1.0);
+        run.end.repetitions.truncate(1);
+        run.intervals.truncate(1);
+        record(run)
+    };
+    let compared = compare(&short(4.82e6), &short(4.74e6), false).unwrap();
+    assert_eq!(compared.rows[0].verdict, Verdict::TooShort);
+    assert!(!compared.regression);
+    let why = compared.too_short.unwrap();
+    assert!(
+        why.contains("too short to judge") && why.contains("--repeat 5"),
+        "{why}"
+    );
+}
+
+/// D5
+#[test]
+fn unlike_clients_workers_lengths_and_versions_are_refused() {
+    let base = || fixture::run(SQLITE, 8, 9_000.0, 1.0);
+    let one_client = fixture::run(SQLITE, 1, 9_000.0, 1.0);
+    assert!(refusal(base(), one_client).contains("clients 8 and 1"));
+    let mut workers = base();
+    if let Some(client) = &mut workers.end.client {
+        client.workers = 2;
+    }
+    assert!(refusal(base(), workers).contains("workers 8 and 2"));
+    let mut length = base();
+    length.head.plan.duration_ns = Some(1_000_000_000);
+    let refused = refusal(base(), length);
+    assert!(
+        refused.contains("length 2") && refused.contains("and 1"),
+        "{refused}"
+    );
+    let mut version = base();
+    version.identity.syncline = "9.9.9".to_owned();
+    assert!(refusal(base(), version).contains("version of syncline"));
+}
+
+/// D7: in a closed loop the response times are the service times, and were judged otherwise.
+#[test]
+fn in_a_closed_loop_no_figure_is_judged_twice() {
+    let names = |first: RunRecord, second: RunRecord, unequal| -> Vec<&'static str> {
+        let compared = compare(&record(first), &record(second), unequal).unwrap();
+        compared.rows.iter().map(|row| row.name).collect()
+    };
+    let closed = || fixture::run(SQLITE, 8, 9_000.0, 1.0);
+    let response = |names: &[&str]| names.iter().any(|name| name.starts_with("response"));
+    assert!(!response(&names(closed(), closed(), false)));
+    let open = fixture::overloaded();
+    assert!(response(&names(open.clone(), open.clone(), false)));
+    assert!(response(&names(closed(), open, true)));
+}
+
+/// D6: memory is 83 times as fast as a disk, and keeps nothing.
+#[test]
+fn a_probe_that_is_not_durable_is_a_regression_however_fast() {
+    let probe = |factor: f64, word: &str| {
+        let mut probe = fixture::probe();
+        let line = &mut probe.body.sync_line;
+        line.line_1 = line.line_1.map(|rate| rate * factor);
+        line.before.iter_mut().for_each(|rate| *rate *= factor);
+        word.clone_into(&mut probe.body.verdicts[0].word);
+        Record::from(probe)
+    };
+    let disk = || probe(1.0, "unknown");
+    for word in ["not durable", "implausible"] {
+        let compared = compare(&disk(), &probe(83.0, word), false).unwrap();
+        assert!(compared.regression, "{word}");
+        assert_eq!(compared.rows[0].verdict, Verdict::NotJudged);
+        assert!(compared.worse.unwrap().contains(word));
+        let back = compare(&probe(83.0, word), &disk(), false).unwrap();
+        assert!(
+            !back.regression,
+            "to a disk that keeps what it acknowledges"
+        );
+        assert_eq!(back.rows[0].verdict, Verdict::NotJudged);
+    }
+    let both = compare(
+        &probe(1.0, "not durable"),
+        &probe(0.5, "not durable"),
+        false,
+    );
+    assert!(
+        both.unwrap().regression,
+        "two of a kind are judged by speed"
+    );
 }
 
 #[test]
 fn in_an_open_loop_response_time_decides() {
     let slow = |factor: u64| {
         let mut run = fixture::overloaded();
+        let one = run.end.repetitions[1].clone();
+        run.end.repetitions.extend([one.clone(), one]);
         for repetition in &mut run.end.repetitions {
             for one in &mut repetition.transactions {
                 one.response_ns = Some(fixture::latency(1_000_000 * factor));
