@@ -107,7 +107,8 @@ fn writing_share(run: &RunRecord) -> f64 {
     }
 }
 
-/// Puts what was found into the record: the verdict of the sync line, and warnings, also of a line that moved.
+/// Puts what was found into the record: the verdict of the sync line, and warnings, also of a line that
+/// moved.
 pub(crate) fn note_findings(run: &mut RunRecord) {
     run.end.sync_line.verdict = rate_finding(run).map(|finding| finding.sentence);
     let of_line = line_warnings(run);

@@ -1,15 +1,15 @@
 //! What the figures of any record must agree on, checked over a record.
 //!
-//! 1. Ends: attempted = committed + aborted + conflicted + failed + unfinished, of all, of each repetition and
-//!    of each type; the types of a repetition add up to it.
+//! 1. Ends: attempted = committed + aborted + conflicted + failed + unfinished, of all, of each repetition
+//!    and of each type; the types of a repetition add up to it.
 //! 2. Rates: a rate by its time is the count it is made of.
 //! 3. Syncs: commits per sync by the syncs is the commits.
-//! 4. Shares lie between zero and one, and those of one whole add up to it: what was spent by module, the steps
-//!    of a commit's way, the clients' time in transactions and between them.
+//! 4. Shares lie between zero and one, and those of one whole add up to it: what was spent by module, the
+//!    steps of a commit's way, the clients' time in transactions and between them.
 //! 5. Percentiles are in order; a response is at least as long as its service, and in a closed loop the same.
-//! 6. In a closed loop the clients by the rate is the mean time of a transaction, within 2 %, beside the time that
-//!    clients were measured to spend between transactions; what did not commit, and what reached over the ends
-//!    of the span, is allowed for.
+//! 6. In a closed loop the clients by the rate is the mean time of a transaction, within 2 %, beside the time
+//!    that clients were measured to spend between transactions; what did not commit, and what reached over
+//!    the ends of the span, is allowed for.
 //! 7. No place on the sync line above what counted syncs allow.
 //!
 //! What a record does not know (one of an older version, one that was cut short) is not checked.
@@ -22,8 +22,8 @@ use std::collections::BTreeMap;
 const ROUNDING: f64 = 1e-6;
 /// How far the clients' time and the transactions' may differ.
 const TIME: f64 = 0.02;
-/// The shortest span of which the clients' time is checked: starting and stopping threads takes a part of shorter
-/// ones that depends on the machine.
+/// The shortest span of which the clients' time is checked: starting and stopping threads takes a part of
+/// shorter ones that depends on the machine.
 const TIME_NS: u64 = 500_000_000;
 
 /// Each invariant that a record violates, in one sentence without a final period.

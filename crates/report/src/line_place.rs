@@ -3,8 +3,8 @@
 //! 1. The place is commits a second over a rate of syncs. A store that makes one sync for `n` commits cannot
 //!    stand above `n` times the fastest rate that its disk was measured at: where one client waits for each
 //!    commit, `line_1`, else the better of `line_1` and `line_max`.
-//! 2. What lies above that by up to a twentieth is the noise of two measurements, and the place is what counted
-//!    syncs allow. What lies farther above has no place: the line is not the disk's during the run.
+//! 2. What lies above that by up to a twentieth is the noise of two measurements, and the place is what
+//!    counted syncs allow. What lies farther above has no place: the line is not the disk's during the run.
 //! 3. A line has moved if its median or its best window after the run differs by more than a fifth from that
 //!    before.
 
@@ -17,8 +17,8 @@ const NOISE: f64 = 0.05;
 /// How far a line may move.
 const MOVED: f64 = 0.2;
 
-/// Commits a second over that rate of the line; none where the line is not known, or where the counted syncs do
-/// not allow the place that would come of it.
+/// Commits a second over that rate of the line; none where the line is not known, or where the counted syncs
+/// do not allow the place that would come of it.
 pub fn ratio(run: &RunRecord, line: &SyncLine, rate_per_s: Option<f64>) -> Option<f64> {
     let rate_per_s = rate_per_s.filter(|rate| *rate > 0.0)?;
     let place = run.end.throughput_per_s / rate_per_s;

@@ -125,8 +125,8 @@ fn client_time(meter: &Meter, clients: usize, span_ns: Nanos) -> ClientTime {
     }
 }
 
-/// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with its
-/// last.
+/// Commits that are not in the rate, since they were acknowledged after the span; a run by count ends with
+/// its last.
 fn late(end: SpanEnd, meter: &Meter) -> u64 {
     match end {
         SpanEnd::Time { .. } => meter.kinds.iter().map(|kind| kind.late).sum(),

@@ -207,6 +207,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                 waits = slot.client.waits(kind);
             }
             let Some(due) = keyed(due, waits, desk).await else {
+                desk.between(&mut now);
                 slot.client.ended(kind, Ending::Undone);
                 break;
             };

@@ -71,8 +71,8 @@ impl Control {
         self.signal.phase() != Phase::Running
     }
 
-    /// True if what ends now belongs to the measured span, as far as the phase tells: the run goes on, or what
-    /// is under way is the rest of a budget.
+    /// True if what ends now belongs to the measured span, as far as the phase tells: the run goes on, or
+    /// what is under way is the rest of a budget.
     #[inline]
     pub(crate) fn still_counts(&self) -> bool {
         !self.ending() || self.budget_taken()

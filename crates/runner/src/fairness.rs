@@ -1,10 +1,10 @@
 //! How evenly clients were served.
 //!
-//! 1. An even share is the mean over all clients, or the median if that is more: where most clients starve the
-//!    median is what the starved got.
+//! 1. An even share is the mean over all clients, or the median if that is more: where most clients starve
+//!    the median is what the starved got.
 //! 2. A client starved if it committed less than a tenth of an even share, nothing always among it.
-//! 3. Nobody is said to starve where even shares are too small to tell, unless one client shows that there was
-//!    much to have.
+//! 3. Nobody is said to starve where even shares are too small to tell, unless one client shows that there
+//!    was much to have.
 
 use crate::result::Fairness;
 use crate::worker::Report;

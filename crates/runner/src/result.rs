@@ -310,13 +310,14 @@ impl Counted {
     }
 }
 
-/// What the clients did with their time within the measured span; each is a part of the clients' time, 0 to 1.
+/// What the clients did with their time within the measured span; each is a part of the clients' time, 0 to
+/// 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClientTime {
     /// In transactions, of whatever end.
     pub in_transactions: f64,
-    /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting. In an open
-    /// loop the time without an arrival is not in it.
+    /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting. In an
+    /// open loop the time without an arrival is not in it.
     pub between: f64,
 }
 

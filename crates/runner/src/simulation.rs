@@ -1,9 +1,9 @@
 //! Clients of a store of known delay in simulated time, held against arithmetic.
 //!
-//! The real client loop runs on the real executor; only time is simulated: it stands still while a client runs
-//! and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, a run takes no
-//! real time, and the counts that a rate is made of can be computed by hand. Workers run one after another,
-//! each from the same begin, since clients of two workers meet in nothing but the phase.
+//! The real client loop runs on the real executor; only time is simulated: it stands still while a client
+//! runs and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, a run
+//! takes no real time, and the counts that a rate is made of can be computed by hand. Workers run one after
+//! another, each from the same begin, since clients of two workers meet in nothing but the phase.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 

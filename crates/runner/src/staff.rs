@@ -7,9 +7,9 @@
 //! are processors, under half of them, and so on down to one, in turns; those under which most was committed
 //! drive the run.
 //!
-//! Two short slices of each decide where one number of workers commits far more in each of its slices than any
-//! other in any. Else the choice is within the noise of such slices, and is made again from longer ones. What was
-//! committed in each stands in the record, and whether the choice was clear.
+//! Two short slices of each decide where one number of workers commits far more in each of its slices than
+//! any other in any. Else the choice is within the noise of such slices, and is made again from longer ones.
+//! What was committed in each stands in the record, and whether the choice was clear.
 //!
 //! What is committed meanwhile is not measured, as in the warm-up. A client goes on where it was: its next
 //! draw is the one behind its last.
@@ -46,8 +46,8 @@ const SLICE_NS_MAX: Nanos = 250_000_000;
 /// Clients between two crews, each with its number, in the order of the numbers.
 pub(crate) type Clients<W> = Vec<(usize, <W as Workload>::Client)>;
 
-/// A crew, the clients that go on under it (none if they have not run yet), and how it was chosen (none if nothing
-/// was tried).
+/// A crew, the clients that go on under it (none if they have not run yet), and how it was chosen (none if
+/// nothing was tried).
 type Staffed<'r, T, W> = (Crew<'r, T, W>, Option<Clients<W>>, Option<WorkerTrials>);
 
 /// What came of a slice: commits a nanosecond, and the clients.

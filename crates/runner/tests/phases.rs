@@ -402,6 +402,10 @@ fn clients_of_a_closed_loop_wait_and_their_times_leave_the_waiting_out() {
     let committed = result.outcomes.committed;
     // Two clients, 200 ms, a cycle of at least 25 ms; a busy machine makes fewer, never more.
     assert!((1..=16).contains(&committed), "{committed}");
+    // Item 4: the wait that the end cuts short is time of the clients, too.
+    let time = result.client_time;
+    let sum = time.in_transactions + time.between;
+    assert!((0.98..=1.02).contains(&sum), "{time:?}");
     let response = result.transactions[0].response_ns.as_ref().unwrap();
     assert!(
         response.p50 < 10 * ms,

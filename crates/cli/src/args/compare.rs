@@ -20,7 +20,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// Compare although durability, workload, clients, workers, length, version or machine differ; the differences are said
+    /// Compare although durability, workload, clients, workers, length, version or machine differ; the
+    /// differences are said
     #[arg(long)]
     pub(crate) unequal: bool,
 }

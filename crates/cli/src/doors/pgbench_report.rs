@@ -1,7 +1,7 @@
 //! pgbench's summary of a run, in the words and the order that programs parse.
 //!
-//! As in pgbench, transactions that were under way when the time was over are counted, and so is their time: the
-//! rate is all that committed by the time to the last one's end.
+//! As in pgbench, transactions that were under way when the time was over are counted, and so is their time:
+//! the rate is all that committed by the time to the last one's end.
 //! Conflicts by lock waits, which pgbench's database does not have, stand in a line of their own. The
 //! latency is the response: from when a transaction was due to its end, retries included. Every figure
 //! that was not measured is left out.

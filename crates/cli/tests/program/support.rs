@@ -50,8 +50,8 @@ pub(crate) fn say(folder: &Path, line: &str) -> Said {
     said
 }
 
-/// Holds every record that a program left in that folder to what the figures of any record agree on. Records that
-/// cannot be read are another test's affair.
+/// Holds every record that a program left in that folder to what the figures of any record agree on. Records
+/// that cannot be read are another test's affair.
 pub(crate) fn agree(folder: &Path) {
     for path in records(folder) {
         let Ok(syncline_report::record::Record::Run(run)) = syncline_report::record::read(&path)

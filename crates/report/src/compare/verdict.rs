@@ -5,9 +5,9 @@
 //! 2. Repetitions are judged by their ranks: "slower" is said if equal settings would lie that far apart, in
 //!    that direction, once in [`CHANCE_MOST`] or more rarely, and if the medians differ by [`LEAST_EFFECT`].
 //! 3. Fewer repetitions are judged by their windows, in blocks: the medians of five stretches of the measured
-//!    time, so that a hiccup of a second decides nothing and what drifts is seen to drift. "Slower" is said if
-//!    the ranges of the blocks do not meet and the medians differ by [`LEAST_EFFECT_OF_ONE`]. How runs differ
-//!    from one another is in no such range, so the least effect is larger.
+//!    time, so that a hiccup of a second decides nothing and what drifts is seen to drift. "Slower" is said
+//!    if the ranges of the blocks do not meet and the medians differ by [`LEAST_EFFECT_OF_ONE`]. How runs
+//!    differ from one another is in no such range, so the least effect is larger.
 //! 4. A probe measures its line in as few as three windows; with fewer than five, only a difference of
 //!    [`LEAST_EFFECT_OF_PROBES`] counts, which is how far a line may move without a warning.
 //! 5. A figure that is neither good nor bad gets no verdict.

@@ -216,8 +216,8 @@ described! {
     pub struct ClientTime {
         /// In transactions, of whatever end.
         pub in_transactions: f64,
-        /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting; in an
-        /// open loop the time without an arrival is not in it.
+        /// Between transactions: until their worker ran, waiting for a turn on it, thinking, connecting; in
+        /// an open loop the time without an arrival is not in it.
         pub between: f64,
     }
 

@@ -44,8 +44,8 @@ described! {
         pub to_last_end_ns: Option<u64>,
         /// Commits that the throughput of the phases is made of, together; null in records of old.
         pub commits_in_span: Option<u64>,
-        /// Committed transactions of `outcomes` that were acknowledged after their measured phase, so that they
-        /// are in no rate; null in records of old.
+        /// Committed transactions of `outcomes` that were acknowledged after their measured phase, so that
+        /// they are in no rate; null in records of old.
         pub commits_late: Option<u64>,
         /// How the transactions of all measured phases ended.
         pub outcomes: Outcomes,
@@ -162,8 +162,8 @@ impl RunEnd {
 }
 
 impl RunEnd {
-    /// The time that all transactions which started in the measured phases took: the divisor of tools that also
-    /// count those that ended after the deadline.
+    /// The time that all transactions which started in the measured phases took: the divisor of tools that
+    /// also count those that ended after the deadline.
     pub fn elapsed_ns(&self) -> u64 {
         self.to_last_end_ns
             .map_or(self.measured_ns, |to_last| to_last.max(self.measured_ns))

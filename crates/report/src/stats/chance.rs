@@ -1,8 +1,8 @@
 //! How often figures of equal things lie apart by chance.
 //!
 //! If two settings are equal, every order of their repetitions is equally likely. One of the
-//! `C(a + b, a)` ways to deal them has all of the first below all of the second: with three repetitions a side
-//! one in twenty, with four one in seventy, with five one in 252. The reason to repeat.
+//! `C(a + b, a)` ways to deal them has all of the first below all of the second: with three repetitions a
+//! side one in twenty, with four one in seventy, with five one in 252. The reason to repeat.
 
 /// The pairs of figures up to which orders are counted one by one.
 const PAIRS_COUNTED: usize = 2_500;

@@ -1,4 +1,5 @@
-//! What the figures of every record that these tests make agree on, and that a record which does not is named.
+//! What the figures of every record that these tests make agree on, and that a record which does not is
+//! named.
 
 use crate::fixture::{self, ENGINE, SQLITE};
 use crate::{conversion, cost_fixture, published_fixture};

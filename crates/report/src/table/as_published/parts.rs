@@ -65,8 +65,8 @@ pub(super) fn note(text: &str) -> String {
     wrapped("", text)
 }
 
-/// How long the measured phases took together in seconds, up to the end of the last transaction that counts among
-/// the outcomes; none for a record that measured nothing.
+/// How long the measured phases took together in seconds, up to the end of the last transaction that counts
+/// among the outcomes; none for a record that measured nothing.
 pub(super) fn seconds(run: &RunRecord) -> Option<f64> {
     let elapsed_ns = run.end.elapsed_ns();
     (elapsed_ns > 0).then(|| elapsed_ns as f64 / 1e9)
