@@ -338,7 +338,8 @@ impl Buffer {
         cuts.room.notify_all();
     }
 
-    /// Gives the running cut up: its pages are dirty again, captured or not, and those that it found freed count
+    /// Gives the running cut up: its pages are dirty again, captured or not, and those that it found freed
+    /// count
     /// as freed since. Transactions go on meanwhile; the caller is the one who captures.
     pub(crate) fn abandon_cut(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
         let cuts = &self.cuts;

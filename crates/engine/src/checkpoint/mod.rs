@@ -29,7 +29,8 @@
 //! | root sync | syncs it; then the slots that only the last root named are free | for good |
 //! | abandoned | from any state before root: the slots that it has taken are free again | |
 //!
-//! On a full disk. The file keeps free slots beside what the next checkpoint needs: a quarter of an extent, but
+//! On a full disk. The file keeps free slots beside what the next checkpoint needs: a quarter of an
+//! extent, but
 //! no more than one part in 64 of the file or 4 MiB, whichever is more (`room`). A checkpoint that finds no
 //! space for more takes of these what it needs; if they do not suffice, it is abandoned. A later one is of a
 //! later cut: rows that were deleted meanwhile leave fewer pages to write. Once it is in force the slots that

@@ -10,10 +10,10 @@
 //! wait for the mutex. Who begins a checkpoint does not: with commits standing at the gate it does not
 //! sit out another thread's I/O, but opens the gate again and waits for the mutex without it.
 //!
-//! States of a checkpoint: none, running (its cut is taken), finished, abandoned. One that finds the disk full
-//! is abandoned: its pages are dirty again, its slots free, its pre-images forgotten. So the next one is of a
-//! later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a checkpoint that
-//! cannot go on. Any other failure closes the log, and with it the database, for good.
+//! States of a checkpoint: none, running (its cut is taken), finished, abandoned. One that finds the disk
+//! full is abandoned: its pages are dirty again, its slots free, its pre-images forgotten. So the next one is
+//! of a later cut, which needs less when rows were deleted meanwhile, and writers do not wait for a
+//! checkpoint that cannot go on. Any other failure closes the log, and with it the database, for good.
 
 use crate::access::btree::overflow::Stub;
 use crate::buffer::cut::BegunCut;
@@ -158,7 +158,8 @@ impl<D: Disk> Checkpoints<D> {
         self.step(&mut self.inside.lock(), core)
     }
 
-    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody needs any
+    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody
+    /// needs any
     /// more are removed, and it is tried once more.
     pub(crate) fn run(&self, core: &Core<D>, forest: &Forest) -> Result<Csn> {
         let wanted = core.log.published();

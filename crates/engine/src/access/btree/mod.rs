@@ -19,7 +19,8 @@
 //! Values longer than a quarter of a page lie in [`overflow`] pages, with a stub in the leaf.
 //!
 //! Leaves that are empty or poor after rows have gone are given back by `tidy`, if their neighbours have
-//! room; one that cannot be at that moment is for the caller to come back to. A tree that is only read or inserted into stays as it is.
+//! room; one that cannot be at that moment is for the caller to come back to. A tree that is only read or
+//! inserted into stays as it is.
 
 mod bulk;
 mod change;

@@ -23,7 +23,8 @@ use crossbeam_epoch::Guard;
 /// Two nodes are merged if they then take no more than this part of a page.
 const MERGED: (usize, usize) = (4, 5);
 
-/// Whether a leaf is tidied when it has just become empty or poor, or again, since that was not possible then.
+/// Whether a leaf is tidied when it has just become empty or poor, or again, since that was not possible
+/// then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tidying {
     First,

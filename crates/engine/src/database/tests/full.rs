@@ -172,7 +172,8 @@ fn a_change_that_finds_the_disk_full_has_changed_nothing_and_succeeds_with_room(
             }
         }
     }
-    // What is built has to grow the data file at several places. A drop takes away: the log's reserve is for it.
+    // What is built has to grow the data file at several places. A drop takes away: the log's reserve is
+    // for it.
     let (dropping, adding) = of_changes.split_last().expect("there are changes");
     assert!(adding.iter().all(|full| *full > 0), "{of_changes:?}");
     assert_eq!(*dropping, 0, "{of_changes:?}");

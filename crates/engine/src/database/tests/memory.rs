@@ -37,7 +37,8 @@ fn put<D: Disk>(engine: &Arc<Engine<D>>, id: i64, value: &[u8]) -> Result<()> {
     session.wait(run?.1)
 }
 
-/// D4: pages that were freed behind a checkpoint's cut leave their images, which count, until it captures them.
+/// D4: pages that were freed behind a checkpoint's cut leave their images, which count, until it captures
+/// them.
 #[test]
 fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move() {
     let options = Options {
