@@ -17,7 +17,7 @@ use crate::txn::read::copy;
 use crate::txn::refusal::refuse_call;
 use crate::txn::transaction::Transaction;
 use crate::txn::watch::Part;
-use crate::txn::write_set::{Folded, Refusal};
+use crate::txn::write_set::Folded;
 use syncline_disk::Disk;
 
 /// The value of the row that a write of the transaction is about; none if it is not there.
@@ -50,7 +50,7 @@ pub(super) fn get_own<'t, D: Disk>(
     }
 }
 
-/// Refuses if the row is inserted, though the store has it.
+/// Refuses if the row is inserted, though it is there.
 #[inline]
 pub(super) fn refuse_duplicate<D: Disk>(
     core: &Core<D>,
@@ -58,10 +58,15 @@ pub(super) fn refuse_duplicate<D: Disk>(
     (place, key): ((u32, Option<PageId>), &[u8]),
     at: u32,
 ) -> Result<()> {
-    if txn.writes.is_inserted(at) && copy_base(core, txn, (place, key), at)? {
-        return Err(refuse_call(core, txn, (place.0, key), Refusal::Duplicate));
+    if !txn.writes.is_inserted(at) {
+        return Ok(());
     }
-    Ok(())
+    let is_there = copy_base(core, txn, (place, key), at)?;
+    let base = is_there.then_some(&txn.value[..]);
+    match txn.writes.fold(&txn.arena, at, base, &mut txn.folder) {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(refuse_call(core, txn, (place.0, key), refusal)),
+    }
 }
 
 /// Reads what the store has of it into `txn.value`; false if it is not there.

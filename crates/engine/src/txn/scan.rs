@@ -323,10 +323,10 @@ fn hand_out_own(
     base: Option<&[u8]>,
     visitor: Visitor<'_>,
 ) -> Outcome {
-    if base.is_some() && txn.writes.is_inserted(at) {
-        return Err((Refusal::Duplicate, at));
-    }
-    let own = txn.writes.own(&txn.arena, at, &mut txn.folder);
+    let own = match txn.writes.is_inserted(at) {
+        true => Some(txn.writes.fold(&txn.arena, at, base, &mut txn.folder)),
+        false => txn.writes.own(&txn.arena, at, &mut txn.folder),
+    };
     let folded = match own {
         Some(folded) => folded.map_err(|refusal| (refusal, at))?,
         // Nothing but patches: without a row there is nothing to patch.

@@ -277,22 +277,28 @@ impl WriteSet {
     /// True if folding reads what the row is, beyond its being there: the first operation patches it.
     #[inline]
     pub(super) fn needs_base(&self, at: u32) -> bool {
-        matches!(self.first_action(at), Action::Patch(..))
-    }
-
-    /// True if the row is inserted without a look at the store: the commit refuses if it is there.
-    #[inline]
-    pub(super) fn is_inserted(&self, at: u32) -> bool {
-        matches!(self.first_action(at), Action::Insert(_)) && !planted(Plant::OverlayBlindly)
-    }
-
-    #[inline]
-    fn first_action(&self, at: u32) -> Action {
         let mut step = &self.steps[self.writes[at as usize].last as usize];
         while step.before != NONE {
             step = &self.steps[step.before as usize];
         }
-        step.action
+        matches!(step.action, Action::Patch(..))
+    }
+
+    /// True if the row is inserted where it is not known to be absent: without a look at the store, or behind
+    /// a patch, which wants it to be there. Folding tells whether the commit will refuse it.
+    #[inline]
+    pub(super) fn is_inserted(&self, at: u32) -> bool {
+        let mut at = self.writes[at as usize].last;
+        while at != NONE {
+            let step = &self.steps[at as usize];
+            let before = self.steps.get(step.before as usize);
+            let is_known = before.is_some_and(|before| !matches!(before.action, Action::Patch(..)));
+            if matches!(step.action, Action::Insert(_)) && !is_known {
+                return !planted(Plant::OverlayBlindly);
+            }
+            at = step.before;
+        }
+        false
     }
 
     /// True if what the row becomes is computed.

@@ -23,12 +23,14 @@ enum Call {
     Put(i64, i64),
     Update(i64, i64),
     Delete(i64),
+    /// Adds to a column that is in no index, without a look.
+    Touch(i64),
     Mark,
     RollBack,
 }
 
 /// Rows 0 and 1 are stored, with the numbers 5 and 6; row 2 is not.
-const CALLS: [Call; 11] = [
+const CALLS: [Call; 12] = [
     Call::Insert(0, 7),
     Call::Insert(0, 5),
     Call::Insert(2, 5),
@@ -38,6 +40,7 @@ const CALLS: [Call; 11] = [
     Call::Update(0, 8),
     Call::Delete(0),
     Call::Delete(2),
+    Call::Touch(0),
     Call::Mark,
     Call::RollBack,
 ];
@@ -48,6 +51,7 @@ fn store(is_unique: bool) -> Store {
     let schema = Schema::table("rows")
         .column("id", Kind::Int)
         .column("number", Kind::Int)
+        .column("touched", Kind::Int)
         .key(["id"]);
     let schema = if is_unique {
         schema.unique("by_number", ["number"])
@@ -66,6 +70,10 @@ struct Test<'s> {
     is_doomed: bool,
 }
 
+fn row(id: i64, number: i64) -> [Value<'static>; 3] {
+    [Value::Int(id), Value::Int(number), Value::Int(0)]
+}
+
 /// What the data refuse; no other error may come.
 fn is_refusal(error: &Error) -> bool {
     matches!(error, Error::DuplicateKey { .. } | Error::NoRow { .. })
@@ -76,9 +84,12 @@ impl Test<'_> {
     fn allows(&mut self, call: Call) -> bool {
         let (id, number) = match call {
             Call::Insert(id, _) if self.model.contains_key(&id) => return false,
-            Call::Update(id, _) | Call::Delete(id) if !self.model.contains_key(&id) => {
+            Call::Update(id, _) | Call::Delete(id) | Call::Touch(id)
+                if !self.model.contains_key(&id) =>
+            {
                 return false;
             }
+            Call::Touch(_) => return true,
             Call::Insert(id, number) | Call::Put(id, number) | Call::Update(id, number) => {
                 (id, Some(number))
             }
@@ -99,10 +110,12 @@ impl Test<'_> {
     fn call(&mut self, call: Call) -> Result<()> {
         let (session, table) = (&mut self.session, &self.store.table);
         match call {
-            Call::Insert(id, number) => {
-                session.insert(table, &[Value::Int(id), Value::Int(number)])
+            Call::Insert(id, number) => session.insert(table, &row(id, number)),
+            Call::Put(id, number) => session.put(table, &row(id, number)),
+            Call::Touch(id) => {
+                let change = Change::add(2, Value::Int(1));
+                session.update(table, &[Value::Int(id)], &[change])
             }
-            Call::Put(id, number) => session.put(table, &[Value::Int(id), Value::Int(number)]),
             Call::Update(id, number) => {
                 let change = Change::set(1, Value::Int(number));
                 session.update(table, &[Value::Int(id)], &[change])
@@ -297,8 +310,8 @@ fn fill(store: &Store, session: &mut TypedSession<SimulatedDisk>) {
                 tx.delete(table, &[Value::Int(id)])?;
             }
         }
-        tx.insert(table, &[Value::Int(0), Value::Int(5)])?;
-        tx.insert(table, &[Value::Int(1), Value::Int(6)])
+        tx.insert(table, &row(0, 5))?;
+        tx.insert(table, &row(1, 6))
     });
     session.wait(run.unwrap().1).unwrap();
 }
