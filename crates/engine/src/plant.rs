@@ -91,6 +91,8 @@ pub(crate) enum Plant {
     KeepHalfCall,
     /// A checkpoint gives log segments back at its cut, before its root is stable.
     ReleaseBeforeRoot,
+    /// A segment of the log is given up before a checkpoint that supersedes it is stable.
+    SegmentDroppedEarly,
     /// A checkpoint cuts while commits are under way.
     CutWithoutGate,
     /// A checkpoint does not say which trees there are.

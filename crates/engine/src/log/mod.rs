@@ -84,7 +84,7 @@ mod worker;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
 #[cfg(test)]
-mod simulation;
+pub(crate) mod simulation;
 #[cfg(test)]
 mod tests;
 

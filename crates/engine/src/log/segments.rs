@@ -19,6 +19,7 @@
 
 use crate::ids::{Csn, SegmentNumber};
 use crate::log::segment::SegmentFile;
+use crate::plant::{Plant, planted};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -190,7 +191,7 @@ impl<F> Segments<F> {
         while self
             .live
             .get(1)
-            .is_some_and(|next| next.first <= csn.next())
+            .is_some_and(|next| next.first <= csn.next() || planted(Plant::SegmentDroppedEarly))
         {
             let oldest = self.live.pop_front();
             self.spaces.free.extend(oldest.map(|live| live.index));

@@ -105,7 +105,7 @@ impl Client {
         tree: &Arc<Tree>,
         bounds: Bounds,
         (direction, limit): (Direction, usize),
-    ) -> Result<Told<()>, End> {
+    ) -> Result<Told<Vec<(Vec<u8>, Vec<u8>)>>, End> {
         let mut rows = Vec::new();
         let range = Scan {
             lower: bounds.0.as_ref().map(|key| &key[..]),
@@ -127,7 +127,49 @@ impl Client {
         let how = (direction == Direction::Ascending, limit);
         txn.scanned(oracle, (tree.id, bounds), how, &rows)
             .map_err(broken)?;
-        Ok(Told::That(()))
+        Ok(Told::That(rows))
+    }
+
+    /// Reads the row to which an index entry that was just read leads.
+    pub(super) fn get_of_entry(
+        &mut self,
+        oracle: &Oracle,
+        tree: &Arc<Tree>,
+        key: &[u8],
+    ) -> Result<Told<Vec<u8>>, End> {
+        let told = self.session.get_of_entry(tree, None, key);
+        match told.map(|row| row.map(<[u8]>::to_vec)) {
+            Ok(Some(row)) => {
+                let txn = self.open.as_mut().expect("a transaction is open");
+                txn.move_to(oracle, self.session.read_point().0)
+                    .map_err(broken)?;
+                txn.got(oracle, (tree.id, key), Some(&row))
+                    .map_err(broken)?;
+                Ok(Told::That(row))
+            }
+            Ok(None) => Err(broken(format!(
+                "an index entry leads to no row: {}, {key:?}, {}",
+                tree.id,
+                self.open
+                    .as_ref()
+                    .map(|txn| txn.chain(oracle, (tree.id, key), None))
+                    .unwrap_or_default()
+            ))),
+            Err(error) => self.refused(oracle, error, None),
+        }
+    }
+
+    /// What a scan of keys does for each index entry.
+    pub(super) fn check_entry(
+        &mut self,
+        oracle: &Oracle,
+        tree: &Arc<Tree>,
+        key: &[u8],
+    ) -> Result<Told<()>, End> {
+        match self.session.check_inserted(tree, None, key) {
+            Ok(()) => Ok(Told::That(())),
+            Err(error) => self.refused(oracle, error, None),
+        }
     }
 
     /// Writes a row.

@@ -31,6 +31,9 @@ finds! {
     using_what_was_made_later_is_found: UseMadeLater within 300,
     forgotten_ghosts_are_found: ForgetGhosts within 300,
     a_failed_build_that_stays_is_found: KeepFailedBuild within 300,
+    a_segment_that_is_dropped_early_is_found: SegmentDroppedEarly within 300,
+    a_hole_in_the_segments_is_found: HoleInSegments within 300,
+    inserts_over_stored_rows_that_are_overlaid_are_found: OverlayBlindly within 300,
     reading_what_is_not_stable_is_found: ReadUnstable within 300,
     a_refusal_before_its_reason_is_stable_is_found: RefuseUnstable within 300,
 }

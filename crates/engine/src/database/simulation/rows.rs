@@ -1,7 +1,7 @@
 //! Tables, keys and rows by random: small, but of every shape that matters.
 
 use crate::access::btree::Tree;
-use crate::access::row::{self, RowView, entry_key};
+use crate::access::row::{self, Entry, RowView, entry_key, primary_key_of};
 use crate::access::schema::{Kind, Schema, Value};
 use crate::catalog::TableEntry;
 use crate::txn::PatchFailure;
@@ -41,6 +41,10 @@ pub(super) fn schema(name: &str, random: &mut Rng) -> Schema {
     if random.u8(0..6) == 0 {
         table = table.unique("once", ["number", "id"]);
     }
+    // Two rows meet here now and then.
+    if random.u8(0..4) == 0 {
+        table = table.unique("alone", ["number"]);
+    }
     table.build().expect("a sound schema")
 }
 
@@ -52,7 +56,8 @@ pub(super) fn row(
     random: &mut Rng,
 ) -> (Vec<u8>, Vec<u8>) {
     let bytes = body(is_heavy, random);
-    let number = Value::Int(random.i64(0..20));
+    let is_alone = schema.index("alone").is_some();
+    let number = Value::Int(random.i64(0..if is_alone { 60 } else { 20 }));
     let text = id_bytes(id);
     let mut values = vec![id_value(schema, id, &text), number, Value::Bytes(&bytes)];
     // Columns that were added later.
@@ -83,6 +88,16 @@ pub(super) fn entry(schema: &Schema, index: usize, key: &[u8], row: &[u8]) -> (V
         &[]
     };
     (bytes, value.to_vec())
+}
+
+/// The primary key in an index entry.
+pub(super) fn key_of_entry(
+    schema: &Schema,
+    index: usize,
+    (key, value): (&[u8], &[u8]),
+) -> Result<Vec<u8>, String> {
+    let found = primary_key_of(schema, index, Entry { key, value });
+    found.map(<[u8]>::to_vec).map_err(|what| what.0.to_owned())
 }
 
 /// Rows are longer than this only if they have bytes of a body, at their end.

@@ -1,6 +1,7 @@
 //! From a seed to a violation, or none: lives, crashes, openings, and openings cut short.
 
 use super::life::{End, checkpoints, live};
+use super::spoil::lose_file;
 use super::world::{Failure, SimulatedEngine, Tally, World, verify};
 use crate::error::Error;
 use crate::log::Durability;
@@ -68,7 +69,12 @@ fn go_through_images(world: &mut World) -> Result<(), String> {
     let chosen = images[world.random.usize(0..images.len())];
     let disk = world.disk.crash(chosen);
     if world.is_made {
-        cut_opening(world, &disk).map_err(|why| format!("{chosen:?}, {why}"))?;
+        let found = cut_opening(world, &disk).map_err(|why| format!("{chosen:?}, {why}"))?;
+        if let Some(csn) = found
+            && world.random.u8(0..4) == 0
+        {
+            lose_file(world, &disk, csn).map_err(|why| format!("{chosen:?}, {why}"))?;
+        }
     }
     world.disk = disk;
     Ok(())
@@ -105,10 +111,11 @@ fn count(world: &mut World, engine: &Arc<SimulatedEngine>, csn: u64) {
     tally.unfinished += u64::from(!engine.redone.unnamed_trees.is_empty());
 }
 
-/// Cuts the opening at its I/Os, and the opening after that: all must end where the uncut one does.
-fn cut_opening(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
+/// Cuts the opening at its I/Os, and the opening after that: all must end where the uncut one does, which is
+/// the answer.
+fn cut_opening(world: &mut World, disk: &SimulatedDisk) -> Result<Option<u64>, String> {
     let Some(uncut) = check_image(world, &disk.crash(Crash::DropAll))? else {
-        return Ok(());
+        return Ok(None);
     };
     for cut in 0..2 {
         let mut disk = disk.crash(Crash::DropAll);
@@ -145,7 +152,7 @@ fn cut_opening(world: &mut World, disk: &SimulatedDisk) -> Result<(), String> {
             }
         }
     }
-    Ok(())
+    Ok(Some(uncut))
 }
 
 /// A life in which a fault strikes; the process starts again on the same disk, and then the power goes.

@@ -1,7 +1,7 @@
 //! A statement of a client: a read, a range, a write with what changes in indexes, a savepoint.
 
 use super::client::Told;
-use super::life::{CLIENTS, End, Life};
+use super::life::{CLIENTS, End, Life, broken};
 use super::oracle::Value;
 use super::rows::{self, Table};
 use super::transaction::{Bounds, Transaction, Write};
@@ -99,20 +99,25 @@ impl Life<'_> {
         match known {
             None => txn.tables.push(table.clone()),
             // A handle that was renewed is no longer good.
-            Some(at) => txn.tables[at] = table.clone(),
+            Some(at) => {
+                txn.is_mixed |= txn.has_writes() && txn.tables[at].entry != table.entry;
+                txn.tables[at] = table.clone();
+            }
         }
         Some(table)
     }
 
     /// Reads a range.
     pub(super) fn scan(&mut self, at: usize, table: &Table) -> Result<(), End> {
-        let (one, other) = (self.bound(table), self.bound(table));
         let random = &mut self.world.random;
-        let tree = match table.indexes.len() {
-            0 => &table.rows,
-            _ if random.bool() => &table.rows,
-            count => &table.indexes[random.usize(0..count)],
+        let index = match table.indexes.len() {
+            0 => None,
+            _ if random.bool() => None,
+            count => Some(random.usize(0..count)),
         };
+        let tree = index.map_or(&table.rows, |index| &table.indexes[index]);
+        let (one, other) = (self.bound(table, index), self.bound(table, index));
+        let random = &mut self.world.random;
         let limit = if random.bool() {
             usize::MAX
         } else {
@@ -123,13 +128,71 @@ impl Life<'_> {
         let client = &mut self.clients[at];
         let told = client.scan(&self.world.oracle, tree, bounds, (direction, limit))?;
         self.heed(at, &told);
+        match (index, told) {
+            (Some(index), Told::That(entries)) if !self.is_mixed(at) => {
+                self.follow(at, table, index, &entries)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A table was changed after the transaction wrote: the layer above refuses it from then on.
+    fn is_mixed(&self, at: usize) -> bool {
+        self.clients[at]
+            .open
+            .as_ref()
+            .is_none_or(|txn| txn.is_mixed)
+    }
+
+    /// Reads the rows to which some index entries lead, as the layer above does. An entry is of the row as
+    /// the transaction sees it.
+    fn follow(
+        &mut self,
+        at: usize,
+        table: &Table,
+        index: usize,
+        entries: &[(Vec<u8>, Vec<u8>)],
+    ) -> Result<(), End> {
+        let (schema, keys_only) = (&table.entry.schema, self.world.random.u8(0..4) == 0);
+        let most = self.world.random.usize(1..LIMIT_MAX);
+        for (entry, value) in entries.iter().take(most) {
+            let key = rows::key_of_entry(schema, index, (entry, value)).map_err(broken)?;
+            let (client, oracle) = (&mut self.clients[at], &self.world.oracle);
+            if keys_only {
+                let told = client.check_entry(oracle, &table.rows, &key)?;
+                if let Told::Refused = told {
+                    self.heed(at, &told);
+                    return Ok(());
+                }
+                continue;
+            }
+            match client.get_of_entry(oracle, &table.rows, &key)? {
+                Told::That(row) if rows::entry(schema, index, &key, &row).0 == *entry => {}
+                Told::That(_) => {
+                    let what =
+                        format!("the entry {entry:?} leads to the row {key:?} of another one");
+                    return Err(broken(what));
+                }
+                refused @ Told::Refused => {
+                    self.heed(at, &refused);
+                    return Ok(());
+                }
+            }
+        }
         Ok(())
     }
 
     /// The end of a range.
-    fn bound(&mut self, table: &Table) -> Bound<Vec<u8>> {
+    fn bound(&mut self, table: &Table, index: Option<usize>) -> Bound<Vec<u8>> {
         let id = self.id();
-        let key = rows::key(&table.entry.schema, id);
+        let schema = &table.entry.schema;
+        let key = match index {
+            None => rows::key(schema, id),
+            Some(index) => {
+                let (key, row) = rows::row(schema, id, false, &mut self.world.random);
+                rows::entry(schema, index, &key, &row).0
+            }
+        };
         match self.world.random.u8(0..4) {
             0 => Bound::Unbounded,
             1 => Bound::Excluded(key),
@@ -147,7 +210,15 @@ impl Life<'_> {
         }
         let schema = &table.entry.schema;
         let kind = self.world.random.u8(0..14);
-        let id = self.id_of(table, (4..7).contains(&kind));
+        // Some deletes and inserts are of a row that the transaction has just written.
+        let last = self.clients[at].open.as_ref().and_then(|txn| txn.last_id);
+        let id = match last {
+            Some(id) if self.world.random.u8(0..4) == 0 => id,
+            _ => self.id_of(table, (4..7).contains(&kind)),
+        };
+        if let Some(txn) = &mut self.clients[at].open {
+            txn.last_id = Some(id);
+        }
         let (is_heavy, random) = (self.world.is_heavy, &mut self.world.random);
         let (key, row) = rows::row(schema, id, is_heavy, random);
         let row: Value = row.into();
@@ -160,7 +231,9 @@ impl Life<'_> {
         };
         let client = &mut self.clients[at];
         let mut old = None;
-        if !table.indexes.is_empty() && !matches!(write, Write::Append(_)) {
+        // An insert is blind, as in the layer above.
+        let looks = !matches!(write, Write::Append(_) | Write::Insert(_));
+        if !table.indexes.is_empty() && looks {
             match client.get(&self.world.oracle, &table.rows, &key)? {
                 Told::That(row) => old = row,
                 refused @ Told::Refused => {
@@ -196,7 +269,9 @@ impl Life<'_> {
                 self.put(at, tree, &entry, Write::Delete)?;
             }
             if let Some((entry, value)) = new {
-                self.put(at, tree, &entry, Write::Insert(value.into()))?;
+                let is_unique = schema.indexes()[index].is_unique();
+                let write = if is_unique { Write::Insert } else { Write::Put };
+                self.put(at, tree, &entry, write(value.into()))?;
             }
         }
         Ok(())

@@ -59,6 +59,10 @@ pub(super) struct Transaction {
     pub(super) began: u64,
     pub(super) point: u64,
     pub(super) tables: Vec<Table>,
+    /// The row that was written last, by the number that its key is made of.
+    pub(super) last_id: Option<u32>,
+    /// A table has another definition since the transaction wrote.
+    pub(super) is_mixed: bool,
     writes: Vec<(TreeId, Vec<u8>, Write)>,
     seen: Vec<Seen>,
     savepoints: Vec<(Savepoint, usize)>,
@@ -100,6 +104,8 @@ impl Transaction {
             began,
             point,
             tables: Vec::new(),
+            last_id: None,
+            is_mixed: false,
             writes: Vec::new(),
             seen: Vec::new(),
             savepoints: Vec::new(),
@@ -237,6 +243,7 @@ impl Transaction {
             let last = Bound::Included(told[limit - 1].0.clone());
             *(if is_ascending { &mut upper } else { &mut lower }) = last;
         }
+        self.has_met_no_duplicate(oracle, tree, (&lower, &upper))?;
         let except = self.own_keys(tree);
         let range = Range {
             tree,
@@ -247,6 +254,40 @@ impl Transaction {
         let rows = range.rows(oracle, self.point);
         self.see(Seen::Range(range, rows));
         Ok(())
+    }
+
+    /// It inserts the row where that is not known to be absent.
+    fn is_inserted(&self, tree: TreeId, key: &[u8]) -> bool {
+        let own: Vec<&Write> = self.own(tree, key).collect();
+        (0..own.len()).any(|at| {
+            let before = at.checked_sub(1).map(|before| own[before]);
+            matches!(own[at], Write::Insert(_)) && matches!(before, None | Some(Write::Append(_)))
+        })
+    }
+
+    /// A scan passed this range, so no row in it is inserted over one that is there.
+    fn has_met_no_duplicate(
+        &self,
+        oracle: &Oracle,
+        tree: TreeId,
+        bounds: (&Bound<Vec<u8>>, &Bound<Vec<u8>>),
+    ) -> Result<(), String> {
+        let bounds = (
+            bounds.0.as_ref().map(|key| &key[..]),
+            bounds.1.as_ref().map(|key| &key[..]),
+        );
+        let mut keys = self.own_keys(tree).into_iter();
+        let passed = keys.find(|key| {
+            std::ops::RangeBounds::contains(&bounds, &key[..])
+                && self.is_inserted(tree, key)
+                && fold(self.own(tree, key), oracle.row(tree, key, self.point)).is_err()
+        });
+        passed.map_or(Ok(()), |key| {
+            let chain = self.chain(oracle, (tree, &key), None);
+            Err(format!(
+                "a scan of {tree} took an insert over a row: {key:?}, {chain}"
+            ))
+        })
     }
 
     /// The rows of a range as the transaction sees it; none if some write of it will be refused.

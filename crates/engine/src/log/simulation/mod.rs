@@ -16,4 +16,4 @@ mod life;
 mod oracle;
 mod planted_bugs;
 mod search;
-mod spoil;
+pub(crate) mod spoil;

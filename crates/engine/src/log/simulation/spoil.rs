@@ -8,12 +8,14 @@ use crate::SegmentNumber;
 use crate::error::Error;
 use crate::log::segment::{self, HeaderRead};
 use crate::log::survey::{self, Found};
+use fastrand::Rng;
+use std::path::{Path, PathBuf};
 use syncline_disk::simulated::Crash;
 use syncline_disk::{Disk, File, OpenOptions, SimulatedDisk};
 
 /// What becomes of a file.
 #[derive(Clone, Copy, Debug)]
-enum Loss {
+pub(crate) enum Loss {
     Vanished,
     Emptied,
     Zeroed,
@@ -28,15 +30,10 @@ pub(super) fn lose_file(world: &mut World, disk: &SimulatedDisk) -> Result<(), S
     let disk = disk.crash(Crash::DropAll);
     let found = survey::find(&disk, directory()).map_err(|error| error.to_string())?;
     let victim = found[world.random.usize(0..found.len())];
-    let losses = [
-        Loss::Vanished,
-        Loss::Emptied,
-        Loss::Zeroed,
-        Loss::Halved,
-        Loss::Lengthened,
-    ];
-    let loss = losses[world.random.usize(0..losses.len())];
-    lose(&disk, &victim, loss).map_err(|error| error.to_string())?;
+    let loss = Loss::random(&mut world.random);
+    let path = segment::path(directory(), victim.index);
+    loss.strike(&disk, &path)
+        .map_err(|error| error.to_string())?;
     match recover(&disk, &world.options, &world.oracle) {
         Err(Error::Missing { .. } | Error::Damaged { .. }) => Ok(()),
         Err(error) => Err(format!("{loss:?} was refused as something else: {error}")),
@@ -52,21 +49,49 @@ pub(super) fn lose_file(world: &mut World, disk: &SimulatedDisk) -> Result<(), S
     }
 }
 
-fn lose(disk: &SimulatedDisk, victim: &Found, loss: Loss) -> syncline_disk::Result<()> {
-    let path = segment::path(directory(), victim.index);
-    if matches!(loss, Loss::Vanished) {
-        disk.remove(&path)?;
-        return disk.sync_directory(directory());
+impl Loss {
+    pub(crate) fn random(random: &mut Rng) -> Loss {
+        let losses = [
+            Loss::Vanished,
+            Loss::Emptied,
+            Loss::Zeroed,
+            Loss::Halved,
+            Loss::Lengthened,
+        ];
+        losses[random.usize(0..losses.len())]
     }
-    let file = disk.open(&path, OpenOptions::READ_WRITE)?;
-    match loss {
-        Loss::Vanished => {}
-        Loss::Emptied => file.set_len(0)?,
-        Loss::Zeroed => file.write_at(&vec![0; victim.bytes as usize], 0)?,
-        Loss::Halved => file.set_len(victim.bytes / 2)?,
-        Loss::Lengthened => file.set_len(victim.bytes + 512)?,
+
+    /// Does it to a file.
+    pub(crate) fn strike(self, disk: &SimulatedDisk, path: &Path) -> syncline_disk::Result<()> {
+        if matches!(self, Loss::Vanished) {
+            disk.remove(path)?;
+            return disk.sync_directory(path.parent().expect("the file is in a directory"));
+        }
+        let file = disk.open(path, OpenOptions::READ_WRITE)?;
+        let bytes = file.len()?;
+        match self {
+            Loss::Vanished => {}
+            Loss::Emptied => file.set_len(0)?,
+            Loss::Zeroed => file.write_at(&vec![0; bytes as usize], 0)?,
+            Loss::Halved => file.set_len(bytes / 2)?,
+            Loss::Lengthened => file.set_len(bytes + 512)?,
+        }
+        file.sync_all()
     }
-    file.sync_all()
+}
+
+/// The segment files of a log's directory; of each whether nothing else can know of it, if it is lost so.
+pub(crate) fn segment_files(
+    disk: &SimulatedDisk,
+    directory: &Path,
+    loss: Loss,
+) -> crate::Result<Vec<(PathBuf, bool)>> {
+    let found = survey::find(disk, directory)?;
+    let files = found.iter().map(|file| {
+        let path = segment::path(directory, file.index);
+        (path, is_unknown(&found, file, loss))
+    });
+    Ok(files.collect())
 }
 
 /// True if the file holds the newest segment and no other file can know of it: no header was written after
