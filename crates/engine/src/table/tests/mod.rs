@@ -2,6 +2,7 @@
 
 mod calls;
 mod fixture;
+mod judged;
 mod many;
 mod model;
 mod own_writes;
