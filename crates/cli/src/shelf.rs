@@ -143,6 +143,13 @@ impl<T: Target> Target for OneOf<'_, T> {
         }
     }
 
+    fn unseen_syncs(&self) -> Option<&'static str> {
+        match self {
+            OneOf::Own(target) => target.unseen_syncs(),
+            OneOf::BuiltIn(target) => target.unseen_syncs(),
+        }
+    }
+
     fn internals(&self) -> Vec<Internal> {
         match self {
             OneOf::Own(target) => target.internals(),

@@ -14,6 +14,8 @@ pub struct Observed {
     pub log_place: LogPlace,
     /// Its process, if it is on this machine.
     pub process: StoreProcess,
+    /// As [`Target::unseen_syncs`](crate::Target::unseen_syncs).
+    pub unseen_syncs: Option<&'static str>,
     /// Its counters. Each [`Meaning`] of [`Meaning::ALL`] stands here, available or not.
     pub counters: Vec<Counter>,
     /// Commits in `counters` that this observing session made itself by looking, since it began.

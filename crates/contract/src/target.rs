@@ -109,8 +109,14 @@ pub enum StoreProcess {
     Ours,
     /// Another process of this machine, with its children.
     Other(u32),
-    /// Not on this machine, or not known.
-    Unknown,
+    /// Not on this machine, or not known: the reason, in words.
+    Unknown(&'static str),
+}
+
+impl StoreProcess {
+    /// A store on another machine.
+    pub const ELSEWHERE: StoreProcess =
+        StoreProcess::Unknown("the store's process is not on this machine");
 }
 
 /// A store under test.
@@ -148,6 +154,13 @@ pub trait Target: Sync {
     /// store's own count since it was opened; none if it keeps no such count. Sync system calls are
     /// counted from outside and do not belong here.
     fn synced_writes(&self) -> Option<u64> {
+        None
+    }
+
+    /// Why its syncs are not among the sync system calls of its process: it writes its log to files opened
+    /// with `O_DSYNC` or `O_SYNC`, which calls do not show. None where it syncs by calls. Holds after
+    /// [`Target::meet`].
+    fn unseen_syncs(&self) -> Option<&'static str> {
         None
     }
 

@@ -7,6 +7,9 @@
 //! Fields of `stat`, by position: 0 reads completed, 2 sectors read, 4 writes completed, 6 sectors
 //! written, 8 in flight, 9 milliseconds with any in flight, 10 milliseconds times requests in flight,
 //! 15 flushes completed (since Linux 5.5). A sector is 512 bytes here, whatever the device says.
+//!
+//! The kernel sends flushes only to a disk whose cache it takes for volatile (`queue/write_cache` says
+//! "write back"). To others a sync sends none, so that their count of flushes says nothing of syncs.
 
 use crate::files::{read_line, read_text};
 use std::fs;
@@ -24,6 +27,8 @@ pub struct Place {
     pub model: Option<String>,
     /// True if it is a spinning disk, by the kernel's word.
     pub rotational: Option<bool>,
+    /// True if the kernel sends it flushes, since it takes its cache for volatile; none if it does not say.
+    pub takes_flushes: Option<bool>,
     folder: PathBuf,
 }
 
@@ -74,6 +79,8 @@ impl Place {
         Some(Place {
             model: read_line(&folder.join("device/model")),
             rotational: read_line(&folder.join("queue/rotational")).map(|word| word == "1"),
+            takes_flushes: read_line(&folder.join("queue/write_cache"))
+                .map(|word| word == "write back"),
             device,
             folder,
         })
@@ -128,6 +135,8 @@ mod tests {
         fs::create_dir_all(disk.join("device")).unwrap();
         fs::write(disk.join("sdx1/partition"), "1\n").unwrap();
         fs::write(disk.join("device/model"), "Example Disk  \n").unwrap();
+        fs::create_dir_all(disk.join("queue")).unwrap();
+        fs::write(disk.join("queue/write_cache"), "write through\n").unwrap();
         fs::write(disk.join("stat"), STAT).unwrap();
         fs::create_dir_all(root.path().join("sys/dev/block")).unwrap();
         symlink(disk.join("sdx1"), root.path().join("sys/dev/block/8:1")).unwrap();
@@ -135,6 +144,7 @@ mod tests {
         assert_eq!(place.device, "sdx");
         assert_eq!(place.model.as_deref(), Some("Example Disk"));
         assert_eq!(place.rotational, None);
+        assert_eq!(place.takes_flushes, Some(false));
         let counts = place.counts().unwrap();
         assert_eq!(
             (counts.reads, counts.writes, counts.flushes),

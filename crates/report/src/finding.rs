@@ -94,6 +94,37 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     })
 }
 
+/// A store that counts syncs of its log of which the kernel has seen next to none: one of the two is wrong.
+/// A library that leaves out syncs, such as libeatmydata, looks like this. It says nothing of whether a commit
+/// was lost, so it is a warning.
+pub fn contradicted_syncs(run: &RunRecord) -> Option<String> {
+    let calls = &run.end.per_commit.syncs;
+    if run.end.per_commit.synced_writes.value.is_some() || !calls.source.starts_with(SYNC_CALLS) {
+        return None;
+    }
+    let counters = run.end.counters.as_ref()?;
+    let of = |meaning: &str| counters.iter().find(|counter| counter.meaning == meaning);
+    let (syncs, commits) = (of("log_syncs")?, of("commits")?.grown?);
+    let by_the_store = syncs.grown.filter(|grown| *grown >= FEWEST_SYNCS)?;
+    let by_the_kernel = calls.value? * commits as f64;
+    (by_the_kernel * UNSEEN < by_the_store as f64).then(|| {
+        format!(
+            "the store counts {by_the_store} syncs of its log ({}), and by the kernel's count its process made \
+             {by_the_kernel:.0}",
+            syncs.name
+        )
+    })
+}
+
+/// How the source of a figure begins that was counted from the process's own sync calls.
+const SYNC_CALLS: &str = "fsync, fdatasync";
+
+/// Fewer syncs than these contradict nobody.
+const FEWEST_SYNCS: u64 = 20;
+
+/// How many times as many syncs as the kernel a store must count: the two are read a moment apart.
+const UNSEEN: f64 = 10.0;
+
 /// The share of the committed transactions of which it is known that they wrote.
 fn writing_share(run: &RunRecord) -> f64 {
     let committed = |writing: bool| -> u64 {
@@ -118,6 +149,15 @@ pub(crate) fn note_findings(run: &mut RunRecord) {
             name: "durability".to_owned(),
             what: finding.sentence,
             advice: finding.advice,
+        });
+    }
+    if let Some(what) = contradicted_syncs(run) {
+        run.end.warnings.push(Warning {
+            name: "syncs".to_owned(),
+            what,
+            advice: "look for what stands between the server and the kernel, such as libeatmydata in its \
+                     LD_PRELOAD"
+                .to_owned(),
         });
     }
 }

@@ -24,7 +24,7 @@ pub mod units;
 
 pub use cost::{CostChoice, CostThreads, FunctionsBy};
 pub use error::{Error, Result};
-pub use finding::{Finding, count_finding, findings, rate_finding};
+pub use finding::{Finding, contradicted_syncs, count_finding, findings, rate_finding};
 pub use invariants::violations;
 pub use licence::licence_notice;
 pub use line_place::ratio as place_on_line;

@@ -200,7 +200,7 @@ fn figures<W: Workload>(
         workers_busy: share(cpu_ns, wall_ns as f64),
         laboratory_share: match sampler.process() {
             // Whatever a client of another process does is the laboratory's and its library's work.
-            StoreProcess::Other(_) | StoreProcess::Unknown => Some(1.0),
+            StoreProcess::Other(_) | StoreProcess::Unknown(_) => Some(1.0),
             StoreProcess::Ours => head
                 .plan
                 .laboratory_cpu_ns

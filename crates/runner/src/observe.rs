@@ -121,7 +121,7 @@ pub fn observe<T: Target>(
     told: impl Fn(&ObservedInterval),
 ) -> TargetResult<Observation> {
     let opening = ask(target.observe())?;
-    let sampler = Sampler::new(opening.process, place(&opening));
+    let sampler = Sampler::new(opening.process, place(&opening), opening.unseen_syncs);
     // The meters are there now, so that both bounds are read alike.
     let first = ask(target.observe())?;
     let before = sampler.read();
@@ -146,7 +146,7 @@ pub fn observe<T: Target>(
         counters: grown(&first.counters, &last.counters),
         own_commits: last.own_commits.saturating_sub(first.own_commits),
         intervals,
-        sync_calls: match (sampler.calls_refusal(), now.calls_since(&before)) {
+        sync_calls: match (sampler.syncs_refusal(), now.calls_since(&before)) {
             (Some(why), _) => Err(why.to_owned()),
             (None, Some(calls)) => Ok(calls.syncs),
             (None, None) => Err("the kernel did not answer for its counters".to_owned()),

@@ -10,7 +10,7 @@ use crate::result::{CountBase, Counted, PerCommit};
 use crate::sampler::Sampler;
 use syncline_contract::{Meaning, StoreProcess, Workload};
 use syncline_meters::{
-    BlockCounts, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
+    BlockCounts, Place, SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounts,
 };
 use syncline_profile::Metric;
 
@@ -47,6 +47,10 @@ pub(crate) fn per_commit<W: Workload>(
             (Counted::unknown(why), Counted::unknown(why))
         }
     };
+    let syncs = match sampler.syncs_refusal() {
+        Some(why) => Counted::unknown(why),
+        None => syncs,
+    };
     PerCommit {
         base: base(measured),
         syncs: if syncs.value.is_some() {
@@ -73,7 +77,7 @@ pub(crate) fn per_commit<W: Workload>(
         device_bytes: disk(measured, sampler, "bytes written", |counts| {
             Some(counts.written_bytes)
         }),
-        flushes: disk(measured, sampler, "flushes", |counts| counts.flushes),
+        flushes: flushes(measured, sampler),
         system_calls,
         client_cpu_ns: client_cpu(measured, sampler),
         target_cpu_ns: target_cpu(measured, sampler),
@@ -132,6 +136,22 @@ fn disk<W: Workload>(
     by_commits(count, measured.commits_between as f64, source)
 }
 
+/// Flushes of the disk; unknown of a disk that the kernel sends none, whatever is synced.
+fn flushes<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted {
+    match sampler.place() {
+        Ok(place) if place.takes_flushes == Some(false) => Counted::unknown(no_flushes(place)),
+        _ => disk(measured, sampler, "flushes", |counts| counts.flushes),
+    }
+}
+
+/// Why a disk's flushes say nothing of syncs.
+fn no_flushes(place: &Place) -> String {
+    format!(
+        "the kernel sends no flushes to {}, whose cache it takes for write through",
+        place.device
+    )
+}
+
 /// A meter that looks at system calls has counted them all.
 fn by_the_meter<W: Workload>(measured: &Measured<W>) -> Option<Counted> {
     let samples = measured.profile.as_ref()?.samples().iter();
@@ -179,6 +199,12 @@ fn flushes_for_syncs<W: Workload>(
     else {
         return Counted::unknown(refusal);
     };
+    if place.takes_flushes == Some(false) {
+        return Counted::unknown(format!(
+            "syncs were not counted: {refusal}; and {}",
+            no_flushes(place)
+        ));
+    }
     let device = &place.device;
     let idle = idle_per_ns * now.at.saturating_sub(before.at) as f64;
     match own_flushes(flushes as f64, idle) {
@@ -207,7 +233,7 @@ fn client_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
         StoreProcess::Ours => {
             "processor time of the worker threads, which run the store's code too; warm-up included"
         }
-        StoreProcess::Other(_) | StoreProcess::Unknown => {
+        StoreProcess::Other(_) | StoreProcess::Unknown(_) => {
             "processor time of the worker threads; warm-up included"
         }
     };
@@ -219,7 +245,7 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
     let (before, now) = &measured.whole;
     let commits = measured.commits_in_whole as f64;
     match sampler.process() {
-        StoreProcess::Unknown => Counted::unknown("the store's process is not on this machine"),
+        StoreProcess::Unknown(why) => Counted::unknown(why),
         StoreProcess::Other(_) => match sampler.store_cpu_ns(before, now) {
             Some(cpu_ns) => {
                 let source = "processor time of the store's process and its children, from /proc; \

@@ -153,7 +153,11 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let evidence =
             evidence.map_err(|source| self.failed("its settings were read back", source))?;
         // After `create`, which knows where the log is; before any worker, so that all are counted.
-        let sampler = Sampler::new(self.target.process(), self.place());
+        let sampler = Sampler::new(
+            self.target.process(),
+            self.place(),
+            self.target.unseen_syncs(),
+        );
         let intent = self.target.intent(&self.ground.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler);

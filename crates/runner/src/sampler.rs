@@ -13,6 +13,7 @@ pub(crate) struct Sampler {
     process: StoreProcess,
     place: Result<Place, String>,
     calls: Result<SyncCounter, String>,
+    unseen_syncs: Option<&'static str>,
 }
 
 /// Everything that was read at one time.
@@ -31,16 +32,22 @@ pub(crate) struct Reading {
 
 impl Sampler {
     /// To be made before workers are started: only what a thread starts later is counted with it.
-    pub(crate) fn new(process: StoreProcess, place: Result<Place, String>) -> Sampler {
+    /// `unseen_syncs` is the reason why the store's syncs are not among its sync calls, if they are not.
+    pub(crate) fn new(
+        process: StoreProcess,
+        place: Result<Place, String>,
+        unseen_syncs: Option<&'static str>,
+    ) -> Sampler {
         let calls = match process {
             StoreProcess::Ours => SyncCounter::open(Watched::Ours),
             StoreProcess::Other(pid) => SyncCounter::open(Watched::Other(pid)),
-            StoreProcess::Unknown => Err("the store's process is not on this machine".to_owned()),
+            StoreProcess::Unknown(why) => Err(why.to_owned()),
         };
         Sampler {
             process,
             place,
             calls,
+            unseen_syncs,
         }
     }
 
@@ -52,6 +59,11 @@ impl Sampler {
     /// Why system calls are not counted; none if they are.
     pub(crate) fn calls_refusal(&self) -> Option<&str> {
         self.calls.as_ref().err().map(String::as_str)
+    }
+
+    /// Why sync calls are not the store's syncs, or are not counted; none if they are.
+    pub(crate) fn syncs_refusal(&self) -> Option<&str> {
+        self.calls_refusal().or(self.unseen_syncs)
     }
 
     /// Whose system calls are counted.
@@ -66,7 +78,7 @@ impl Sampler {
         let store = match self.process {
             StoreProcess::Ours => own,
             StoreProcess::Other(pid) => ProcessUse::tree(pid, root),
-            StoreProcess::Unknown => None,
+            StoreProcess::Unknown(_) => None,
         };
         let counter = self.calls.as_ref().ok();
         Reading {
@@ -88,7 +100,7 @@ impl Sampler {
                 let used = |reading: &Reading| reading.store.map(|store| store.cpu_ns);
                 Some(used(now)?.saturating_sub(used(before)?))
             }
-            StoreProcess::Ours | StoreProcess::Unknown => None,
+            StoreProcess::Ours | StoreProcess::Unknown(_) => None,
         }
     }
 
@@ -122,7 +134,7 @@ impl Sampler {
         let own_ns = now.own?.cpu_ns.saturating_sub(before.own?.cpu_ns);
         let store_ns = match self.process {
             StoreProcess::Other(_) => self.store_cpu_ns(before, now)?,
-            StoreProcess::Ours | StoreProcess::Unknown => 0,
+            StoreProcess::Ours | StoreProcess::Unknown(_) => 0,
         };
         Some(busy_ns.saturating_sub(own_ns + store_ns))
     }

@@ -225,7 +225,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         let process = match self.sampler.process() {
             StoreProcess::Ours => Process::Ours,
             StoreProcess::Other(pid) => Process::Other(pid),
-            StoreProcess::Unknown => return None,
+            StoreProcess::Unknown(_) => return None,
         };
         let mut meter = Meter::open(&Subject::of(process), options);
         meter.prepare();

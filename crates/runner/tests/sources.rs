@@ -96,7 +96,7 @@ fn another_process_is_looked_at_and_not_this_one() {
 
 #[test]
 fn a_store_elsewhere_has_reasons_and_no_zeros() {
-    let result = of_process(StoreProcess::Unknown);
+    let result = of_process(StoreProcess::ELSEWHERE);
     assert!(said(&result), "{:?}", result.per_commit);
     let per_commit = &result.per_commit;
     let unknown = [

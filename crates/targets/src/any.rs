@@ -86,6 +86,10 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.synced_writes(),)* }
             }
 
+            fn unseen_syncs(&self) -> Option<&'static str> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.unseen_syncs(),)* }
+            }
+
             fn internals(&self) -> Vec<Internal> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.internals(),)* }
             }

@@ -1,8 +1,10 @@
 //! The rate rule and the count rule, applied to records.
 
 use crate::fixture::{self, SQLITE, Store};
-use syncline_report::record::{Counted, Interval, RunGiven, RunRecord, SyncLine, from_run};
-use syncline_report::{count_finding, findings, place_on_line, rate_finding};
+use syncline_report::record::{
+    Counted, CounterFigures, Interval, RunGiven, RunRecord, SyncLine, from_run,
+};
+use syncline_report::{contradicted_syncs, count_finding, findings, place_on_line, rate_finding};
 
 const OS: Store = Store {
     durability: "os",
@@ -192,4 +194,51 @@ fn no_place_on_the_line_is_above_what_counted_syncs_allow() {
         "{view}"
     );
     assert!(!flat.contains("x line_1"), "{view}");
+}
+
+// B.F10
+#[test]
+fn a_store_that_counts_syncs_which_the_kernel_never_saw_is_warned_about() {
+    let counter = |meaning: &str, name: &str, grown: u64| CounterFigures {
+        meaning: meaning.to_owned(),
+        name: name.to_owned(),
+        unit: "count".to_owned(),
+        before: Some(0),
+        after: Some(grown),
+        grown: Some(grown),
+        reason: None,
+        said_by: "SELECT".to_owned(),
+    };
+    let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
+    run.end.counters = Some(vec![
+        counter("commits", "xact_commit", 376),
+        counter("log_syncs", "pg_stat_wal.wal_sync", 382),
+    ]);
+    let calls = "fsync, fdatasync, msync and syncfs calls counted by perf event";
+    run.end.per_commit.syncs = Counted::by(Some(0.0), calls);
+    let what = contradicted_syncs(&run).unwrap();
+    assert!(
+        what.contains("382 syncs") && what.contains("made 0"),
+        "{what}"
+    );
+    run.end.per_commit.syncs = Counted::by(Some(1.01), calls);
+    assert_eq!(contradicted_syncs(&run), None, "they agree");
+    run.end.per_commit.syncs = Counted::unknown("the store's process is not on this machine");
+    assert_eq!(contradicted_syncs(&run), None, "nobody counted");
+}
+
+// B.F3
+#[test]
+fn a_disk_that_is_sent_no_flushes_is_no_witness_against_a_store() {
+    let mut run = fixture::run(SQLITE, 1, 9_000.0, 1.0);
+    run.end.per_commit.syncs = Counted::by(Some(0.0), "perf event");
+    run.end.per_commit.flushes = Counted::by(Some(0.0), "disk vda");
+    assert!(
+        count_finding(&run).is_some(),
+        "two counts agree that there was none"
+    );
+    run.end.per_commit.flushes = Counted::unknown(
+        "the kernel sends no flushes to vda, whose cache it takes for write through",
+    );
+    assert_eq!(count_finding(&run), None);
 }

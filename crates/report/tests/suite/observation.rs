@@ -32,6 +32,7 @@ fn seen() -> Observation {
             version: "15.18".to_owned(),
             log_place: LogPlace::Directory(PathBuf::from("/home/ann/data/pg_wal")),
             process: StoreProcess::Other(4_711),
+            unseen_syncs: None,
             counters: Vec::new(),
             own_commits: 20,
             settings: vec![Setting {

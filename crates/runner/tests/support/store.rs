@@ -388,6 +388,7 @@ impl Target for Store {
             version: "1".to_owned(),
             log_place: self.log_place(),
             process: self.process,
+            unseen_syncs: None,
             counters: self.counted(),
             own_commits: looks + 1,
             settings: Vec::new(),

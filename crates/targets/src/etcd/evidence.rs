@@ -5,7 +5,7 @@ use super::gateway::Gateway;
 use super::metrics::{Metrics, SYNCS, settings as settings_said};
 use super::settings::Settings;
 use crate::open_files::open_files;
-use crate::server::{Host, LIVE, LogWord, counted, listener, log_place};
+use crate::server::{Host, LIVE, LogWord, counted, listener, log_place, verified};
 use serde_json::json;
 use std::io::{self, ErrorKind};
 use std::thread;
@@ -35,7 +35,7 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
         Host::Tcp(..) => None,
         Host::Socket(_) => gateway.peer(),
     };
-    let process = process.map_or(StoreProcess::Unknown, StoreProcess::Other);
+    let process = process.map_or(StoreProcess::ELSEWHERE, |id| verified(id, &["etcd"]));
     Ok(Met {
         version,
         log_place: place(process),

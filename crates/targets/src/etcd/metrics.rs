@@ -111,6 +111,7 @@ pub(super) fn observed(gateway: &Gateway, met: &Met) -> io::Result<Observed> {
         version: met.version.clone(),
         log_place: met.log_place.clone(),
         process: met.process,
+        unseen_syncs: None,
         counters: metrics.counters(),
         own_commits: 0,
         settings,

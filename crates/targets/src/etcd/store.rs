@@ -321,7 +321,7 @@ impl KeyValue for Etcd {
     fn process(&self) -> StoreProcess {
         let met = self.met();
         met.as_ref()
-            .map_or(StoreProcess::Unknown, |met| met.process)
+            .map_or(StoreProcess::ELSEWHERE, |met| met.process)
     }
 
     fn ping(&self) -> io::Result<bool> {

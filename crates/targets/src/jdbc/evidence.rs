@@ -123,6 +123,6 @@ fn known(process: StoreProcess) -> Option<u32> {
     match process {
         StoreProcess::Ours => Some(std::process::id()),
         StoreProcess::Other(process) => Some(process),
-        StoreProcess::Unknown => None,
+        StoreProcess::Unknown(_) => None,
     }
 }

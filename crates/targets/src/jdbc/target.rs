@@ -15,7 +15,7 @@ use super::session::JdbcSession;
 use super::settings::{LISTING, Level, Settings};
 use crate::any::AnyTarget;
 use crate::error::Error;
-use crate::server::{Host, listener};
+use crate::server::{Host, listener, verified};
 use crate::sql::Sql;
 use crate::url::Url;
 use std::io;
@@ -384,9 +384,9 @@ impl Jdbc {
         };
         let process = match &address.host {
             Host::Tcp(_, port) if address.names_this_machine() => {
-                listener(*port).map_or(StoreProcess::Unknown, StoreProcess::Other)
+                listener(*port).map_or(StoreProcess::ELSEWHERE, |id| verified(id, &PROGRAMS))
             }
-            _ => StoreProcess::Unknown,
+            _ => StoreProcess::ELSEWHERE,
         };
         let mut connection = self.bare()?;
         ours::refuse_others(self, &mut connection)?;
@@ -399,6 +399,10 @@ impl Jdbc {
         })
     }
 }
+
+/// The programs that serve a database by JDBC: servers written in Java, and those with a protocol of their
+/// own.
+const PROGRAMS: [&str; 4] = ["java", "postgres", "mariadbd", "mysqld"];
 
 fn system_property(java: &mut Java, name: &str, value: Option<&str>) -> Result<(), Thrown> {
     let methods = methods(java)?;
@@ -479,7 +483,7 @@ impl Target for Jdbc {
             Place::Server { .. } => {
                 let state = self.state();
                 let met = state.met.as_ref();
-                met.map_or(StoreProcess::Unknown, |met| met.process)
+                met.map_or(StoreProcess::ELSEWHERE, |met| met.process)
             }
             _ => StoreProcess::Ours,
         }

@@ -30,6 +30,24 @@ impl Variables {
         )
     }
 
+    /// Why the server's sync calls are not the syncs of its log; none if they are.
+    pub(super) fn unseen_syncs(&self) -> Option<&'static str> {
+        let method = self.get("innodb_flush_method").unwrap_or_default();
+        if method.eq_ignore_ascii_case("O_DSYNC") {
+            Some(
+                "innodb_flush_method=O_DSYNC: the server syncs its log by writing it to a file opened with \
+                 O_DSYNC, which sync calls do not show",
+            )
+        } else if self.is_on("innodb_log_file_write_through") {
+            Some(
+                "innodb_log_file_write_through=ON: the server syncs its log by writing it to a file opened with \
+                 O_DSYNC, which sync calls do not show",
+            )
+        } else {
+            None
+        }
+    }
+
     /// "name=value", or that there is none.
     pub(super) fn said(&self, name: &str) -> String {
         match self.get(name) {
@@ -95,7 +113,10 @@ pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
     let durability = if !short_of.is_empty() {
         Durability::Os
     } else if mariadb {
-        said.push("MariaDB syncs by fdatasync".to_owned());
+        said.push(match variables.unseen_syncs() {
+            Some(_) => "MariaDB syncs by writes to a file opened with O_DSYNC".to_owned(),
+            None => "MariaDB syncs by fdatasync".to_owned(),
+        });
         Durability::Data
     } else if variables.is_on("innodb_use_fdatasync") || method.eq_ignore_ascii_case("O_DSYNC") {
         said.push(variables.said("innodb_use_fdatasync"));
@@ -166,6 +187,22 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
         )
+    }
+
+    // B.F3
+    #[test]
+    fn a_log_that_is_written_synchronously_makes_no_sync_calls_and_is_not_said_to() {
+        assert_eq!(of(&[]).unseen_syncs(), None);
+        for name in [
+            ("innodb_flush_method", "O_DSYNC"),
+            ("innodb_log_file_write_through", "ON"),
+        ] {
+            let variables = of(&[name]);
+            let why = variables.unseen_syncs().unwrap();
+            assert!(why.starts_with(name.0), "{why}");
+            let evidence = judge(&variables, true).evidence;
+            assert!(!evidence.contains("fdatasync"), "{evidence}");
+        }
     }
 
     #[test]

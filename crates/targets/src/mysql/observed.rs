@@ -54,6 +54,7 @@ pub(super) async fn observe(connection: &mut Connection, server: Server) -> Targ
     }
     Ok(Observed {
         product: server.product().to_owned(),
+        unseen_syncs: server.unseen_syncs(),
         replication: replication(connection, &server, may_see_all).await?,
         settings,
         version: server.version,

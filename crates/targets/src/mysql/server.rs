@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::durability::{Variables, Verdict, judge};
 use super::evidence::{cell, pairs};
 use super::settings::Settings;
-use crate::server::{Address, Host, LIVE, LogWord, listener, log_place, process_of_peer};
+use crate::server::{Address, Host, LIVE, LogWord, listener, log_place, process_of_peer, verified};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ const LOOKS: usize = 5;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(60);
 
 /// Variables that bear on the speed and safety of commits, or that this target needs.
-const ASKED: [&str; 38] = [
+const ASKED: [&str; 39] = [
     "autocommit",
     "binlog_format",
     "binlog_group_commit_sync_delay",
@@ -40,6 +40,7 @@ const ASKED: [&str; 38] = [
     "innodb_log_buffer_size",
     "innodb_log_file_buffering",
     "innodb_log_file_size",
+    "innodb_log_file_write_through",
     "innodb_log_group_home_dir",
     "innodb_page_size",
     "innodb_redo_log_capacity",
@@ -146,6 +147,11 @@ impl Server {
         }
     }
 
+    /// Why its sync calls are not its syncs; none if they are.
+    pub(super) fn unseen_syncs(&self) -> Option<&'static str> {
+        self.variables.unseen_syncs()
+    }
+
     /// The name in tables and records.
     pub(super) fn name(&self) -> &'static str {
         if self.mariadb { "mariadb" } else { "mysql" }
@@ -214,16 +220,15 @@ async fn look_for_others(connection: &mut Connection) -> TargetResult<BTreeMap<S
 /// The server's process, if it is one of this machine.
 fn process(address: &Address, variables: &Variables) -> StoreProcess {
     if !address.names_this_machine() {
-        return StoreProcess::Unknown;
+        return StoreProcess::ELSEWHERE;
     }
     let found = match &address.host {
         Host::Tcp(_, port) => listener(*port),
         Host::Socket(path) => by_pid_file(variables).or_else(|| by_peer(path)),
     };
-    match found.filter(|pid| is_server(*pid)) {
-        Some(pid) => StoreProcess::Other(pid),
-        None => StoreProcess::Unknown,
-    }
+    found.map_or(StoreProcess::ELSEWHERE, |pid| {
+        verified(pid, &["mariadbd", "mysqld"])
+    })
 }
 
 fn by_pid_file(variables: &Variables) -> Option<u32> {
@@ -233,12 +238,6 @@ fn by_pid_file(variables: &Variables) -> Option<u32> {
 
 fn by_peer(socket: &Path) -> Option<u32> {
     process_of_peer(&UnixStream::connect(socket).ok()?)
-}
-
-/// A forwarder of a port is no server.
-fn is_server(pid: u32) -> bool {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    ["mariadbd", "mysqld"].contains(&name.trim())
 }
 
 fn place(variables: &Variables, process: StoreProcess, whom: &str) -> LogPlace {

@@ -164,7 +164,11 @@ impl Target for Mysql {
     fn process(&self) -> StoreProcess {
         let met = self.met();
         met.as_ref()
-            .map_or(StoreProcess::Unknown, |server| server.process)
+            .map_or(StoreProcess::ELSEWHERE, |server| server.process)
+    }
+
+    fn unseen_syncs(&self) -> Option<&'static str> {
+        self.met().as_ref()?.unseen_syncs()
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {

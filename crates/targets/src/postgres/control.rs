@@ -44,6 +44,11 @@ impl Control {
         })
     }
 
+    /// The process that the server named at log-in.
+    pub(super) fn process_at_login(&self) -> Option<u64> {
+        self.connection.process_at_login
+    }
+
     /// The socket, by which the server's process is known.
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.connection.stream.as_fd()

@@ -216,6 +216,9 @@ fn judged(counter: Counter, method: &str, timed: bool) -> Counter {
         Meaning::LogSyncs if method.starts_with("open") => format!(
             "wal_sync_method={method} syncs with each write, which the server does not count as a sync"
         ),
+        Meaning::SyncTime if method.starts_with("open") => {
+            format!("wal_sync_method={method} syncs with each write: its time is the writes'")
+        }
         Meaning::SyncTime | Meaning::WriteTime if !timed => {
             "track_wal_io_timing is off, so the server takes no times".to_owned()
         }

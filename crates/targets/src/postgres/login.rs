@@ -54,7 +54,11 @@ impl Connection {
         }
         loop {
             match self.next().await? {
-                tag::KEY_DATA => {}
+                tag::KEY_DATA => {
+                    let process = self.body().first_chunk().copied();
+                    self.process_at_login =
+                        process.map(|bytes| u64::from(u32::from_be_bytes(bytes)));
+                }
                 tag::READY => return self.note_status(),
                 tag::ERROR => return Err(self.error().outside("log in")),
                 _ => return Err(self.garbled("its greeting")),

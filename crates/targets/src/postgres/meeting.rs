@@ -2,10 +2,14 @@
 //! honour. Reads only.
 
 use super::control::Control;
+use super::pooler;
 use super::product::Product;
 use super::protocol::Place;
 use super::settings::LISTING;
-use crate::server::{Host, LIVE, LogWord, counted, listener, log_place, process_of_peer};
+use crate::server::{
+    FORWARDER, Host, LIVE, LogWord, counted, is_parent_of, listener, log_place, process_of_peer,
+    verified,
+};
 use syncline_contract::{Durability, Failure, FailureKind, LogPlace, StoreProcess, TargetResult};
 
 /// What is known of a server once it was asked.
@@ -17,6 +21,8 @@ pub(super) struct Met {
     /// `150018`; 0 where it does not say.
     pub(super) version_number: u64,
     pub(super) process: StoreProcess,
+    /// Why its sync calls are not its syncs.
+    pub(super) unseen_syncs: Option<&'static str>,
     pub(super) log_place: LogPlace,
     /// Connections that nobody uses, ours for questions taken off; none if it does not say.
     pub(super) free_connections: Option<usize>,
@@ -27,6 +33,9 @@ pub(super) struct Met {
 const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
      AND pid <> pg_backend_pid() AND application_name <> 'syncline' AND (state IS NULL OR state <> 'idle' \
      OR state_change > clock_timestamp() - interval '10 seconds')";
+/// The standbys that a commit can wait for, and those whose state is hidden from us.
+const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \
+     WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum')";
 const FREE: &str = "SELECT current_setting('max_connections')::int \
      - current_setting('superuser_reserved_connections')::int \
      - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')";
@@ -40,11 +49,19 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         .number("SHOW server_version_num")
         .await?
         .unwrap_or(0);
-    let process = process(place, &control);
+    if product.is_postgres {
+        pooler::refuse(place, &mut control).await?;
+    }
+    let process = process(place, &mut control, product).await?;
     let log_place = if product.is_postgres {
         log_of(place, &mut control, process).await?
     } else {
         LogPlace::Nowhere(format!("{} does not say where its log is", product.name))
+    };
+    let unseen_syncs = if product.is_postgres {
+        unseen_syncs(&control.text("SHOW wal_sync_method").await?)
+    } else {
+        None
     };
     let free_connections = if product.is_postgres {
         let free: Option<i64> = control.text(FREE).await?.parse().ok();
@@ -55,24 +72,58 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
     if product.is_postgres {
         refuse_workers(place, &mut control).await?;
         refuse_settings(place, &mut control).await?;
+        refuse_missing_standby(place, &mut control).await?;
     }
     Ok(Met {
         product,
         version,
         version_number,
         process,
+        unseen_syncs,
         log_place,
         free_connections,
     })
 }
 
-fn process(place: &Place, control: &Control) -> StoreProcess {
-    let pid = match &place.address.host {
+/// The postmaster: the process that answers there, if it is the parent of our own backend. What listens on
+/// the port may be a forwarder, such as `docker-proxy`, `ssh -L` or a pooler.
+async fn process(
+    place: &Place,
+    control: &mut Control,
+    product: &Product,
+) -> TargetResult<StoreProcess> {
+    let candidate = match &place.address.host {
         Host::Socket(_) => process_of_peer(&control.socket()),
         Host::Tcp(_, port) if place.address.names_this_machine() => listener(*port),
         Host::Tcp(..) => None,
     };
-    pid.map_or(StoreProcess::Unknown, StoreProcess::Other)
+    let Some(candidate) = candidate else {
+        return Ok(StoreProcess::ELSEWHERE);
+    };
+    if !product.is_postgres {
+        return Ok(verified(candidate, product.programs));
+    }
+    let backend = control.number("SELECT pg_backend_pid()").await?;
+    let backend = backend.and_then(|id| u32::try_from(id).ok());
+    Ok(match backend {
+        Some(backend) if is_parent_of(candidate, backend) => StoreProcess::Other(candidate),
+        _ => StoreProcess::Unknown(FORWARDER),
+    })
+}
+
+/// Why the sync calls of a server with that `wal_sync_method` are not its syncs; none if they are.
+fn unseen_syncs(wal_sync_method: &str) -> Option<&'static str> {
+    match wal_sync_method {
+        "open_datasync" => Some(
+            "wal_sync_method=open_datasync: the server syncs its log by writing it to a file opened with \
+             O_DSYNC, which sync calls do not show",
+        ),
+        "open_sync" => Some(
+            "wal_sync_method=open_sync: the server syncs its log by writing it to a file opened with O_SYNC, \
+             which sync calls do not show",
+        ),
+        _ => None,
+    }
 }
 
 async fn log_of(
@@ -148,10 +199,50 @@ async fn refuse_settings(place: &Place, control: &mut Control) -> TargetResult<(
     Err(Failure::new(FailureKind::Limit, what))
 }
 
+/// A server whose commits wait for a standby that is not there: ours would wait for ever, those of our own
+/// tables among them.
+async fn refuse_missing_standby(place: &Place, control: &mut Control) -> TargetResult<()> {
+    let names = control.text("SHOW synchronous_standby_names").await?;
+    let waits = control.text("SHOW synchronous_commit").await?;
+    if names.is_empty() || matches!(waits.as_str(), "off" | "local") {
+        return Ok(());
+    }
+    // Without the right to read all statistics the state of each is null, and nothing is known.
+    if control
+        .number(STANDBYS)
+        .await?
+        .is_none_or(|count| count > 0)
+    {
+        return Ok(());
+    }
+    let what = format!(
+        "no synchronous standby of {} is connected (synchronous_standby_names={names}, synchronous_commit={waits}): \
+         each commit would wait until one is; connect it, or name none in synchronous_standby_names",
+        place.address
+    );
+    Err(Failure::new(FailureKind::Limit, what))
+}
+
 /// True if the server syncs its log with all metadata.
 pub(super) fn syncs_metadata(wal_sync_method: &str) -> bool {
     matches!(
         wal_sync_method,
         "fsync" | "fsync_writethrough" | "open_sync"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unseen_syncs;
+
+    // B.F3
+    #[test]
+    fn a_log_that_is_synced_by_its_writes_makes_no_sync_calls() {
+        for method in ["open_datasync", "open_sync"] {
+            assert!(unseen_syncs(method).unwrap().contains(method));
+        }
+        for method in ["fdatasync", "fsync", "fsync_writethrough"] {
+            assert_eq!(unseen_syncs(method), None);
+        }
+    }
 }

@@ -53,6 +53,7 @@ mod load;
 mod login;
 mod meeting;
 mod observed;
+mod pooler;
 mod prepared;
 mod product;
 mod protocol;

@@ -30,6 +30,7 @@ pub(super) async fn look(control: &mut Control, met: &Met) -> TargetResult<Obser
         version: met.version.clone(),
         log_place: met.log_place.clone(),
         process: met.process,
+        unseen_syncs: met.unseen_syncs,
         counters,
         own_commits,
         settings,

@@ -9,6 +9,8 @@ pub(super) struct Product {
     mark: &'static str,
     /// True if its log and its settings are PostgreSQL's: fsync, full pages, `pg_wal`, `pg_stat_wal`.
     pub(super) is_postgres: bool,
+    /// The names of its server's program, by which its process is known.
+    pub(super) programs: &'static [&'static str],
     /// What makes a table's statistics after a load.
     pub(super) analyze: &'static str,
     /// What is said of its durability, of which it tells nothing; none where settings are read.
@@ -22,6 +24,7 @@ const PRODUCTS: [Product; 3] = [
         name: "CockroachDB",
         mark: "CockroachDB",
         is_postgres: false,
+        programs: &["cockroach"],
         analyze: "ANALYZE",
         own_word: Some(
             "CockroachDB commits by consensus of its replicas, each of which syncs its own log; it has no \
@@ -32,6 +35,7 @@ const PRODUCTS: [Product; 3] = [
         name: "YugabyteDB",
         mark: "-YB-",
         is_postgres: false,
+        programs: &["postgres", "yb-tserver"],
         analyze: "ANALYZE",
         own_word: Some(
             "YugabyteDB commits by consensus of its replicas; whether each syncs its own log is its flag \
@@ -42,6 +46,7 @@ const PRODUCTS: [Product; 3] = [
         name: "PostgreSQL",
         mark: "PostgreSQL",
         is_postgres: true,
+        programs: &["postgres"],
         // As pgbench does after it has loaded: else the first reads write.
         analyze: "VACUUM (ANALYZE)",
         own_word: None,

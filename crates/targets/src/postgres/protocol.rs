@@ -80,6 +80,8 @@ pub(super) struct Connection {
     pub(super) out: BytesMut,
     /// By the server's last word.
     pub(super) status: Status,
+    /// The process that serves the session, as the server named it at log-in.
+    pub(super) process_at_login: Option<u64>,
     /// The length of the message that is lent.
     lent: usize,
     /// The longest message that is taken now.
@@ -97,6 +99,7 @@ impl Connection {
             stream,
             out: BytesMut::with_capacity(4 * 1024),
             status: Status::Idle,
+            process_at_login: None,
             lent: 0,
             longest: LOG_IN_MAX,
             broken: false,

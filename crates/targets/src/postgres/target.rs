@@ -188,7 +188,11 @@ impl Target for Postgres {
     fn process(&self) -> StoreProcess {
         lock(&self.met)
             .as_ref()
-            .map_or(StoreProcess::Unknown, |met| met.process)
+            .map_or(StoreProcess::ELSEWHERE, |met| met.process)
+    }
+
+    fn unseen_syncs(&self) -> Option<&'static str> {
+        lock(&self.met).as_ref()?.unseen_syncs
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {

@@ -68,6 +68,7 @@ pub(super) fn observed(connection: &mut Connection, met: &Met) -> io::Result<Obs
         version: met.version.clone(),
         log_place: met.log_place.clone(),
         process: met.process,
+        unseen_syncs: None,
         counters: counters(&info),
         own_commits: 0,
         settings,

@@ -3,7 +3,7 @@
 use super::connection::{Connection, unexpected};
 use super::protocol::Reply;
 use super::settings::Settings;
-use crate::server::{Host, LIVE, LogWord, counted, listener, log_place};
+use crate::server::{FORWARDER, Host, LIVE, LogWord, counted, listener, log_place, verified};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use syncline_contract::{Durability, LogPlace, Setting, StoreProcess};
@@ -165,15 +165,16 @@ fn process(settings: &Settings, info: &Info) -> StoreProcess {
         {
             StoreProcess::Other(process)
         }
-        (Host::Socket(_), Some(process)) if is_redis(process) => StoreProcess::Other(process),
-        _ => StoreProcess::Unknown,
+        (Host::Tcp(..), _) if settings.address.names_this_machine() => {
+            StoreProcess::Unknown(FORWARDER)
+        }
+        (Host::Socket(_), Some(process)) => verified(process, &PROGRAMS),
+        _ => StoreProcess::ELSEWHERE,
     }
 }
 
-fn is_redis(process: u32) -> bool {
-    let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    name.contains("redis") || name.contains("valkey")
-}
+/// The names of the server's program.
+const PROGRAMS: [&str; 3] = ["redis-server", "valkey-server", "keydb-server"];
 
 fn place(
     process: StoreProcess,

@@ -371,7 +371,7 @@ impl KeyValue for Redis {
     fn process(&self) -> StoreProcess {
         let met = self.met();
         met.as_ref()
-            .map_or(StoreProcess::Unknown, |met| met.process)
+            .map_or(StoreProcess::ELSEWHERE, |met| met.process)
     }
 
     fn ping(&self) -> io::Result<bool> {

@@ -26,6 +26,7 @@ pub use address::{
 };
 pub use encryption::{Encryption, TLS, TLS_ROOTS};
 pub(crate) use live::{LIVE, counted};
+pub(crate) use places::{FORWARDER, is_parent_of, verified};
 pub use places::{LogWord, listener, log_place, process_of_peer};
 pub(crate) use schema_name::FAREWELL_PAUSE;
 pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};

@@ -1,7 +1,11 @@
 //! Whether a server is on this machine, its process and its log directory.
 //!
-//! A directory that a server names is its own word, in its own file system: of a server in a container
-//! it may mean nothing here. So it is only taken if it is here, and if the server's process is.
+//! Invariants:
+//! 1. What listens on a server's port is the server only if it runs the server's program or is the parent
+//!    of our own session's process: it may be a forwarder (`docker-proxy`, `ssh -L`, a pooler).
+//! 2. A directory that a server names is a name in the server's own mount namespace. It is taken only if
+//!    the server's process sees the same files as this one: in a container the name means another
+//!    directory, or none.
 
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
@@ -16,6 +20,64 @@ pub struct LogWord {
     pub directory: String,
     /// How it said so: `SHOW data_directory`.
     pub said_by: &'static str,
+}
+
+/// Why a server's process is not known although something on this machine answers for it.
+pub(crate) const FORWARDER: &str =
+    "what answers on this machine is a forwarder, not the server: its process is not known";
+
+/// The process if it runs one of those programs; what else listens there only forwards.
+pub(crate) fn verified(process: u32, programs: &[&str]) -> StoreProcess {
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    if programs.contains(&name.trim()) {
+        StoreProcess::Other(process)
+    } else {
+        StoreProcess::Unknown(FORWARDER)
+    }
+}
+
+/// True if a process has a child that bears the number `child` in the child's own PID namespace.
+pub(crate) fn is_parent_of(process: u32, child: u32) -> bool {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let statuses = entries.filter_map(|entry| fs::read_to_string(entry.path().join("status")).ok());
+    statuses
+        .into_iter()
+        .any(|status| status_names(&status, process, child))
+}
+
+/// True if a `/proc/PID/status` is of a child of `parent` that calls itself `own`.
+fn status_names(status: &str, parent: u32, own: u32) -> bool {
+    let last = |key: &str| -> Option<u32> {
+        let line = status.lines().find_map(|line| line.strip_prefix(key))?;
+        line.split_whitespace().last()?.parse().ok()
+    };
+    // Of the numbers in `NSpid` the last is the one in the innermost namespace.
+    last("PPid:") == Some(parent) && last("NSpid:").or_else(|| last("Pid:")) == Some(own)
+}
+
+/// Why the names of files that a process uses may mean other files here; none if they mean the same.
+fn sees_other_files(process: u32) -> Option<String> {
+    let of = |link: &str, of: &str| fs::read_link(format!("/proc/{of}/{link}"));
+    let process = process.to_string();
+    match (of("ns/mnt", &process), of("ns/mnt", "self")) {
+        (Ok(theirs), Ok(ours)) if theirs != ours => {
+            return Some(format!(
+                "process {process} runs in a mount namespace of its own, as in a container"
+            ));
+        }
+        (Ok(_), Ok(_)) => {}
+        _ => {
+            return Some(format!(
+                "the mount namespace of process {process} cannot be read"
+            ));
+        }
+    }
+    match (of("root", &process), of("root", "self")) {
+        (Ok(theirs), Ok(ours)) if theirs == ours => None,
+        _ => Some(format!(
+            "process {process} runs with a root directory of its own"
+        )),
+    }
 }
 
 /// True if a host's name or address means this machine.
@@ -76,11 +138,22 @@ fn listening(table: &str, port: u16) -> Vec<String> {
 /// Where a server's log goes: the directory of its own word, if server and directory are here.
 pub fn log_place(process: StoreProcess, server: &str, word: &LogWord) -> LogPlace {
     let LogWord { directory, said_by } = word;
-    if process == StoreProcess::Unknown {
-        return LogPlace::Nowhere(format!(
-            "{server} is not known to run on this machine: its log goes to {directory} there ({said_by}); \
-             --line RECORD names a probe made there"
-        ));
+    match process {
+        StoreProcess::Unknown(_) => {
+            return LogPlace::Nowhere(format!(
+                "{server} is not known to run on this machine: its log goes to {directory} there ({said_by}); \
+                 --line RECORD names a probe made there"
+            ));
+        }
+        StoreProcess::Other(process) => {
+            if let Some(why) = sees_other_files(process) {
+                return LogPlace::Nowhere(format!(
+                    "{server} keeps its log in {directory} ({said_by}), which is not known to be the directory \
+                     of that name here: {why}; --line RECORD names a probe made on its disk"
+                ));
+            }
+        }
+        StoreProcess::Ours => {}
     }
     match fs::canonicalize(directory) {
         Ok(here) if here.is_dir() => LogPlace::Directory(here),
@@ -93,9 +166,13 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogWord) -> LogPlac
 
 #[cfg(test)]
 mod tests {
-    use super::{LogWord, is_this_machine, listener, listening, log_place, process_of_peer};
+    use super::{
+        FORWARDER, LogWord, is_parent_of, is_this_machine, listener, listening, log_place,
+        process_of_peer, status_names, verified,
+    };
     use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
+    use std::process::{Command, Stdio};
     use syncline_contract::{LogPlace, StoreProcess};
 
     #[test]
@@ -105,6 +182,62 @@ mod tests {
         assert_eq!(listener(port), Some(std::process::id()));
         drop(socket);
         assert_eq!(listener(port), None);
+    }
+
+    // B.F2
+    #[test]
+    fn what_listens_for_a_server_is_the_server_only_if_it_runs_its_program() {
+        let own = std::process::id();
+        let name = std::fs::read_to_string("/proc/self/comm").unwrap();
+        assert_eq!(verified(own, &[name.trim()]), StoreProcess::Other(own));
+        let forwarder = verified(own, &["mariadbd", "mysqld"]);
+        assert_eq!(forwarder, StoreProcess::Unknown(FORWARDER));
+    }
+
+    // B.F2
+    #[test]
+    fn a_postmaster_is_known_by_our_own_backend_also_from_outside_its_container() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        assert!(is_parent_of(std::process::id(), child.id()));
+        assert!(!is_parent_of(child.id(), std::process::id()));
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        let inside = "Name:\tpostgres\nPid:\t4711\nPPid:\t4700\nNSpid:\t4711\t38\n";
+        assert!(status_names(inside, 4700, 38));
+        assert!(!status_names(inside, 4700, 4711) && !status_names(inside, 1, 38));
+    }
+
+    // B.F4
+    #[test]
+    fn a_directory_named_in_another_mount_namespace_is_not_looked_up_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut contained = match Command::new("unshare")
+            .args(["--mount", "sh", "-c", "echo ready; exec cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+        {
+            Ok(child) => child,
+            Err(error) => return println!("skipped: unshare cannot be run: {error}"),
+        };
+        let mut ready = String::new();
+        let mut answer = std::io::BufReader::new(contained.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut answer, &mut ready).unwrap();
+        if ready.is_empty() {
+            contained.wait().unwrap();
+            return println!("skipped: a mount namespace of one's own needs root");
+        }
+        let word = LogWord {
+            directory: folder.path().display().to_string(),
+            said_by: "SHOW data_directory",
+        };
+        let place = log_place(StoreProcess::Other(contained.id()), "the server", &word);
+        drop(contained.stdin.take());
+        contained.wait().unwrap();
+        let LogPlace::Nowhere(why) = place else {
+            panic!("taken: {place:?}");
+        };
+        assert!(why.contains("a mount namespace of its own"), "{why}");
     }
 
     #[test]
@@ -136,7 +269,8 @@ mod tests {
             directory: folder.path().display().to_string(),
             said_by: "SHOW data_directory",
         };
-        let here = log_place(StoreProcess::Other(1), "the server", &word);
+        let own = StoreProcess::Other(std::process::id());
+        let here = log_place(own, "the server", &word);
         assert_eq!(
             here,
             LogPlace::Directory(folder.path().canonicalize().unwrap())
@@ -145,13 +279,13 @@ mod tests {
             LogPlace::Nowhere(why) => why,
             LogPlace::Directory(path) => panic!("taken: {}", path.display()),
         };
-        let remote = why(log_place(StoreProcess::Unknown, "db.example", &word));
+        let remote = why(log_place(StoreProcess::ELSEWHERE, "db.example", &word));
         assert!(remote.contains("--line RECORD"), "{remote}");
         let gone = LogWord {
             directory: "/nowhere/at/all".to_owned(),
             ..word
         };
-        let gone = why(log_place(StoreProcess::Other(1), "the server", &gone));
+        let gone = why(log_place(own, "the server", &gone));
         assert!(gone.contains("cannot be looked at"), "{gone}");
     }
 }

@@ -88,7 +88,11 @@ fn the_log_and_the_process_are_those_of_the_server() {
     let server = Server::shared();
     for url in [server.by_socket("live=yes"), server.by_tcp("live=yes")] {
         let target = AnyTarget::open(&url).unwrap();
-        assert_eq!(target.process(), StoreProcess::Unknown, "nobody was asked");
+        assert_eq!(
+            target.process(),
+            StoreProcess::ELSEWHERE,
+            "nobody was asked"
+        );
         now(target.meet()).unwrap();
         assert_eq!(target.process(), StoreProcess::Other(server.pid()), "{url}");
         let data = server.data().canonicalize().unwrap();
