@@ -323,9 +323,10 @@ fn hand_out_own(
     base: Option<&[u8]>,
     visitor: Visitor<'_>,
 ) -> Outcome {
-    let own = match txn.writes.is_inserted(at) {
-        true => Some(txn.writes.fold(&txn.arena, at, base, &mut txn.folder)),
-        false => txn.writes.own(&txn.arena, at, &mut txn.folder),
+    let own = if txn.writes.is_inserted(at) {
+        Some(txn.writes.fold(&txn.arena, at, base, &mut txn.folder))
+    } else {
+        txn.writes.own(&txn.arena, at, &mut txn.folder)
     };
     let folded = match own {
         Some(folded) => folded.map_err(|refusal| (refusal, at))?,

@@ -135,7 +135,7 @@ impl<D: Disk> Client<D> {
                 };
                 ahead.seek(session, memory, some.clone())?;
                 if let Some(worker) = worker {
-                    ahead.go(&mut worker.near(), some.len());
+                    ahead.go(&mut worker.near(), some.len())?;
                 }
                 for (place, number) in some.enumerate() {
                     let kept = left.row(number);
@@ -222,15 +222,16 @@ impl Ahead<'_> {
 
     /// Goes ahead of the first so many. A row that matches nothing is sought where the one before it in
     /// that place was: in vain, which does no harm.
-    fn go<D: Disk>(&mut self, scout: &mut Scout<D>, count: usize) {
+    fn go<D: Disk>(&mut self, scout: &mut Scout<D>, count: usize) -> Result<()> {
         let sought = &mut self.sought[..count];
         for one in &*sought {
-            scout.add(self.right, one);
+            scout.add(self.right, one)?;
         }
         scout.go();
         for (place, one) in sought.iter_mut().enumerate() {
             scout.tell(place, one);
         }
+        Ok(())
     }
 }
 

@@ -189,10 +189,14 @@ impl<D: Disk> EngineSession<D> {
         }
         question.operation = operation;
         let only_reads = matches!(self.shape, Shape::Single | Shape::ReadOnly);
-        question.place = (only_reads && worker.is_crowd()).then(|| {
+        let added = (only_reads && worker.is_crowd()).then(|| {
             let table = &self.client.tables[*table].handle;
             worker.add(table, &question.sought)
         });
+        question.place = match added.transpose() {
+            Ok(place) => place,
+            Err(error) => return Err(self.stopped(&error, Some(operation))),
+        };
         self.waiting += 1;
         Ok(true)
     }
@@ -210,7 +214,9 @@ impl<D: Disk> EngineSession<D> {
         let _entered = tag::enter(Module::ClientApi);
         let waiting = std::mem::take(&mut self.waiting);
         self.open(false)?;
-        self.go_ahead(waiting);
+        if let Err(error) = self.go_ahead(waiting) {
+            return Err(self.stopped(&error, None));
+        }
         for place in 0..waiting {
             let question = &self.notes.questions[place];
             let operation = question.operation;
@@ -226,9 +232,9 @@ impl<D: Disk> EngineSession<D> {
     /// Learns of the first so many kept reads where their rows are: from the pass that they have waited
     /// for, or now if there are enough of them.
     #[inline]
-    fn go_ahead(&mut self, waiting: usize) {
+    fn go_ahead(&mut self, waiting: usize) -> syncline_engine::Result<()> {
         let Some(worker) = &self.worker else {
-            return;
+            return Ok(());
         };
         let kept = &mut self.notes.questions[..waiting];
         let mut alone = 0;
@@ -239,18 +245,19 @@ impl<D: Disk> EngineSession<D> {
             }
         }
         if alone < AHEAD_MIN || alone < waiting {
-            return;
+            return Ok(());
         }
         let mut scout = worker.near();
         for question in &*kept {
             if let Operation::Get { table, .. } = &self.operations[question.operation.0] {
-                scout.add(&self.client.tables[*table].handle, &question.sought);
+                scout.add(&self.client.tables[*table].handle, &question.sought)?;
             }
         }
         scout.go();
         for (place, question) in kept.iter_mut().enumerate() {
             scout.tell(place, &mut question.sought);
         }
+        Ok(())
     }
 
     /// The end that an error makes, in the operation that met it: the one under way, or if the data

@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use syncline_disk::Disk;
 use syncline_engine::log;
-use syncline_engine::{Database, Scout, Sought, Table};
+use syncline_engine::{Database, Result, Scout, Sought, Table};
 
 /// So many clients of a worker must there be for their reads to wait for one another: fewer gain less
 /// from going ahead together than the turn costs that they give away for it.
@@ -121,7 +121,7 @@ impl<D: Disk> Part<D> {
 
     /// Makes a sought row known; answers its place, for [`Part::tell`] in the next pass.
     #[inline]
-    pub(super) fn add(&self, table: &Table, sought: &Sought) -> usize {
+    pub(super) fn add(&self, table: &Table, sought: &Sought) -> Result<usize> {
         self.has_sought.set(true);
         self.scout.borrow_mut().add(table, sought)
     }

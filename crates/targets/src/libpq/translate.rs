@@ -110,8 +110,8 @@ pub(crate) fn translated(
     // JDBC's spelling, which libpq takes too.
     for (name, value) in &mut given {
         if name == "ssl" && value == "true" {
-            *name = "sslmode".to_owned();
-            *value = "require".to_owned();
+            "sslmode".clone_into(name);
+            "require".clone_into(value);
         }
     }
     if let Some(name) = last(&given, "service") {

@@ -1,7 +1,7 @@
 //! Whether a pooler stands between this program and the server, and whether a session keeps its server
 //! connection.
 //!
-//! A pooler in transaction mode (PgBouncer, Odyssey, pgcat, RDS Proxy) hands a server connection to another
+//! A pooler in transaction mode (`PgBouncer`, Odyssey, pgcat, RDS Proxy) hands a server connection to another
 //! client after each transaction. A `SET` or a prepared statement of ours would stay on a connection that
 //! the application gets next: its search path would name our schema, and its commits might not be durable.
 //! So this is asked before anything is set, and such a pooler is refused.

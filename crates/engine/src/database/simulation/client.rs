@@ -25,6 +25,9 @@ pub(super) struct Client {
     pub(super) made_later: Cell<u64>,
 }
 
+/// Keys and values, as a scan hands them out.
+pub(super) type Rows = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What a statement led to.
 pub(super) enum Told<T> {
     That(T),
@@ -105,7 +108,7 @@ impl Client {
         tree: &Arc<Tree>,
         bounds: Bounds,
         (direction, limit): (Direction, usize),
-    ) -> Result<Told<Vec<(Vec<u8>, Vec<u8>)>>, End> {
+    ) -> Result<Told<Rows>, End> {
         let mut rows = Vec::new();
         let range = Scan {
             lower: bounds.0.as_ref().map(|key| &key[..]),

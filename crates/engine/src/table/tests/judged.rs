@@ -152,8 +152,8 @@ fn make(
             session.update(table, &[Value::Int(id)], &[change])?;
         }
         Call::Delete(id) => session.delete(table, &[Value::Int(id)])?,
-        Call::Mark => *mark = session.mark(),
-        Call::RollBack => session.rollback_to(*mark),
+        Call::Mark => *mark = session.mark()?,
+        Call::RollBack => session.rollback_to(*mark)?,
         Call::Get(id) => {
             let row = session.get(table, &[Value::Int(id)])?;
             rows.extend(row.map(|row| cells_of(&row, false)).transpose()?);
@@ -209,8 +209,8 @@ fn transaction(
     ];
     let begin = begins[rng.usize(0..begins.len())];
     session.begin(begin).map_err(|error| error.to_string())?;
-    let first = session.read_point().0;
-    let mut mark = session.mark();
+    let first = session.read_point().expect("a transaction is open").0;
+    let mut mark = session.mark().expect("a transaction is open");
     let mut calls = Vec::new();
     let mut outcome = Outcome::Committed;
     for _ in 0..rng.usize(1..9) {
@@ -230,7 +230,10 @@ fn transaction(
     let mut record = Record {
         begin,
         calls,
-        points: (first, session.read_point().0),
+        points: (
+            first,
+            session.read_point().expect("a transaction is open").0,
+        ),
         csn: 0,
         published: 0,
         outcome,
@@ -484,7 +487,7 @@ fn round(
             limit: usize::MAX,
             keys_only: false,
         };
-        let mut mark = session.mark();
+        let mut mark = session.mark().expect("a transaction is open");
         let rows = make(&mut session, &store.table, Call::Scan(walk), &mut mark);
         let rows = rows.map_err(|error| error.to_string())?;
         drop(session);

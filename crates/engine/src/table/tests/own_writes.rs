@@ -89,12 +89,11 @@ impl Test<'_> {
             {
                 return false;
             }
-            Call::Touch(_) => return true,
             Call::Insert(id, number) | Call::Put(id, number) | Call::Update(id, number) => {
                 (id, Some(number))
             }
             Call::Delete(id) => (id, None),
-            Call::Mark | Call::RollBack => return true,
+            Call::Touch(_) | Call::Mark | Call::RollBack => return true,
         };
         let meets_another = |(other, has): (&i64, &i64)| *other != id && Some(*has) == number;
         if self.is_unique && self.model.iter().any(meets_another) {
