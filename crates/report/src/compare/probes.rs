@@ -27,6 +27,7 @@ pub(super) fn compare_probes(
         Sample {
             repetitions: line.line_1.into_iter().collect(),
             windows: line.before.clone(),
+            disturbed: 0.0,
         }
     };
     let line_max = |probe: &ProbeRecord| {
@@ -42,6 +43,7 @@ pub(super) fn compare_probes(
         Sample {
             repetitions: line.line_max.into_iter().collect(),
             windows: windows.unwrap_or(&[]).to_vec(),
+            disturbed: 0.0,
         }
     };
     let by = Basis::ProbeWindows;

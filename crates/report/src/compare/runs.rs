@@ -36,7 +36,7 @@ pub(super) fn compare_runs(
         titles: [first, second].map(|run| format!("{} ({})", run.title(), run.identity.id)),
         differences,
         rows,
-        basis: basis(repetitions, by),
+        basis: basis(repetitions, by, [first, second]),
         regression: deciding == Verdict::Slower,
         worse: None,
         too_short: too_short(
@@ -175,10 +175,19 @@ fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec
                     .filter_map(of_repetition)
                     .collect(),
                 windows: of_interval.map_or_else(Vec::new, |of| windows(&run.intervals, of)),
+                disturbed: disturbed(&run.head.machine),
             };
             row(name, unit, by, &sample(first), &sample(second))
         })
         .collect()
+}
+
+/// What others took of the processors, from the load on at which a run warns of it.
+fn disturbed(machine: &Machine) -> f64 {
+    let foreign = machine.foreign_cpus.filter(|cpus| *cpus >= 0.2);
+    let cores = machine.cores.unwrap_or(1).max(1) as f64;
+    let steal = machine.steal.filter(|share| *share >= 0.01);
+    (foreign.unwrap_or(0.0) / cores + steal.unwrap_or(0.0)).clamp(0.0, 1.0)
 }
 
 /// A window may be this much shorter than a second and still count as one.
@@ -206,13 +215,20 @@ fn windows(intervals: &[Interval], of: OfInterval) -> Vec<f64> {
     windows
 }
 
-fn basis(repetitions: [usize; 2], by: Basis) -> String {
+fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {
     let percent = |part: f64| format!("{:.0} %", part * 100.0);
     if by == Basis::Windows {
-        let effect = percent(LEAST_EFFECT_OF_ONE);
+        let others = runs.map(|run| disturbed(&run.head.machine));
+        let others = others[0].max(others[1]);
+        let effect = percent(LEAST_EFFECT_OF_ONE + others);
+        let busy = if others > 0.0 {
+            format!(" (others used {} of the processors)", percent(others))
+        } else {
+            String::new()
+        };
         return format!(
             "judged by fifths of the measured time, which do not show how runs differ from one another; \
-             differences below {effect} are not judged; repeat with --repeat 5 --interleave"
+             differences below {effect}{busy} are not judged; repeat with --repeat 5 --interleave"
         );
     }
     let [first, second] = repetitions;

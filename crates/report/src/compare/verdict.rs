@@ -8,9 +8,12 @@
 //!    time, so that a hiccup of a second decides nothing and what drifts is seen to drift. "Slower" is said
 //!    if the ranges of the blocks do not meet and the medians differ by [`LEAST_EFFECT_OF_ONE`]. How runs
 //!    differ from one another is in no such range, so the least effect is larger.
-//! 4. A probe measures its line in as few as three windows; with fewer than five, only a difference of
+//! 4. What other processes and the hypervisor took of the processors while a single run was measured is
+//!    added to its least effect, from the load on at which a run warns of it: a difference of that size may
+//!    be theirs.
+//! 5. A probe measures its line in as few as three windows; with fewer than five, only a difference of
 //!    [`LEAST_EFFECT_OF_PROBES`] counts, which is how far a line may move without a warning.
-//! 5. A figure that is neither good nor bad gets no verdict.
+//! 6. A figure that is neither good nor bad gets no verdict.
 //!
 //! Pure functions over figures.
 
@@ -39,6 +42,8 @@ pub(super) struct Sample {
     pub repetitions: Vec<f64>,
     /// Its value in each window of about a second, in order; empty if it has none.
     pub windows: Vec<f64>,
+    /// What others took of the processors meanwhile, as a part of them.
+    pub disturbed: f64,
 }
 
 impl Sample {
@@ -95,7 +100,8 @@ pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) ->
         Basis::Repetitions => of_repetitions(unit, &first.repetitions, &second.repetitions),
         Basis::Windows => {
             let sides = [first, second].map(|side| blocks(&side.windows));
-            of_windows(unit, &sides, LEAST_EFFECT_OF_ONE)
+            let disturbed = first.disturbed.max(second.disturbed);
+            of_windows(unit, &sides, LEAST_EFFECT_OF_ONE + disturbed)
         }
         Basis::ProbeWindows => of_probes(unit, first, second),
     }
@@ -236,6 +242,7 @@ mod tests {
         Sample {
             repetitions: vec![mean],
             windows,
+            disturbed: 0.0,
         }
     }
 
@@ -271,7 +278,7 @@ mod tests {
                 .map(|_| {
                     let [one, other] = [1.0, second].map(|factor| Sample {
                         repetitions: machine.repetitions(1e5 * factor),
-                        windows: Vec::new(),
+                        ..Sample::default()
                     });
                     verdict(Unit::PerSecond, Basis::Repetitions, &one, &other)
                 })
@@ -295,7 +302,7 @@ mod tests {
         assert_eq!(by_windows(5), Verdict::Slower);
         let repeated = |count: usize, rate: f64| Sample {
             repetitions: (0..count).map(|one| rate + one as f64 / 100.0).collect(),
-            windows: Vec::new(),
+            ..Sample::default()
         };
         let by_repetitions = |count: usize| {
             let (one, other) = (repeated(count, 100.0), repeated(count, 50.0));
@@ -307,11 +314,26 @@ mod tests {
         assert_eq!(Basis::of([4, 9]), Basis::Repetitions);
     }
 
+    /// D4: a machine that others use slows runs by as much as they take of it.
+    #[test]
+    fn what_others_took_of_the_processors_is_no_difference_of_the_runs() {
+        let said = |disturbed: f64| {
+            let of = |rate: f64| Sample {
+                disturbed,
+                ..single(vec![rate; 30])
+            };
+            let (one, other) = (of(100.0), of(85.0));
+            verdict(Unit::PerSecond, Basis::Windows, &one, &other)
+        };
+        assert_eq!(said(0.0), Verdict::Slower);
+        assert_eq!(said(0.3), Verdict::NoDifferenceShown);
+    }
+
     #[test]
     fn a_difference_below_the_least_effect_is_none_however_sharp() {
         let repeated = |rate: f64| Sample {
             repetitions: vec![rate, rate + 1e-3, rate + 2e-3, rate + 3e-3],
-            windows: Vec::new(),
+            ..Sample::default()
         };
         let said = |unit, second| {
             verdict(
