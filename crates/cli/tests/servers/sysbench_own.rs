@@ -61,6 +61,7 @@ fn tables_of_sysbench_are_refused_on_mariadb_too() {
     });
     let server = server.unwrap();
     let (place, options) = server.url().split_once('?').unwrap_or((server.url(), ""));
+    let place = place.trim_end_matches('/');
     let of = |database: &str| format!("{place}{database}?{options}");
     let script = |text: &str| {
         std::fs::write(folder.path().join("s.sql"), text).unwrap();

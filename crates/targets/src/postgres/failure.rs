@@ -84,6 +84,15 @@ impl ServerError {
         found.map(|(_, cause)| *cause)
     }
 
+    /// Another session has defined an object between the look of `IF NOT EXISTS` and the definition: without
+    /// a race that says no error. The statement is told by its operation's name, which begins with its text.
+    fn lost_race(&self, operation: &str) -> Option<Cause> {
+        // A relation, a schema, or an object such as the type of a table is there.
+        let exists = matches!(self.code.as_str(), "42P07" | "42P06" | "42710");
+        let raced = exists && operation.to_ascii_uppercase().contains("IF NOT EXISTS");
+        raced.then_some(Cause::Serialization)
+    }
+
     /// What failed.
     fn kind(&self) -> FailureKind {
         match self.code.as_str() {
@@ -136,7 +145,8 @@ impl ServerError {
         doing: &str,
         unknown: bool,
     ) -> Stop {
-        if let Some(cause) = self.cause() {
+        let name = operation.map_or("", |(_, name)| name);
+        if let Some(cause) = self.cause().or_else(|| self.lost_race(name)) {
             return Stop::Conflict(cause);
         }
         let failure = match operation {
@@ -189,6 +199,14 @@ mod tests {
         assert!(matches!(of(catalog), Stop::Conflict(Cause::Serialization)));
         let granted = "SERROR\0CXX000\0Mtuple concurrently updated\0\0";
         assert!(matches!(of(granted), Stop::Conflict(Cause::Serialization)));
+        let exists = ServerError::of(b"SERROR\0C42710\0Mtype exists\0\0");
+        let stop = |name: &str| exists.stop(Some((OperationId(0), name)), "", false);
+        let raced = stop("a.sql:1 create table if not exists t (a int)");
+        assert!(matches!(raced, Stop::Conflict(Cause::Serialization)));
+        assert!(matches!(
+            stop("a.sql:1 CREATE TYPE t AS (a int)"),
+            Stop::Failed(_)
+        ));
         for own in [
             "SERROR\0C23505\0Mduplicate key\0spublic\0tt\0\0",
             "SERROR\0CXX000\0Mcache lookup failed\0\0",
