@@ -222,8 +222,8 @@ impl Drop for Place {
     }
 }
 
-/// Removes private stores that ended processes have left beside a directory. One that is locked, or holds what
-/// is not ours, stays.
+/// Removes private stores that ended processes have left beside a directory. One that is locked, or holds
+/// what is not ours, stays.
 fn sweep(directory: &Path) {
     for path in path::abandoned(directory, "sqlite") {
         let left = Place {
