@@ -337,16 +337,15 @@ impl Meant {
             }
             // Held against the number of records when that is known.
             "insertstart" | "insertcount" => number(key, value).map(drop),
-            unknown => match meant_for(unknown, known_properties()) {
-                Some(meant) => Err(CannotRun(format!(
-                    "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
-                ))),
-                None => {
-                    let why = "YCSB's core workload does not read it";
-                    self.warn(unknown, why);
-                    Ok(())
+            unknown => {
+                if let Some(meant) = meant_for(unknown, known_properties()) {
+                    return Err(CannotRun(format!(
+                        "\"{unknown}\" is not a property of YCSB's core workload; did you mean \"{meant}\"?"
+                    )));
                 }
-            },
+                self.warn(unknown, "YCSB's core workload does not read it");
+                Ok(())
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
 
 mod allocations;
+mod between;
 mod conflicts;
 mod conformance;
 #[path = "../shared/crossing.rs"]

@@ -63,6 +63,13 @@ impl Server {
         std::fs::read_to_string(file).unwrap().trim().to_owned()
     }
 
+    /// The directory of its Unix socket.
+    pub(crate) fn socket_directory(&self) -> String {
+        let url = self.url(1, "");
+        let (_, rest) = url.split_once("socket=").unwrap();
+        rest.split('&').next().unwrap().replace("%2F", "/")
+    }
+
     /// The directory of its data.
     pub(crate) fn data(&self) -> std::path::PathBuf {
         self.private.directory().join("data")

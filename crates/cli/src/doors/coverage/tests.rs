@@ -336,7 +336,7 @@ fn tables() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// With SYNCLINE_WRITE_PAGES set, the page is written anew in place of being compared.
+/// With `SYNCLINE_WRITE_PAGES` set, the page is written anew in place of being compared.
 #[test]
 fn the_page_has_the_tables() {
     let mut page = std::fs::read_to_string(PAGE).unwrap();

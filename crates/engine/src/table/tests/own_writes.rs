@@ -141,7 +141,7 @@ impl Test<'_> {
                         self.session.mark().unwrap(),
                         self.model.clone(),
                         self.is_doomed,
-                    )
+                    );
                 }
                 Call::RollBack => {
                     self.session.rollback_to(mark.0).unwrap();
