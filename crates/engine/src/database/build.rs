@@ -274,17 +274,18 @@ fn place<D: Disk>(
 }
 
 /// Frees every page of a tree that nobody uses and the forest does not name. What an exclusive transaction
-/// that does not end keeps it from, the next opening frees.
-pub(super) fn free_pages<D: Disk>(core: &Core<D>, id: TreeId) {
+/// that does not end keeps it from is left: false.
+pub(super) fn free_pages<D: Disk>(core: &Core<D>, id: TreeId) -> bool {
     for pages in core.buffer.pages_of(id).chunks(PAGES_A_SECTION) {
         let Ok(section) = core.enter_gate(0) else {
-            return;
+            return false;
         };
         for page in pages {
             core.buffer.free(*page);
         }
         drop(section);
     }
+    true
 }
 
 #[cfg(test)]

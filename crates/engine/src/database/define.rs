@@ -40,6 +40,7 @@ use crate::log::Ticket;
 use crate::plant::{Plant, planted};
 use crate::txn::step::{Step, step};
 use crate::txn::{Closed, Operation, Session};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use syncline_disk::Disk;
 
@@ -246,7 +247,7 @@ impl<D: Disk> Engine<D> {
             }
             trees.push(builder.finish()?);
         }
-        let closed = self.core.close_gate();
+        let closed = self.core.close_gate()?;
         for tree in trees {
             self.forest.add(Arc::new(tree));
         }
@@ -328,38 +329,50 @@ impl<D: Disk> Engine<D> {
         trees: &[TreeId],
         change: impl FnOnce() -> Result<Ticket>,
     ) -> Result<()> {
+        self.remove_abandoned();
         self.hidden.lock().extend(trees);
         let changed = change();
-        let is_undone =
-            changed.is_ok() || planted(Plant::KeepFailedBuild) || self.undo(next, trees);
-        if is_undone {
+        if changed.is_ok() || planted(Plant::KeepFailedBuild) {
             self.hidden.lock().retain(|id| !trees.contains(id));
+        } else {
+            self.abandoned.lock().extend(trees);
+            self.remove_abandoned();
+            let mut catalog = self.catalog.write();
+            *catalog = Arc::new(catalog.with_numbers_of(next));
         }
         self.core.log.wait(changed?)
     }
 
-    /// Removes what a failed change has made. False if an exclusive transaction that does not end keeps it
-    /// from that: then the trees stay hidden, and the next opening frees what no catalogue names.
-    fn undo(&self, next: &Catalog, trees: &[TreeId]) -> bool {
+    /// Removes what failed changes have made. What an exclusive transaction that does not end keeps it from is
+    /// left, hidden, for the next change, or for the next opening, which frees what no catalogue names.
+    fn remove_abandoned(&self) {
+        let trees = std::mem::take(&mut *self.abandoned.lock());
+        if trees.is_empty() {
+            return;
+        }
         let (known, unknown): (Vec<TreeId>, Vec<TreeId>) = trees
             .iter()
             .partition(|id| self.forest.tree(**id).is_some());
-        let is_undone = known.is_empty() || self.undo_known(&known);
-        for id in unknown {
-            free_pages(&self.core, id);
+        let mut left = BTreeSet::new();
+        if !known.is_empty() && !self.remove_known(&known) {
+            left.extend(known);
         }
-        let mut catalog = self.catalog.write();
-        *catalog = Arc::new(catalog.with_numbers_of(next));
-        is_undone
+        left.extend(
+            unknown
+                .into_iter()
+                .filter(|id| !free_pages(&self.core, *id)),
+        );
+        let is_gone = |id: &TreeId| trees.contains(id) && !left.contains(id);
+        self.hidden.lock().retain(|id| !is_gone(id));
+        self.abandoned.lock().extend(left);
     }
 
-    fn undo_known(&self, trees: &[TreeId]) -> bool {
+    fn remove_known(&self, trees: &[TreeId]) -> bool {
         let Ok(closed) = self.core.close_gate() else {
-            self.core.abandon_row_log();
             return false;
         };
         let dropped = self.remove_trees(trees);
-        self.core.remove_row_log(&closed);
+        self.core.remove_abandoned_row_log(&closed);
         drop(closed);
         self.free_dropped(dropped);
         true

@@ -29,6 +29,8 @@ pub(crate) struct Engine<D: Disk> {
     pub(crate) defining: Mutex<()>,
     /// Trees that are being built or freed: no catalogue names them.
     pub(crate) hidden: Mutex<BTreeSet<TreeId>>,
+    /// Hidden trees of changes that have failed, which could not be removed yet.
+    pub(crate) abandoned: Mutex<BTreeSet<TreeId>>,
 }
 
 impl<D: Disk> Engine<D> {

@@ -365,9 +365,7 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
 
 impl<D: Disk> Drop for IndexBuild<'_, D> {
     fn drop(&mut self) {
-        // A panic leaves the log installed; nobody must wait for it.
-        if std::thread::panicking() {
-            self.row_log.abandon();
-        }
+        // A build that has failed leaves the log installed; nobody must wait for it.
+        self.row_log.abandon();
     }
 }

@@ -299,6 +299,7 @@ impl Parts {
             redone: self.redone,
             defining: Mutex::new(()),
             hidden: Mutex::default(),
+            abandoned: Mutex::default(),
         });
         engine.relieve_writers();
         engine.drop_unfinished()?;

@@ -37,7 +37,11 @@ impl<D: Disk> Engine<D> {
             Some(checkpoints) => checkpoints.check(&self.core)?,
             None => Vec::new(),
         };
-        if (0..PASSES).all(|_| self.is_suspicious()) {
+        let mut suspicious = 0;
+        while suspicious < PASSES && self.is_suspicious()? {
+            suspicious += 1;
+        }
+        if suspicious == PASSES {
             let closed = self.core.close_gate()?;
             found.extend(self.verify_trees());
             drop(closed);
@@ -52,63 +56,65 @@ impl<D: Disk> Engine<D> {
     }
 
     /// One pass over all trees beside writers; true if anything may be wrong.
-    fn is_suspicious(&self) -> bool {
+    fn is_suspicious(&self) -> Result<bool> {
         let listed: Vec<_> = self.core.buffer.labelled(|_tree| true).collect();
-        let closed = self.core.close_gate();
+        let closed = self.core.close_gate()?;
         let catalog = self.catalog();
         let trees = self.forest.snapshot();
         let hidden = self.hidden.lock().clone();
         drop(closed);
         let there: BTreeSet<TreeId> = trees.trees().map(|tree| tree.id).collect();
         if !misnamed(&catalog, &there, &hidden).is_empty() {
-            return true;
+            return Ok(true);
         }
         let mut reached = PageSet::default();
         for tree in trees.trees() {
-            if self.walk_in_parts(tree, &mut reached) {
-                return true;
+            if self.walk_in_parts(tree, &mut reached)? {
+                return Ok(true);
             }
         }
-        let unreached = listed.iter().filter(|(page, _)| !reached.contains(*page));
-        unreached
-            .into_iter()
-            .any(|(page, tree)| self.is_lost(*page, *tree))
+        for (page, tree) in listed {
+            if !reached.contains(page) && self.is_lost(page, tree)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Walks over a tree, part by part; true if something is wrong.
-    fn walk_in_parts(&self, tree: &Arc<Tree>, reached: &mut PageSet) -> bool {
+    fn walk_in_parts(&self, tree: &Arc<Tree>, reached: &mut PageSet) -> Result<bool> {
         let mut from = Some(Vec::new());
         while let Some(key) = from {
             step(Step::Build);
-            let closed = self.core.close_gate();
+            let closed = self.core.close_gate()?;
             let tree = tree.newest();
             if tree.is_dropped() {
-                return false;
+                return Ok(false);
             }
             let (found, next) = tree.check_part(&self.core.buffer, &key, LEAVES_A_PART, reached);
             drop(closed);
             if !found.is_empty() {
-                return true;
+                return Ok(true);
             }
             from = next;
         }
-        false
+        Ok(false)
     }
 
     /// True if nothing leads to a page that is labelled as the tree's.
-    fn is_lost(&self, page: PageId, id: TreeId) -> bool {
-        let _closed = self.core.close_gate();
+    fn is_lost(&self, page: PageId, id: TreeId) -> Result<bool> {
+        let _closed = self.core.close_gate()?;
         let buffer = &self.core.buffer;
         if !buffer.is_labelled(page, id) || self.hidden.lock().contains(&id) {
-            return false;
+            return Ok(false);
         }
         let tree = self.forest.tree(id);
         if let (Some(tree), Some(key)) = (tree, buffer.key_within(page)) {
             let mut reached = PageSet::default();
             tree.check_part(buffer, &key, 1, &mut reached);
-            return !reached.contains(page);
+            return Ok(!reached.contains(page));
         }
-        !self.core.pages_of_versions().contains(&page)
+        Ok(!self.core.pages_of_versions().contains(&page))
     }
 
     /// What is wrong with the trees, with the gate closed.

@@ -202,11 +202,11 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Ends that where the gate cannot be closed: commits log into it until another one is installed, and
-    /// nothing is kept.
-    pub(crate) fn abandon_row_log(&self) {
-        if let Some(log) = self.row_log() {
-            log.abandon();
+    /// Ends that if the index build for which commits do it has failed. One that is under way goes on.
+    pub(crate) fn remove_abandoned_row_log(&self, _closed: &Closed) {
+        let mut row_log = self.row_log.lock();
+        if row_log.take_if(|log| log.is_abandoned()).is_some() {
+            self.has_row_log.store(false, Ordering::Relaxed);
         }
     }
 

@@ -35,6 +35,7 @@ use crate::buffer::page::Kind;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::lane;
+use crate::sync::IS_MODEL;
 use crate::txn::core::{Core, pause};
 use crate::txn::garbage::{Ghost, QUEUES, WaitsFor, tidy};
 use crate::txn::gate::{Closed, Section};
@@ -52,8 +53,9 @@ const FLUSHES_MAX: u32 = 4;
 /// So many ghosts are removed in a section, so that who closes the gate does not wait for all of them.
 const GHOSTS_A_SECTION: usize = 1_000;
 
-/// How often the bound is looked at before a reader is ended for it.
-const BOUND_LOOKS: u32 = 64;
+/// How often the bound is looked at before a reader is ended for it, or the writer refused: transactions that are
+/// about to end may wait for a processor meanwhile.
+const BOUND_LOOKS: u32 = if IS_MODEL { 2 } else { 4_096 };
 
 /// So many ghosts are worth the end of a reader: about a leaf of them.
 const GHOSTS_WORTH: usize = 64;

@@ -109,7 +109,10 @@ fn put_until_full(engine: &Arc<TestEngine>, from: i64) -> i64 {
 fn a_full_disk_is_left_by_deletes_and_a_checkpoint() {
     let disk = SimulatedDisk::new(1, Metadata::Strict);
     let engine = database(&disk);
-    put(&engine, 0..20, 1).unwrap();
+    // The log has two files, as the background thread sees to: one alone is never free to be used again.
+    for _ in 0..30 {
+        put(&engine, 0..20, 1).unwrap();
+    }
     checkpoint(&engine).unwrap();
     fill_disk(&disk);
     for round in 0..3 {
