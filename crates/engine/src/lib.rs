@@ -146,9 +146,8 @@
 //! Commits are refused with [`Error::Full`] when the log needs another file and the disk has no space for it.
 //! The last half of the last file is kept for commits that only delete, so rows can still be deleted. A
 //! checkpoint that finds no space for the pages that changed is abandoned with the same error; a later one
-//! needs less if rows were deleted meanwhile. Once one succeeds, the log's files are used again and
-//! writers go
-//! on: no space from outside is needed. The data file keeps a part free for that: a quarter of
+//! needs less if rows were deleted meanwhile. Once one succeeds, the log's files are used again and writers
+//! go on: no space from outside is needed. The data file keeps a part free for that: a quarter of
 //! [`Options::extent_bytes`], but no more than one part in 64 of the file or 4 MiB, whichever is more.
 //!
 //! # What it does not do

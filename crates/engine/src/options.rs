@@ -27,16 +27,13 @@ pub struct Options {
     /// Bytes for before-images of rows, which open snapshots read, the pages of long values and the keys of
     /// deleted rows included. Beyond it the oldest snapshot ends with
     /// [`Conflict::SnapshotTooOld`](crate::Conflict::SnapshotTooOld); also when pages that only snapshots
-    /// need
-    /// stand in the way of a writer at `resident_bytes_max`. Default 256 MiB, or an eighth of the default of
-    /// `resident_bytes_max` if that is less.
+    /// need stand in the way of a writer at `resident_bytes_max`. Default 256 MiB, or an eighth of the
+    /// default of `resident_bytes_max` if that is less.
     pub version_bytes_max: u64,
     /// Bytes for what a serializable transaction has read, keys and places; beyond it reads are refused with
     /// [`Error::TooLong`]. A read of a row takes its key and some 64 bytes, a scan as much for each leaf.
-    /// Large
-    /// reports are for [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps nothing. Default 256 MiB,
-    /// or an
-    /// eighth of the default of `resident_bytes_max` if that is less.
+    /// Large reports are for [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps nothing. Default 256
+    /// MiB, or an eighth of the default of `resident_bytes_max` if that is less.
     pub read_bytes_max: u64,
     /// The longest encoded key in bytes: 16 to 4096. A page takes an eighth of its own length at most,
     /// whatever this says. Default 1 KiB.

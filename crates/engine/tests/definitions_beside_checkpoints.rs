@@ -9,7 +9,10 @@
 //! For long runs `SYNCLINE_BESIDE_SECONDS=120` gives each mode that long instead, and
 //! `SYNCLINE_BESIDE=index,load` names the modes to run, one after the other:
 //!
-//! `SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test definitions_beside_checkpoints -- --nocapture --test-threads 1`
+//! ```text
+//! SYNCLINE_BESIDE_SECONDS=120 cargo test -p syncline-engine --test definitions_beside_checkpoints -- \
+//!   --nocapture --test-threads 1
+//! ```
 //!
 //! The deterministic counterpart, in which every order of steps can be replayed by its seed, is
 //! `src/database/schedules/`.

@@ -94,8 +94,8 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
     })
 }
 
-/// A store that counts syncs of its log of which the kernel has seen next to none: one of the two is wrong.
-/// A library that leaves out syncs, such as libeatmydata, looks like this. It says nothing of whether a commit
+/// A store that counts syncs of its log of which the kernel has seen next to none: one of the two is wrong. A
+/// library that leaves out syncs, such as libeatmydata, looks like this. It says nothing of whether a commit
 /// was lost, so it is a warning.
 pub fn contradicted_syncs(run: &RunRecord) -> Option<String> {
     let calls = &run.end.per_commit.syncs;

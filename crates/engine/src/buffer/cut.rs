@@ -339,8 +339,7 @@ impl Buffer {
     }
 
     /// Gives the running cut up: its pages are dirty again, captured or not, and those that it found freed
-    /// count
-    /// as freed since. Transactions go on meanwhile; the caller is the one who captures.
+    /// count as freed since. Transactions go on meanwhile; the caller is the one who captures.
     pub(crate) fn abandon_cut(&self, epoch: u64, dirty: &[PageId], freed: &[PageId]) {
         let cuts = &self.cuts;
         let running = cuts.running.load(Ordering::Acquire);

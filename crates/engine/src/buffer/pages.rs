@@ -23,8 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often [`Buffer::free_retired`] looks: at once, since it takes a few looks if nobody is in the way;
-/// then
-/// with turns of the scheduler and with pauses in between, since a reader may have lost its core.
+/// then with turns of the scheduler and with pauses in between, since a reader may have lost its core.
 const RETIRED_LOOKS_AT_ONCE: u32 = 16;
 const RETIRED_LOOKS_AWAKE: u32 = 128;
 const RETIRED_LOOKS: u32 = RETIRED_LOOKS_AWAKE + 100;
@@ -135,8 +134,7 @@ impl Buffer {
     }
 
     /// Frees pages that have left the table, until so many pages of that kind fit below the cap, or none
-    /// waits
-    /// for readers any more, or these look at pages for long. The caller holds no [`pin`].
+    /// waits for readers any more, or these look at pages for long. The caller holds no [`pin`].
     pub(crate) fn free_retired(&self, kind: Kind, pages: u64) {
         for looks in 0..RETIRED_LOOKS {
             if self.account.retired_bytes() == 0 || self.has_memory(kind, pages) {

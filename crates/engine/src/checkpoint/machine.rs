@@ -179,8 +179,7 @@ impl Checkpoint {
     }
 
     /// Gives the checkpoint up, before its root is written: the slots that it has taken are free again.
-    /// Answers
-    /// what it was about to write. For one that has found no space: a later one may need less.
+    /// Answers what it was about to write. For one that has found no space: a later one may need less.
     pub(crate) fn abandon<D: Disk>(mut self, file: &mut DataFile<D>) -> Work {
         assert!(
             self.root.is_none(),

@@ -29,13 +29,12 @@
 //! | root sync | syncs it; then the slots that only the last root named are free | for good |
 //! | abandoned | from any state before root: the slots that it has taken are free again | |
 //!
-//! On a full disk. The file keeps free slots beside what the next checkpoint needs: a quarter of an
-//! extent, but
-//! no more than one part in 64 of the file or 4 MiB, whichever is more (`room`). A checkpoint that finds no
-//! space for more takes of these what it needs; if they do not suffice, it is abandoned. A later one is of a
-//! later cut: rows that were deleted meanwhile leave fewer pages to write. Once it is in force the slots that
-//! it supersedes are free, and the log's files are used again. The log has a reserve of its own for these
-//! deletes (`log::segments`). So a full store is emptied by deletes and checkpoints in turn.
+//! On a full disk. The file keeps free slots beside what the next checkpoint needs: a quarter of an extent,
+//! but no more than one part in 64 of the file or 4 MiB, whichever is more (`room`). A checkpoint that finds
+//! no space for more takes of these what it needs; if they do not suffice, it is abandoned. A later one is of
+//! a later cut: rows that were deleted meanwhile leave fewer pages to write. Once it is in force the slots
+//! that it supersedes are free, and the log's files are used again. The log has a reserve of its own for
+//! these deletes (`log::segments`). So a full store is emptied by deletes and checkpoints in turn.
 //!
 //! Invariants:
 //! 1. The last root known to be stable, its directory, its map pages and its pages are never

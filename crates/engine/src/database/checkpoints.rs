@@ -158,9 +158,8 @@ impl<D: Disk> Checkpoints<D> {
         self.step(&mut self.inside.lock(), core)
     }
 
-    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody
-    /// needs any
-    /// more are removed, and it is tried once more.
+    /// One from cut to root, after the running one. If the disk has no space for it, rows that nobody needs
+    /// any more are removed, and it is tried once more.
     pub(crate) fn run(&self, core: &Core<D>, forest: &Forest) -> Result<Csn> {
         let wanted = core.log.published();
         let mut swept = false;

@@ -302,8 +302,8 @@ impl<D: Disk> Engine<D> {
             .collect()
     }
 
-    /// Frees the other pages of such trees, some in a section. What an exclusive transaction that does not end
-    /// keeps it from, the next opening frees.
+    /// Frees the other pages of such trees, some in a section. What an exclusive transaction that does not
+    /// end keeps it from, the next opening frees.
     fn free_dropped(&self, dropped: Vec<Dropping>) {
         for mut tree in dropped {
             loop {
@@ -343,8 +343,8 @@ impl<D: Disk> Engine<D> {
         self.core.log.wait(changed?)
     }
 
-    /// Removes what failed changes have made. What an exclusive transaction that does not end keeps it from is
-    /// left, hidden, for the next change, or for the next opening, which frees what no catalogue names.
+    /// Removes what failed changes have made. What an exclusive transaction that does not end keeps it from
+    /// is left, hidden, for the next change, or for the next opening, which frees what no catalogue names.
     fn remove_abandoned(&self) {
         let trees = std::mem::take(&mut *self.abandoned.lock());
         if trees.is_empty() {

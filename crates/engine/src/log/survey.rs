@@ -75,7 +75,8 @@ pub(super) fn find<D: Disk>(disk: &D, directory: &Path) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// A file's header, and the file's length. What cannot be believed is read twice: a bit may have flipped on the way here.
+/// A file's header, and the file's length. What cannot be believed is read twice: a bit may have flipped on
+/// the way here.
 fn header_of<D: Disk>(disk: &D, directory: &Path, index: u32) -> Result<(HeaderRead, u64)> {
     let look = || -> Result<(HeaderRead, u64)> {
         let mut reader = Reader::open(disk, &segment::path(directory, index))?;

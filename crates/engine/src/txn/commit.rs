@@ -1,10 +1,9 @@
 //! The commit: from private writes to a place in the one order of commits.
 //!
-//! The steps and why they come in this order are told in the module `txn`; here they stand one below
-//! the other. What cannot be done inside the section (the pool of pre-images is full, a page is absent,
-//! the record is longer than thought, memory is at its cap) unlocks everything, leaves the section, is
-//! done, and the commit
-//! begins again; nothing has a number by then.
+//! The steps and why they come in this order are told in the module `txn`; here they stand one below the
+//! other. What cannot be done inside the section (the pool of pre-images is full, a page is absent, the
+//! record is longer than thought, memory is at its cap) unlocks everything, leaves the section, is done, and
+//! the commit begins again; nothing has a number by then.
 
 use crate::access::btree::overflow::{self, ChainSize};
 use crate::access::btree::scout::{Target, scout};

@@ -53,8 +53,8 @@ const FLUSHES_MAX: u32 = 4;
 /// So many ghosts are removed in a section, so that who closes the gate does not wait for all of them.
 const GHOSTS_A_SECTION: usize = 1_000;
 
-/// How often the bound is looked at before a reader is ended for it, or the writer refused: transactions that are
-/// about to end may wait for a processor meanwhile.
+/// How often the bound is looked at before a reader is ended for it, or the writer refused: transactions that
+/// are about to end may wait for a processor meanwhile.
 const BOUND_LOOKS: u32 = if IS_MODEL { 2 } else { 4_096 };
 
 /// So many ghosts are worth the end of a reader: about a leaf of them.
@@ -187,7 +187,8 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Drops versions and removes ghosts up to a bound, in sections of its own; ends early if it is refused one.
+    /// Drops versions and removes ghosts up to a bound, in sections of its own; ends early if it is refused
+    /// one.
     fn collect<'g, E>(
         &self,
         bound: Csn,

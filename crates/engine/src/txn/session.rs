@@ -376,9 +376,8 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, once more when so many
-    /// could be
-    /// made free. For who runs alone.
+    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, once more when so many could
+    /// be made free. For who runs alone.
     pub(crate) fn with_memory<R>(
         &mut self,
         pages: (Kind, u64),

@@ -1,11 +1,11 @@
 //! Deterministic simulation of the whole database: one thread, one seed, the same steps each time.
 //!
-//! A *world* is a simulated disk with a database on it, and an *oracle* that remembers what every commit
-//! did. A *life* is a number of random steps: statements of several sessions one by one, commits, tickets
-//! waited for or not, definitions of tables and indexes, checkpoints step by step, until the power goes
-//! off or a fault strikes. Then every kind of crash image is opened and held against the oracle, the
-//! opening itself is cut at its I/Os, twice over, and one of the images lives on. Files of some images vanish,
-//! or are emptied, zeroed or cut: such a database is refused, or holds everything all the same.
+//! A *world* is a simulated disk with a database on it, and an *oracle* that remembers what every commit did.
+//! A *life* is a number of random steps: statements of several sessions one by one, commits, tickets waited
+//! for or not, definitions of tables and indexes, checkpoints step by step, until the power goes off or a
+//! fault strikes. Then every kind of crash image is opened and held against the oracle, the opening itself is
+//! cut at its I/Os, twice over, and one of the images lives on. Files of some images vanish, or are emptied,
+//! zeroed or cut: such a database is refused, or holds everything all the same.
 //!
 //! What must hold:
 //! 1. An opened database holds exactly what the first `p` commits did, in the order of their numbers,

@@ -2,9 +2,8 @@
 //! come, change and go. A reader sees its moment, in scans with limits in both directions, or is ended; what
 //! old versions hold never passes their cap by more than one commit; and a scan looks at a leaf a few times.
 //!
-//! What versions hold is not taken from their own account: it is the overflow pages that are there and
-//! that no
-//! row needs.
+//! What versions hold is not taken from their own account: it is the overflow pages that are there and that
+//! no row needs.
 
 use super::fixture::{Shape, Store, TestSession, scan};
 use crate::Error;
