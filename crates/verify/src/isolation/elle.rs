@@ -23,7 +23,7 @@ const LINE_MAX: u64 = 1 << 20;
 
 /// Reads a history.
 ///
-/// At most [`BYTES_MAX`] bytes are read, and [`LINE_MAX`] of one line: a device has no end.
+/// At most `BYTES_MAX` bytes are read, and `LINE_MAX` of one line: a device has no end.
 pub fn read(input: impl BufRead) -> Result<History> {
     let mut reading = Reading::default();
     let mut input = input.take(BYTES_MAX + 1);
