@@ -19,7 +19,7 @@ const INHERITED: [&str; 8] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// A command that runs with nothing of this program's environment but [`INHERITED`].
+/// A command that runs with nothing of this program's environment but the variables in `INHERITED`.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
