@@ -232,6 +232,7 @@ fn replay(world: &World, folder: &Path, call: &str) -> Result<End, String> {
     let theirs = world.try_pgbench(folder, &words);
     let port = world.port();
     let mut ours = program(folder, "pgbench -h 127.0.0.1 -U postgres");
+    let ours = ours.env("PGPASSWORD", world.password());
     let ours = ours.args(["-p", &port]).args(&words);
     let ours = Said::of(ours.output().unwrap());
     let (there, here) = (end(theirs.status.code(), true), end(Some(ours.code), false));

@@ -1,7 +1,7 @@
 //! `syncline pgbench` on what is the user's own: tables that the real pgbench made, libpq's environment,
 //! connection strings, scripts whose clients define one object at once.
 
-use crate::support::{Said, folder, program, say};
+use crate::support::{Said, folder, program};
 use crate::world::World;
 use std::path::Path;
 use std::process::Command;
@@ -11,10 +11,19 @@ fn flags(world: &World) -> String {
     format!("-h 127.0.0.1 -p {} -U postgres", world.port())
 }
 
-/// The program without any of libpq's environment but that.
-fn under(folder: &Path, line: &str, variables: &[(&str, &str)]) -> Said {
+/// The program with the password of the server in its environment.
+fn say(world: &World, folder: &Path, line: &str) -> Said {
     let mut program = program(folder, line);
-    without_libpq(&mut program).envs(variables.iter().copied());
+    program.env("PGPASSWORD", world.password());
+    Said::of(program.output().unwrap())
+}
+
+/// The program without any of libpq's environment but the password and that.
+fn under(world: &World, folder: &Path, line: &str, variables: &[(&str, &str)]) -> Said {
+    let mut program = program(folder, line);
+    without_libpq(&mut program)
+        .env("PGPASSWORD", world.password())
+        .envs(variables.iter().copied());
     Said::of(program.output().unwrap())
 }
 
@@ -45,6 +54,7 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
          UPDATE pgbench_accounts SET seen_at = now() WHERE aid = :aid;\n",
     );
     let own = say(
+        &world,
         folder.path(),
         &format!("pgbench -n -t 5 -f own.sql {flags} postgres"),
     );
@@ -63,7 +73,7 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
         ("", "as with -n"),
     ] {
         let line = format!("pgbench {more} -c 2 -t 20 --max-tries 50 {flags} postgres");
-        let said = say(folder.path(), &line);
+        let said = say(&world, folder.path(), &line);
         assert_eq!(said.code, 0, "{said:?}");
         assert!(said.out.contains("scaling factor: 2\n"), "{said:?}");
         assert!(said.err.contains(warned), "{more}: {said:?}");
@@ -71,12 +81,17 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
     assert_eq!(world.ask("SELECT count(*) FROM pgbench_history"), "80");
     assert_eq!(world.everything(), everything, "nothing is left without -i");
     let on = say(
+        &world,
         folder.path(),
         &format!("pgbench -n -S -t 5 --on {}", world.url()),
     );
     assert_eq!(on.code, 0, "{on:?}");
     assert!(on.out.contains("scaling factor: 2\n"), "{on:?}");
-    let filling = say(folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    let filling = say(
+        &world,
+        folder.path(),
+        &format!("pgbench -i -q {flags} postgres"),
+    );
     assert_eq!(filling.code, 2, "{filling:?}");
     assert!(
         filling.err.contains("public.pgbench_accounts is at")
@@ -91,6 +106,7 @@ fn tables_that_pgbench_made_are_used_as_they_are() {
         "CREATE TEMP TABLE pgbench_accounts_copy (n int);\n",
     );
     let alike = say(
+        &world,
         folder.path(),
         &format!("pgbench -n -t 1 -f alike.sql {flags} postgres"),
     );
@@ -103,17 +119,30 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
     let (world, folder) = (World::new(), folder());
     let flags = flags(&world);
     let everything = world.everything();
-    let missing = say(folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+    let missing = say(
+        &world,
+        folder.path(),
+        &format!("pgbench -S -t 1 {flags} postgres"),
+    );
     assert_eq!(missing.code, 2, "{missing:?}");
     assert!(missing.err.contains("make them by -i first"), "{missing:?}");
     assert_eq!(world.everything(), everything);
-    let made = say(folder.path(), &format!("pgbench -i -q {flags} postgres"));
+    let made = say(
+        &world,
+        folder.path(),
+        &format!("pgbench -i -q {flags} postgres"),
+    );
     assert_eq!(made.code, 0, "{made:?}");
-    let ours = say(folder.path(), &format!("pgbench -t 5 {flags} postgres"));
+    let ours = say(
+        &world,
+        folder.path(),
+        &format!("pgbench -t 5 {flags} postgres"),
+    );
     assert_eq!(ours.code, 0, "{ours:?}");
     // What a script makes is where it would be without us.
     write(folder.path(), "make.sql", "CREATE TABLE made (a int);\n");
     let make = say(
+        &world,
         folder.path(),
         &format!("pgbench -n -t 1 -f make.sql {flags} postgres"),
     );
@@ -123,7 +152,11 @@ fn without_i_nothing_is_made_and_of_two_kinds_of_tables_none_is_chosen() {
         "t"
     );
     world.pgbench(&["-i", "-q", "postgres"]);
-    let both = say(folder.path(), &format!("pgbench -S -t 1 {flags} postgres"));
+    let both = say(
+        &world,
+        folder.path(),
+        &format!("pgbench -S -t 1 {flags} postgres"),
+    );
     assert_eq!(both.code, 2, "{both:?}");
     assert!(
         both.err.contains("public.pgbench_accounts is at") && both.err.contains("are there too"),
@@ -147,7 +180,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     let kept = |variables: &[(&str, &str)]| {
         world.ask("TRUNCATE kept");
         let line = format!("pgbench -n -t 1 -f kept.sql {flags} postgres");
-        let said = under(folder.path(), &line, variables);
+        let said = under(&world, folder.path(), &line, variables);
         assert_eq!(said.code, 0, "{said:?}");
         (world.ask("SELECT word FROM kept"), said)
     };
@@ -159,7 +192,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     assert_eq!(kept(&[]).0, "off", "f03: the role's own setting holds too");
     world.ask("ALTER ROLE postgres RESET synchronous_commit");
     let one = format!("pgbench -n -t 1 -f one.sql {flags} postgres");
-    let plain = under(folder.path(), &one, &[("PGSSLMODE", "require")]);
+    let plain = under(&world, folder.path(), &one, &[("PGSSLMODE", "require")]);
     assert_eq!(plain.code, 2, "f04: {plain:?}");
     assert!(plain.err.contains("does not encrypt"), "{plain:?}");
     let alone = [
@@ -168,26 +201,29 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
         ("PGUSER", "postgres"),
         ("PGDATABASE", "postgres"),
     ];
-    let said = under(folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
+    let said = under(&world, folder.path(), "pgbench -n -t 1 -f one.sql", &alone);
     assert_eq!(said.code, 0, "f05: {said:?}");
+    let password = world.password();
     for name in [
         format!("postgresql://postgres@127.0.0.1:{port}/postgres"),
-        format!("host=127.0.0.1 port={port} user=postgres dbname=postgres password=no:one@asks"),
+        format!("host=127.0.0.1 port={port} user=postgres dbname=postgres password={password}"),
         format!("postgres://127.0.0.1/postgres?port={port}&user=postgres&application_name=x"),
     ] {
         let mut program = program(folder.path(), "pgbench -n -t 1 -f one.sql");
-        let said = Said::of(without_libpq(&mut program).arg(&name).output().unwrap());
+        without_libpq(&mut program).env("PGPASSWORD", world.password());
+        let said = Said::of(program.arg(&name).output().unwrap());
         assert_eq!(said.code, 0, "f06: {name}: {said:?}");
-        assert!(!said.err.contains("asks"), "{said:?}");
+        assert!(!said.err.contains(&password), "{said:?}");
     }
     let records = crate::support::records(folder.path());
     let newest = std::fs::read_to_string(records.last().unwrap()).unwrap();
     assert!(
-        !newest.contains("asks") && newest.contains("application_name"),
+        !newest.contains(&password) && newest.contains("application_name"),
         "{newest}"
     );
     let url = format!("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=prefer");
     let pasted = say(
+        &world,
         folder.path(),
         &format!("run insert --on {url} --transactions 5 --warm-up 0 --line none"),
     );
@@ -201,7 +237,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
     for _ in 0..3 {
         world.ask("DROP TABLE IF EXISTS made_here");
         let line = format!("pgbench -n -c 4 -j 4 -t 5 -f define.sql {flags} postgres");
-        let said = say(folder.path(), &line);
+        let said = say(&world, folder.path(), &line);
         assert_eq!(said.code, 0, "{said:?}");
         let rows: u64 = world.ask("SELECT count(*) FROM made_here").parse().unwrap();
         assert!(
@@ -209,7 +245,7 @@ fn the_environment_of_libpq_and_connection_strings_say_where_and_how() {
             "{rows}: {said:?}"
         );
         assert!(rows >= 17, "each client loses at most its first: {said:?}");
-        let again = say(folder.path(), &format!("{line} --max-tries 10"));
+        let again = say(&world, folder.path(), &format!("{line} --max-tries 10"));
         assert!(again.out.contains("actually processed: 20/20"), "{again:?}");
     }
 }

@@ -10,9 +10,10 @@ use syncline_targets::private::{Private, Product, Wanted};
 fn tables_of_sysbench_are_refused_and_a_loop_over_all_tests_needs_one_prepare() {
     let (world, folder) = (World::new(), folder());
     let flags = format!(
-        "--pgsql-host=127.0.0.1 --pgsql-port={} --pgsql-user=postgres --pgsql-db=postgres --tables=2 \
-         --table-size=100 --events=10 --time=0",
-        world.port()
+        "--pgsql-host=127.0.0.1 --pgsql-port={} --pgsql-user=postgres --pgsql-password={} \
+         --pgsql-db=postgres --tables=2 --table-size=100 --events=10 --time=0",
+        world.port(),
+        world.password()
     );
     let run = |line: &str| say(folder.path(), &format!("sysbench {flags} {line}"));
     world.ask("CREATE TABLE public.sbtest1 (id int PRIMARY KEY, k int, c char(120), pad char(60))");

@@ -38,7 +38,8 @@ pub fn url(pairs: &[(String, String)], more: &[(&str, &str)]) -> String {
     let part = |before: &str, wanted: &str| {
         value(wanted).map_or(String::new(), |value| format!("{before}{}", escaped(value)))
     };
-    let user = part("", "user") + &part(":", "password");
+    // A slash ends a login.
+    let user = (part("", "user") + &part(":", "password")).replace('/', "%2F");
     let at = if user.is_empty() { "" } else { "@" };
     let mut options = Vec::new();
     let host = match value("host") {
