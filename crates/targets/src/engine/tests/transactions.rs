@@ -230,11 +230,13 @@ fn what_was_written_before_the_first_read_is_read() {
         session.abort().await;
         assert_eq!(all(&mut session).await, Rows::from([row(1, 10)]));
 
-        // What does not fit shows at the commit; until then the transaction sees it.
+        // An insert over a row that is there is refused by the read that meets the row, or by the commit.
         session.begin(Shape::Several);
         insert(&mut session, 1, 99).unwrap();
-        let before = Rows::from([row(1, 99)]);
-        assert_eq!(seen(&mut session).await.unwrap(), before);
+        is_statement(seen(&mut session).await.map(drop), INSERT);
+        session.abort().await;
+        session.begin(Shape::Several);
+        insert(&mut session, 1, 99).unwrap();
         is_statement(session.commit().await, INSERT);
         session.abort().await;
         session.begin(Shape::Several);
