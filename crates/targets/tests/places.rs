@@ -167,7 +167,7 @@ fn bad_urls_get_one_clear_sentence() {
         ("sqlite?busy_timeout_ms=-1", "from 0 to 60000"),
         ("sqlite?client=futures", "it takes threads or queue"),
         ("null:somewhere", "has no path"),
-        ("null?size=1", "has no option \"size\"; it has: none"),
+        ("null?size=1", "has no option \"size\"; it has: delay_ns"),
     ] {
         let error = AnyTarget::open(url).unwrap_err().to_string();
         assert!(error.contains(said), "{url}: {error}");

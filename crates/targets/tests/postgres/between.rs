@@ -1,15 +1,11 @@
-//! What stands between a run and the server: a forwarded port, a pooler.
+//! What is between a run and a commit: a forwarded port, a standby that is missing.
 
 use crate::server::Server;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::unix::fs::{MetadataExt, chown};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use syncline_contract::conformance::block_on;
 use syncline_contract::{Durability, LogPlace, StoreProcess, Target};
-use syncline_metering::clock;
 use syncline_targets::AnyTarget;
 
 /// Copies bytes both ways between a port of this process and another, as `ssh -L` and docker-proxy do.
@@ -61,106 +57,6 @@ fn what_forwards_a_port_is_not_taken_for_the_server() {
     assert!(matches!(forwarded.log_place(), LogPlace::Nowhere(_)));
 }
 
-/// A `PgBouncer` before a server; ended when this is dropped.
-struct Pooler {
-    child: Child,
-    port: u16,
-    _folder: tempfile::TempDir,
-}
-
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        let _killed = self.child.kill();
-        let _ended = self.child.wait();
-    }
-}
-
-impl Pooler {
-    /// In that mode; none if `PgBouncer` is not installed.
-    fn start(server: &Server, mode: &str) -> Option<Pooler> {
-        const PROGRAM: &str = "/usr/sbin/pgbouncer";
-        if !Path::new(PROGRAM).exists() {
-            return None;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
-        // PgBouncer refuses to be root; the server's user may enter the directory of its socket.
-        let data = std::fs::metadata(server.data()).unwrap();
-        let settings = folder.path().join("pgbouncer.ini");
-        let text = format!(
-            "[databases]\n* = host={} port={} user=postgres\n[pgbouncer]\nlisten_addr=127.0.0.1\n\
-             listen_port={port}\nunix_socket_dir=\nauth_type=any\npool_mode={mode}\ndefault_pool_size=4\n",
-            server.socket_directory(),
-            server.port()
-        );
-        std::fs::write(&settings, text).unwrap();
-        for path in [folder.path(), &settings] {
-            chown(path, Some(data.uid()), Some(data.gid())).unwrap();
-        }
-        let child = Command::new(PROGRAM)
-            .arg(&settings)
-            .uid(data.uid())
-            .gid(data.gid())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let pooler = Pooler {
-            child,
-            port,
-            _folder: folder,
-        };
-        let until = clock::now() + 10_000_000_000;
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(clock::now() < until, "pgbouncer does not listen");
-            std::thread::yield_now();
-        }
-        Some(pooler)
-    }
-}
-
-// B.F1
-#[test]
-fn a_pooler_in_transaction_mode_is_refused_before_anything_is_set() {
-    let server = Server::start(Durability::Os);
-    for mode in ["transaction", "statement"] {
-        let Some(pooler) = Pooler::start(&server, mode) else {
-            return;
-        };
-        let target = AnyTarget::open(&at_port(&server, pooler.port)).unwrap();
-        let refused = block_on(&(), target.meet()).unwrap_err();
-        assert!(
-            refused.what.contains("a pooler in transaction mode"),
-            "{refused}"
-        );
-        drop(target);
-        // The application that comes next finds its connection as the server makes it.
-        let shown =
-            "SELECT current_setting('search_path') || ' ' || current_setting('synchronous_commit')";
-        let url = at_port(&server, pooler.port);
-        let pooled = psql(&url_without_options(&url), shown);
-        assert_eq!(pooled, psql(&direct(&server), shown));
-        assert_eq!(server.schemas(), [""; 0]);
-    }
-}
-
-// B.F1
-#[test]
-fn a_pooler_in_session_mode_is_taken_and_is_not_the_server() {
-    let server = Server::start(Durability::Os);
-    let Some(pooler) = Pooler::start(&server, "session") else {
-        return;
-    };
-    let target = AnyTarget::open(&at_port(&server, pooler.port)).unwrap();
-    block_on(&(), target.meet()).unwrap();
-    assert!(matches!(target.process(), StoreProcess::Unknown(_)));
-}
-
-fn url_without_options(url: &str) -> String {
-    url.split('?').next().unwrap().to_owned()
-}
-
 /// What psql, as an application would, is answered.
 fn psql(url: &str, statement: &str) -> String {
     let ran = Command::new("/usr/lib/postgresql/15/bin/psql")
@@ -179,22 +75,23 @@ fn psql(url: &str, statement: &str) -> String {
 #[test]
 fn commits_that_would_wait_for_a_standby_for_ever_are_refused() {
     let server = Server::start(Durability::Data);
-    // A session of ours sets synchronous_commit itself, so another program sets and reads the server's.
     let url = direct(&server);
-    let set = |name: &str, value: &str| {
-        psql(&url, &format!("ALTER SYSTEM SET {name} = '{value}'"));
-        psql(&url, "SELECT pg_reload_conf()");
-        while psql(&url, &format!("SHOW {name}")) != value {
-            std::thread::yield_now();
-        }
-    };
-    set("synchronous_standby_names", "standby1");
+    psql(
+        &url,
+        "ALTER SYSTEM SET synchronous_standby_names = 'standby1'",
+    );
+    psql(&url, "SELECT pg_reload_conf()");
+    while psql(&url, "SHOW synchronous_standby_names") != "standby1" {
+        std::thread::yield_now();
+    }
     let refused = block_on(&(), server.target("").meet()).unwrap_err();
     assert!(
         refused.what.contains("no synchronous standby") && refused.what.contains("standby1"),
         "{refused}"
     );
-    set("synchronous_commit", "local");
+    let local =
+        "SET synchronous_commit = local; ALTER ROLE postgres SET synchronous_commit = local";
+    psql(&url, local);
     block_on(&(), server.target("").meet()).unwrap();
 }
 
