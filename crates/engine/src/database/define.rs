@@ -407,6 +407,7 @@ impl<D: Disk> Engine<D> {
         // Who looks a table up sees definition and trees of one moment.
         let mut catalog = self.catalog.write();
         *catalog = Arc::new(next.committed());
+        *self.listed_tables.lock() = Arc::clone(&catalog);
         done(csn, &closed);
         drop(catalog);
         drop(closed);

@@ -102,6 +102,12 @@ impl<D: Disk> Database<D> {
         Database::started(open::open(disk, directory, options, Threads::Own)?)
     }
 
+    /// What its parts share.
+    #[cfg(test)]
+    pub(crate) fn engine(&self) -> &Engine<D> {
+        &self.engine
+    }
+
     fn started(engine: Arc<Engine<D>>) -> Result<Database<D>> {
         let keeps = engine.options.checkpoint_by_itself;
         let keeper = keeps.then(|| Keeper::start(&engine)).transpose()?;
@@ -151,14 +157,15 @@ impl<D: Disk> Database<D> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuch`].
+    /// [`Error::NoSuch`]; [`Error::InShownRow`].
     pub fn table(&self, name: &str) -> Result<Table> {
+        check_not_shown()?;
         self.engine.table(name)
     }
 
     /// The definitions of all tables, by their names.
     pub fn tables(&self) -> Vec<Schema> {
-        let catalog = self.engine.catalog();
+        let catalog = Arc::clone(&self.engine.listed_tables.lock());
         catalog.tables().map(|entry| entry.schema.clone()).collect()
     }
 

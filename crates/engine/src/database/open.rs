@@ -292,6 +292,7 @@ impl Parts {
         let engine = Arc::new(Engine {
             core,
             forest: self.forest,
+            listed_tables: Mutex::new(Arc::new(catalog.clone())),
             catalog: RwLock::new(Arc::new(catalog)),
             checkpoints: file.map(Checkpoints::new),
             options,

@@ -1,7 +1,9 @@
 //! Handles of two databases in one hand: each works in its own alone, however they are mixed up.
 
 use crate::plant::{Plant, with};
-use crate::{Begin, Database, Error, Kind, Options, Schema, Table, TypedSession, Value};
+use crate::{
+    Begin, Database, Error, Kind, Options, Row, Schema, Sought, Table, TypedSession, Value,
+};
 use fastrand::Rng;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -101,4 +103,36 @@ fn mixed_up_handles_change_nothing_and_a_trusted_one_is_found() {
         found,
         "no history finds a handle that is trusted where it does not belong"
     );
+}
+
+/// H1's kind: a closure that is shown a row holds its leaf, which a definition wants while it changes the
+/// catalogue. What waits for the catalogue there is refused, and tables are listed without it.
+#[test]
+fn a_closure_that_is_shown_a_row_does_not_wait_for_the_catalogue() {
+    let database = side(&mut Rng::with_seed(1)).database;
+    let table = database.table("t0").unwrap();
+    let row = [Value::Int(1), Value::Int(1)];
+    database.run(|tx| tx.put(&table, &row)).unwrap();
+    let held = database.engine().catalog.write();
+    let (sender, answers) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = database.session().unwrap();
+            let mut sought = Sought::default();
+            session.begin(Begin::Serializable).unwrap();
+            session.seek(&table, &row[..1], &mut sought).unwrap();
+            let look = |_row: Row<'_>| (database.tables().len(), database.table("t0").err());
+            sender
+                .send(session.show_sought(&table, &sought, look))
+                .unwrap();
+        });
+        let answer = answers.recv_timeout(std::time::Duration::from_secs(20));
+        drop(held);
+        let (listed, refused) = answer
+            .expect("it waits")
+            .unwrap()
+            .expect("the row is there");
+        assert_eq!(listed, TABLES);
+        assert!(matches!(refused, Some(Error::InShownRow)), "{refused:?}");
+    });
 }

@@ -162,7 +162,9 @@ pub(super) const CALLS: &[Call] = &[
             .inspect(move |_| assert!(!panics, "a bug of the caller"));
         done(w.database()?.load_table(schema("loaded"), rows))
     }),
-    call("Database::table", NAME, |w| done(w.database()?.table("t"))),
+    call("Database::table", NAME | WAITS, |w| {
+        done(w.database()?.table("t"))
+    }),
     call("Database::tables", 0, |w| always(w.database()?.tables())),
     call("Database::drop_table", GATE | NAME, |w| {
         done(w.database()?.drop_table("t"))
