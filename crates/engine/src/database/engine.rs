@@ -20,8 +20,8 @@ pub(crate) struct Engine<D: Disk> {
     pub(crate) core: Arc<Core<D>>,
     pub(crate) forest: Forest,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
-    /// The same for callers who list tables, who may hold a leaf: a definition latches leaves while it changes
-    /// the catalogue in force. Nobody waits for another lock while holding this one.
+    /// The same for callers who list tables, who may hold a leaf: a definition latches leaves while it
+    /// changes the catalogue in force. Nobody waits for another lock while holding this one.
     pub(crate) listed_tables: Mutex<Arc<Catalog>>,
     /// None in transient mode: nothing is kept.
     pub(crate) checkpoints: Option<Checkpoints<D>>,
