@@ -22,7 +22,9 @@ use crate::access::btree::Tree;
 use crate::access::btree::overflow::{STUB_BYTES, Stub};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::shared_map::SharedMap;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::sync::rank::FOREST;
+use crate::sync::ranked::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 const VERSION: u8 = 1;
 const HEAD_BYTES: usize = 5;
@@ -39,7 +41,7 @@ pub(crate) struct Listed {
 type Trees = SharedMap<TreeId, Arc<Tree>>;
 
 /// See the module.
-pub(crate) struct Forest(RwLock<Trees>);
+pub(crate) struct Forest(RwLock<Trees, FOREST>);
 
 /// The trees of one moment.
 pub(crate) struct Snapshot(Trees);
@@ -124,12 +126,12 @@ impl Forest {
         Ok(Listed { forest, orphans })
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Trees> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> RwLockReadGuard<'_, Trees, FOREST> {
+        self.0.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Trees> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    fn write(&self) -> RwLockWriteGuard<'_, Trees, FOREST> {
+        self.0.write()
     }
 }
 

@@ -173,8 +173,11 @@ mod lane;
 pub mod log;
 mod options;
 mod origin;
+mod panics;
 mod plant;
 mod recovery;
+#[cfg(test)]
+mod scheduler;
 #[cfg(test)]
 mod seeds;
 mod shared_map;

@@ -149,6 +149,10 @@ pub(crate) enum Plant {
     GhostCountsAgainstLimit,
     /// Who enters the gate looks whether it is closed before it is counted.
     LookBeforeCounting,
+    /// Who opens the gate does not wake those who wait at it.
+    OpenQuietly,
+    /// A checkpoint that begins takes its mutex before it closes the gate.
+    CheckpointBeforeGate,
     /// Who leaves the gate does not look whether somebody waits to close it.
     LeaveQuietly,
     /// Who leaves the gate wakes without the mutex under which the closer looks.

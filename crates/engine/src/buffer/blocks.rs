@@ -38,7 +38,8 @@
 )]
 
 use super::frame::PIECE_BYTES;
-use crate::sync::parking::Mutex;
+use crate::sync::rank::BLOCKS;
+use crate::sync::ranked::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
 use std::ops::{Deref, DerefMut};
@@ -178,7 +179,7 @@ pub(super) struct Blocks {
 /// The blocks and their free cells.
 pub(super) struct Shelf {
     cells_of: CellsOf,
-    state: Mutex<State>,
+    state: Mutex<State, BLOCKS>,
     blocks: AtomicU64,
     cells: AtomicU64,
 }

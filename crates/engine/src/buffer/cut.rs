@@ -29,7 +29,8 @@ use super::miss::Stop;
 use super::pages::Buffer;
 use crate::ids::PageId;
 use crate::plant::{Plant, planted};
-use crate::sync::parking::{Condvar, Mutex};
+use crate::sync::rank::{GATE, IMAGES, LISTED};
+use crate::sync::ranked::{Condvar, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The pool may always grow to so many bytes, if its limit is not lower.
@@ -91,8 +92,8 @@ pub(super) struct Cuts {
     epoch: AtomicU64,
     /// Pages changed or freed in this epoch, in the order of that. Held while a page is placed, so that the
     /// cut sees it wholly or not at all.
-    pub(super) listed: Mutex<Vec<Listed>>,
-    images: Mutex<Images>,
+    pub(super) listed: Mutex<Vec<Listed>, LISTED>,
+    images: Mutex<Images, IMAGES>,
     copies: Copies,
     room: Condvar,
     /// The cut that is being captured; zero if none.
@@ -376,7 +377,7 @@ impl Buffer {
         let cuts = &self.cuts;
         let mut images = cuts.images.lock();
         let is_full = |images: &mut Images| !cuts.has_room(images, self.free_for_images());
-        cuts.room.wait_while(&mut images, is_full);
+        cuts.room.wait_while(&mut images, GATE, is_full);
     }
 
     /// True if who captures should hurry: the pool is half full, or larger than it need be.

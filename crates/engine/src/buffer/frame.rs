@@ -7,7 +7,8 @@ use super::page::{self, Kind};
 use super::sight::Sight;
 use crate::ids::{PageId, TreeId};
 use crate::sync::IS_MODEL;
-use crate::sync::parking::RwLock;
+use crate::sync::rank::LATCH;
+use crate::sync::ranked::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +34,7 @@ pub(super) const DETACHED: u64 = u64::MAX;
 
 /// What a frame holds, by the page's kind.
 pub(super) enum Body {
-    Leaf(RwLock<Leaf>),
+    Leaf(RwLock<Leaf, LATCH>),
     Inner(Inner),
     Overflow(Arc<[u8]>),
 }
@@ -83,8 +84,10 @@ impl Frame {
 
     /// What is known of a leaf before it is looked at; nothing of other pages. Before the frame is shared.
     pub(super) fn sight(&self) -> Sight {
-        self.leaf()
-            .map_or(Sight::NONE, |latch| Sight::of(&latch.read()))
+        self.leaf().map_or(Sight::NONE, |latch| {
+            let leaf = latch.try_read();
+            Sight::of(&leaf.expect("nobody else has the frame"))
+        })
     }
 
     /// Page and tree that the page's header names. Not of a leaf that is gone.
@@ -106,7 +109,7 @@ impl Frame {
 
     /// The latched leaf, if the page is one.
     #[inline]
-    pub(crate) fn leaf(&self) -> Option<&RwLock<Leaf>> {
+    pub(crate) fn leaf(&self) -> Option<&RwLock<Leaf, LATCH>> {
         match &self.body {
             Body::Leaf(leaf) => Some(leaf),
             Body::Inner(_) | Body::Overflow(_) => None,

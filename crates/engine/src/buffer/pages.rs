@@ -14,7 +14,8 @@ use super::sight::Sight;
 use super::translation::Translation;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
-use crate::sync::parking::Mutex;
+use crate::sync::rank::NUMBERS;
+use crate::sync::ranked::Mutex;
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
 use crossbeam_epoch::Guard;
@@ -33,7 +34,7 @@ const RETIRED_PAUSE: Duration = Duration::from_millis(1);
 pub(crate) struct Buffer {
     pub(super) translation: Translation,
     pub(super) cuts: Cuts,
-    pub(super) numbers: Mutex<Numbers>,
+    pub(super) numbers: Mutex<Numbers, NUMBERS>,
     account: Arc<Account>,
     blocks: Blocks,
     low: Arc<Signal>,

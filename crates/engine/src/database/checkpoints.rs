@@ -22,9 +22,12 @@ use crate::checkpoint::{Checkpoint, DataFile, DirtyPages, Inspection, Progress, 
 use crate::error::{Error, Result};
 use crate::forest::{self, Forest};
 use crate::ids::{Csn, PageId};
+use crate::panics;
 use crate::plant::{Plant, planted};
+use crate::sync::rank::CHECKPOINT;
+use crate::sync::ranked::Mutex;
+use crate::txn::step::{self, step};
 use crate::txn::{Closed, Core};
-use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_disk::Disk;
 use syncline_metering::{Module, Nanos, clock, tag};
@@ -78,7 +81,7 @@ struct Inside<D: Disk> {
 
 /// See the module.
 pub(crate) struct Checkpoints<D: Disk> {
-    inside: Mutex<Inside<D>>,
+    inside: Mutex<Inside<D>, CHECKPOINT>,
     finished: AtomicU64,
     bytes: AtomicU64,
     gate_ns: AtomicU64,
@@ -107,7 +110,20 @@ impl<D: Disk> Checkpoints<D> {
                 return Ok(false);
             }
             core.log.check()?;
+            step(step::Step::Checkpoint);
             let started = clock::now();
+            if planted(Plant::CheckpointBeforeGate) {
+                let mut inside = self.inside.lock();
+                let is_begun = inside.running.is_none();
+                if is_begun {
+                    let closed = core.close_gate()?;
+                    let cut = take_cut(core, forest, Some(&closed));
+                    drop(closed);
+                    begin_checkpoint(&mut inside, core, cut);
+                }
+                return Ok(is_begun);
+            }
+            let _failing = core.fail_on_panic("the beginning of a checkpoint");
             let closed = (!planted(Plant::CutWithoutGate)).then(|| core.close_gate());
             let closed = closed.transpose()?;
             let inside = if attempt < BEGIN_ATTEMPTS {
@@ -139,7 +155,11 @@ impl<D: Disk> Checkpoints<D> {
         }
         let _entered = tag::enter(Module::DataStore);
         let (changed, next_page) = core.buffer.changed_pages();
-        match inside.file.make_room(changed, next_page) {
+        let fail = |because: &str| core.log.fail(because);
+        let made = panics::failing("the growth of the data file", fail, || {
+            inside.file.make_room(changed, next_page)
+        });
+        match made {
             Ok(Some((bytes, left_bytes))) => {
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);
                 Ok(Step::Worked { bytes, left_bytes })
@@ -234,10 +254,28 @@ impl<D: Disk> Checkpoints<D> {
 
     fn step(&self, inside: &mut Inside<D>, core: &Core<D>) -> Result<Step> {
         let Inside { file, running } = inside;
+        if running.is_none() {
+            return Ok(Step::Idle);
+        }
+        let _entered = tag::enter(Module::DataStore);
+        // What another driver's panic has left half done is not written on.
+        core.log.check()?;
+        let fail = |because: &str| core.log.fail(because);
+        panics::failing("a step of a checkpoint", fail, || {
+            step(step::Step::Checkpoint);
+            self.step_on(file, running, core)
+        })
+    }
+
+    fn step_on(
+        &self,
+        file: &mut DataFile<D>,
+        running: &mut Option<Running>,
+        core: &Core<D>,
+    ) -> Result<Step> {
         let Some(now) = running.as_mut() else {
             return Ok(Step::Idle);
         };
-        let _entered = tag::enter(Module::DataStore);
         match one_io(file, now, core) {
             Ok(Progress::Worked { bytes }) => {
                 self.bytes.fetch_add(bytes, Ordering::Relaxed);

@@ -37,7 +37,10 @@ use crate::database::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
 use crate::log::Ticket;
+use crate::panics::OnPanic;
 use crate::plant::{Plant, planted};
+use crate::sync::rank::DEFINING;
+use crate::sync::ranked::MutexGuard;
 use crate::txn::step::{Step, step};
 use crate::txn::{Closed, Operation, Session};
 use std::collections::BTreeSet;
@@ -50,7 +53,7 @@ pub(crate) type BytesRow = (Vec<u8>, Vec<u8>);
 impl<D: Disk> Engine<D> {
     /// Makes an empty table with its indexes.
     pub(crate) fn create_table(&self, schema: Schema) -> Result<Arc<TableEntry>> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         let (next, entry) = self.catalog().with_table(schema)?;
         let trees = next.trees_of(&entry);
         self.change_with(&next, &trees, || self.create_empty(next.clone(), &trees))?;
@@ -77,7 +80,7 @@ impl<D: Disk> Engine<D> {
 
     /// Drops a table, its rows and its indexes. Transactions that have touched it conflict.
     pub(crate) fn drop_table(&self, name: &str) -> Result<()> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         let (dropping, entry) = self.catalog().with_table_dropping(name)?;
         let trees = dropping.trees_of(&entry);
         self.drop_in_one(dropping.without(entry.id), &trees, None)
@@ -86,13 +89,13 @@ impl<D: Disk> Engine<D> {
     /// Drops an index. Transactions that have written the table conflict.
     #[cfg(test)]
     pub(crate) fn drop_index(&self, table: &str, name: &str) -> Result<()> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         self.drop_index_alone(table, name)
     }
 
     /// Changes a table to a schema that is one step from its own.
     pub(crate) fn change_table(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         let name = schema.name();
         let catalog = self.catalog();
         let entry = catalog.table(name).ok_or_else(|| Error::NoSuch {
@@ -130,14 +133,14 @@ impl<D: Disk> Engine<D> {
     /// they are and are read with the columns' defaults.
     #[cfg(test)]
     pub(crate) fn add_columns(&self, schema: Schema) -> Result<Arc<TableEntry>> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         self.add_columns_alone(schema)
     }
 
     /// Builds an index; `schema` is the table's with the index as its last one.
     #[cfg(test)]
     pub(crate) fn create_index(&self, schema: &Schema) -> Result<Arc<TableEntry>> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         self.create_index_alone(schema)
     }
 
@@ -148,7 +151,7 @@ impl<D: Disk> Engine<D> {
         rows: impl IntoIterator<Item = Result<BytesRow>>,
     ) -> Result<Arc<TableEntry>> {
         let (spent, entry) = {
-            let _defining = self.defining.lock();
+            let _defining = self.define();
             let (spent, entry) = self.catalog().with_numbers_for(schema)?;
             *self.catalog.write() = Arc::new(spent.clone());
             (spent, entry)
@@ -159,7 +162,7 @@ impl<D: Disk> Engine<D> {
             if let Some(checkpoints) = &self.checkpoints {
                 checkpoints.run(&self.core, &self.forest)?;
             }
-            let _defining = self.defining.lock();
+            let _defining = self.define();
             let next = self.catalog().with_entry(&entry)?;
             self.commit_then(&mut self.alone()?, next, |csn, _closed| {
                 for id in &trees {
@@ -172,7 +175,7 @@ impl<D: Disk> Engine<D> {
 
     /// Drops what an earlier program has left unfinished.
     pub(crate) fn drop_unfinished(&self) -> Result<()> {
-        let _defining = self.defining.lock();
+        let _defining = self.define();
         for unfinished in self.catalog().unfinished() {
             self.drop_in_one(
                 self.catalog().without(unfinished.id),
@@ -381,6 +384,13 @@ impl<D: Disk> Engine<D> {
     /// The number of the next commit, for who runs alone.
     fn next_commit(&self) -> Csn {
         self.core.log.published().next()
+    }
+
+    /// One definition at a time; a panic in the midst of one fails the log.
+    fn define(&self) -> (OnPanic<impl FnMut()>, MutexGuard<'_, (), DEFINING>) {
+        step(Step::Definition);
+        let held = self.defining.lock();
+        (self.core.fail_on_panic("a definition"), held)
     }
 
     /// A session that runs alone, for a change of the catalogue.

@@ -7,9 +7,10 @@ use crate::forest::Forest;
 use crate::ids::TreeId;
 use crate::options::Options;
 use crate::recovery::Redone;
+use crate::sync::rank::{ABANDONED, CATALOG, DEFINING, HIDDEN, LISTED_TABLES};
+use crate::sync::ranked::{Mutex, RwLock};
 use crate::table::Table;
 use crate::txn::{Core, Relief};
-use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -19,21 +20,21 @@ use syncline_disk::Disk;
 pub(crate) struct Engine<D: Disk> {
     pub(crate) core: Arc<Core<D>>,
     pub(crate) forest: Forest,
-    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    pub(crate) catalog: RwLock<Arc<Catalog>, CATALOG>,
     /// The same for callers who list tables, who may hold a leaf: a definition latches leaves while it
-    /// changes the catalogue in force. Nobody waits for another lock while holding this one.
-    pub(crate) listed_tables: Mutex<Arc<Catalog>>,
+    /// changes the catalogue in force.
+    pub(crate) listed_tables: Mutex<Arc<Catalog>, LISTED_TABLES>,
     /// None in transient mode: nothing is kept.
     pub(crate) checkpoints: Option<Checkpoints<D>>,
     pub(crate) options: Options,
     pub(crate) directory: PathBuf,
     pub(crate) redone: Redone,
     /// Held while tables or indexes are changed, but not while a table's rows are loaded aside.
-    pub(crate) defining: Mutex<()>,
+    pub(crate) defining: Mutex<(), DEFINING>,
     /// Trees that are being built or freed: no catalogue names them.
-    pub(crate) hidden: Mutex<BTreeSet<TreeId>>,
+    pub(crate) hidden: Mutex<BTreeSet<TreeId>, HIDDEN>,
     /// Hidden trees of changes that have failed, which could not be removed yet.
-    pub(crate) abandoned: Mutex<BTreeSet<TreeId>>,
+    pub(crate) abandoned: Mutex<BTreeSet<TreeId>, ABANDONED>,
 }
 
 impl<D: Disk> Engine<D> {

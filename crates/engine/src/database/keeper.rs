@@ -15,6 +15,8 @@
 use crate::database::checkpoints::Step;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
+use crate::panics::guarded;
+use crate::sync::rank::{Held, KEEPER};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -87,7 +89,18 @@ impl Keeper {
         };
         let thread = std::thread::Builder::new()
             .name("checkpoints".to_owned())
-            .spawn(move || rounds.run())
+            .spawn(move || {
+                let core = Arc::clone(&rounds.engine.core);
+                guarded(
+                    "checkpoints",
+                    move || rounds.run(),
+                    |because| {
+                        core.log.fail(because);
+                        // Who waits for the checkpoint sees the failure.
+                        core.set_pressed(false);
+                    },
+                );
+            })
             .map_err(|source| Error::Thread { source })?;
         Ok(Keeper {
             ending,
@@ -98,15 +111,14 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        *self.ending.ends.lock() = true;
-        self.ending.bell.notify_all();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
         {
-            assert!(
-                std::thread::panicking(),
-                "the thread of the checkpoints has panicked"
-            );
+            let _held = Held::<KEEPER>::awaited();
+            *self.ending.ends.lock() = true;
+        }
+        self.ending.bell.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught, and have failed the log.
+            let _ended = thread.join();
         }
     }
 }
@@ -136,6 +148,7 @@ impl<D: Disk> Rounds<D> {
 
     /// Sleeps; true if the thread shall end.
     fn pause(&self, span: Duration) -> bool {
+        let _held = Held::<KEEPER>::awaited();
         let mut ends = self.ending.ends.lock();
         if !*ends {
             self.ending.bell.wait_for(&mut ends, span);

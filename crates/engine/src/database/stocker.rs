@@ -6,8 +6,10 @@
 //! brings new ones (`Buffer::stock`). Without it, or behind it, everything goes on: who finds no block brings
 //! one.
 
+use crate::buffer::Buffer;
 use crate::database::engine::Engine;
 use crate::error::{Error, Result};
+use crate::panics::guarded;
 use crate::sync::signal::Signal;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -22,15 +24,26 @@ pub(crate) struct Stocker {
 
 impl Stocker {
     pub(crate) fn start<D: Disk>(engine: &Arc<Engine<D>>) -> Result<Stocker> {
+        Stocker::start_with(engine, Buffer::stock)
+    }
+
+    /// With what it does when the signal is raised.
+    pub(super) fn start_with<D: Disk>(
+        engine: &Arc<Engine<D>>,
+        stock: fn(&Buffer),
+    ) -> Result<Stocker> {
         let low = Arc::clone(engine.core.buffer.low());
         let engine = Arc::clone(engine);
         let thread = std::thread::Builder::new()
             .name("page blocks".to_owned())
             .spawn(move || {
-                let buffer = &engine.core.buffer;
-                while buffer.low().wait() {
-                    buffer.stock();
-                }
+                let core = &engine.core;
+                let work = || {
+                    while core.buffer.low().wait() {
+                        stock(&core.buffer);
+                    }
+                };
+                guarded("page blocks", work, |because| core.log.fail(because));
             })
             .map_err(|source| Error::Thread { source })?;
         Ok(Stocker {
@@ -43,13 +56,9 @@ impl Stocker {
 impl Drop for Stocker {
     fn drop(&mut self) {
         self.low.stop();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            assert!(
-                std::thread::panicking(),
-                "the thread that brings blocks has panicked"
-            );
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught, and have failed the log.
+            let _ended = thread.join();
         }
     }
 }

@@ -7,7 +7,9 @@
 
 use crate::lane;
 use crate::log::ring::Apart;
-use crate::sync::{IS_MODEL, Mutex, MutexGuard, PoisonError};
+use crate::sync::IS_MODEL;
+use crate::sync::rank::BUFFERS;
+use crate::sync::ranked::{StdMutex, StdMutexGuard};
 
 /// How many lanes have a pool of their own; threads beyond that share them.
 const LANES: usize = if IS_MODEL { 1 } else { 8 };
@@ -37,7 +39,7 @@ impl Buffers {
 /// Buffers for records to come.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    lanes: [Apart<Mutex<Pool>>; LANES],
+    lanes: [Apart<StdMutex<Pool, BUFFERS>>; LANES],
 }
 
 #[derive(Debug, Default)]
@@ -78,9 +80,8 @@ impl Pools {
 
     /// What a panicking thread left there is whole: it is changed by single moves.
     #[inline]
-    fn lane(&self, lane: usize) -> MutexGuard<'_, Pool> {
-        let lane = self.lanes[lane % LANES].0.lock();
-        lane.unwrap_or_else(PoisonError::into_inner)
+    fn lane(&self, lane: usize) -> StdMutexGuard<'_, Pool, BUFFERS> {
+        self.lanes[lane % LANES].0.lock()
     }
 }
 

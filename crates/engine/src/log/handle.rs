@@ -13,6 +13,7 @@ use crate::log::threads::{Running, Threads};
 use crate::log::wait::{Completion, block};
 use crate::log::worker::Worker;
 use crate::plant::{Plant, planted};
+use crate::sync::rank::{Held, LOG_THREADS};
 use crate::sync::thread::yield_now;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -371,11 +372,11 @@ impl<D: Disk> Log<D> {
 
     /// Writes what is published and ends the threads; false if there are none.
     fn end_threads(&self) -> bool {
-        let threads = self
-            .threads
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let threads = {
+            let _held = Held::<LOG_THREADS>::awaited();
+            let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.take()
+        };
         let Some(threads) = threads else {
             return false;
         };

@@ -24,9 +24,11 @@ use crate::ids::Csn;
 use crate::lane;
 use crate::log::frame::Kind;
 use crate::log::waiters::Waiters;
+use crate::panics;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::rank::SLOT;
+use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use std::task::Waker;
 
 /// Buffers that grew beyond this are given back to the allocator once written.
@@ -48,7 +50,7 @@ pub(super) struct Apart<T>(pub(super) T);
 #[repr(align(64))]
 struct Slot {
     published: AtomicU64,
-    content: Mutex<Content>,
+    content: StdMutex<Content, SLOT>,
 }
 
 #[derive(Debug)]
@@ -95,7 +97,7 @@ impl Ring {
     pub(super) fn new(records: u32, first: Csn) -> Ring {
         let slot = |_| Slot {
             published: AtomicU64::new(0),
-            content: Mutex::new(Content {
+            content: StdMutex::new(Content {
                 record: Vec::new(),
                 waiters: Waiters::default(),
                 kind: Kind::Void,
@@ -198,7 +200,7 @@ impl Ring {
             if planted(Plant::ForgetSleepers) {
                 continue;
             }
-            waker.wake();
+            panics::wake(waker);
         }
     }
 
@@ -306,8 +308,8 @@ impl Ring {
 
 /// A slot's content. What a panicking thread left there is whole: it is changed by single moves.
 #[inline]
-fn lock(content: &Mutex<Content>) -> MutexGuard<'_, Content> {
-    content.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(content: &StdMutex<Content, SLOT>) -> StdMutexGuard<'_, Content, SLOT> {
+    content.lock()
 }
 
 #[cfg(test)]

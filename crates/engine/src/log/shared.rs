@@ -11,7 +11,8 @@
 //!    registered its waker before it looked, or has a driver behind it that looks after publishing;
 //! 3. a worker leaves staged commits of others behind only when some of its own clients were woken:
 //!    their pass ends with an uncork. The writer thread leaves them only while a worker is corked or
-//!    expected; the last one to uncork sees that nothing is flying, or the writer sees that it was the last.
+//!    expected; the last one to uncork sees that nothing is flying, or the writer sees that it was the last;
+//! 4. a driver that panics fails the log, which wakes everybody; a waker that panics is no driver's panic.
 
 use crate::error::{Error, Result};
 use crate::ids::Csn;
@@ -29,11 +30,14 @@ use crate::log::segment::{self, Mode, SegmentFile, SegmentHeader};
 use crate::log::segments::Preparation;
 use crate::log::stats::SharedStats;
 use crate::log::threads::Threads;
+use crate::panics::{self, OnPanic};
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::rank::{GROUPS, OUTLET};
+use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::txn::step::{Step, step};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32 as PlainU32;
@@ -58,10 +62,10 @@ pub(super) struct Shared<D: Disk> {
     pub(super) workers: Workers,
     pub(super) writer_signal: Signal,
     pub(super) files_signal: Signal,
-    outlet: Mutex<Outlet<D::File>>,
+    outlet: StdMutex<Outlet<D::File>, OUTLET>,
     /// Buffers for records.
     pub(super) buffers: Pools,
-    groups: Mutex<Groups>,
+    groups: StdMutex<Groups, GROUPS>,
     flying: AtomicU32,
     /// Segments that hold commits which recovery may need; changed under the outlet's lock.
     live_segments: AtomicU64,
@@ -116,8 +120,8 @@ impl<D: Disk> Shared<D> {
             writer_signal: Signal::default(),
             files_signal: Signal::default(),
             live_segments: AtomicU64::new(outlet.segments().live()),
-            outlet: Mutex::new(outlet),
-            groups: Mutex::default(),
+            outlet: StdMutex::new(outlet),
+            groups: StdMutex::default(),
             buffers: Pools::default(),
             flying: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
@@ -139,9 +143,21 @@ impl<D: Disk> Shared<D> {
     /// Does jobs on this thread, as worker `me`. Returns how many.
     pub(super) fn drive(&self, me: u32, until: &Until<'_>) -> u32 {
         let _entered = tag::enter(Module::Logging);
+        // A job that is not brought back would be waited for by everybody.
+        let fail = |because: &str| self.fail(because);
+        panics::failing("a write of the log", fail, || self.drive_on(me, until))
+    }
+
+    fn drive_on(&self, me: u32, until: &Until<'_>) -> u32 {
         let mut jobs = 0;
         while let Some(job) = self.begin() {
-            let done = job.perform(&self.stats);
+            let done = {
+                let _lost = OnPanic::new(|| {
+                    self.flying.fetch_sub(1, Ordering::SeqCst);
+                });
+                step(Step::LogJob);
+                job.perform(&self.stats)
+            };
             let woken = self.end(done, me);
             jobs += 1;
             if let Until::Enough(enough) = until
@@ -331,7 +347,7 @@ impl<D: Disk> Shared<D> {
         let mut csn = self.outlet().next();
         while self.ring.is_published(csn) {
             if let Some((waker, _)) = self.ring.take_waker(csn) {
-                waker.wake();
+                panics::wake(waker);
                 return;
             }
             csn = csn.next();
@@ -349,7 +365,13 @@ impl<D: Disk> Shared<D> {
             };
             (how, outlet.header_like())
         };
-        let prepared = self.prepared(how, &like);
+        let fail = |because: &str| {
+            self.outlet().segments().end_preparing(how, None);
+            self.fail(because);
+        };
+        let prepared = panics::failing("the preparation of a log file", fail, || {
+            self.prepared(how, &like)
+        });
         let (file, result) = match prepared {
             Ok(file) => (Some(file), Ok(true)),
             Err(error) => (None, Err(error)),
@@ -427,7 +449,7 @@ impl<D: Disk> Shared<D> {
                 } else {
                     self.workers.expect(worker);
                 }
-                waker.wake();
+                panics::wake(waker);
             }
         }
         if woken.commits > 0 {
@@ -444,7 +466,7 @@ impl<D: Disk> Shared<D> {
         let next = self.ring.next();
         for csn in self.horizon.get().0 + 1..next.0 {
             while let Some((waker, _)) = self.ring.take_waker(Csn(csn)) {
-                waker.wake();
+                panics::wake(waker);
             }
         }
         self.writer_signal.raise();
@@ -455,11 +477,11 @@ impl<D: Disk> Shared<D> {
         self.groups().of(csn)
     }
 
-    fn groups(&self) -> MutexGuard<'_, Groups> {
-        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    fn groups(&self) -> StdMutexGuard<'_, Groups, GROUPS> {
+        self.groups.lock()
     }
 
-    fn outlet(&self) -> MutexGuard<'_, Outlet<D::File>> {
-        self.outlet.lock().unwrap_or_else(PoisonError::into_inner)
+    fn outlet(&self) -> StdMutexGuard<'_, Outlet<D::File>, OUTLET> {
+        self.outlet.lock()
     }
 }

@@ -1,10 +1,12 @@
 //! The log's own threads: one prepares segment files, the others write what nobody else writes.
 //!
-//! They sleep unless something is asked of them, and are joined before the log's lock is given back.
+//! They sleep unless something is asked of them, and are joined before the log's lock is given back. One
+//! that panics fails the log with its reason.
 
 use crate::error::{Error, Result};
 use crate::log::ring::NO_WORKER;
 use crate::log::shared::{Shared, Until};
+use crate::panics::guarded;
 use crate::sync::thread::{Builder, JoinHandle};
 use std::sync::Arc;
 use syncline_disk::Disk;
@@ -40,19 +42,23 @@ impl Running {
     }
 
     fn spawn_all<D: Disk>(&mut self, shared: &Arc<Shared<D>>) -> Result<()> {
-        let files = Arc::clone(shared);
-        self.spawn("log files", move || prepare_files(&files))?;
+        self.spawn("log files", shared, prepare_files)?;
         for _ in 0..shared.options.writes_in_flight_max {
-            let writer = Arc::clone(shared);
-            self.spawn("log writer", move || write(&writer))?;
+            self.spawn("log writer", shared, write)?;
         }
         Ok(())
     }
 
-    fn spawn(&mut self, name: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
+    fn spawn<D: Disk>(
+        &mut self,
+        name: &'static str,
+        shared: &Arc<Shared<D>>,
+        body: fn(&Shared<D>),
+    ) -> Result<()> {
+        let shared = Arc::clone(shared);
         let thread = Builder::new().name(name.to_owned());
         let handle = thread
-            .spawn(body)
+            .spawn(move || guarded(name, || body(&shared), |because| shared.fail(because)))
             .map_err(|source| Error::Thread { source })?;
         self.handles.push(handle);
         Ok(())
@@ -63,9 +69,8 @@ impl Running {
         shared.files_signal.stop();
         shared.writer_signal.stop();
         for handle in self.handles {
-            if handle.join().is_err() {
-                shared.fail("a thread of the log has panicked");
-            }
+            // Its panics were caught, and have failed the log.
+            let _ended = handle.join();
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::plant::{Plant, planted};
 use crate::sync::atomic::Ordering;
 use crate::sync::thread::{Thread, current, park, yield_now};
 use crate::sync::thread_local;
+use crate::txn::step::{Step, step, stepped};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -151,10 +152,19 @@ fn drive_or_park<D: Disk>(shared: &Shared<D>, csn: Csn) -> Result<()> {
             return outcome;
         }
         if shared.is_busy() || shared.drive(NO_WORKER, &Until::Enough(&|_| over().is_some())) == 0 {
-            park();
+            park_or_step();
         } else if over().is_some() {
             shared.hand_over();
         }
+    }
+}
+
+/// Sleeps until a waker comes. A thread that a scheduler steps looks again at its next turn instead.
+fn park_or_step() {
+    if stepped() {
+        step(Step::Wait("a commit that another thread is writing"));
+    } else {
+        park();
     }
 }
 

@@ -104,7 +104,7 @@ pub(crate) mod parking {
     #[derive(Debug)]
     pub(crate) struct RwLock<T>(checker::sync::RwLock<T>);
 
-    pub(crate) use checker::sync::RwLockWriteGuard;
+    pub(crate) use checker::sync::{RwLockReadGuard, RwLockWriteGuard};
 
     #[derive(Debug)]
     pub(crate) struct Condvar(checker::sync::Condvar);
@@ -121,6 +121,14 @@ pub(crate) mod parking {
                 held: Some(held),
             }
         }
+
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            let held = self.0.try_lock().ok()?;
+            Some(MutexGuard {
+                mutex: self,
+                held: Some(held),
+            })
+        }
     }
 
     impl<T> RwLock<T> {
@@ -128,12 +136,16 @@ pub(crate) mod parking {
             RwLock(checker::sync::RwLock::new(value))
         }
 
-        pub(crate) fn read(&self) -> checker::sync::RwLockReadGuard<'_, T> {
+        pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
             self.0.read().unwrap_or_else(PoisonError::into_inner)
         }
 
-        pub(crate) fn try_read(&self) -> Option<checker::sync::RwLockReadGuard<'_, T>> {
+        pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
             self.0.try_read().ok()
+        }
+
+        pub(crate) fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+            self.0.try_write().ok()
         }
 
         pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {

@@ -11,6 +11,9 @@
 //!   thread that nobody wakes any more is found as a deadlock. For what is too large for the other.
 //!
 //! Every other build gets the plain means, by re-export: nothing is added to them.
+//!
+//! Locks are taken in one order everywhere: `rank.rs` has its table, and `ranked.rs` the locks that
+//! assert it in builds with debug assertions.
 
 #[cfg(all(test, any(loom, shuttle)))]
 mod checked;
@@ -20,6 +23,8 @@ pub(crate) mod explore;
 mod park;
 #[cfg(not(all(test, any(loom, shuttle))))]
 mod plain;
+pub(crate) mod rank;
+pub(crate) mod ranked;
 pub(crate) mod signal;
 #[cfg(all(test, loom))]
 pub(crate) mod weak;

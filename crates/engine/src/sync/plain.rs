@@ -15,10 +15,25 @@ pub(crate) mod atomic {
 
 /// Threads and their sleep.
 pub(crate) mod thread {
-    pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, park, yield_now};
+    pub(crate) use std::thread::{Builder, JoinHandle, Thread, current, park};
+
+    #[cfg(not(test))]
+    pub(crate) use std::thread::yield_now;
+
+    /// Lets others go on; a thread that a scheduler steps by a step.
+    #[cfg(test)]
+    pub(crate) fn yield_now() {
+        if crate::txn::step::stepped() {
+            crate::txn::step::step(crate::txn::step::Step::Spin);
+        } else {
+            std::thread::yield_now();
+        }
+    }
 }
 
 /// Locks in the shape of `parking_lot`'s.
 pub(crate) mod parking {
-    pub(crate) use parking_lot::{Condvar, Mutex, MutexGuard, RwLock, RwLockWriteGuard};
+    pub(crate) use parking_lot::{
+        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
+    };
 }

@@ -4,8 +4,10 @@
 //! States: quiet, raised, stopped. `raise` moves quiet to raised; `wait` takes raised back to quiet;
 //! stopped is final.
 
+use crate::sync::Condvar;
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::rank::SIGNAL;
+use crate::sync::ranked::StdMutex;
 
 const QUIET: u8 = 0;
 const RAISED: u8 = 1;
@@ -15,7 +17,7 @@ const STOPPED: u8 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     state: AtomicU8,
-    sleeper: Mutex<()>,
+    sleeper: StdMutex<(), SIGNAL>,
     bell: Condvar,
 }
 
@@ -38,7 +40,7 @@ impl Signal {
 
     /// Sleeps until there is work; false once stopped.
     pub(crate) fn wait(&self) -> bool {
-        let mut sleeper = self.sleeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sleeper = self.sleeper.lock();
         loop {
             match self
                 .state
@@ -48,10 +50,7 @@ impl Signal {
                 Err(STOPPED) => return false,
                 Err(_) => {}
             }
-            sleeper = self
-                .bell
-                .wait(sleeper)
-                .unwrap_or_else(PoisonError::into_inner);
+            sleeper = sleeper.sleep(&self.bell);
         }
     }
 
@@ -63,7 +62,7 @@ impl Signal {
 
     fn ring(&self) {
         // The mutex closes the gap between a sleeper's look at the state and its sleep.
-        drop(self.sleeper.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.sleeper.lock());
         self.bell.notify_all();
     }
 }

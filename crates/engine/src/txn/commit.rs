@@ -104,6 +104,7 @@ fn commit_rounds<D: Disk>(core: &Core<D>, txn: &mut Transaction) -> Result<Ticke
             leave(section);
             return Err(Error::Conflict(Conflict::Dropped));
         }
+        let _failing = core.fail_on_panic("a commit");
         let permit = Armed(Some(permit));
         let locked = {
             let _doing = core.watch.enter(Part::Lock, txn.is_measured);

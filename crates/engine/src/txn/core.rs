@@ -6,8 +6,11 @@ use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId};
 use crate::log::{CLOSED, Log};
 use crate::origin::Origin;
+use crate::panics::OnPanic;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::rank::ROW_LOG_INSTALLED;
+use crate::sync::ranked::Mutex;
 use crate::sync::thread::yield_now;
 use crate::txn::conflict::{Counters, Counts};
 use crate::txn::garbage::Garbage;
@@ -20,7 +23,6 @@ use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
-use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -91,7 +93,7 @@ pub(crate) struct Core<D: Disk> {
     /// The log has grown so long that commits wait for the checkpoint.
     is_pressed: AtomicBool,
     /// The row log of the table of which an index is being built; see `row_log`.
-    row_log: Mutex<Option<Arc<RowLog>>>,
+    row_log: Mutex<Option<Arc<RowLog>>, ROW_LOG_INSTALLED>,
     /// True while there is one. Changes with the gate closed only.
     has_row_log: AtomicBool,
     /// Beyond so many bytes of log that no checkpoint has released, commits are refused.
@@ -306,6 +308,12 @@ impl<D: Disk> Core<D> {
         self.relief
             .get()
             .map_or(Ok(false), |relief| relief.relieve())
+    }
+
+    /// Fails the log if a panic unwinds through what follows, which it leaves half done.
+    #[inline]
+    pub(crate) fn fail_on_panic(&self, what: &'static str) -> OnPanic<impl FnMut()> {
+        OnPanic::new(move || self.log.fail(&format!("{what} has panicked")))
     }
 
     /// How often transactions ended in which way.

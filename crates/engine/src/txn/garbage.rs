@@ -23,7 +23,8 @@ use crate::buffer::{Buffer, Leaf, Stop, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use crate::sync::parking::{Mutex, MutexGuard};
+use crate::sync::rank::GHOSTS;
+use crate::sync::ranked::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ pub(super) struct Garbage {
 #[derive(Default)]
 #[repr(align(128))]
 struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Waiting, GHOSTS>,
     /// True if there are some, as far as is known: every commit asks, and few find any.
     waits: AtomicBool,
 }
@@ -164,7 +165,7 @@ impl Garbage {
         self.queue(seat).ghosts.len()
     }
 
-    fn queue(&self, seat: u32) -> MutexGuard<'_, Waiting> {
+    fn queue(&self, seat: u32) -> MutexGuard<'_, Waiting, GHOSTS> {
         self.queues[seat as usize % QUEUES].waiting.lock()
     }
 

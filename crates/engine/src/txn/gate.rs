@@ -7,9 +7,12 @@
 //!
 //! Invariants:
 //! 1. While a [`Closed`] is held, no section but its holder's runs.
-//! 2. Who enters never waits holding anything that a section or the closer needs: [`Gate::try_enter`]
+//! 2. Who waits at the gate, to enter or to close it, holds no lock that a section or the holder of the
+//!    closed gate may want: the lock order (`sync/rank.rs`) has the gate before all of these, and builds
+//!    with debug assertions check that.
+//! 3. Who enters never waits holding anything that a section or the closer needs: [`Gate::try_enter`]
 //!    only answers, and the caller gives up its log permit before [`Gate::wait_until_open`].
-//! 3. Every wait for a holder ends. The engine's own holders end by themselves ([`By::Engine`]). A caller's
+//! 4. Every wait for a holder ends. The engine's own holders end by themselves ([`By::Engine`]). A caller's
 //!    transaction ([`By::Caller`]) need not: a wait for it fails at once on the thread that closed the gate,
 //!    and elsewhere after a limit. Once the gate is shut, nobody waits for a holder at all.
 //!
@@ -27,8 +30,8 @@
 use crate::plant::{Plant, planted};
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::sync::parking::{Condvar, Mutex, MutexGuard};
-use crate::txn::step::{Step, step, stepped};
+use crate::sync::rank::{GATE, GATE_STATE, Held, assert_may_wait};
+use crate::sync::ranked::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::thread::{Thread, current};
 use std::time::Duration;
@@ -50,7 +53,7 @@ pub(crate) struct Gate {
     counters: [Counter; COUNTERS],
     closed: AtomicBool,
     /// Held for looks and wake-ups only.
-    state: Mutex<State>,
+    state: Mutex<State, GATE_STATE>,
     changed: Condvar,
 }
 
@@ -119,6 +122,7 @@ impl Holder {
 pub(crate) struct Section<'g> {
     /// None inside a [`Closed`], whose holder needs no permission.
     counted: Option<(&'g Gate, &'g Counter)>,
+    _held: Held<GATE>,
 }
 
 /// The closed gate. It opens when this is dropped.
@@ -148,6 +152,7 @@ impl Gate {
         counter.0.fetch_add(1, Ordering::SeqCst);
         let section = Section {
             counted: Some((self, counter)),
+            _held: Held::taken(),
         };
         // Refused, the section ends at once, which wakes the closer if it has seen it.
         let is_open = planted(Plant::LookBeforeCounting) || !self.closed.load(Ordering::SeqCst);
@@ -169,12 +174,14 @@ impl Gate {
     /// when this returns.
     #[cold]
     pub(crate) fn wait_until_open(&self, limit: Duration) -> Result<(), GateError> {
+        assert_may_wait(GATE);
         self.wait_for_holder(&mut self.state.lock(), limit)
     }
 
     /// Closes the gate: waits for another one who holds it closed, if that is a caller's transaction at most
     /// for `limit`, then for all sections to end.
     pub(crate) fn close(self: &Arc<Self>, by: By, limit: Duration) -> Result<Closed, GateError> {
+        assert_may_wait(GATE);
         let mut state = self.state.lock();
         self.wait_for_holder(&mut state, limit)?;
         state.holder = Some(Holder::new(by));
@@ -208,7 +215,7 @@ impl Gate {
     /// Waits until nobody holds the gate.
     fn wait_for_holder(
         &self,
-        state: &mut MutexGuard<'_, State>,
+        state: &mut MutexGuard<'_, State, GATE_STATE>,
         limit: Duration,
     ) -> Result<(), GateError> {
         let mut until = None;
@@ -263,13 +270,11 @@ impl Gate {
         self.counters.iter().all(at_rest)
     }
 
-    fn wait(&self, state: &mut MutexGuard<'_, State>, at_most: Option<Duration>) {
-        if stepped() {
-            MutexGuard::unlocked(state, || step(Step::Gate));
-        } else if let Some(at_most) = at_most {
-            self.changed.wait_for(state, at_most);
+    fn wait(&self, state: &mut MutexGuard<'_, State, GATE_STATE>, at_most: Option<Duration>) {
+        if let Some(at_most) = at_most {
+            self.changed.wait_for(state, GATE, at_most);
         } else {
-            self.changed.wait(state);
+            self.changed.wait(state, GATE);
         }
     }
 
@@ -287,7 +292,10 @@ impl Closed {
     #[inline]
     pub(crate) fn section(&self) -> Section<'static> {
         debug_assert!(self.gate.is_closed(), "the gate is closed while this lives");
-        Section { counted: None }
+        Section {
+            counted: None,
+            _held: Held::taken(),
+        }
     }
 
     /// True if it is that gate which is closed.
@@ -304,7 +312,9 @@ impl Drop for Closed {
             state.holder = None;
             self.gate.closed.store(false, Ordering::SeqCst);
         }
-        self.gate.changed.notify_all();
+        if !planted(Plant::OpenQuietly) {
+            self.gate.changed.notify_all();
+        }
     }
 }
 

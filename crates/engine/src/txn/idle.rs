@@ -7,7 +7,8 @@
 //! No cap counts this memory, so it has bounds: a transaction keeps up to [`BYTES_KEPT`] of each of its
 //! parts, and a lane up to [`LANE_BYTES_MAX`] of all that are idle. What is beyond goes to the allocator.
 
-use crate::sync::parking::Mutex;
+use crate::sync::rank::IDLE;
+use crate::sync::ranked::Mutex;
 use crate::txn::transaction::Transaction;
 
 /// How many lanes there are; threads beyond that share them.
@@ -30,7 +31,7 @@ pub(super) struct Idle {
 
 #[derive(Default)]
 #[repr(align(128))]
-struct Lane(Mutex<Kept>);
+struct Lane(Mutex<Kept, IDLE>);
 
 #[derive(Default)]
 #[allow(
@@ -66,7 +67,7 @@ impl Idle {
     }
 
     #[inline]
-    fn lane(&self, lane: u32) -> &Mutex<Kept> {
+    fn lane(&self, lane: u32) -> &Mutex<Kept, IDLE> {
         &self.lanes[lane as usize % LANES].0
     }
 }

@@ -59,7 +59,7 @@ mod core;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod garbage;
-mod gate;
+pub(crate) mod gate;
 mod hash;
 mod idle;
 mod lock;

@@ -6,9 +6,10 @@
 
 use crate::ids::Csn;
 use crate::log::Group;
+use crate::sync::rank::PATHS;
+use crate::sync::ranked::StdMutex;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Mutex, PoisonError};
 use syncline_metering::Nanos;
 
 /// So many of the timed are kept, each with the same chance.
@@ -136,7 +137,7 @@ impl Staged {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(super) struct SharedPaths(Mutex<Kept>);
+pub(super) struct SharedPaths(StdMutex<Kept, PATHS>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -147,13 +148,13 @@ struct Kept {
 
 impl SharedPaths {
     pub(super) fn add(&self, path: CommitPath) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         kept.add(path);
     }
 
     /// What was kept since the last call.
     pub(super) fn take(&self) -> CommitPaths {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         let kept = std::mem::take(&mut *kept);
         let slowest = kept.slowest.into_sorted_vec().into_iter();
         CommitPaths {

@@ -17,7 +17,8 @@
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use crate::sync::parking::Mutex;
+use crate::sync::rank::SEATS;
+use crate::sync::ranked::Mutex;
 use crate::sync::{IS_MODEL, OnceLock};
 
 const IDLE: u64 = u64::MAX;
@@ -41,7 +42,7 @@ pub(super) struct Registry {
     chunks: Box<[OnceLock<Box<[Seat]>>]>,
     /// Seats below this number exist.
     made: AtomicU32,
-    free: Mutex<Vec<u32>>,
+    free: Mutex<Vec<u32>, SEATS>,
 }
 
 impl Registry {

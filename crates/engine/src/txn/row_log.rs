@@ -17,8 +17,8 @@
 //!    before they enter their section, holding nothing. What those under way append comes on top.
 
 use crate::ids::{Csn, TreeId};
-use crate::sync::parking::{Condvar, Mutex};
-use crate::txn::step::{Step, step, stepped};
+use crate::sync::rank::{GATE, ROW_LOG};
+use crate::sync::ranked::{Condvar, Mutex};
 use std::fmt;
 
 /// Appends to the last argument what the index holds of a row, given by key and value. False if the row
@@ -35,7 +35,7 @@ const HEAD_BYTES: usize = 8;
 pub(crate) struct RowLog {
     tree: TreeId,
     entry_of: Box<EntryOf>,
-    state: Mutex<State>,
+    state: Mutex<State, ROW_LOG>,
     taken: Condvar,
 }
 
@@ -98,13 +98,7 @@ impl RowLog {
     pub(super) fn wait_for_space(&self) {
         let mut state = self.state.lock();
         while state.is_full() {
-            if stepped() {
-                drop(state);
-                step(Step::Gate);
-                state = self.state.lock();
-            } else {
-                self.taken.wait(&mut state);
-            }
+            self.taken.wait(&mut state, GATE);
         }
     }
 

@@ -39,12 +39,48 @@ pub(crate) enum Step {
     Build,
     /// Leave the commit section.
     Leave,
-    /// Look again whether the gate is open, or whether everybody has left.
-    Gate,
+    /// Do a job of the log.
+    LogJob,
+    /// Do the next I/O of a checkpoint, whose mutex is held.
+    Checkpoint,
+    /// Begin or go on with a definition.
+    Definition,
+    /// Go on with what was waited for.
+    Taken,
+    /// Try again to take what another thread holds, which this names: nothing changes until it is taken.
+    Wait(&'static str),
+}
+
+impl Step {
+    /// True if the thread may hold a lock that others wait for: a hook that works in its place must not
+    /// take one.
+    #[cfg(test)]
+    pub(crate) fn may_hold_lock(self) -> bool {
+        matches!(
+            self,
+            Step::LogJob | Step::Checkpoint | Step::Definition | Step::Taken | Step::Wait(_)
+        )
+    }
 }
 
 #[cfg(test)]
 pub(crate) use switch::{step, with};
+
+/// Takes what `take` answers, and until then lets others go on.
+#[cfg(test)]
+pub(crate) fn wait_for<G>(what: &'static str, mut take: impl FnMut() -> Option<G>) -> G {
+    let mut waited = false;
+    loop {
+        if let Some(taken) = take() {
+            if waited {
+                step(Step::Taken);
+            }
+            return taken;
+        }
+        step(Step::Wait(what));
+        waited = true;
+    }
+}
 
 /// True if a test decides when this thread goes on: then it must not sleep by itself.
 #[cfg(test)]
@@ -82,7 +118,8 @@ mod switch {
         struct Remove;
         impl Drop for Remove {
             fn drop(&mut self) {
-                HOOK.set(None);
+                // Taken out first: what the hook owns may look for a hook when it goes.
+                drop(HOOK.take());
             }
         }
         let _remove = Remove;

@@ -38,7 +38,8 @@ use crate::buffer::Word;
 use crate::ids::Csn;
 use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use crate::sync::parking::Mutex;
+use crate::sync::rank::VERSIONS;
+use crate::sync::ranked::Mutex;
 pub(super) use crate::txn::version_table::Name;
 use crate::txn::version_table::{Table, Version};
 use syncline_metering::{Module, tag};
@@ -78,7 +79,7 @@ pub(super) struct Versions {
 
 #[derive(Debug)]
 #[repr(align(128))]
-struct Apart(Mutex<Table>);
+struct Apart(Mutex<Table, VERSIONS>);
 
 impl Versions {
     /// None yet; overflow pages are of that size.

@@ -132,7 +132,11 @@ impl<'a> Walk<'a> {
             if place.level.is_some_and(|level| level != 0) {
                 self.tell(page, "it is a leaf where an inner node must be");
             }
-            self.leaf(page, &latch.read(), place);
+            let stubs = self.leaf(page, &latch.read(), place);
+            // With no leaf latched: a damaged stub may lead to one.
+            for (slot, stub) in stubs {
+                self.chain(page, slot, stub);
+            }
         } else {
             self.tell(page, "it is an overflow page where a node must be");
         }
@@ -213,15 +217,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn leaf(&mut self, page: PageId, leaf: &Leaf, place: Place<'_>) {
+    /// The stubs of its long values, by their slots.
+    fn leaf(&mut self, page: PageId, leaf: &Leaf, place: Place<'_>) -> Vec<(usize, Stub)> {
         self.leaves_left = self.leaves_left.saturating_sub(1);
+        let mut stubs = Vec::new();
         let damage = leaf.check();
         let is_sound = damage.is_empty();
         for what in &damage {
             self.tell(page, what);
         }
         if !is_sound {
-            return;
+            return stubs;
         }
         if leaf.lower_fence() != place.lower || leaf.upper_fence() != place.upper {
             self.tell(page, "its fences are not what its parents say");
@@ -229,11 +235,12 @@ impl<'a> Walk<'a> {
         for slot in 0..leaf.count() {
             if leaf.word(slot).is_overflow() {
                 match Stub::from_value(leaf.value(slot)) {
-                    Some(stub) => self.chain(page, slot, stub),
+                    Some(stub) => stubs.push((slot, stub)),
                     None => self.tell(page, &format!("slot {slot} holds no stub")),
                 }
             }
         }
+        stubs
     }
 
     fn chain(&mut self, owner: PageId, slot: usize, stub: Stub) {

@@ -11,7 +11,8 @@ use crate::buffer::page::Kind;
 use crate::buffer::{Branches, Buffer, Content, Frame, Inner, Leaf, SplitPlan};
 use crate::ids::PageId;
 use crate::plant::{Plant, planted};
-use crate::sync::parking::{RwLock, RwLockWriteGuard};
+use crate::sync::rank::LATCH;
+use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
 
 /// An inner node on the way to a leaf, and which child was taken.
@@ -25,7 +26,7 @@ pub(super) struct Step<'g> {
 pub(super) struct Way<'g> {
     pub(super) steps: Vec<Step<'g>>,
     pub(super) frame: &'g Frame,
-    pub(super) latch: &'g RwLock<Leaf>,
+    pub(super) latch: &'g RwLock<Leaf, LATCH>,
     pub(super) page: PageId,
 }
 
@@ -118,7 +119,7 @@ impl Plan<'_> {
     fn split_root_leaf(
         &mut self,
         way: &Way<'_>,
-        mut leaf: RwLockWriteGuard<'_, Leaf>,
+        mut leaf: RwLockWriteGuard<'_, Leaf, LATCH>,
         cut: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {
@@ -138,7 +139,7 @@ impl Plan<'_> {
     fn split_leaf<'a>(
         &mut self,
         way: &Way<'a>,
-        mut leaf: RwLockWriteGuard<'a, Leaf>,
+        mut leaf: RwLockWriteGuard<'a, Leaf, LATCH>,
         cut: &SplitPlan,
         guard: &Guard,
     ) -> Result<(), Blocked> {

@@ -17,7 +17,8 @@ use super::split::{Step, Way};
 use super::tree::Tree;
 use crate::buffer::{Branches, Buffer, Content, Frame, Leaf, POOR, Stop};
 use crate::ids::PageId;
-use crate::sync::parking::{RwLock, RwLockWriteGuard};
+use crate::sync::rank::LATCH;
+use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
 
 /// Two nodes are merged if they then take no more than this part of a page.
@@ -288,7 +289,7 @@ impl Tree {
         &self,
         buffer: &Buffer,
         (frame, page): (&Frame, PageId),
-        mut leaf: RwLockWriteGuard<'_, Leaf>,
+        mut leaf: RwLockWriteGuard<'_, Leaf, LATCH>,
         guard: &Guard,
     ) {
         buffer.replace(Content::Leaf(leaf.renumbered(self.root)), guard);
@@ -312,7 +313,7 @@ fn neighbour<'g>(
     buffer: &Buffer,
     step: &Step<'_>,
     guard: &'g Guard,
-) -> (&'g Frame, &'g RwLock<Leaf>) {
+) -> (&'g Frame, &'g RwLock<Leaf, LATCH>) {
     let goes_left = step.index > 0;
     let beside = if goes_left { step.index - 1 } else { 1 };
     let mut page = step.inner.child(beside);

@@ -4,7 +4,8 @@ use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, Content, Leaf};
 use crate::error::Result;
 use crate::ids::{Csn, PageId, TreeId};
-use parking_lot::Mutex;
+use crate::sync::rank::STRUCTURE;
+use crate::sync::ranked::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,7 @@ pub(crate) struct Tree {
     pub(super) root: PageId,
     /// Held by who splits, unlinks or collapses. Only tried inside sections. All handles of a tree share
     /// it: some may still be in use when the tree is renewed.
-    pub(super) structure: Arc<Mutex<()>>,
+    pub(super) structure: Arc<Mutex<(), STRUCTURE>>,
     pub(super) is_dropped: AtomicBool,
     /// The commit that made the tree.
     pub(super) since: Csn,
@@ -84,7 +85,7 @@ impl Tree {
 
     /// Keeps the structure busy until the answer is dropped, as another thread's change does.
     #[cfg(test)]
-    pub(crate) fn hold_structure(&self) -> parking_lot::MutexGuard<'_, ()> {
+    pub(crate) fn hold_structure(&self) -> crate::sync::ranked::MutexGuard<'_, (), STRUCTURE> {
         self.structure.lock()
     }
 

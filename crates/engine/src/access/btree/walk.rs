@@ -42,51 +42,69 @@ impl Tree {
     }
 
     /// The same for the rows of one leaf, which covers `from`; the key at which the next one begins. The
-    /// leaf is latched meanwhile.
+    /// rows are copied first: `visit` may look into other trees, and change this one.
     pub(crate) fn walk_leaf(
         &self,
         buffer: &Buffer,
         from: &[u8],
         visit: &mut Visit<'_>,
     ) -> Result<Option<Vec<u8>>> {
-        let (mut key, mut value) = (Vec::new(), Vec::new());
-        loop {
-            let seen = self.view(buffer, from, |leaf, _| {
-                visit_leaf(buffer, leaf, &mut key, &mut value, visit)
-            });
-            match seen {
-                Ok(next) => return next,
+        let mut rows = Rows::default();
+        let next = loop {
+            match self.view(buffer, from, |leaf, _| rows.copy(buffer, leaf)) {
+                Ok(next) => break next,
                 Err(miss) => buffer.load(miss),
             }
-        }
+        };
+        rows.visit(visit)?;
+        Ok(next)
     }
 }
 
-/// Visits the rows of a leaf; gives the key at which the next one begins.
-fn visit_leaf(
-    buffer: &Buffer,
-    leaf: &Leaf,
-    key: &mut Vec<u8>,
-    value: &mut Vec<u8>,
-    visit: &mut Visit<'_>,
-) -> Result<Option<Vec<u8>>> {
-    for slot in 0..leaf.count() {
-        let word = leaf.word(slot);
-        if word.is_ghost() {
-            continue;
+/// The rows of a leaf, copied.
+#[derive(Default)]
+struct Rows {
+    /// Key and value of each, one after another.
+    bytes: Vec<u8>,
+    /// A key on its way.
+    key: Vec<u8>,
+    /// Where each row's key and value end.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Rows {
+    /// Becomes the rows of a leaf; gives the key at which the next one begins.
+    fn copy(&mut self, buffer: &Buffer, leaf: &Leaf) -> Option<Vec<u8>> {
+        self.bytes.clear();
+        self.ends.clear();
+        for slot in 0..leaf.count() {
+            let word = leaf.word(slot);
+            if word.is_ghost() {
+                continue;
+            }
+            leaf.key_into(slot, &mut self.key);
+            self.bytes.extend_from_slice(&self.key);
+            let key_end = self.bytes.len();
+            if word.is_overflow() {
+                let stub = Stub::from_value(leaf.value(slot));
+                let stub = stub.expect("an overflow row holds a stub");
+                read_long(buffer, stub, &mut self.bytes);
+            } else {
+                self.bytes.extend_from_slice(leaf.value(slot));
+            }
+            self.ends.push((key_end, self.bytes.len()));
         }
-        key.clear();
-        leaf.key_into(slot, key);
-        if !word.is_overflow() {
-            visit(key, leaf.value(slot))?;
-            continue;
-        }
-        let stub = Stub::from_value(leaf.value(slot)).expect("an overflow row holds a stub");
-        value.clear();
-        read_long(buffer, stub, value);
-        visit(key, value)?;
+        leaf.upper_fence().map(<[u8]>::to_vec)
     }
-    Ok(leaf.upper_fence().map(<[u8]>::to_vec))
+
+    fn visit(&self, visit: &mut Visit<'_>) -> Result<()> {
+        let mut from = 0;
+        for &(key_end, end) in &self.ends {
+            visit(&self.bytes[from..key_end], &self.bytes[key_end..end])?;
+            from = end;
+        }
+        Ok(())
+    }
 }
 
 fn read_long(buffer: &Buffer, stub: Stub, value: &mut Vec<u8>) {

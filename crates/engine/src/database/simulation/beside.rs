@@ -25,7 +25,10 @@ pub(super) struct Pace {
 /// The hook for `step::with`.
 pub(super) fn work(engine: &Arc<SimulatedEngine>, pace: Pace, seed: u64) -> Box<dyn FnMut(Step)> {
     let (engine, mut random) = (Arc::clone(engine), Rng::with_seed(seed));
-    Box::new(move |_step| {
+    Box::new(move |step| {
+        if step.may_hold_lock() {
+            return;
+        }
         if random.u8(0..ONE_STEP_IN) == 0 {
             let worked = one_work(&engine, pace, &mut random);
             // A full disk is tried again; any other failure has closed the log, as the commit will see.

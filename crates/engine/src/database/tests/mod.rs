@@ -8,7 +8,8 @@ mod handles;
 mod limits;
 mod making;
 mod memory;
-#[cfg(target_os = "linux")]
 mod online;
+mod panics;
+#[cfg(target_os = "linux")]
 mod stocker;
 mod whole;

@@ -1,7 +1,7 @@
 //! Nobody who waits for a commit sleeps for ever: threads, futures, and both together.
 
 use super::behaviour::{commit, made, reopen, simulated, small};
-use crate::log::{Log, Options, Worker, Writer};
+use crate::log::{Log, Options, Threads, Worker, Writer};
 use crate::{Csn, DatabaseId};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -381,6 +381,52 @@ fn all_who_wait_for_one_commit_are_woken() {
                     "{place} of round {round} sleeps on"
                 );
             }
+        }
+    });
+}
+
+/// A waker with a bug in it.
+struct Broken;
+
+impl Wake for Broken {
+    fn wake(self: Arc<Self>) {
+        panic!("a bug in a waker");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_takes_nothing_from_those_behind_it() {
+    within_a_minute(|| {
+        let options = Options {
+            ring_records: 8,
+            ..Options::tiny()
+        };
+        let (disk, id) = (simulated(), DatabaseId::random());
+        let log = Log::create_with(&disk, Path::new("log"), id, options, Threads::None).unwrap();
+        // More rounds than the ring has slots: what a panic leaked would soon be missed.
+        for round in 0..40 {
+            let woken = AtomicBool::new(false);
+            let thread = std::thread::current();
+            let recall = Arc::new(Recall { woken, thread });
+            // Who reserves may write what is there.
+            let permits = [(); 3].map(|()| log.reserve(3).unwrap());
+            let tickets = permits.map(|permit| permit.take().publish(&mut b"one".to_vec()));
+            let wakers = [
+                Waker::from(Arc::new(Broken)),
+                Waker::from(Arc::new(Broken)),
+                Waker::from(Arc::clone(&recall)),
+            ];
+            let waiting = tickets.iter().zip(&wakers).map(|(ticket, waker)| {
+                let mut completion = Box::pin(log.completion(*ticket));
+                let context = &mut Context::from_waker(waker);
+                assert!(completion.as_mut().poll(context).is_pending());
+                completion
+            });
+            let waiting: Vec<_> = waiting.collect();
+            log.flush().unwrap();
+            assert!(recall.woken.load(Ordering::SeqCst), "round {round}");
+            drop(waiting);
+            log.release(log.horizon());
         }
     });
 }

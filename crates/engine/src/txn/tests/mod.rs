@@ -11,7 +11,6 @@ mod memory;
 mod memory_model;
 mod model;
 mod schedule;
-mod scheduler;
 mod stress;
 mod tags;
 pub(super) mod wrong_order;

@@ -3,9 +3,9 @@
 
 use super::fixture::{Shape, Store, TestSession, scan_all};
 use super::history::{Do, Past, State, check, perform};
-use super::scheduler;
 use crate::ids::Csn;
 use crate::plant::{self, Plant};
+use crate::scheduler;
 use crate::txn::scan::Direction;
 use crate::txn::{Begin, Conflict, TxnOptions};
 use std::collections::BTreeMap;

@@ -1,0 +1,354 @@
+//! The lock order of the engine, and its check in builds with debug assertions.
+//!
+//! A thread takes locks in the order of this table, from the top down: it waits for a lock only while all
+//! that it holds stands above. So no two threads wait for each other. Taking a lock without waiting
+//! (`try_lock`) is allowed in any order.
+//!
+//! | rank | what | where |
+//! |---|---|---|
+//! | `KEEPER` | the end of the checkpoints' thread | `database/keeper.rs` |
+//! | `DEFINING` | one definition at a time | `database/engine.rs` |
+//! | `GATE` | the commit gate: a section, or the wait to enter or to close | `txn/gate.rs` |
+//! | `CHECKPOINT` | the data file and the running checkpoint | `database/checkpoints.rs` |
+//! | `CATALOG` | the catalogue in force | `database/engine.rs` |
+//! | `FOREST` | trees by number | `forest.rs` |
+//! | `ABANDONED` | trees that a failed definition left | `database/engine.rs` |
+//! | `HIDDEN` | trees that a definition makes or drops | `database/engine.rs` |
+//! | `STRUCTURE` | splits and merges of one tree | `access/btree/tree.rs` |
+//! | `LATCH` | one leaf | `buffer/frame.rs` |
+//! | `LISTED_TABLES` | the catalogue that callers list, also with a row shown | `database/engine.rs` |
+//! | `ROW_LOG_INSTALLED` | whether an index is being built | `txn/core.rs` |
+//! | `ROW_LOG` | changes beside an index build | `txn/row_log.rs` |
+//! | `GHOSTS` | deleted rows that wait to be removed | `txn/garbage.rs` |
+//! | `VERSIONS` | a shard of old versions | `txn/version.rs` |
+//! | `LISTED` | pages changed since the last cut | `buffer/cut.rs` |
+//! | `IMAGES` | the pool of pre-images | `buffer/cut.rs` |
+//! | `NUMBERS` | free page numbers | `buffer/pages.rs` |
+//! | `LOG_THREADS` | the log's threads, until they are joined | `log/handle.rs` |
+//! | `OUTLET` | what the log writes next | `log/shared.rs` |
+//! | `GROUPS` | times of the last groups | `log/shared.rs` |
+//! | `SLOT` | a slot of the log's ring | `log/ring.rs` |
+//! | `BUFFERS` | buffers of log records | `log/buffers.rs` |
+//! | `SEATS` | free seats of sessions | `txn/registry.rs` |
+//! | `IDLE` | memory of transactions that are over | `txn/idle.rs` |
+//! | `PATHS` | sampled times of commits | `txn/path.rs` |
+//! | `BLOCKS` | memory for leaves and frames, also given back by epochs | `buffer/blocks.rs` |
+//! | `GATE_STATE` | whether the gate is taken; held for a look | `txn/gate.rs` |
+//! | `SIGNAL` | a sleeping thread of the engine's own | `sync/signal.rs` |
+//!
+//! Invariants:
+//! 1. A thread does not hold two locks of one rank, but for leaves: who holds a tree's structure mutex
+//!    latches two of them.
+//! 2. Nobody waits at the gate, to enter or to close it, with a lock of `GATE` or below in the table.
+//! 3. Nobody sleeps on a condition with a lock that others need to make it true: [`assert_may_sleep`].
+//!
+//! A closed gate is not counted as held: a transaction that runs alone keeps it between two calls, in
+//! which its thread may do what it likes, in other databases too. That its holder waits for nothing that
+//! stands above the gate follows from 2 for whoever is on the other side.
+//!
+//! Ranks are constants in the types of locks, so that they take no memory; which ranks a thread holds is
+//! kept in builds with debug assertions only. In others [`Held`] is nothing.
+
+/// Gives each name the next rank.
+macro_rules! ranks {
+    ($($name:ident: $what:literal,)*) => {
+        ranks!(@number 0; $($name)*);
+        /// What each rank is, for messages.
+        #[cfg(any(debug_assertions, test))]
+        pub(super) const NAMES: &[&str] = &[$(concat!(stringify!($name), " (", $what, ")")),*];
+    };
+    (@number $rank:expr; $name:ident $($more:ident)*) => {
+        pub(crate) const $name: u8 = $rank;
+        ranks!(@number $rank + 1; $($more)*);
+    };
+    (@number $rank:expr;) => {};
+}
+
+ranks! {
+    KEEPER: "the end of the checkpoints' thread",
+    DEFINING: "one definition at a time",
+    GATE: "the commit gate",
+    CHECKPOINT: "the data file and the running checkpoint",
+    CATALOG: "the catalogue in force",
+    FOREST: "trees by number",
+    ABANDONED: "trees that a failed definition left",
+    HIDDEN: "trees that a definition makes or drops",
+    STRUCTURE: "splits and merges of a tree",
+    LATCH: "a leaf",
+    LISTED_TABLES: "the catalogue that callers list",
+    ROW_LOG_INSTALLED: "whether an index is being built",
+    ROW_LOG: "changes beside an index build",
+    GHOSTS: "deleted rows that wait to be removed",
+    VERSIONS: "a shard of old versions",
+    LISTED: "pages changed since the last cut",
+    IMAGES: "the pool of pre-images",
+    NUMBERS: "free page numbers",
+    LOG_THREADS: "the log's threads",
+    OUTLET: "what the log writes next",
+    GROUPS: "times of the last groups",
+    SLOT: "a slot of the log's ring",
+    BUFFERS: "buffers of log records",
+    SEATS: "free seats of sessions",
+    IDLE: "memory of transactions that are over",
+    PATHS: "sampled times of commits",
+    BLOCKS: "memory for leaves and frames",
+    GATE_STATE: "whether the gate is taken",
+    SIGNAL: "a sleeping thread of the engine's own",
+}
+
+/// What a rank is, for messages.
+#[cfg(test)]
+pub(crate) fn name(rank: u8) -> &'static str {
+    NAMES[usize::from(rank)]
+}
+
+/// A rank that this thread holds until this is dropped, on the same thread.
+#[derive(Debug)]
+pub(crate) struct Held<const RANK: u8>(());
+
+impl<const RANK: u8> Held<RANK> {
+    /// For a lock of another kind than those of `ranked`: the thread is about to wait for it.
+    #[inline]
+    pub(crate) fn awaited() -> Held<RANK> {
+        assert_may_wait(RANK);
+        Held::taken()
+    }
+
+    /// The thread holds a lock of that rank, for which it has not waited.
+    #[inline]
+    pub(crate) fn taken() -> Held<RANK> {
+        #[cfg(debug_assertions)]
+        tracked::push(RANK);
+        Held(())
+    }
+}
+
+#[cfg(debug_assertions)]
+impl<const RANK: u8> Drop for Held<RANK> {
+    fn drop(&mut self) {
+        tracked::pop(RANK);
+    }
+}
+
+#[cfg(not(debug_assertions))]
+const _: () = assert!(size_of::<Held<GATE>>() == 0);
+
+/// Asserts that this thread may wait for a lock of that rank.
+#[inline]
+pub(crate) fn assert_may_wait(rank: u8) {
+    #[cfg(debug_assertions)]
+    tracked::assert_may_wait(rank);
+    #[cfg(not(debug_assertions))]
+    let _ = rank;
+}
+
+/// Asserts that this thread holds nothing but a lock of that rank, which it lends to its sleep, and what
+/// stands above `below` in the table.
+#[inline]
+pub(crate) fn assert_may_sleep(lent: u8, below: u8) {
+    #[cfg(debug_assertions)]
+    tracked::assert_may_sleep(lent, below);
+    #[cfg(not(debug_assertions))]
+    let _ = (lent, below);
+}
+
+#[cfg(debug_assertions)]
+mod tracked {
+    use super::{LATCH, NAMES, STRUCTURE};
+    use crate::plant::{Plant, planted};
+    use crate::sync::thread_local;
+    use std::cell::Cell;
+
+    /// More locks than a thread ever holds at once.
+    const HELD_MAX: usize = 15;
+
+    /// The ranks that a thread holds, in the order in which it took them.
+    #[derive(Clone, Copy)]
+    struct Ranks {
+        count: u8,
+        ranks: [u8; HELD_MAX],
+    }
+
+    impl Ranks {
+        const NONE: Ranks = Ranks {
+            count: 0,
+            ranks: [0; HELD_MAX],
+        };
+
+        fn held(&self) -> &[u8] {
+            &self.ranks[..usize::from(self.count)]
+        }
+    }
+
+    thread_local! {
+        static HELD: Cell<Ranks> = const { Cell::new(Ranks::NONE) };
+    }
+
+    /// Changes the ranks; nothing at the very end of a thread, when they are gone.
+    fn change(with: impl FnOnce(&mut Ranks)) {
+        let _gone = HELD.try_with(|cell| {
+            let mut ranks = cell.get();
+            with(&mut ranks);
+            cell.set(ranks);
+        });
+    }
+
+    pub(super) fn push(rank: u8) {
+        change(|ranks| {
+            let count = usize::from(ranks.count);
+            assert!(count < HELD_MAX, "a thread holds {HELD_MAX} locks");
+            ranks.ranks[count] = rank;
+            ranks.count += 1;
+        });
+    }
+
+    pub(super) fn pop(rank: u8) {
+        change(|ranks| {
+            let found = ranks.held().iter().rposition(|held| *held == rank);
+            let Some(at) = found else {
+                // It was taken on another thread, or the process unwinds from the assertion above.
+                assert!(
+                    std::thread::panicking(),
+                    "a lock of rank {} is given back by a thread that does not hold it",
+                    NAMES[usize::from(rank)]
+                );
+                return;
+            };
+            ranks.ranks.copy_within(at + 1.., at);
+            ranks.count -= 1;
+        });
+    }
+
+    pub(super) fn assert_may_wait(rank: u8) {
+        if planted(Plant::CheckpointBeforeGate) {
+            // The deadlock itself is to be found.
+            return;
+        }
+        change(|ranks| {
+            for &held in ranks.held() {
+                let is_second_leaf =
+                    rank == LATCH && held == LATCH && ranks.held().contains(&STRUCTURE);
+                assert!(
+                    held < rank || is_second_leaf || std::thread::panicking(),
+                    "lock order: a thread that holds {} waits for {}",
+                    NAMES[usize::from(held)],
+                    NAMES[usize::from(rank)]
+                );
+            }
+        });
+    }
+
+    pub(super) fn assert_may_sleep(lent: u8, below: u8) {
+        if planted(Plant::CheckpointBeforeGate) {
+            return;
+        }
+        change(|ranks| {
+            for &held in ranks.held() {
+                assert!(
+                    held == lent || held < below || std::thread::panicking(),
+                    "lock order: a thread that holds {} sleeps until {} changes",
+                    NAMES[usize::from(held)],
+                    NAMES[usize::from(lent)]
+                );
+            }
+        });
+    }
+}
+
+#[cfg(all(test, debug_assertions, not(any(loom, shuttle))))]
+mod tests {
+    use super::{CHECKPOINT, IMAGES, LATCH, STRUCTURE};
+    use crate::sync::ranked::{Mutex, RwLock, StdMutex};
+    use crate::txn::gate::{By, Gate};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    const LONG: Duration = Duration::MAX;
+
+    /// What the assertion says; none if it held.
+    fn complaint(body: impl FnOnce()) -> Option<String> {
+        let panic = catch_unwind(AssertUnwindSafe(body)).err()?;
+        Some(
+            panic
+                .downcast_ref::<String>()
+                .expect("a message with names")
+                .clone(),
+        )
+    }
+
+    #[test]
+    fn locks_are_taken_from_the_top_of_the_table_down() {
+        let checkpoint = Mutex::<(), CHECKPOINT>::new(());
+        let images = StdMutex::<(), IMAGES>::new(());
+        let in_order = complaint(|| {
+            let _checkpoint = checkpoint.lock();
+            drop(images.lock());
+        });
+        assert_eq!(in_order, None);
+        let reversed = complaint(|| {
+            let _images = images.lock();
+            drop(checkpoint.lock());
+        });
+        let said = reversed.expect("the wrong order is seen without a second thread");
+        assert!(
+            said.contains("IMAGES") && said.contains("CHECKPOINT"),
+            "{said}"
+        );
+        // What was held is forgotten with the unwinding; and trying is not waiting.
+        let _images = images.lock();
+        assert!(checkpoint.try_lock().is_some());
+    }
+
+    #[test]
+    fn locks_may_be_given_back_in_any_order() {
+        let checkpoint = Mutex::<(), CHECKPOINT>::new(());
+        let images = StdMutex::<(), IMAGES>::new(());
+        let first = checkpoint.lock();
+        let second = images.lock();
+        drop(first);
+        drop(second);
+        let _again = checkpoint.lock();
+    }
+
+    // H1
+    #[test]
+    fn nobody_waits_at_the_gate_with_a_lock_that_its_closer_may_want() {
+        let checkpoint = Mutex::<(), CHECKPOINT>::new(());
+        let gate = Gate::new();
+        let said = complaint(|| {
+            let _checkpoint = checkpoint.lock();
+            drop(gate.close(By::Engine, LONG));
+        });
+        let said = said.expect("the gate was free, and the order is wrong all the same");
+        assert!(
+            said.contains("CHECKPOINT") && said.contains("GATE"),
+            "{said}"
+        );
+        let said = complaint(|| {
+            let _checkpoint = checkpoint.lock();
+            let _never = gate.wait_until_open(LONG);
+        });
+        assert!(said.expect("it would wait").contains("GATE"));
+        let said = complaint(|| {
+            let _section = gate.try_enter(0);
+            drop(gate.close(By::Engine, LONG));
+        });
+        assert!(said.expect("it waits for itself").contains("GATE"));
+        let closed = gate.close(By::Engine, LONG).unwrap();
+        drop(checkpoint.lock());
+        drop(closed);
+    }
+
+    #[test]
+    fn two_leaves_are_latched_under_the_structure_mutex_only() {
+        let structure = Mutex::<(), STRUCTURE>::new(());
+        let leaves = [RwLock::<(), LATCH>::new(()), RwLock::<(), LATCH>::new(())];
+        let both = || {
+            let _one = leaves[0].write();
+            drop(leaves[1].read());
+        };
+        assert!(complaint(both).is_some());
+        let _structure = structure.lock();
+        assert_eq!(complaint(both), None);
+    }
+}
