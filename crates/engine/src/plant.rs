@@ -160,7 +160,7 @@ pub(crate) enum Plant {
 }
 
 #[cfg(test)]
-pub(crate) use switch::{planted, with};
+pub(crate) use switch::{current, planted, with};
 
 /// True if that bug is planted.
 #[cfg(all(not(test), feature = "plants"))]
@@ -199,6 +199,11 @@ mod switch {
         let _remove = Remove;
         PLANTED.set(plant);
         body()
+    }
+
+    /// The bug that is planted on this thread, to plant it on others.
+    pub(crate) fn current() -> Option<Plant> {
+        PLANTED.get()
     }
 
     pub(crate) fn planted(plant: Plant) -> bool {

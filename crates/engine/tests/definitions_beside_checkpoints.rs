@@ -15,7 +15,7 @@
 //! ```
 //!
 //! The deterministic counterpart, in which every order of steps can be replayed by its seed, is
-//! `src/database/schedules/`.
+//! `src/database/schedules.rs`.
 
 #![allow(clippy::print_stdout, reason = "a long run says what was done")]
 

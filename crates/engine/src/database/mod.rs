@@ -29,6 +29,8 @@ mod inspect;
 mod keeper;
 mod open;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod simulation;
 mod stats;
 mod stocker;

@@ -1,0 +1,530 @@
+//! Definitions, loads, verifications, checkpoints, exclusive transactions, writers and readers of one
+//! database meet in schedules that a seed decides.
+//!
+//! Each runs on a thread of its own under the scheduler ([`crate::scheduler`]), which lets one of them at
+//! a time go from step to step, on a simulated disk. Whoever waits for a lock, the gate, a wake-up or a
+//! write reports that as a step, so that a schedule in which nobody can move ends with a sentence that
+//! says who waits for what. A wake-up that is lost is lost here, too.
+//!
+//! What is judged:
+//! 1. every schedule ends, and nobody panics;
+//! 2. transactions are serial in the order of their commit numbers: replayed in it, each has read what
+//!    stood there; readers of a snapshot have read what stood at its point;
+//! 3. at the end the rows are those of the replay, by the table and by its index, and `verify` finds
+//!    nothing.
+//!
+//! A seed is a database and [`SCENES`] schedules in it, one after another. The usual run takes a few hundred
+//! seeds. Others are asked for by variables of the environment:
+//!
+//! | variable | what |
+//! |---|---|
+//! | `SYNCLINE_SEED=7` | that seed alone, to replay it |
+//! | `SYNCLINE_SEEDS=60000` | so many seeds, from the wall clock on, or from `SYNCLINE_FROM` |
+//! | `SYNCLINE_THREADS=2` | searched by so many threads |
+//!
+//! `SYNCLINE_SEEDS=62500 SYNCLINE_THREADS=2 cargo test --profile long-tests -p syncline-engine --lib -- \
+//! database::schedules::no_schedule --nocapture` plays a million schedules.
+
+use crate::access::schema::{Kind, Schema, Value};
+use crate::database::checkpoints::Step;
+use crate::database::engine::Engine;
+use crate::database::open::create;
+use crate::error::{Error, Result};
+use crate::ids::Csn;
+use crate::log::Threads;
+use crate::options::Options;
+use crate::plant::{self, Plant};
+use crate::scheduler;
+use crate::seeds::{asked, caught, finds};
+use crate::table::{Table, TypedSession};
+use crate::txn::{Begin, Direction};
+use crate::{KeyRange, Row};
+use fastrand::Rng;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_disk::SimulatedDisk;
+use syncline_disk::simulated::Metadata;
+use syncline_metering::clock;
+
+/// Schedules of a seed.
+const SCENES: u32 = 16;
+
+/// Seeds of the usual run.
+const USUAL: u64 = 150;
+
+const KEYS: i64 = 6;
+
+type TestEngine = Engine<SimulatedDisk>;
+type State = BTreeMap<i64, i64>;
+
+/// What a thread of a schedule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    CreateAndDrop,
+    Load,
+    Index,
+    Column,
+    Verify,
+    /// A checkpoint by call.
+    Checkpoint,
+    /// What the checkpoints' own thread does.
+    Keep,
+    Write(Begin),
+    /// Writes with everybody else excluded.
+    WriteAlone,
+    Read(Begin),
+}
+
+const ROLES: [Role; 13] = [
+    Role::CreateAndDrop,
+    Role::Load,
+    Role::Index,
+    Role::Index,
+    Role::Column,
+    Role::Verify,
+    Role::Checkpoint,
+    Role::Keep,
+    Role::Keep,
+    Role::Write(Begin::Serializable),
+    Role::WriteAlone,
+    Role::Read(Begin::ReadOnlyAtHorizon),
+    Role::Read(Begin::Serializable),
+];
+
+/// A transaction that has ended well.
+#[derive(Clone, Debug)]
+struct Past {
+    /// Its commit; of one that only reads, the point at which it reads.
+    at: Csn,
+    writes: Vec<(i64, i64)>,
+    reads: Vec<(i64, Option<i64>)>,
+    /// Whole scans by the table and by its index.
+    scans: Vec<State>,
+}
+
+/// What schedules have come to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    schedules: u64,
+    commits: u64,
+    reads: u64,
+    definitions: u64,
+    checkpoints: u64,
+}
+
+struct Stage {
+    engine: Arc<TestEngine>,
+    random: Rng,
+    /// The rows at a commit, before everything that comes.
+    from: (Csn, State),
+    tally: Tally,
+}
+
+/// Plays the schedules of a seed; what is wrong with them.
+fn play(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
+    let plant = plant::current();
+    let mut stage = plant::with(None, || Stage::new(seed));
+    for scene in 0..SCENES {
+        let played = stage.scene(plant);
+        played.map_err(|why| format!("scene {scene}: {why}"))?;
+    }
+    tally.add(&stage.tally);
+    Ok(())
+}
+
+impl Stage {
+    fn new(seed: u64) -> Stage {
+        let mut random = Rng::with_seed(seed);
+        let options = Options {
+            pre_image_bytes_max: [4, 16][random.usize(0..2)] * 512,
+            ..Options::tiny()
+        };
+        let disk = SimulatedDisk::new(seed, Metadata::Strict);
+        let engine = create(&disk, Path::new("db"), options, Threads::None).expect("a database");
+        if random.bool() {
+            // Two segments, and commits wait for a checkpoint, alone or not.
+            engine.core.cap_log(engine.options.log.segment_bytes);
+        }
+        let schema = rows_table("t");
+        engine.create_table(schema).expect("a table");
+        let table = engine.table("t").expect("it is there");
+        let mut session = TypedSession::new(&engine.core).expect("a session");
+        session.begin(Begin::Serializable).expect("it begins");
+        let mut rows = State::new();
+        for key in 0..KEYS {
+            let row = [Value::Int(key), Value::Int(key)];
+            session.put(&table, &row).expect("a row");
+            rows.insert(key, key);
+        }
+        let ticket = session.commit().expect("it commits");
+        session.wait(ticket).expect("it is stable");
+        drop(session);
+        Stage {
+            engine,
+            random,
+            from: (ticket.csn, rows),
+            tally: Tally::default(),
+        }
+    }
+
+    /// One schedule.
+    fn scene(&mut self, plant: Option<Plant>) -> std::result::Result<(), String> {
+        let threads = self.random.usize(2..=4);
+        let roles: Vec<(Role, u64)> = (0..threads)
+            .map(|_| {
+                let role = ROLES[self.random.usize(..ROLES.len())];
+                (role, self.random.u64(..))
+            })
+            .collect();
+        let engine = &self.engine;
+        let bodies = roles.iter().map(|&(role, seed)| {
+            let body: Box<dyn FnOnce() -> Result<Vec<Past>> + Send> =
+                Box::new(move || plant::with(plant, || act(engine, role, Rng::with_seed(seed))));
+            body
+        });
+        let outcome = scheduler::run_to_end(self.random.u64(..), bodies.collect());
+        let wrong = |what: String| format!("{roles:?}: {what}");
+        if let Some(stuck) = outcome.stuck {
+            return Err(wrong(stuck));
+        }
+        let mut pasts = Vec::new();
+        for (result, (role, _)) in outcome.results.into_iter().zip(&roles) {
+            match result {
+                None => return Err(wrong(format!("{role:?} has panicked"))),
+                Some(Err(error)) => return Err(wrong(format!("{role:?}: {error}"))),
+                Some(Ok(past)) => pasts.extend(past),
+            }
+        }
+        self.count(&roles, &pasts);
+        self.judge(pasts).map_err(wrong)
+    }
+
+    fn count(&mut self, roles: &[(Role, u64)], pasts: &[Past]) {
+        self.tally.schedules += 1;
+        let writes = pasts.iter().filter(|past| !past.writes.is_empty()).count() as u64;
+        self.tally.commits += writes;
+        self.tally.reads += pasts.len() as u64 - writes;
+        let defines = |role: Role| {
+            use Role::{Column, CreateAndDrop, Index, Load};
+            matches!(role, CreateAndDrop | Load | Index | Column)
+        };
+        self.tally.definitions += roles.iter().filter(|role| defines(role.0)).count() as u64;
+        let checkpoints = self.engine.checkpoints.as_ref().expect("it has a disk");
+        self.tally.checkpoints = checkpoints.stats().finished;
+    }
+
+    /// Replays what has committed, and looks at the database from everywhere.
+    fn judge(&mut self, mut pasts: Vec<Past>) -> std::result::Result<(), String> {
+        // Who reads at a commit reads behind it.
+        pasts.sort_by_key(|past| (past.at, past.writes.is_empty()));
+        let (_, mut rows) = self.from.clone();
+        for past in &pasts {
+            let reads = past.reads.iter();
+            let mut wrong = reads.filter(|(key, value)| rows.get(key) != value.as_ref());
+            if let Some(read) = wrong.next() {
+                return Err(format!(
+                    "{read:?} was read at {}, from {rows:?}: {past:?}",
+                    past.at
+                ));
+            }
+            if let Some(scan) = past.scans.iter().find(|scan| **scan != rows) {
+                return Err(format!("{scan:?} was scanned at {}, not {rows:?}", past.at));
+            }
+            rows.extend(past.writes.iter().copied());
+        }
+        let engine = &self.engine;
+        let failed = |error: Error| error.to_string();
+        engine.core.log.flush().map_err(failed)?;
+        let found = engine.verify().map_err(failed)?;
+        if !found.is_empty() {
+            return Err(format!("verify found {found:?}"));
+        }
+        let table = engine.table("t").map_err(failed)?;
+        let mut session = TypedSession::new(&engine.core).map_err(failed)?;
+        session.begin(Begin::ReadOnly).map_err(failed)?;
+        for scan in scans(&mut session, &table).map_err(failed)? {
+            if scan != rows {
+                return Err(format!("the rows are {scan:?}, not {rows:?}"));
+            }
+        }
+        session.abort();
+        self.from = (engine.core.log.published(), rows);
+        Ok(())
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.schedules += other.schedules;
+        self.commits += other.commits;
+        self.reads += other.reads;
+        self.definitions += other.definitions;
+        self.checkpoints += other.checkpoints;
+    }
+}
+
+fn rows_table(name: &str) -> Schema {
+    let table = Schema::table(name)
+        .column("k", Kind::Int)
+        .column("n", Kind::Int)
+        .key(["k"]);
+    table.build().expect("a schema that is right")
+}
+
+/// What a thread does; the transactions that it has ended well.
+fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Past>> {
+    match role {
+        Role::CreateAndDrop => {
+            unless_beaten(engine.create_table(rows_table("c")).map(drop))?;
+            unless_beaten(engine.drop_table("c"))?;
+        }
+        Role::Load => {
+            let rows = (0..20).map(|k| [Value::Int(k), Value::Int(k)]);
+            let schema = rows_table("l");
+            let rows = super::define::encoded(&schema, rows, 64);
+            unless_beaten(engine.load_table(schema.clone(), rows).map(drop))?;
+            unless_beaten(engine.drop_table("l"))?;
+        }
+        Role::Index => change(engine, |schema| {
+            if schema.indexes().is_empty() {
+                schema.with_index("i", ["n"], false)
+            } else {
+                schema.without_index("i")
+            }
+        })?,
+        Role::Column => change(engine, |schema| {
+            let name = format!("c{}", schema.columns().len());
+            schema.with_nullable(&name, Kind::Int, Value::Null)
+        })?,
+        Role::Verify => {
+            let found = engine.verify()?;
+            assert!(found.is_empty(), "verify found {found:?}");
+        }
+        Role::Checkpoint => {
+            let checkpoints = engine.checkpoints.as_ref().expect("it has a disk");
+            checkpoints.run(&engine.core, &engine.forest)?;
+        }
+        Role::Keep => keep(engine, &mut random)?,
+        Role::Write(begin) => {
+            let count = random.u32(1..=2);
+            let pasts = (0..count).map(|_| transact(engine, Some(begin), true, &mut random));
+            return Ok(pasts
+                .collect::<Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect());
+        }
+        Role::WriteAlone => {
+            return Ok(transact(engine, None, true, &mut random)?
+                .into_iter()
+                .collect());
+        }
+        Role::Read(begin) => {
+            return Ok(transact(engine, Some(begin), false, &mut random)?
+                .into_iter()
+                .collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+fn change(engine: &TestEngine, next: impl FnOnce(&Schema) -> Result<Schema>) -> Result<()> {
+    let catalog = engine.catalog();
+    let table = catalog.table("t").expect("it is never dropped");
+    let next = next(&table.schema)?;
+    unless_beaten(engine.change_table(&next).map(drop))
+}
+
+/// Others may have made, dropped or changed the same before; and the log may be too long for a commit.
+fn unless_beaten(result: Result<()>) -> Result<()> {
+    match result {
+        Err(
+            Error::Taken { .. }
+            | Error::NoSuch { .. }
+            | Error::Schema { .. }
+            | Error::LogLong { .. },
+        ) => Ok(()),
+        other => other,
+    }
+}
+
+/// Some rounds of the checkpoints' thread.
+fn keep(engine: &TestEngine, random: &mut Rng) -> Result<()> {
+    let checkpoints = engine.checkpoints.as_ref().expect("it has a disk");
+    let core = &engine.core;
+    for _ in 0..random.u32(1..8) {
+        match random.u8(0..6) {
+            0 => checkpoints.make_room(core).map(drop)?,
+            1 => core.sweep(),
+            2 | 3 => {
+                if checkpoints.begin(core, &engine.forest)? {
+                    core.set_pressed(random.bool());
+                }
+            }
+            _ => {
+                if !matches!(checkpoints.drive(core)?, Step::Worked { .. }) {
+                    core.set_pressed(false);
+                }
+            }
+        }
+    }
+    core.set_pressed(false);
+    Ok(())
+}
+
+/// A transaction by the table's handle of this moment; none if it lost, or if the handle became stale.
+fn transact(
+    engine: &TestEngine,
+    begin: Option<Begin>,
+    writes: bool,
+    random: &mut Rng,
+) -> Result<Option<Past>> {
+    let table = engine.table("t")?;
+    let mut session = TypedSession::new(&engine.core)?;
+    match begin {
+        Some(begin) => session.begin(begin)?,
+        None => session.begin_exclusive()?,
+    }
+    let past = attempt(&mut session, &table, writes, random);
+    session.abort();
+    match past {
+        Ok(past) => Ok(Some(past)),
+        Err(Error::Conflict(_) | Error::TableChanged { .. } | Error::LogLong { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn attempt(
+    session: &mut TypedSession<SimulatedDisk>,
+    table: &Table,
+    writes: bool,
+    random: &mut Rng,
+) -> Result<Past> {
+    let mut past = Past {
+        at: Csn::ZERO,
+        writes: Vec::new(),
+        reads: Vec::new(),
+        scans: Vec::new(),
+    };
+    if !writes {
+        past.scans = scans(session, table)?;
+        past.at = session.read_point()?;
+        session.commit()?;
+        return Ok(past);
+    }
+    for _ in 0..random.u32(1..=3) {
+        let key = random.i64(0..KEYS);
+        if past.writes.iter().any(|write| write.0 == key) {
+            continue;
+        }
+        let row = session.get(table, &[Value::Int(key)])?;
+        let number = row.map(|row| number(&row, 1)).transpose()?;
+        past.reads.push((key, number));
+        let next = number.unwrap_or(0) + random.i64(1..100);
+        let mut row = vec![Value::Int(key), Value::Int(next)];
+        row.resize(table.schema().columns().len(), Value::Null);
+        session.put(table, &row)?;
+        past.writes.push((key, next));
+    }
+    let ticket = session.commit()?;
+    past.at = ticket.csn;
+    if random.bool() {
+        session.wait(ticket)?;
+    }
+    Ok(past)
+}
+
+fn number(row: &Row<'_>, column: usize) -> Result<i64> {
+    Ok(row.value(column)?.as_int().expect("a number"))
+}
+
+/// All rows by the table, and by its index if it has one.
+fn scans(session: &mut TypedSession<SimulatedDisk>, table: &Table) -> Result<Vec<State>> {
+    let mut scans = vec![State::new()];
+    let add = |rows: &mut State, row: &Row<'_>| {
+        rows.insert(number(row, 0)?, number(row, 1)?);
+        Ok(ControlFlow::Continue(()))
+    };
+    let (all, up) = (KeyRange::ALL, Direction::Ascending);
+    session.scan(table, all, up, usize::MAX, |row| add(&mut scans[0], &row))?;
+    if !table.schema().indexes().is_empty() {
+        let mut rows = State::new();
+        session.scan(table.by("i")?, all, up, usize::MAX, |row| {
+            add(&mut rows, &row)
+        })?;
+        scans.push(rows);
+    }
+    Ok(scans)
+}
+
+/// Plays seeds until one is wrong.
+fn play_seeds(seeds: &[u64], threads: u64) -> (Tally, Option<String>) {
+    let next = AtomicU64::new(0);
+    let found = Mutex::new((Tally::default(), None));
+    let work = || {
+        let mut tally = Tally::default();
+        while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            if let Err(why) = caught(|| play(seed, &mut tally)) {
+                next.store(seeds.len() as u64, Ordering::Relaxed);
+                let why = format!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
+                let mut found = found.lock().expect("no searcher panics");
+                found.1.get_or_insert(why);
+            }
+        }
+        found.lock().expect("no searcher panics").0.add(&tally);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().expect("no searcher panics")
+}
+
+#[test]
+fn no_schedule_of_definitions_and_checkpoints_comes_to_a_standstill() {
+    let seeds: Vec<u64> = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
+        (Some(seed), _) => vec![seed],
+        (None, Some(count)) => {
+            let from = asked("SYNCLINE_FROM").unwrap_or_else(clock::wall);
+            (0..count).map(|seed| from.wrapping_add(seed)).collect()
+        }
+        (None, None) => (0..USUAL).collect(),
+    };
+    let threads = asked("SYNCLINE_THREADS").unwrap_or(1);
+    let began = clock::now();
+    let (tally, wrong) = play_seeds(&seeds, threads);
+    let seconds = (clock::now() - began) as f64 / 1e9;
+    let rate = tally.schedules as f64 / seconds;
+    println!(
+        "seeds from {}: {tally:?}, {rate:.0} schedules/s on {threads} threads",
+        seeds[0]
+    );
+    if let Some(why) = wrong {
+        panic!("{why}");
+    }
+    if seeds.len() as u64 >= USUAL {
+        let schedules = tally.schedules;
+        assert!(tally.commits > schedules / 10, "{tally:?}");
+        assert!(tally.reads > schedules / 20, "{tally:?}");
+        assert!(tally.definitions > schedules / 2, "{tally:?}");
+        assert!(tally.checkpoints > schedules / 10, "{tally:?}");
+    }
+}
+
+/// What a planted bug does, in words; for `finds`, which plants on this thread.
+fn search(seed: u64) -> std::result::Result<(), String> {
+    play(seed, &mut Tally::default())
+}
+
+finds! {
+    search;
+    // H1, A.B1
+    a_checkpoint_that_takes_its_mutex_before_the_gate_is_found: CheckpointBeforeGate within 200,
+    a_gate_that_opens_without_waking_those_who_wait_is_found: OpenQuietly within 200,
+    a_section_that_ends_without_waking_the_closer_is_found: LeaveQuietly within 400,
+}
