@@ -192,16 +192,6 @@ pub(crate) mod parking {
             self.wait(guard);
         }
 
-        pub(crate) fn wait_while<T>(
-            &self,
-            guard: &mut MutexGuard<'_, T>,
-            mut condition: impl FnMut(&mut T) -> bool,
-        ) {
-            while condition(guard) {
-                self.wait(guard);
-            }
-        }
-
         pub(crate) fn notify_all(&self) {
             self.0.notify_all();
         }

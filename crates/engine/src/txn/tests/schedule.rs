@@ -4,6 +4,7 @@
 use super::fixture::{Shape, Store, TestSession, scan_all};
 use super::history::{Do, Past, State, check, perform};
 use crate::ids::Csn;
+use crate::log::Threads;
 use crate::plant::{self, Plant};
 use crate::scheduler;
 use crate::txn::scan::Direction;
@@ -67,13 +68,15 @@ struct Stage {
 
 impl Stage {
     fn new() -> Stage {
-        let store = Store::new(Shape {
+        // Threads of the log would take locks outside of the schedule.
+        let shape = Shape {
             options: TxnOptions {
                 lock_looks_max: 12,
                 ..TxnOptions::default()
             },
             ..Shape::default()
-        });
+        };
+        let store = Store::with_threads(shape, Threads::None);
         Stage {
             store,
             states: vec![(Csn::ZERO, State::new())],
