@@ -192,12 +192,17 @@ fn options(random: &mut Rng) -> Options {
 
 /// Builds an index beside a writer; the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> std::result::Result<(), String> {
-    search_cut(seed, None, tally).map(drop)
+    let chosen = |random: &mut Rng| (random.u8(0..3) == 0).then(|| random.u64(0..60));
+    search_cut(seed, chosen, tally).map(drop)
 }
 
 /// The same, where the power goes off at an operation of the disk in the middle of the build, if one is
-/// named. True if it came to that.
-fn search_cut(seed: u64, cut: Option<u64>, tally: &mut Tally) -> std::result::Result<bool, String> {
+/// chosen. How many operations the build made.
+fn search_cut(
+    seed: u64,
+    cut: impl FnOnce(&mut Rng) -> Option<u64>,
+    tally: &mut Tally,
+) -> std::result::Result<u64, String> {
     let mut random = Rng::with_seed(seed);
     let modes = [Numbers::Shared, Numbers::Distinct, Numbers::MostlyDistinct];
     let numbers = modes[random.usize(0..modes.len())];
@@ -232,8 +237,7 @@ fn search_cut(seed: u64, cut: Option<u64>, tally: &mut Tally) -> std::result::Re
     writer.abort();
     *counts.borrow_mut() = Tally::default();
     let before = disk.operations();
-    let chosen = (random.u8(0..3) == 0).then(|| random.u64(0..60));
-    let cut = cut.or(chosen);
+    let cut = cut(&mut random);
     if let Some(cut) = cut {
         disk.crash_after(cut);
     }
@@ -271,7 +275,7 @@ fn search_cut(seed: u64, cut: Option<u64>, tally: &mut Tally) -> std::result::Re
         Err(error) => Err(format!("{numbers:?}: {error}")),
     };
     told.map_err(|what| format!("{numbers:?}: {what}"))?;
-    let is_cut = cut.is_some_and(|cut| disk.operations() > before + cut);
+    let operations = disk.operations() - before;
     drop(engine);
     for how in [
         Crash::DropAll,
@@ -300,7 +304,7 @@ fn search_cut(seed: u64, cut: Option<u64>, tally: &mut Tally) -> std::result::Re
     tally.duplicates += done.duplicates;
     tally.with += done.with;
     tally.without += done.without;
-    Ok(is_cut)
+    Ok(operations)
 }
 
 /// The hook for `step::with`: the writer acts where it need not wait for the builder.
@@ -410,17 +414,23 @@ fn an_index_that_is_built_beside_writers_equals_the_table_in_every_history() {
 }
 
 #[test]
-fn a_cut_at_any_operation_of_a_build_leaves_the_whole_index_or_none() {
+fn a_cut_at_operations_all_over_a_build_leaves_the_whole_index_or_none() {
     let mut tally = Tally::default();
-    for seed in 0..2 {
-        for cut in (seed..).step_by(5) {
-            match search_cut(seed, Some(cut), &mut tally) {
-                Ok(true) => {}
-                Ok(false) => break,
-                Err(why) => panic!("seed {seed}, cut at {cut}: {why}"),
-            }
+    let mut cuts = 0;
+    for seed in 0..8 {
+        let mut cut_at = |cut: Option<u64>| {
+            let told = search_cut(seed, |_random| cut, &mut tally);
+            told.unwrap_or_else(|why| panic!("seed {seed}, cut at {cut:?}: {why}"))
+        };
+        let operations = cut_at(None);
+        for cut in (0..operations).step_by((operations / 12).max(1) as usize) {
+            cut_at(Some(cut));
+            cuts += 1;
         }
     }
-    println!("{tally:?}");
-    assert!(tally.with > 4 && tally.without > 4, "{tally:?}");
+    println!("{cuts} cuts, {tally:?}");
+    assert!(
+        cuts > 40 && tally.with > 20 && tally.without > 60,
+        "{cuts} cuts, {tally:?}"
+    );
 }

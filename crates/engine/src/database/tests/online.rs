@@ -237,3 +237,31 @@ fn an_index_build_ends_although_writers_of_its_table_never_rest() {
     });
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
 }
+
+#[test]
+fn a_build_that_meets_the_cap_on_memory_leaves_nothing() {
+    let database = Database::transient(Options::tiny()).unwrap();
+    let schema = |name: &str| {
+        let table = Schema::table(name)
+            .column("id", Kind::Int)
+            .column("text", Kind::Text);
+        table.key(["id"]).build().unwrap()
+    };
+    let text = "t".repeat(40);
+    let row = |id| [Value::Int(id), Value::Text(&text)];
+    let refused = database.load_table(schema("t"), (0..200_000).map(row));
+    assert!(matches!(refused, Err(Error::Capped { .. })), "{refused:?}");
+    assert!(database.tables().is_empty());
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+    // What the load took is free again: most of the cap fits, and then an index does not.
+    let rows = 30_000;
+    let table = database
+        .load_table(schema("t"), (0..rows).map(row))
+        .unwrap();
+    let changed = table.schema().with_index("by_text", ["text"], false);
+    let refused = database.change_table(&changed.unwrap());
+    assert!(matches!(refused, Err(Error::Capped { .. })), "{refused:?}");
+    assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+    let there = database.run(|tx| Ok(tx.get(&table, &[Value::Int(rows - 1)])?.is_some()));
+    assert!(there.unwrap());
+}
