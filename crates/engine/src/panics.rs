@@ -9,8 +9,22 @@
 //! 3. a waker that panics does no harm to others: they are woken, and the log goes on.
 
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::task::Waker;
+
+/// What `body` answers, or its panic.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+fn caught<R>(body: impl FnOnce() -> R) -> std::thread::Result<R> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
+}
+
+/// The same in models, whose checkers say by a panic what they have found: it goes through.
+#[cfg(any(loom, shuttle))]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere a panic is an answer")]
+fn caught<R>(body: impl FnOnce() -> R) -> std::thread::Result<R> {
+    Ok(body())
+}
 
 /// What a panic says.
 pub(crate) fn text(panic: &(dyn Any + Send)) -> &str {
@@ -21,7 +35,7 @@ pub(crate) fn text(panic: &(dyn Any + Send)) -> &str {
 
 /// Runs the body of a thread of the engine; if it panics, hands the reason to `fail`.
 pub(crate) fn guarded(thread: &str, body: impl FnOnce(), fail: impl FnOnce(&str)) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+    if let Err(panic) = caught(body) {
         fail(&format!(
             "the thread \"{thread}\" has panicked: {}",
             text(&*panic)
@@ -31,7 +45,7 @@ pub(crate) fn guarded(thread: &str, body: impl FnOnce(), fail: impl FnOnce(&str)
 
 /// Runs `body`; if it panics, hands the reason to `fail`, and the panic to the caller.
 pub(crate) fn failing<R>(what: &str, fail: impl FnOnce(&str), body: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+    caught(body).unwrap_or_else(|panic| {
         fail(&format!("{what} has panicked: {}", text(&*panic)));
         resume_unwind(panic)
     })
@@ -40,7 +54,7 @@ pub(crate) fn failing<R>(what: &str, fail: impl FnOnce(&str), body: impl FnOnce(
 /// Wakes; a panic of the waker, which the panic hook has reported, ends here.
 #[inline]
 pub(crate) fn wake(waker: Waker) {
-    let _reported = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+    let _reported = caught(|| waker.wake());
 }
 
 /// Calls `fail` if a panic that began after this was made unwinds through it.

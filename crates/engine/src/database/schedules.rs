@@ -283,8 +283,15 @@ fn act(engine: &Arc<TestEngine>, role: Role, mut random: Rng) -> Result<Vec<Past
             unless_beaten(engine.drop_table("c"))?;
         }
         Role::Load => {
-            let rows = (0..20).map(|k| [Value::Int(k), Value::Int(k)]);
             let schema = rows_table("l");
+            // A table that takes the name meanwhile fails the load when its pages are there.
+            let taker = random.bool().then(|| engine.clone());
+            let rows = (0..20).map(|k| {
+                if let (Some(engine), 19) = (&taker, k) {
+                    unless_beaten(engine.create_table(rows_table("l")).map(drop)).unwrap();
+                }
+                [Value::Int(k), Value::Int(k)]
+            });
             let rows = super::define::encoded(&schema, rows, 64);
             unless_beaten(engine.load_table(schema.clone(), rows).map(drop))?;
             unless_beaten(engine.drop_table("l"))?;

@@ -22,6 +22,7 @@ use crate::error::Error;
 use crate::ids::{Csn, PageId};
 use crate::lane;
 use crate::plant::{Plant, planted};
+use crate::txn::action::{Folded, Folder};
 use crate::txn::arena::Arena;
 use crate::txn::commit::{Need, Stopped};
 use crate::txn::conflict::Conflict;
@@ -33,7 +34,7 @@ use crate::txn::row_log::RowLog;
 use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::{After, Begin, Commit, Row, Transaction};
 use crate::txn::version::Name;
-use crate::txn::write_set::{Folded, Folder, Write, WriteSet};
+use crate::txn::write_set::{Write, WriteSet};
 use syncline_disk::Disk;
 use syncline_metering::{Module, tag};
 

@@ -50,6 +50,7 @@
 //! For each of them, [`Session::run`] runs one that keeps losing alone, with the gate closed. One that only
 //! reads is not run alone: its caller gets the conflict after as many runs.
 
+mod action;
 mod apply;
 mod arena;
 mod batch;
@@ -74,6 +75,7 @@ mod record;
 mod refusal;
 mod registry;
 mod row_log;
+mod rows;
 mod run;
 mod scan;
 mod session;
@@ -89,6 +91,7 @@ mod watch;
 mod write_set;
 
 pub(crate) use self::core::{Core, Relief, TxnOptions};
+pub use action::PatchFailure;
 #[doc(hidden)]
 pub use conflict::{Conflict, Counts};
 pub(crate) use garbage::strip_ghosts;
@@ -102,5 +105,4 @@ pub(crate) use session::Session;
 pub(crate) use shown::check_not_shown;
 pub use transaction::Begin;
 pub use watch::{Latencies, SAMPLED_ONE_IN};
-pub use write_set::PatchFailure;
 pub(crate) use write_set::Savepoint;

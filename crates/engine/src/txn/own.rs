@@ -12,12 +12,12 @@
 
 use crate::error::Result;
 use crate::ids::PageId;
+use crate::txn::action::Folded;
 use crate::txn::core::Core;
 use crate::txn::read::copy;
 use crate::txn::refusal::refuse_call;
 use crate::txn::transaction::Transaction;
 use crate::txn::watch::Part;
-use crate::txn::write_set::Folded;
 use syncline_disk::Disk;
 
 /// The value of the row that a write of the transaction is about; none if it is not there.

@@ -7,10 +7,10 @@
 use crate::error::Error;
 use crate::ids::Csn;
 use crate::plant::{Plant, planted};
+use crate::txn::action::Refusal;
 use crate::txn::core::Core;
 use crate::txn::transaction::Transaction;
 use crate::txn::validate::{Check, validate};
-use crate::txn::write_set::Refusal;
 use syncline_disk::Disk;
 
 /// The answer to a call; a conflict breaks the transaction.

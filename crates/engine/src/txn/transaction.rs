@@ -6,6 +6,7 @@ use crate::access::btree::scout::Target;
 use crate::buffer::Word;
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
+use crate::txn::action::Folder;
 use crate::txn::arena::Arena;
 use crate::txn::batch::ScanMemory;
 use crate::txn::conflict::Conflict;
@@ -14,7 +15,7 @@ use crate::txn::idle::{clear, kept};
 use crate::txn::path::Marks;
 use crate::txn::read_set::ReadSet;
 use crate::txn::version::VersionRef;
-use crate::txn::write_set::{Folder, WriteSet};
+use crate::txn::write_set::WriteSet;
 use std::sync::Arc;
 
 /// How a transaction reads, and what its commit promises.

@@ -3,8 +3,8 @@
 use super::fixture::{ALL, Shape, Store, append, resize, scan, scan_all};
 use crate::Error;
 use crate::ids::Csn;
+use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
-use crate::txn::write_set::PatchFailure;
 use crate::txn::{Begin, Conflict};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;

@@ -10,6 +10,7 @@ mod limits;
 mod memory;
 mod memory_model;
 mod model;
+mod row_log;
 mod schedule;
 mod stress;
 mod tags;

@@ -7,7 +7,7 @@ use crate::access::btree::overflow::{self, Stub};
 use crate::buffer::{Buffer, BufferOptions};
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::txn::write_set::PatchFailure;
+use crate::txn::action::PatchFailure;
 use crate::txn::{Begin, TxnOptions, strip_ghosts};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

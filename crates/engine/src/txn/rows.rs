@@ -1,0 +1,241 @@
+//! The calls by which a session reads and writes rows.
+//!
+//! Writes are blind: they are kept in the transaction until its commit, which looks whether rows are there.
+
+use crate::access::btree::Tree;
+use crate::error::{Error, Result};
+use crate::ids::{Csn, PageId, TreeId};
+use crate::plant::{Plant, planted};
+use crate::txn::action::{Action, PatchFn};
+use crate::txn::arena::Span;
+use crate::txn::conflict::Conflict;
+use crate::txn::core::Core;
+use crate::txn::own::{get_own, refuse_duplicate};
+use crate::txn::read::{copy, move_read_point, read};
+use crate::txn::record::put_bytes_max;
+use crate::txn::refusal::refuse_call;
+use crate::txn::scan::{Scan, scan};
+use crate::txn::session::Session;
+use crate::txn::shown::Shown;
+use crate::txn::transaction::Transaction;
+use crate::txn::watch::Part;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use syncline_disk::Disk;
+
+impl<D: Disk> Session<D> {
+    /// The value of a row; none if it is not there.
+    #[inline]
+    pub(crate) fn get(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.get_at(tree, None, key)
+    }
+
+    /// The same; the hint names the leaf that likely covers the key.
+    #[inline]
+    pub(crate) fn get_at(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<Option<&[u8]>> {
+        let (core, txn) = self.open()?;
+        txn.check()?;
+        let place = place(core, txn, tree)?;
+        if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
+            return get_own(core, txn, ((place, hint), key), at);
+        }
+        let _doing = core.watch.enter(Part::Read, txn.is_measured);
+        let is_there = copy(core, txn, (place, hint), key)?;
+        Ok(is_there.then_some(&txn.value))
+    }
+
+    /// Looks whether a row to which an index entry leads is what its own writes make of it: refuses if the
+    /// transaction inserts it and the store has it.
+    #[inline]
+    pub(crate) fn check_inserted(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<()> {
+        let (core, txn) = self.open()?;
+        let Some(at) = txn.writes.find(&txn.arena, tree.id, key) else {
+            return Ok(());
+        };
+        let place = place(core, txn, tree)?;
+        refuse_duplicate(core, txn, ((place, hint), key), at)
+    }
+
+    /// The value of a row to which an index entry leads.
+    #[inline]
+    pub(crate) fn get_of_entry(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+    ) -> Result<Option<&[u8]>> {
+        let (_, txn) = self.open()?;
+        if !txn.writes.is_empty() {
+            self.check_inserted(tree, hint, key)?;
+        }
+        self.get_at(tree, hint, key)
+    }
+
+    /// Shows the value of a row to `look`, where it lies; none if it is not there. A leaf is latched
+    /// meanwhile: `look` neither waits nor touches the store.
+    #[inline]
+    pub(crate) fn show_at<R>(
+        &mut self,
+        tree: &Arc<Tree>,
+        hint: Option<PageId>,
+        key: &[u8],
+        look: impl FnOnce(&[u8]) -> R,
+    ) -> Result<Option<R>> {
+        let (core, txn) = self.open()?;
+        txn.check()?;
+        let place = place(core, txn, tree)?;
+        if let Some(at) = txn.writes.find(&txn.arena, tree.id, key) {
+            return Ok(get_own(core, txn, ((place, hint), key), at)?.map(look));
+        }
+        let _doing = core.watch.enter(Part::Read, txn.is_measured);
+        let (mut look, mut seen) = (Some(look), None);
+        read(core, txn, (place, hint), key, |value| {
+            let look = look.take().expect("a row is shown once");
+            let _shown = Shown::begin();
+            seen = Some(look(value));
+        })?;
+        Ok(seen)
+    }
+
+    /// Makes a row be that, whether it is there or not.
+    #[inline]
+    pub(crate) fn put(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Put)
+    }
+
+    /// Adds a row. If it is there already, the commit is refused with [`Error::Duplicate`].
+    #[inline]
+    pub(crate) fn insert(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Insert)
+    }
+
+    /// Replaces a row. If there is none, the commit is refused with [`Error::Absent`].
+    #[inline]
+    pub(crate) fn update(&mut self, tree: &Arc<Tree>, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(tree, key, value, Action::Update)
+    }
+
+    /// Deletes a row. If there is none, the commit is refused with [`Error::Absent`].
+    #[inline]
+    pub(crate) fn delete(&mut self, tree: &Arc<Tree>, key: &[u8]) -> Result<()> {
+        self.write(tree, key, &[], |_| Action::Delete)
+    }
+
+    /// Changes parts of a row, computed from what it is when the commit has locked it. If there is no
+    /// row or the patch does not fit it, the commit is refused.
+    #[inline]
+    pub(crate) fn patch(
+        &mut self,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        apply: PatchFn,
+        patch: &[u8],
+    ) -> Result<()> {
+        self.write(tree, key, patch, |patch| Action::Patch(apply, patch))
+    }
+
+    /// Hands the rows of a range to `visitor`, in order, until it breaks or the limit is reached.
+    pub(crate) fn scan(
+        &mut self,
+        tree: &Arc<Tree>,
+        range: Scan<'_>,
+        mut visitor: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let (core, txn) = self.open()?;
+        txn.check()?;
+        let place = place(core, txn, tree)?;
+        let _doing = core.watch.enter(Part::Scan, txn.is_measured);
+        match scan(core, txn, place, range, &mut visitor)? {
+            Ok(()) => Ok(()),
+            Err((refusal, at)) => {
+                let key = txn.arena.get(txn.writes.get(at).key).to_vec();
+                Err(refuse_call(core, txn, (place, &key), refusal))
+            }
+        }
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        tree: &Arc<Tree>,
+        key: &[u8],
+        value: &[u8],
+        action: impl FnOnce(Span) -> Action,
+    ) -> Result<()> {
+        let (core, txn) = self.open()?;
+        txn.check()?;
+        if txn.is_read_only() {
+            return Err(Error::ReadOnly);
+        }
+        let _doing = core.watch.enter(Part::Write, txn.is_measured);
+        core.check_row(txn, key, value)?;
+        let place = place(core, txn, tree)?;
+        let action = action(txn.arena.next(value.len()));
+        let record_bytes_max = core.log.record_bytes_max();
+        let bytes = put_bytes_max(key.len(), value.len());
+        if txn.writes.record_bytes_min + bytes > record_bytes_max {
+            check_record(txn, (tree.id, key), action, record_bytes_max)?;
+        }
+        txn.arena.add(value);
+        let read = match action {
+            Action::Insert(_) => None,
+            _ => txn.reads.find(&txn.arena, place, key),
+        };
+        let added = txn
+            .writes
+            .add(&mut txn.arena, (tree.id, place), (key, read), action);
+        added.map_err(|refusal| refuse_call(core, txn, (place, key), refusal))
+    }
+}
+
+/// Fails if with that write no commit could put the transaction into one log record.
+#[cold]
+fn check_record(
+    txn: &Transaction,
+    (tree, key): (TreeId, &[u8]),
+    action: Action,
+    bytes_max: usize,
+) -> Result<()> {
+    let bytes = txn
+        .writes
+        .record_bytes_min_with(&txn.arena, (tree, key), action);
+    if bytes <= bytes_max {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        bytes: bytes as u64,
+        bytes_max: bytes_max as u64,
+    })
+}
+
+/// The tree's place among those of the transaction. A tree must have been made up to the read point:
+/// before, there was none, and its rows of today say nothing about that.
+#[inline]
+fn place<D: Disk>(core: &Core<D>, txn: &mut Transaction, tree: &Arc<Tree>) -> Result<u32> {
+    if tree.since() > txn.read_point {
+        reach(core, txn, tree.since())?;
+    }
+    txn.tree(tree)
+}
+
+/// Moves the read point to where a tree was made. A snapshot's stays where it is: that is a conflict.
+#[cold]
+fn reach<D: Disk>(core: &Core<D>, txn: &mut Transaction, since: Csn) -> Result<()> {
+    if txn.is_validated() {
+        return move_read_point(core, txn, since);
+    }
+    if planted(Plant::UseMadeLater) {
+        return Ok(());
+    }
+    Err(txn.conflict(Conflict::MadeLater))
+}
