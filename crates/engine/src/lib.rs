@@ -69,7 +69,8 @@
 //!   is missing, empty, blank or of another length is refused. There are two limits. After a crash the last
 //!   frame of the log (one write: a group of commits) may be unreadable because the crash interrupted it; so
 //!   if it is damaged later, and no later frame, prepared log file or checkpoint says that it was stable, it
-//!   is cut off with its commits, except that one flipped bit in a frame of up to 512 bytes is recognised.
+//!   is cut off with its commits, except that one flipped bit in a frame of up to 512 bytes is recognised
+//!   if the frame does not end with that byte, or with zeros behind it.
 //!   And from the first commit in a new log file until the next file is prepared, moments later, no other
 //!   file vouches for it: if it has the last name and vanishes after a crash within those moments, that is
 //!   not seen. After [`Database::close`] neither limit applies, since the checkpoint says where the log ends.

@@ -18,8 +18,8 @@
 //! 1. Damage to the last frames, which no later frame, no prepared file and no checkpoint names as stable,
 //!    looks like their write cut short: they are cut off. With one write in flight that is one frame, else
 //!    as many as were in flight. One flipped bit is told from that (see `scan`) in a frame of up to one
-//!    sector, 512 bytes with its header, and in the parts of a longer frame's header that chain it to its
-//!    predecessor.
+//!    sector, 512 bytes with its header, but for its last byte that is not zero and zeros behind that; and
+//!    in the parts of a longer frame's header that chain it to its predecessor.
 //! 2. Until a file is prepared behind it, nothing outside its own file names the newest segment: if that
 //!    file has the last of the names and vanishes, or its header goes with all its frames, the log ends
 //!    with the segment before, unless a checkpoint is newer.

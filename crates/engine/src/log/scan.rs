@@ -198,8 +198,9 @@ pub(super) fn refuse_damage<F: File>(
 /// True if one bit of what stands at `offset` makes it the next frame, with the right checksum. No write
 /// that was interrupted leaves that, but for a chance of a few in a billion:
 ///
-/// 1. Of a frame within one sector, which arrives whole or not at all, any bit is tried. (A write that has
-///    failed may end within a sector; its frame was not acknowledged.)
+/// 1. Of a frame within one sector, which arrives whole or not at all, any bit is tried. A write that has
+///    failed may end within a sector, and its frame was not acknowledged: so a bit behind which the frame has
+///    only zeros, as the file had, says nothing.
 /// 2. Of a longer frame only the bits of a header that is not the next one's as it is: a frame that lacks
 ///    later sectors would be tried too often for a checksum of 32 bits.
 /// 3. A frame whose length alone is wrong is one of the first kind.
@@ -233,7 +234,8 @@ fn is_damaged_frame<F: File>(
             if is_tried && bytes as u64 <= reader.length() - offset {
                 let mut whole = reader.at(offset, bytes)?.to_vec();
                 whole[byte] ^= mask;
-                if frame::open(&whole).is_some() {
+                let was_passed = whole[byte + 1..].iter().any(|byte| *byte != 0);
+                if was_passed && frame::open(&whole).is_some() {
                     return Ok(true);
                 }
             }

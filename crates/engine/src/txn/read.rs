@@ -124,7 +124,8 @@ pub(super) fn copy<D: Disk>(
     is_there
 }
 
-/// Moves the read point to the published prefix, which must reach `past`.
+/// Moves the read point to the published prefix, which must reach `past`. A table that was changed before
+/// that is not read by its old handle any more, whose schema need not fit the rows.
 pub(super) fn move_read_point<D: Disk>(
     core: &Core<D>,
     txn: &mut Transaction,
@@ -143,6 +144,10 @@ pub(super) fn move_read_point<D: Disk>(
         pause(looks);
         looks += 1;
     };
+    // A definition drops old handles before the gate opens, hence before anything later is published.
+    if txn.alone.is_none() && txn.trees.iter().any(|tree| tree.is_dropped()) {
+        return Err(txn.conflict(Conflict::Dropped));
+    }
     if let Err(conflict) = validate(core, txn, Check::Moving) {
         return Err(txn.conflict(conflict));
     }

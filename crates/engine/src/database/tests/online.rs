@@ -2,7 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::txn::step::{self, Step};
-use crate::{Database, Kind, Options, Schema, Table, Value};
+use crate::{
+    Begin, Database, Direction, KeyRange, Kind, Options, Schema, Table, TypedSession, Value,
+};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -87,6 +90,39 @@ fn writers_of_a_table_commit_while_an_index_of_it_is_built() {
     built.unwrap();
     assert_eq!(stops, 20);
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
+}
+
+/// Rows of a later schema are not damaged: the handle is old.
+#[test]
+fn a_reader_that_meets_a_row_of_a_later_schema_is_told_that_the_table_has_changed() {
+    type Read = fn(&mut TypedSession<NullDisk>, &Table) -> Result<()>;
+    let get: Read = |session, table| session.get(table, &[Value::Int(7)]).map(drop);
+    let scan: Read = |session, table| {
+        let all = (KeyRange::ALL, Direction::Ascending, usize::MAX);
+        session.scan(table, all.0, all.1, all.2, |_row| {
+            Ok(ControlFlow::Continue(()))
+        })
+    };
+    for read in [get, scan] {
+        let (database, table) = database();
+        let add_column_and_write = |round| {
+            if round > 0 {
+                return Ok(());
+            }
+            let more = table
+                .schema()
+                .with_nullable("more", Kind::Int, Value::Null)?;
+            let changed = database.change_table(&more)?;
+            let row = [Value::Int(7), Value::Int(7), Value::Null];
+            database.run(|tx| tx.put(&changed, &row))
+        };
+        let mut session = database.session().unwrap();
+        session.begin(Begin::Serializable).unwrap();
+        let (read, _) = beside_a_writer(Step::Read, add_column_and_write, || {
+            read(&mut session, &table)
+        });
+        assert!(matches!(read, Err(Error::TableChanged { .. })), "{read:?}");
+    }
 }
 
 #[test]

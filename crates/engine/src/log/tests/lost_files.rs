@@ -207,14 +207,47 @@ fn a_flipped_bit_in_a_last_frame_of_one_sector_is_refused() {
     let at = unit * commits as usize;
     assert_eq!(&bytes[at..at + 4], b"SLFR", "each commit is a frame");
     assert!(bytes[at + unit..].iter().all(|byte| *byte == 0));
-    let end = 88 + 8 + content(commits).len();
-    for bit in (0..end * 8).step_by(3) {
+    let frame = &bytes[at..at + 88 + 8 + content(commits).len()];
+    let end = frame.iter().rposition(|byte| *byte != 0).unwrap();
+    let with_flipped = |bit: usize| {
         let disk = disk.crash(Crash::DropAll);
         let mut flipped = bytes.clone();
         flipped[at + bit / 8] ^= 1 << (bit % 8);
         write(&disk, &path, &flipped);
-        let refusal = opened(&disk, commits, &options).expect_err("a bit was flipped");
+        opened(&disk, commits, &options)
+    };
+    for bit in (0..end * 8).step_by(3) {
+        let refusal = with_flipped(bit).expect_err("a bit was flipped");
         assert!(matches!(refusal, Error::Damaged { .. }), "{bit}: {refusal}");
+    }
+    // A failed write that ended there may have left the same.
+    for bit in end * 8..(end + 1) * 8 {
+        assert_eq!(with_flipped(bit).unwrap(), commits - 1, "{bit}");
+    }
+}
+
+/// A failed write was not acknowledged, wherever it ended.
+#[test]
+fn a_failed_write_that_ended_within_a_sector_is_the_end_of_the_log() {
+    let options = Options::tiny();
+    // Its last byte has one bit.
+    let commits = 4;
+    let disk = left_open(commits, &options);
+    let path = newest(&disk);
+    let bytes = read(&disk, &path);
+    let at = options.frame_unit_bytes as usize * commits as usize;
+    for written in 0..88 + 8 + content(commits).len() {
+        let disk = disk.crash(Crash::DropAll);
+        let mut torn = bytes.clone();
+        torn[at + written..].fill(0);
+        if torn != bytes {
+            write(&disk, &path, &torn);
+            assert_eq!(
+                opened(&disk, commits, &options).unwrap(),
+                commits - 1,
+                "{written}"
+            );
+        }
     }
 }
 
