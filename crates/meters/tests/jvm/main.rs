@@ -91,10 +91,15 @@ fn a_program_is_seen_doing_what_it_does() {
     assert!(is_about(waits, seen.done.waits, 15), "{waits}");
     assert!(is_about(waited, seen.done.waited_ns, 15), "{waited}");
 
-    let wall = sum(Metric::Wall, "holder", None);
-    let window = seen.profile.window_ns();
-    println!("wall {wall} of {window}");
-    assert!(is_about(wall, window, 10), "{wall} of {window}");
+    // All threads live through the whole window. On a busy machine rounds over them come late, and are fewer.
+    let wall = |thread| sum(Metric::Wall, thread, None);
+    let (held, spun, window) = (wall("holder"), wall("spinner"), seen.profile.window_ns());
+    println!("wall {held} and {spun} of {window}");
+    assert!(is_about(held, spun, 10), "{held} and {spun}");
+    assert!(
+        (window / 2..window * 11 / 10).contains(&held),
+        "{held} of {window}"
+    );
 
     assert!(sum(Metric::GarbageCollection, "", None) > 0);
     assert_eq!(seen.account(Metric::GarbageCollection).how, How::Exact);
