@@ -13,6 +13,7 @@ mod observe;
 mod pgbench;
 mod pgbench_calls;
 mod pgbench_own;
+mod pooler;
 mod private;
 mod secrets;
 #[path = "../program/support.rs"]

@@ -36,6 +36,12 @@ impl World {
         rest.split_once('/').unwrap().0.to_owned()
     }
 
+    /// The directory of its Unix socket.
+    pub(crate) fn socket_directory(&self) -> String {
+        let (_, rest) = self.server.urls()[1].split_once("socket=").unwrap();
+        rest.split('&').next().unwrap().replace("%2F", "/")
+    }
+
     /// The password of its superuser.
     pub(crate) fn password(&self) -> String {
         password(self.server.url())

@@ -331,15 +331,28 @@ impl Connection {
     }
 
     /// The same for what should not fail; `doing` says what it is for.
-    /// A question has [`Connection::patience`] for its answer, a command [`COMMAND_WITHIN`].
+    /// A question and a setting of the session have [`Connection::patience`] for their answer, a command
+    /// [`COMMAND_WITHIN`].
     pub(super) async fn query(&mut self, text: &str, doing: &str) -> TargetResult<Rows> {
-        let asks = ["SELECT", "SHOW"].iter().any(|word| text.starts_with(word));
+        let asks = ["SELECT", "SHOW", "SET "]
+            .iter()
+            .any(|word| text.starts_with(word));
         let within = if asks { self.patience } else { COMMAND_WITHIN };
         self.stream.limit(Some(within));
         let asked = self.ask(text).await;
         self.stream.limit(None);
         let asked = asked?;
         asked.map_err(|error| outside(&error, doing, &self.whom))
+    }
+
+    /// Allows [`Connection::patience`] for the answers from here on; [`Connection::unlimited`] ends that.
+    pub(super) fn limited(&self) {
+        self.stream.limit(Some(self.patience));
+    }
+
+    /// Lets answers take as long as they take.
+    pub(super) fn unlimited(&self) {
+        self.stream.limit(None);
     }
 
     /// Queues the preparing of a statement.

@@ -292,7 +292,9 @@ impl Target for Mysql {
         let mut connection = Connection::open(&self.door()?, Some(name), Some(worker)).await?;
         let server = self.server(&mut connection).await?;
         evidence::set(&mut connection, &self.settings, &server.variables).await?;
+        connection.limited();
         let operations = prepared::prepare(&mut connection, plan, SQL).await?;
+        connection.unlimited();
         let loads = Loads::new(plan, SQL, server.packet_max);
         Ok(MysqlSession::new(
             connection,

@@ -8,7 +8,7 @@ use super::load::Loading;
 use super::login;
 use super::meeting::{Met, meet};
 use super::observed::look;
-use super::prepared::{Bound, prepare};
+use super::prepared::{Bound, Prepared, prepare};
 use super::protocol::{Connection, Place};
 use super::schema;
 use super::session::PostgresSession;
@@ -24,6 +24,7 @@ use crate::wire::{Cleanup, Endpoint, Poller, Tls};
 use postgres_protocol::message::frontend;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, Failure, FailureKind, IntendedOperation, Intent,
     LogPlace, Observed, Plan, StoreProcess, Target, TargetResult, UserView,
@@ -140,6 +141,32 @@ impl Postgres {
         }
         Ok(())
     }
+
+    /// Sets what holds for a session and prepares the plan's statements.
+    async fn start_session(
+        &self,
+        connection: &mut Connection,
+        plan: &Plan,
+    ) -> TargetResult<Vec<Prepared>> {
+        let settings = self.place.settings.session(&self.schema, Names::of(plan));
+        let settings = settings.join("; ");
+        let written = frontend::query(&settings, &mut connection.out);
+        written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
+        connection.flush().await?;
+        connection.done(&settings).await?;
+        prepare(connection, plan, &self.schema).await
+    }
+}
+
+/// The failure of a session that was let in and got no answer in time.
+fn silent_start(place: &Place, limit: Duration) -> Failure {
+    let what = format!(
+        "{} let a session in and did not answer its first statements within {} ms: a pooler there may have \
+         fewer connections than the run has clients; give it a larger pool, or the run fewer --clients",
+        place.address,
+        limit.as_millis()
+    );
+    Failure::new(FailureKind::Connection, what)
 }
 
 impl Target for Postgres {
@@ -304,13 +331,20 @@ impl Target for Postgres {
             self.analyze(plan).await?;
         }
         let mut connection = Connection::open(&self.place, Some(worker)).await?;
-        let settings = self.place.settings.session(&self.schema, Names::of(plan));
-        let settings = settings.join("; ");
-        let written = frontend::query(&settings, &mut connection.out);
-        written.map_err(|error| Failure::new(FailureKind::Statement, error.to_string()))?;
-        connection.flush().await?;
-        connection.done(&settings).await?;
-        let prepared = prepare(&mut connection, plan, &self.schema).await?;
+        let limit = self.place.settings.connect_timeout;
+        let began = clock::now();
+        // A pooler lets clients in at once, and each then waits for a connection of the pool.
+        connection.stream.limit(Some(limit));
+        let started = self.start_session(&mut connection, plan).await;
+        let prepared = started.map_err(|failure| {
+            let over = Duration::from_nanos(clock::now() - began) >= limit;
+            if over && failure.kind == FailureKind::Connection {
+                silent_start(&self.place, limit)
+            } else {
+                failure
+            }
+        })?;
+        connection.stream.limit(None);
         let loads = Loading::of(plan, &self.schema);
         let loaded = Arc::clone(&self.loaded);
         Ok(PostgresSession::new(

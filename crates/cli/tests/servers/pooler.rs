@@ -1,0 +1,254 @@
+//! A run through `PgBouncer`: the application that shares the pool finds its sessions as they were.
+//!
+//! The pooler listens on a Unix socket alone, in a directory of its own, as the user of the private server.
+//! Where `PgBouncer` is not installed these tests print that they are skipped; `./test` installs it first.
+
+use crate::support::{Said, folder, program};
+use crate::world::World;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// What a user who asked for the impossible waits for at most.
+const REFUSED_WITHIN: Duration = Duration::from_secs(10);
+/// A run that still goes on then hangs. No case takes as long on a busy machine.
+const HANGS_AFTER: Duration = Duration::from_secs(90);
+/// The number in the name of the pooler's socket, which is alone in its directory.
+const PORT: u16 = 6432;
+/// The database that the pooler passes on.
+const DATABASE: &str = "shop";
+
+/// A `PgBouncer` in front of a server; ends with the test.
+struct Pooler {
+    process: Child,
+    directory: TempDir,
+}
+
+impl Pooler {
+    /// None where it is not installed.
+    fn start(world: &World, settings: &str) -> Option<Pooler> {
+        let Some(installed) = installed() else {
+            println!("skipped: pgbouncer is not installed");
+            return None;
+        };
+        let directory = tempfile::tempdir_in("/tmp").unwrap();
+        let server = world.socket_directory();
+        let configuration = format!(
+            "[databases]\n\
+             {DATABASE} = host={server} port={} dbname=postgres user=postgres password={}\n\
+             [pgbouncer]\n\
+             listen_addr =\n\
+             listen_port = {PORT}\n\
+             unix_socket_dir = {}\n\
+             auth_type = any\n\
+             {settings}\n",
+            world.port(),
+            world.password(),
+            directory.path().display(),
+        );
+        let file = directory.path().join("pgbouncer.ini");
+        fs::write(&file, configuration).unwrap();
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).unwrap();
+        let owner = fs::metadata(&server).unwrap();
+        for path in [directory.path(), &file] {
+            chown(path, Some(owner.uid()), Some(owner.gid())).unwrap();
+        }
+        let mut command = Command::new(installed);
+        if owner.uid() != fs::metadata("/proc/self").unwrap().uid() {
+            // Given another user, the standard library clears the groups as well.
+            command.uid(owner.uid()).gid(owner.gid());
+        }
+        let process = command
+            .arg(&file)
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut pooler = Pooler {
+            process: process.unwrap(),
+            directory,
+        };
+        let mut log = BufReader::new(pooler.process.stderr.take().unwrap()).lines();
+        let mut read = Vec::new();
+        let ready = log.by_ref().map_while(Result::ok).any(|line| {
+            let ready = line.contains("process up");
+            read.push(line);
+            ready
+        });
+        assert!(ready, "PgBouncer ended before it was ready: {read:#?}");
+        // The rest is read so that the pipe never fills.
+        std::thread::spawn(move || log.map_while(Result::ok).for_each(drop));
+        Some(pooler)
+    }
+
+    fn socket(&self) -> String {
+        self.directory.path().display().to_string()
+    }
+
+    /// The URL by which a run reaches the server through the pool.
+    fn url(&self, options: &str) -> String {
+        let socket = self.socket().replace('/', "%2F");
+        format!("postgres://postgres@:{PORT}/{DATABASE}?socket={socket}{options}")
+    }
+
+    /// What the application gets for a statement, on whatever connection the pool gives it.
+    fn application(&self, sql: &str) -> String {
+        let output = Command::new("psql")
+            .args(["-h", &self.socket(), "-p", &PORT.to_string()])
+            .args([
+                "-U", "postgres", "-X", "-A", "-t", "-q", "-c", sql, DATABASE,
+            ])
+            .env_remove("PGOPTIONS")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{error}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    /// What a run could leave on the pool's connections: as many answers as the pool may have connections.
+    fn sessions(&self) -> Vec<String> {
+        let asked = "SELECT current_setting('search_path'), current_setting('synchronous_commit'), \
+                     current_setting('default_transaction_isolation'), current_setting('lock_timeout'), \
+                     current_setting('statement_timeout'), current_setting('application_name') LIKE \
+                     'syncline%', (SELECT count(*) FROM pg_prepared_statements)";
+        (0..6).map(|_| self.application(asked)).collect()
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+fn installed() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&paths).chain([PathBuf::from("/usr/sbin")]);
+    folders
+        .map(|folder| folder.join("pgbouncer"))
+        .find(|path| path.is_file())
+}
+
+/// Runs the program to its end, and says how long that took.
+fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
+    let begun = Instant::now();
+    let mut process = program(folder, line)
+        .args(["--on", target])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while process.try_wait().unwrap().is_none() {
+        if begun.elapsed() > HANGS_AFTER {
+            process.kill().unwrap();
+            panic!(
+                "{line}: {:?}",
+                Said::of(process.wait_with_output().unwrap())
+            );
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let took = begun.elapsed();
+    (Said::of(process.wait_with_output().unwrap()), took)
+}
+
+const RUN: &str = "run insert --warm-up 0 --line none --transactions 40";
+
+// B.F1
+#[test]
+fn a_pooler_that_shares_connections_is_refused_and_its_application_finds_its_sessions_unchanged() {
+    let world = World::new();
+    world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
+    let before = world.everything();
+    for mode in ["transaction", "statement"] {
+        let settings = format!("pool_mode = {mode}\ndefault_pool_size = 4");
+        let Some(pooler) = Pooler::start(&world, &settings) else {
+            return;
+        };
+        let folder = folder();
+        let sessions = pooler.sessions();
+        assert!(sessions[0].ends_with("|f|0"), "{sessions:?}");
+        for (options, clients) in [
+            ("", 1),
+            ("", 4),
+            ("&durability=none&isolation=serializable", 2),
+            ("&live=yes", 2),
+        ] {
+            let line = format!("{RUN} --clients {clients}");
+            let (said, took) = ends(folder.path(), &line, &pooler.url(options));
+            assert_eq!(said.code, 2, "{mode} {options}: {said:?}");
+            assert!(
+                said.err.contains("is a pooler in transaction mode")
+                    && said.err.contains("PgBouncer")
+                    && said.err.contains("name the server's own port"),
+                "{mode} {options}: {said:?}"
+            );
+            assert!(took < REFUSED_WITHIN, "{mode} {options}: {took:?}");
+            assert_eq!(pooler.sessions(), sessions, "{mode} {options}");
+            assert_eq!(pooler.application("SELECT count(*) FROM orders"), "1");
+        }
+        assert_eq!(world.everything(), before, "{mode}");
+        assert!(crate::support::records(folder.path()).is_empty());
+    }
+}
+
+// B.F1, B.F13: the next run is not refused for the connections of the last one, which the pool keeps.
+#[test]
+fn runs_through_a_pool_of_whole_sessions_work_and_leave_nothing() {
+    let world = World::new();
+    world.ask("CREATE TABLE orders (id int); INSERT INTO orders VALUES (1)");
+    let before = world.everything();
+    let Some(pooler) = Pooler::start(&world, "pool_mode = session\ndefault_pool_size = 12") else {
+        return;
+    };
+    let folder = folder();
+    let sessions = pooler.sessions();
+    for options in ["", "&durability=none&isolation=serializable"] {
+        let line = format!("{RUN} --clients 2");
+        let (said, _) = ends(folder.path(), &line, &pooler.url(options));
+        assert_eq!(said.code, 0, "{options}: {said:?}");
+        assert_eq!(pooler.sessions(), sessions, "{options}");
+        assert_eq!(pooler.application("SELECT count(*) FROM orders"), "1");
+        assert_eq!(world.everything(), before, "{options}");
+    }
+}
+
+// B.F13
+#[test]
+fn more_clients_than_a_pool_has_connections_end_in_a_sentence() {
+    let world = World::new();
+    let before = world.everything();
+    for mode in ["session", "transaction"] {
+        let settings = format!("pool_mode = {mode}\ndefault_pool_size = 5");
+        let Some(pooler) = Pooler::start(&world, &settings) else {
+            return;
+        };
+        let folder = folder();
+        let line = format!("{RUN} --clients 16");
+        let target = pooler.url("&connect_timeout_ms=1000");
+        let (said, took) = ends(folder.path(), &line, &target);
+        assert_eq!(said.code, 2, "{mode}: {said:?}");
+        let reason = match mode {
+            "session" => "a pooler there may have fewer connections than the run has clients",
+            _ => "is a pooler in transaction mode",
+        };
+        assert!(said.err.contains(reason), "{mode}: {said:?}");
+        assert!(took < REFUSED_WITHIN, "{mode}: {took:?}");
+        assert_eq!(world.everything(), before, "{mode}");
+        let sessions = pooler.sessions();
+        assert!(
+            sessions.iter().all(|one| one == &sessions[0]),
+            "{sessions:?}"
+        );
+        assert!(sessions[0].ends_with("|f|0"), "{sessions:?}");
+    }
+}
