@@ -10,13 +10,17 @@ fn main() -> io::Result<()> {
     let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
         return Err(io::Error::other("name the folder for the seeds"));
     };
-    for target in syncline_engine::fuzzing::TARGETS {
-        let corpus = folder.join(target.name);
+    let engine = syncline_engine::fuzzing::TARGETS;
+    let engine = engine.map(|target| (target.name, (target.seeds)()));
+    let servers = syncline_targets::fuzzing::TARGETS;
+    let servers = servers.map(|target| (target.name, (target.seeds)()));
+    for (name, seeds) in engine.into_iter().chain(servers) {
+        let corpus = folder.join(name);
         fs::create_dir_all(&corpus)?;
-        for (number, seed) in (target.seeds)().iter().enumerate() {
+        for (number, seed) in seeds.iter().enumerate() {
             fs::write(corpus.join(format!("seed-{number:02}")), seed)?;
         }
-        println!("{}", target.name);
+        println!("{name}");
     }
     Ok(())
 }

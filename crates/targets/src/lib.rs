@@ -19,6 +19,9 @@ mod error;
 pub mod etcd;
 #[cfg(feature = "fjall")]
 pub mod fjall;
+#[cfg(any(test, feature = "fuzzing"))]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(any(
     feature = "lmdb",
     feature = "redb",
@@ -52,4 +55,4 @@ pub mod wire;
 pub use any::{AnySession, AnyTarget, AnyWorker};
 pub use error::Error;
 pub use stores::listings;
-pub use url::Listing;
+pub use url::{Listing, encoded};

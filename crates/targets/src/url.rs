@@ -101,6 +101,14 @@ impl Url {
     }
 }
 
+/// A path or a value as it stands in a URL of ours: with codes for the signs that take one apart.
+pub fn encoded(value: &str) -> String {
+    value
+        .replace('%', "%25")
+        .replace('&', "%26")
+        .replace('?', "%3F")
+}
+
 /// With every `%XX` replaced by its character; none if one is broken or the result is not UTF-8.
 pub(crate) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());

@@ -167,7 +167,7 @@ const WORDS_MAX: usize = 400;
 const VALUES_MAX: usize = 1 << 19;
 
 /// A JSON text of bounded size; how deep it may go `serde_json` bounds.
-fn parsed(text: &[u8]) -> io::Result<Value> {
+pub(super) fn parsed(text: &[u8]) -> io::Result<Value> {
     let values = text.iter().filter(|byte| b",[{".contains(byte)).count();
     let read = if values > VALUES_MAX {
         Err(format!("more than {VALUES_MAX} values"))

@@ -20,6 +20,8 @@
 //! syncs, and one started with `--unsafe-no-fsync` is `os`.
 
 mod evidence;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod gateway;
 mod http;
 mod lease;

@@ -104,6 +104,20 @@ fn spans(text: &str) -> (Vec<Span>, Option<String>) {
     (spans, None)
 }
 
+/// A value or a field without its backslashes: each stands for the sign behind it.
+pub fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        plain.extend(if sign == '\\' {
+            signs.next()
+        } else {
+            Some(sign)
+        });
+    }
+    plain
+}
+
 /// The value at the beginning of a text, and what stands behind it; none if its quote does not end.
 fn value(text: &str) -> Option<(String, &str)> {
     let (quoted, text) = match text.strip_prefix('\'') {

@@ -22,7 +22,7 @@ mod passfile;
 mod service;
 mod translate;
 
-pub use conninfo::{is_conninfo, pairs, secrets};
+pub use conninfo::{is_conninfo, pairs, secrets, unescaped};
 pub use parameters::{ENVIRONMENT, Effect, PARAMETERS, Parameter, Variable};
 pub(crate) use passfile::{Passwords, lookup};
 pub use service::service;

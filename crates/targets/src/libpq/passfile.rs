@@ -4,6 +4,7 @@
 //! As in libpq, a file that is not a plain one, or that group or others may use, is not read. Why it was
 //! not stays known, so that a log-in that fails for want of a password can say it.
 
+use super::conninfo::unescaped;
 use crate::server::{Address, Host};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -106,19 +107,6 @@ fn field(text: &str) -> Option<(&str, &str)> {
         ends
     })?;
     Some((&text[..end], &text[end + 1..]))
-}
-
-fn unescaped(text: &str) -> String {
-    let mut plain = String::new();
-    let mut signs = text.chars();
-    while let Some(sign) = signs.next() {
-        plain.extend(if sign == '\\' {
-            signs.next()
-        } else {
-            Some(sign)
-        });
-    }
-    plain
 }
 
 #[cfg(test)]

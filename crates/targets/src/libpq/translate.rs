@@ -4,7 +4,7 @@ use super::conninfo::pairs;
 use super::parameters::{Effect, parameter};
 use super::service::service;
 use crate::error::Error;
-use crate::server::{Address, Host};
+use crate::server::{Address, Host, coded_path};
 use crate::url::Url;
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -74,16 +74,7 @@ fn escaped(text: &str) -> String {
     if text.starts_with(MOVED) && text.ends_with('}') {
         return text.to_owned();
     }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
+    coded_path(text)
 }
 
 /// What a URL says to libpq that changes nothing here, in sentences.

@@ -41,6 +41,8 @@ mod defaults;
 mod durability;
 mod evidence;
 mod failure;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod load;
 mod login;
 mod moment;

@@ -144,7 +144,7 @@ impl Control {
 }
 
 /// The cells of a row of texts.
-fn text_row(body: &[u8]) -> Option<TextRow> {
+pub(super) fn text_row(body: &[u8]) -> Option<TextRow> {
     cells(body)?
         .map(|cell| match cell {
             Some(bytes) => str::from_utf8(bytes?)

@@ -198,7 +198,7 @@ impl Connection {
 }
 
 /// The iterations that a server's part of SCRAM asks for; none if it is not of that form.
-fn iterations(message: &[u8]) -> Option<u32> {
+pub(super) fn iterations(message: &[u8]) -> Option<u32> {
     let text = str::from_utf8(message).ok()?;
     let count = text.split(',').find_map(|part| part.strip_prefix("i="))?;
     count.parse().ok()

@@ -49,6 +49,8 @@ mod control;
 mod counters;
 mod evidence;
 mod failure;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod load;
 mod login;
 mod meeting;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// The longest message of a log-in, and of an answer.
-const LOG_IN_MAX: usize = 64 << 10;
+pub(super) const LOG_IN_MAX: usize = 64 << 10;
 pub(super) const MESSAGE_MAX: usize = 64 << 20;
 
 /// The tags of the server's messages.
@@ -234,7 +234,7 @@ fn too_long(length: usize, longest: usize) -> Failure {
 
 /// The tag and length of the first message, if it is there as a whole.
 #[inline]
-fn whole(received: &[u8], longest: usize) -> TargetResult<Option<(u8, usize)>> {
+pub(super) fn whole(received: &[u8], longest: usize) -> TargetResult<Option<(u8, usize)>> {
     let header = Header::parse(received).map_err(|error| {
         let what = format!("the server's answer is no message: {error}");
         Failure::new(FailureKind::Connection, what)

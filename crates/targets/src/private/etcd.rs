@@ -3,7 +3,8 @@
 
 use super::ground::Ground;
 use super::recipe::{Meeting, Recipe, program, words};
-use super::wanted::{Wanted, encoded};
+use super::wanted::Wanted;
+use crate::url::encoded;
 use std::ffi::OsString;
 use syncline_contract::Durability;
 

@@ -3,7 +3,8 @@
 use super::ground::Ground;
 use super::recipe::{CONNECTIONS, Meeting, Recipe, as_host, program, words};
 use super::secret::Secret;
-use super::wanted::{Wanted, encoded};
+use super::wanted::Wanted;
+use crate::url::encoded;
 use std::ffi::OsString;
 use std::path::Path;
 use syncline_contract::Durability;

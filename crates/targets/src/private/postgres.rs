@@ -3,7 +3,8 @@
 use super::ground::Ground;
 use super::recipe::{CONNECTIONS, Meeting, Recipe, as_host, words};
 use super::secret::Secret;
-use super::wanted::{Wanted, encoded};
+use super::wanted::Wanted;
+use crate::url::encoded;
 use std::path::{Path, PathBuf};
 use syncline_contract::Durability;
 

@@ -3,7 +3,8 @@
 use super::ground::Ground;
 use super::recipe::{CONNECTIONS, Meeting, Recipe, program, words};
 use super::secret::Secret;
-use super::wanted::{Wanted, encoded};
+use super::wanted::Wanted;
+use crate::url::encoded;
 use syncline_contract::Durability;
 
 /// The longest path of a Unix socket.

@@ -6,7 +6,7 @@
 //! a client from the same file, by `password-file=`.
 
 use super::ground::Ground;
-use super::wanted::encoded;
+use crate::url::encoded;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::path::PathBuf;
 

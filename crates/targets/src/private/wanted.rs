@@ -5,7 +5,7 @@ use super::recipe::Recipe;
 use super::{derby, etcd, mariadb, postgres, redis};
 use crate::any::AnyTarget;
 use crate::error::Error;
-use crate::url::{Listing, Url};
+use crate::url::{Listing, Url, encoded};
 use std::path::PathBuf;
 use syncline_contract::{Durability, OptionListing};
 
@@ -236,14 +236,6 @@ impl Wanted {
     pub(super) fn refused(&self, why: &str) -> String {
         format!("durability={}: {why}", self.durability.word())
     }
-}
-
-/// A value as it stands in a URL.
-pub(super) fn encoded(value: &str) -> String {
-    value
-        .replace('%', "%25")
-        .replace('&', "%26")
-        .replace('?', "%3F")
 }
 
 /// A number of bytes: `1048576`, `512k`, `512m`, `2g`.

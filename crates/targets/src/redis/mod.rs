@@ -23,6 +23,8 @@
 mod connection;
 mod counters;
 mod evidence;
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) mod fuzzing;
 mod protocol;
 mod settings;
 mod store;

@@ -30,4 +30,4 @@ pub(crate) use places::{FORWARDER, is_parent_of, verified};
 pub use places::{LogWord, listener, log_place, process_of_peer};
 pub(crate) use schema_name::FAREWELL_PAUSE;
 pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
-pub use secret::{Password, coded, expanded, names_server, shown, without_secrets};
+pub use secret::{Password, coded, coded_path, expanded, names_server, shown, without_secrets};

@@ -120,9 +120,18 @@ pub fn names_server(text: &str) -> bool {
 
 /// A value as it stands in a URL: every sign that could mean something there as its code.
 pub fn coded(value: &str) -> String {
+    coded_except(value, b"-._~")
+}
+
+/// The same of a path, whose slashes stay.
+pub fn coded_path(path: &str) -> String {
+    coded_except(path, b"-._~/")
+}
+
+fn coded_except(value: &str, kept: &[u8]) -> String {
     let mut text = String::with_capacity(value.len());
     for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
             text.push(char::from(byte));
         } else {
             text.push_str(&format!("%{byte:02X}"));

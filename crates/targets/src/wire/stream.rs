@@ -54,6 +54,19 @@ impl Stream {
         Ok(stream)
     }
 
+    /// Of a socket that is connected already, for fuzzing; blocks the calling thread.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(crate) fn of_socket(socket: std::os::unix::net::UnixStream) -> io::Result<Stream> {
+        Ok(Stream {
+            socket: Socket::of_unix(socket, None)?,
+            encrypted: None,
+            incoming: Incoming::default(),
+            outgoing: Vec::new(),
+            sent: 0,
+            peer: "a socket".to_owned(),
+        })
+    }
+
     /// When that long has passed the connection fails, whatever has come meanwhile; with none it may last.
     pub fn limit(&self, length: Option<Duration>) {
         self.socket.limit(length);

@@ -1,0 +1,5 @@
+//! Answers of etcd's gateway: HTTP and JSON, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::etcd_answers(data));

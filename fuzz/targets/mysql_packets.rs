@@ -1,0 +1,5 @@
+//! Packets of MySQL and MariaDB, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::mysql_packets(data));

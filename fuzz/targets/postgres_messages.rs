@@ -1,0 +1,5 @@
+//! Messages of PostgreSQL, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::postgres_messages(data));

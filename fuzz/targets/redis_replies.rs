@@ -1,0 +1,5 @@
+//! Replies of Redis, under any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| syncline_targets::fuzzing::redis_replies(data));
