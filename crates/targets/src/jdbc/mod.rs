@@ -16,6 +16,7 @@
 //! | `evidence.rs` | product, durability and isolation, read back |
 //! | `ours.rs` | our schema on a server, who else works there |
 //! | `intent.rs` | what a run would do, said before |
+//! | `life.rs` | a database made or opened again, started, closed, removed or left |
 //! | `target.rs` | all of it as a target |
 //!
 //! Neither a build nor a start of the program needs Java; the first use of this target does. The program
@@ -32,6 +33,7 @@ mod evidence;
 mod failure;
 mod intent;
 mod jvm;
+mod life;
 mod load;
 mod ours;
 mod place;

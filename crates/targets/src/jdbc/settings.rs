@@ -3,9 +3,10 @@
 
 use crate::error::Error;
 use crate::path;
-use crate::server::PASSWORD_FILE;
+use crate::server::{CONNECT_TIMEOUT, PASSWORD_FILE, connect_timeout};
 use crate::url::{Listing, Url};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use syncline_contract::{Durability, Isolation, OptionListing};
 
 /// How far transactions are kept apart, in JDBC's words.
@@ -68,6 +69,8 @@ pub struct Settings {
     pub isolation: Option<Level>,
     /// True if others may work on the server meanwhile.
     pub live: bool,
+    /// How long a server may take to let us in and to answer the questions before a run.
+    pub connect_timeout: Duration,
     /// What the driver is given beside the URL, user and password excepted.
     pub properties: Vec<(String, String)>,
 }
@@ -118,6 +121,7 @@ pub(crate) const LISTING: &Listing = &Listing {
             meaning: "the password, which is never shown",
         },
         PASSWORD_FILE,
+        CONNECT_TIMEOUT,
         OptionListing {
             name: "live",
             takes: "yes or no",
@@ -169,6 +173,7 @@ impl Settings {
                     |live| if live { "yes" } else { "no" },
                 )?
                 .unwrap_or(false),
+            connect_timeout: connect_timeout(&given)?,
             properties: properties.collect(),
         })
     }

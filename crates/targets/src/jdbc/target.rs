@@ -5,12 +5,12 @@ use super::driver::Driver;
 use super::evidence;
 use super::failure::outside;
 use super::intent;
-use super::jvm::{Java, Thrown, given, methods};
+use super::jvm::{Java, Thrown};
 use super::load::Loads;
 use super::ours;
 use super::place::Place;
 use super::prepared::Operations;
-use super::product::{Close, Embedded, Product};
+use super::product::Product;
 use super::session::JdbcSession;
 use super::settings::{LISTING, Level, Settings};
 use crate::any::AnyTarget;
@@ -18,9 +18,10 @@ use crate::error::Error;
 use crate::server::{Host, listener, verified};
 use crate::sql::Sql;
 use crate::url::Url;
-use std::io;
-use std::path::Path;
+use crate::wire;
+use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use syncline_contract::{
     Capabilities, Durability, Evidence, Failure, FailureKind, Intent, LogPlace, Plan, Replies,
     Shape, StoreProcess, Target, TargetResult,
@@ -38,26 +39,26 @@ pub struct Jdbc {
 
 /// What is known of the database by now.
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// True from a `create` that began to the `remove` or `keep` that ended it.
-    made: bool,
+    pub(super) made: bool,
     /// True from a `reopen` to the `remove` or `keep` that ended it.
-    opened: bool,
+    pub(super) opened: bool,
     /// Of a server, since it was met.
     met: Option<Met>,
 }
 
 /// What a server was found to be.
 #[derive(Clone, Debug)]
-struct Met {
+pub(super) struct Met {
     process: StoreProcess,
     log_place: LogPlace,
     /// How many connections it has left for us; none if it does not say.
     free: Option<usize>,
 }
 
-/// Properties of the JVM belong to the whole process, so that one database starts at a time.
-static STARTING: Mutex<()> = Mutex::new(());
+/// How long finding and dropping what killed runs left may take.
+const CLEANED_WITHIN: Duration = Duration::from_mins(10);
 
 /// How often an empty request is timed.
 const ROUND_TRIPS: usize = 200;
@@ -77,7 +78,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 }
 
 impl Jdbc {
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -94,7 +95,7 @@ impl Jdbc {
         }
     }
 
-    fn driver(&self) -> TargetResult<Arc<Driver>> {
+    pub(super) fn driver(&self) -> TargetResult<Arc<Driver>> {
         let (jars, class) = (&self.settings.jars, self.settings.class.as_deref());
         Driver::of(jars, class, self.place.url())
     }
@@ -177,193 +178,12 @@ impl Jdbc {
         Failure { what, ..failure }
     }
 
-    fn of_directory(&self, result: io::Result<()>) -> TargetResult<()> {
-        result.map_err(|error| {
-            let what = format!("{} could not be made: {error}", self.product.name);
-            Failure::new(FailureKind::Storage, what)
-        })
-    }
-
-    /// Takes the directory of an embedded database, or says whose it is.
-    fn claim(&self) -> TargetResult<()> {
-        match &self.place {
-            Place::Directory { directory, .. } => self.of_directory(directory.claim()),
-            Place::Memory { .. } | Place::Server { .. } => Ok(()),
-        }
-    }
-
-    fn make(&self, plan: &Plan) -> TargetResult<()> {
-        match &self.place {
-            Place::Directory {
-                embedded,
-                durability,
-                ..
-            } => {
-                let made = (embedded.made)(*durability);
-                self.start(embedded, *durability, &made)?;
-            }
-            Place::Memory { .. } => drop(self.bare()?),
-            Place::Server { schema, .. } => {
-                let mut connection = self.bare()?;
-                let made = ours::make_schema(&mut connection, self.product, schema);
-                made.map_err(|thrown| self.failure(&thrown, &format!("make schema {schema}")))?;
-            }
-        }
-        let mut connection = self.connection()?;
-        for statement in self.sql().schema(plan, |_| "") {
-            let made = connection.execute(&statement);
-            made.map_err(|thrown| self.failure(&thrown, &format!("execute {statement}")))?;
-        }
-        let said = evidence::said(self, &mut connection)?;
-        match self.asked() {
-            Some(asked) if asked != said.durability => {
-                let what = format!(
-                    "{} was asked for durability {}, but {}",
-                    self.product.name,
-                    asked.word(),
-                    said.evidence
-                );
-                Err(Failure::new(FailureKind::Storage, what))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The generator of statements; what they name stands in the connection's own schema.
     pub(super) fn sql(&self) -> Sql<'static> {
         Sql {
             dialect: &self.product.dialect,
             schema: None,
         }
-    }
-
-    /// Starts an embedded database, which connecting makes where there is none, and executes statements.
-    fn start(
-        &self,
-        embedded: &Embedded,
-        durability: Durability,
-        statements: &[String],
-    ) -> TargetResult<()> {
-        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-        let properties = (embedded.properties)(durability);
-        let mut java = Java::attach()?;
-        let set = |thrown: Thrown| self.failure(&thrown, "set properties of the JVM");
-        for (name, value) in &properties {
-            system_property(&mut java, name, *value).map_err(set)?;
-        }
-        let started = self.bare().and_then(|mut connection| {
-            statements.iter().try_for_each(|statement| {
-                let executed = connection.execute(statement);
-                executed.map_err(|thrown| self.failure(&thrown, &format!("execute {statement}")))
-            })
-        });
-        for (name, _) in &properties {
-            system_property(&mut java, name, None).map_err(set)?;
-        }
-        started
-    }
-
-    /// Closes an embedded database.
-    fn stop(&self, embedded: &Embedded, directory: &Path) -> TargetResult<()> {
-        match embedded.close {
-            Close::Statement(text) => {
-                let closed = self.bare()?.execute(text);
-                closed.map_err(|thrown| self.failure(&thrown, "be closed"))
-            }
-            Close::Connecting(url) => {
-                // That it is closed is said by throwing.
-                let driver = self.driver()?;
-                drop(driver.connect(&mut Java::attach()?, &url(directory), &[]));
-                Ok(())
-            }
-        }
-    }
-
-    /// Removes what this target has made or opened. Where that fails, it may be tried again.
-    fn removed(&self) -> TargetResult<()> {
-        let mut closed = Ok(());
-        match &self.place {
-            Place::Directory {
-                directory,
-                embedded,
-                ..
-            } => {
-                // What cannot be closed goes all the same: closed again later, it would be made again.
-                closed = self.stop(embedded, directory.path());
-                directory.remove().map_err(|error| {
-                    let what = format!("{} could not be removed: {error}", self.product.name);
-                    Failure::new(FailureKind::Storage, what)
-                })?;
-            }
-            Place::Memory { .. } => {
-                if let Some(embedded) = &self.product.embedded {
-                    self.stop(embedded, Path::new(""))?;
-                }
-            }
-            Place::Server { schema, .. } => {
-                let mut connection = self.bare()?;
-                let removed = ours::remove_schema(&mut connection, self.product, schema);
-                removed
-                    .map_err(|thrown| self.failure(&thrown, &format!("remove schema {schema}")))?;
-            }
-        }
-        let mut state = self.state();
-        (state.made, state.opened) = (false, false);
-        closed
-    }
-
-    /// Starts the database that stands in our directory, if it does, and looks for a plan's tables.
-    fn open_again(&self, plan: &Plan) -> TargetResult<bool> {
-        let Place::Directory {
-            directory,
-            embedded,
-            durability,
-            ..
-        } = &self.place
-        else {
-            let what = format!("{} cannot be opened again", self.name());
-            return Err(Failure::new(FailureKind::Limit, what));
-        };
-        let adopted = directory.adopt();
-        let adopted = adopted.map_err(|error| {
-            let what = format!("{} could not be opened: {error}", self.product.name);
-            Failure::new(FailureKind::Storage, what)
-        })?;
-        let mut files = embedded.files.iter();
-        if !adopted || !files.any(|name| directory.path().join(name).exists()) {
-            directory.let_go();
-            return Ok(false);
-        }
-        self.state().opened = true;
-        self.start(embedded, *durability, &[])?;
-        // What other tables there are shows by what cannot be prepared.
-        Operations::prepare(&mut self.connection()?, self.product, plan)?;
-        Ok(true)
-    }
-
-    /// Closes a database in our directory and leaves it there. One that was refused was not opened, and
-    /// closing would open it.
-    fn leave(&self) -> TargetResult<()> {
-        if let Place::Directory {
-            directory,
-            embedded,
-            ..
-        } = &self.place
-        {
-            if self.is_ours() {
-                self.stop(embedded, directory.path())?;
-            }
-            directory.let_go();
-        }
-        let mut state = self.state();
-        (state.made, state.opened) = (false, false);
-        Ok(())
-    }
-
-    /// True if this target has made or opened the database.
-    fn is_ours(&self) -> bool {
-        let state = self.state();
-        state.made || state.opened
     }
 
     fn checked(&self, query: &str) -> TargetResult<Vec<String>> {
@@ -392,10 +212,64 @@ impl Jdbc {
         ours::refuse_others(self, &mut connection)?;
         let free = ours::free(self, &mut connection)?;
         let log_place = evidence::log_place(self, &mut connection, process);
+        if let Some(asked) = self.settings.durability {
+            let said = evidence::said(self, &mut connection)?;
+            if said.durability != asked {
+                let what = format!(
+                    "durability={} was asked for, but {}; this target changes no setting of a server",
+                    asked.word(),
+                    said.evidence
+                );
+                return Err(Failure::new(FailureKind::Limit, what));
+            }
+        }
         Ok(Met {
             process,
             log_place,
             free,
+        })
+    }
+
+    /// Does something with a server in a thread of its own, for no longer than that time and until the
+    /// program is asked to stop. A driver that is still waiting then is left to wait: whether it has
+    /// deadlines, and of which waits, differs from driver to driver.
+    fn within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        work: impl FnOnce(&Jdbc) -> TargetResult<T> + Send + 'static,
+    ) -> TargetResult<T> {
+        let Place::Server {
+            address,
+            schema,
+            url,
+        } = &self.place
+        else {
+            unreachable!("only a server is waited for")
+        };
+        let target = Jdbc {
+            product: self.product,
+            settings: self.settings.clone(),
+            place: Place::Server {
+                address: address.clone(),
+                schema: schema.clone(),
+                url: url.clone(),
+            },
+            state: Mutex::default(),
+        };
+        let done = wire::aside(limit, move || Ok(work(&target)));
+        done.unwrap_or_else(|error| {
+            let why = match error.kind() {
+                ErrorKind::TimedOut => format!("does not answer within {} ms", limit.as_millis()),
+                ErrorKind::Interrupted => {
+                    "had not answered when this program was asked to stop".to_owned()
+                }
+                _ => format!("cannot be asked: {error}"),
+            };
+            let what = format!(
+                "{} at {address} {why}; look whether it is a server of that protocol, and well",
+                self.product.name
+            );
+            Err(Failure::new(FailureKind::Connection, what))
         })
     }
 }
@@ -403,20 +277,6 @@ impl Jdbc {
 /// The programs that serve a database by JDBC: servers written in Java, and those with a protocol of their
 /// own.
 const PROGRAMS: [&str; 4] = ["java", "postgres", "mariadbd", "mysqld"];
-
-fn system_property(java: &mut Java, name: &str, value: Option<&str>) -> Result<(), Thrown> {
-    let methods = methods(java)?;
-    let name = java.text(name)?;
-    match value {
-        Some(value) => {
-            let value = java.text(value)?;
-            let pair = [given(&name), given(&value)];
-            java.of_class(&methods.system_set_property, &pair)?
-        }
-        None => java.of_class(&methods.system_clear_property, &[given(&name)])?,
-    };
-    Ok(())
-}
 
 impl Target for Jdbc {
     type Session = JdbcSession;
@@ -439,21 +299,9 @@ impl Target for Jdbc {
             Place::Memory { .. } => return Ok(()),
             Place::Server { .. } => {}
         }
-        let met = self.meet_server()?;
+        let met = self.within(self.settings.connect_timeout, Jdbc::meet_server)?;
         self.state().met = Some(met);
-        let Some(asked) = self.settings.durability else {
-            return Ok(());
-        };
-        let said = evidence::said(self, &mut self.bare()?)?;
-        if said.durability == asked {
-            return Ok(());
-        }
-        let what = format!(
-            "durability={} was asked for, but {}; this target changes no setting of a server",
-            asked.word(),
-            said.evidence
-        );
-        Err(Failure::new(FailureKind::Limit, what))
+        Ok(())
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -514,8 +362,10 @@ impl Target for Jdbc {
                         killed";
             return Err(Failure::new(FailureKind::Limit, what));
         }
-        let cleaned = ours::clean(&mut self.bare()?, self.product);
-        cleaned.map_err(|thrown| self.failure(&thrown, "be cleaned"))
+        self.within(CLEANED_WITHIN, |target| {
+            let cleaned = ours::clean(&mut target.bare()?, target.product);
+            cleaned.map_err(|thrown| target.failure(&thrown, "be cleaned"))
+        })
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {

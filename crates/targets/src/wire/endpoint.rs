@@ -112,7 +112,7 @@ async fn open_any(
 
 /// Does what may block in a thread of its own, for no longer than that time, and leaves it there if the
 /// program shall stop.
-fn aside<T: Send + 'static>(
+pub(crate) fn aside<T: Send + 'static>(
     limit: Duration,
     open: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {

@@ -34,6 +34,8 @@ mod tls;
 
 pub(crate) use blocking::{connected, done, lost};
 pub use endpoint::Endpoint;
+#[cfg(feature = "jdbc")]
+pub(crate) use endpoint::aside;
 pub use interrupt::interrupt_by;
 pub(crate) use interrupt::{Cleanup, is_asked};
 pub use poller::Poller;

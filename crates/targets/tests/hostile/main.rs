@@ -4,7 +4,30 @@
 #![allow(clippy::unwrap_used, reason = "in a test an unwrap is a finding")]
 
 mod etcd;
+#[cfg(feature = "jdbc")]
+mod jdbc;
 mod mysql;
 mod postgres;
 mod redis;
 mod server;
+
+use std::collections::BTreeSet;
+
+// A.E6
+#[test]
+fn more_than_a_hundred_hostile_servers_are_met_each_of_another_kind() {
+    let protocols = [
+        postgres::cases(),
+        postgres::encryption_cases(),
+        mysql::cases(),
+        redis::cases(),
+        redis::encryption_cases(),
+        etcd::cases(),
+    ];
+    for cases in &protocols {
+        let names: BTreeSet<_> = cases.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), cases.len(), "two of a name: {names:?}");
+    }
+    let all: usize = protocols.iter().map(Vec::len).sum();
+    assert!(all > 100, "{all} hostile servers");
+}

@@ -97,6 +97,15 @@ fn serve(script: Vec<Act>) -> u16 {
 /// Lets a client meet each script at the URL that `url` makes of a port: none is let in, none hangs, and
 /// each ends in one sentence.
 pub(crate) fn all_end(cases: Vec<(&'static str, Vec<Act>)>, url: impl Fn(u16) -> String) {
+    all_end_within(cases, MEMORY_MAX_KIB, url);
+}
+
+/// The same with another bound of memory.
+pub(crate) fn all_end_within(
+    cases: Vec<(&'static str, Vec<Act>)>,
+    memory_max_kib: u64,
+    url: impl Fn(u16) -> String,
+) {
     let _alone = ONE_CLIENT.lock().unwrap_or_else(PoisonError::into_inner);
     for (name, script) in cases {
         let url = url(serve(script));
@@ -118,7 +127,7 @@ pub(crate) fn all_end(cases: Vec<(&'static str, Vec<Act>)>, url: impl Fn(u16) ->
         assert!(said.len() > 20, "{name}: {said}");
         let taken = memory_kib("VmHWM:").saturating_sub(before);
         assert!(
-            taken < MEMORY_MAX_KIB,
+            taken < memory_max_kib,
             "{name}: the client took {taken} KiB"
         );
     }
