@@ -93,16 +93,7 @@ fn plain(value: &str) -> String {
     let inner = value
         .strip_prefix('\'')
         .map_or(value, |inner| inner.strip_suffix('\'').unwrap_or(inner));
-    let mut plain = String::new();
-    let mut signs = inner.chars();
-    while let Some(sign) = signs.next() {
-        plain.extend(if sign == '\\' {
-            signs.next()
-        } else {
-            Some(sign)
-        });
-    }
-    plain
+    libpq::unescaped(inner)
 }
 
 /// Of `--mysql-password=SECRET` the option and the password, unless a name of ours stands in its place.

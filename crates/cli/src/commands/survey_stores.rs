@@ -9,6 +9,7 @@ use crate::shelf::Shelf;
 use crate::terminal;
 use std::path::{Path, PathBuf};
 use syncline_contract::{ClientModel, LogPlace, Target};
+use syncline_targets::encoded;
 
 /// More threads than this measure the scheduler; the queue and futures show such rungs.
 const THREADS_MAX: usize = 100;
@@ -95,13 +96,6 @@ fn is_built_in(url: &str) -> bool {
     built_in(Path::new(""), 0)
         .iter()
         .any(|known| known.split(':').next() == Some(url))
-}
-
-/// A path inside a URL.
-fn encoded(path: &str) -> String {
-    path.replace('%', "%25")
-        .replace('?', "%3F")
-        .replace('&', "%26")
 }
 
 fn entry<S: Shelf>(

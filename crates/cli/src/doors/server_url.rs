@@ -4,6 +4,8 @@
 //! SCHEME://USER:PASSWORD@HOST:PORT/DB     a socket in place of a host: SCHEME://USER@:PORT/DB?socket=PATH
 //! ```
 
+use syncline_targets::server::coded_path;
+
 /// What flags say of a server; what they leave open is the target's affair.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Server<'a> {
@@ -25,7 +27,9 @@ impl Server<'_> {
     pub(super) fn url(&self) -> String {
         let filled = |part: Option<&str>, before: &str| {
             let part = part.filter(|part| !part.is_empty());
-            part.map_or(String::new(), |part| format!("{before}{}", escaped(part)))
+            part.map_or(String::new(), |part| {
+                format!("{before}{}", coded_path(part))
+            })
         };
         let is_path = |host: &&str| host.starts_with('/');
         let socket = self.socket.filter(|path| !path.is_empty());
@@ -39,7 +43,7 @@ impl Server<'_> {
         let options = socket.map(|path| ("socket", path)).into_iter();
         let options = options.chain(self.options.iter().copied());
         let options: Vec<_> = options
-            .map(|(name, value)| format!("{name}={}", escaped(value)))
+            .map(|(name, value)| format!("{name}={}", coded_path(value)))
             .collect();
         let ask = if options.is_empty() { "" } else { "?" };
         format!(
@@ -49,20 +53,6 @@ impl Server<'_> {
             options.join("&")
         )
     }
-}
-
-/// Percent signs for all that means something in a URL.
-fn escaped(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            escaped.push(char::from(byte));
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -531,10 +531,12 @@ mod tests {
                 ("requestdistribution", "scrambled"),
                 "it takes uniform, zipfian",
             ),
+            // f15.
             (
                 ("fieldlengthdistribution", "histogram"),
                 "it takes constant",
             ),
+            // f16.
             (("insertstart", "5"), "load a part of the records"),
             (("insertcount", "5"), "load a part of the records"),
             (("operationcount", "many"), "a whole number"),

@@ -7,6 +7,7 @@ use crate::power::Classify;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use syncline_targets::encoded;
 use syncline_targets::private::Ending;
 
 /// What a setting is expected to do when the power goes.
@@ -125,7 +126,7 @@ impl Embedded {
             .into_iter()
             .filter(|text| !text.is_empty())
             .collect();
-        let path = encoded(path);
+        let path = encoded(&path.to_string_lossy());
         Box::new(Embedded(format!("{name}:{path}?{}", options.join("&"))))
     }
 }
@@ -134,13 +135,4 @@ impl Running for Embedded {
     fn url(&self) -> String {
         self.0.clone()
     }
-}
-
-/// A path as it stands in a URL.
-fn encoded(path: &Path) -> String {
-    let path: PathBuf = path.into();
-    let text = path.to_string_lossy();
-    text.replace('%', "%25")
-        .replace('?', "%3F")
-        .replace('&', "%26")
 }

@@ -135,6 +135,7 @@ pub(super) const PGBENCH: &[Entry] = &[
         "--verbose-errors",
         "errors are always printed",
     ),
+    // f26.
     ignored(
         &["--debug"],
         "--debug",
