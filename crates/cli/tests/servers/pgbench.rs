@@ -76,6 +76,7 @@ INSERT INTO public.answers SELECT 1, rtrim(current_query(), ';') || \
 }
 
 /// A write is answered long after it was handed over; the question before it has not waited for it.
+/// f10: under the heading of pgbench 15, statements with their semicolon.
 #[test]
 fn each_statement_has_the_time_to_its_own_answer() {
     let world = World::new();

@@ -40,6 +40,7 @@ const PLAIN: &[&str] = &[
     "-S -t 5 --random-seed=time",
     "-S -t 5 -P 1",
     "-S -t 5 -P 1 --progress-timestamp",
+    // f07: of a flag that is given twice the last one holds.
     "-S -c 1 -c 2 -t 1 -t 3",
     "-S -n -n -t 2",
     "-S -Mprepared -t2 -c2 -j2",
@@ -70,12 +71,14 @@ const PLAIN: &[&str] = &[
     "-b se@x",
     "-b se@0",
     "-f nosuch.sql",
+    // f23.
     "-i -S",
     "-i -c 2",
     "-i -T 5",
     "-q -t 1",
     "-I dtg -t 1",
     "-i -I x",
+    // f27.
     "--progress-timestamp -t 1",
     "--aggregate-interval=1 -t 1",
     "-l --aggregate-interval=5 -T 2",

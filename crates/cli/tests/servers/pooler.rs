@@ -11,7 +11,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use syncline_metering::clock;
 use tempfile::TempDir;
 
 /// What a user who asked for the impossible waits for at most.
@@ -31,6 +32,7 @@ struct Pooler {
 
 impl Pooler {
     /// None where it is not installed.
+    #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
     fn start(world: &World, settings: &str) -> Option<Pooler> {
         let Some(installed) = installed() else {
             println!("skipped: pgbouncer is not installed");
@@ -140,7 +142,8 @@ fn installed() -> Option<PathBuf> {
 
 /// Runs the program to its end, and says how long that took.
 fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
-    let begun = Instant::now();
+    let begun = clock::now();
+    let passed = || Duration::from_nanos(clock::now() - begun);
     let mut process = program(folder, line)
         .args(["--on", target])
         .stdout(Stdio::piped())
@@ -148,7 +151,7 @@ fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
         .spawn()
         .unwrap();
     while process.try_wait().unwrap().is_none() {
-        if begun.elapsed() > HANGS_AFTER {
+        if passed() > HANGS_AFTER {
             process.kill().unwrap();
             panic!(
                 "{line}: {:?}",
@@ -157,7 +160,7 @@ fn ends(folder: &Path, line: &str, target: &str) -> (Said, Duration) {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let took = begun.elapsed();
+    let took = passed();
     (Said::of(process.wait_with_output().unwrap()), took)
 }
 
