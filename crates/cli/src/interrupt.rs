@@ -15,6 +15,7 @@ pub(crate) fn stop_flag() -> &'static AtomicBool {
                 syncline_probe::remove_all();
                 std::process::abort();
             }
+            crate::terminal::note("stopping; a second Ctrl-C ends the program at once");
         });
         if let Err(error) = installed {
             crate::terminal::warn(&format!("Ctrl-C will end the program at once: {error}"));

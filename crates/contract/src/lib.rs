@@ -67,7 +67,9 @@ pub use queue::Queue;
 pub use rows::{Replies, Row, Rows};
 pub use schema::{Column, ColumnId, Index, IndexId, KeyGivenBy, Name, Table, TableId};
 pub use session::{AnsweredWrite, Session, Shape};
-pub use target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult, Worker};
+pub use target::{
+    Evidence, LogPlace, LogSegments, Setting, StoreProcess, Target, TargetResult, Worker,
+};
 pub use transaction::{Asked, Transaction};
 pub use user_view::UserView;
 pub use value::{Decimal, Kind, Value};

@@ -69,6 +69,13 @@ impl Rows {
         }
     }
 
+    /// The bytes of all values: texts and byte strings by their length, others as eight.
+    pub fn value_bytes(&self) -> u64 {
+        let fixed = |cell: &&Cell| !matches!(cell, Cell::Text { .. } | Cell::Bytes { .. });
+        let numbers = self.cells.iter().filter(fixed).count() * size_of::<u64>();
+        (numbers + self.text.len() + self.bytes.len()) as u64
+    }
+
     /// Forgets all rows and sets the width, keeping the memory.
     pub fn reset(&mut self, width: usize) {
         self.cells.clear();

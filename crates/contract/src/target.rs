@@ -102,6 +102,15 @@ pub enum LogPlace {
     Nowhere(String),
 }
 
+/// The segments by which a store's log grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSegments {
+    /// The size of each.
+    pub bytes: u64,
+    /// The option of the store that sets the size.
+    pub set_by: &'static str,
+}
+
 /// The process whose system calls are the store's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreProcess {
@@ -144,6 +153,30 @@ pub trait Target: Sync {
 
     /// Where its log goes.
     fn log_place(&self) -> LogPlace;
+
+    /// Where its data goes, if that is not where the log goes. A local store must not fill the file systems
+    /// under the two. Holds after [`Target::meet`].
+    fn data_place(&self) -> LogPlace {
+        self.log_place()
+    }
+
+    /// Why it takes no writes, a sentence: it follows another server, or its sessions are read-only. None if
+    /// it takes them, or if that is not known. Holds after [`Target::meet`].
+    fn takes_no_writes(&self) -> Option<String> {
+        None
+    }
+
+    /// What sessions wait for whose transactions did not end in the drain, by the store's word. None if none
+    /// waits, or if it does not say.
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        Ok(None)
+    }
+
+    /// The segments by which its log grows; none if it does not grow by segments, or if that is not known.
+    /// Holds after [`Target::meet`].
+    fn log_segments(&self) -> Option<LogSegments> {
+        None
+    }
 
     /// Whose system calls are counted as the store's.
     fn process(&self) -> StoreProcess {

@@ -12,6 +12,7 @@ mod machine;
 mod perf_event;
 mod proc;
 mod processors;
+mod space;
 mod sync_calls;
 mod sync_points;
 mod tracepoint;
@@ -21,6 +22,7 @@ pub use collect::{Meter, MeterOptions, Runtime, Spent, Subject, Timed};
 pub use list::{Listing, list};
 pub use machine::Machine;
 pub use proc::{Pressure, ProcessUse, SystemTimes};
+pub use space::FileSystemSpace;
 pub use sync_calls::{
     SYNCS_SOURCE, SYSTEM_CALLS_REFUSAL, SYSTEM_CALLS_SOURCE, SyncCounter, SyncCounts, Watched,
 };

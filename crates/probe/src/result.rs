@@ -72,6 +72,28 @@ pub struct DeviceFacts {
     pub summary: DeviceSummary,
 }
 
+/// A layer below a directory that drops syncs, or keeps nothing over a power cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DroppedSyncs {
+    /// What the kernel reports: "ext4 at /data is mounted with nobarrier, so no flush is sent".
+    pub evidence: String,
+    /// The command that would change it, as text to show; none if no command does.
+    pub remedy: Option<String>,
+}
+
+impl DeviceFacts {
+    /// The first layer that drops syncs. None does not say that all keep them: some cannot be seen from here.
+    pub fn dropped_syncs(&self) -> Option<DroppedSyncs> {
+        self.layers.iter().find_map(|layer| match &layer.standing {
+            Standing::Breaks { evidence, remedy } => Some(DroppedSyncs {
+                evidence: evidence.clone(),
+                remedy: remedy.clone(),
+            }),
+            Standing::PassesOn | Standing::NotKnown(_) => None,
+        })
+    }
+}
+
 /// The facts that decide a verdict.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceSummary {

@@ -71,8 +71,8 @@ fn of_directory(evidence: &Evidence<'_>) -> Judgement {
     let summary = &evidence.device.summary;
     let cache_off = summary.cache_off_command.clone();
     let unknown = |reason: String| (VerdictWord::Unknown, reason, cache_off.clone());
-    if let Some((reason, remedy)) = broken_layer(evidence.device) {
-        return (VerdictWord::NotDurable, reason, remedy);
+    if let Some(dropped) = evidence.device.dropped_syncs() {
+        return (VerdictWord::NotDurable, dropped.evidence, dropped.remedy);
     }
     let hidden = hidden_layers(evidence.device);
     let flushes = flushes_per_sync(evidence.cells);
@@ -107,16 +107,6 @@ fn of_directory(evidence: &Evidence<'_>) -> Judgement {
             Err(reason) => unknown(reason),
         },
     }
-}
-
-fn broken_layer(device: &DeviceFacts) -> Option<(String, Option<String>)> {
-    device
-        .layers
-        .iter()
-        .find_map(|layer| match &layer.standing {
-            Standing::Breaks { evidence, remedy } => Some((evidence.clone(), remedy.clone())),
-            Standing::PassesOn | Standing::NotKnown(_) => None,
-        })
 }
 
 fn hidden_layers(device: &DeviceFacts) -> Option<String> {

@@ -23,7 +23,7 @@ pub(crate) fn admit<T: Target, W: Workload>(
 ) -> Result<usize, Error> {
     sane(plan).map_err(Error::Plan)?;
     let can = target.capabilities();
-    let lacks = lacks(&can, workload, plan);
+    let lacks = lacks(&can, target.takes_no_writes(), workload, plan);
     let workers = workers(&can, plan);
     match (lacks, workers) {
         (None, Ok(workers)) => Ok(workers),
@@ -73,7 +73,12 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
     Ok(())
 }
 
-fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Option<String> {
+fn lacks<W: Workload>(
+    can: &Capabilities,
+    takes_no_writes: Option<String>,
+    workload: &W,
+    plan: &RunPlan,
+) -> Option<String> {
     if let Some(most) = can.clients_max
         && plan.clients > most
     {
@@ -85,6 +90,12 @@ fn lacks<W: Workload>(can: &Capabilities, workload: &W, plan: &RunPlan) -> Optio
     let loads = workload.loads().iter().any(|load| load.units > 0);
     if loads && can.keeps_rows && !can.loads {
         return Some("it cannot load rows, which the workload starts from".to_owned());
+    }
+    // What a user's statement does is not known; the server will say.
+    let operations = workload.plan().operations();
+    let writes = !plan.reuse || operations.iter().any(|one| one.action.writes());
+    if let Some(why) = takes_no_writes.filter(|_| writes) {
+        return Some(why);
     }
     if plan.reuse && !can.reopens {
         return Some("--reuse: what it stores cannot stay for a later run here".to_owned());

@@ -250,6 +250,7 @@ fn stop_reason<W: Workload>(workload: &W, why: Why) -> StopReason {
         Why::Duration => StopReason::Duration,
         Why::Transactions => StopReason::Transactions,
         Why::Asked => StopReason::Asked,
+        Why::DiskSpace(why) => StopReason::DiskSpace { why },
         Why::Failure(Failure {
             kind,
             operation,

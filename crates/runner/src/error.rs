@@ -36,6 +36,16 @@ pub enum Error {
         /// The phase.
         doing: &'static str,
     },
+    /// A file system of the store came to its reserve before anything was measured.
+    #[error("{target} was stopped while {doing}, before anything was measured: {why}")]
+    DiskSpace {
+        /// The store.
+        target: String,
+        /// The phase.
+        doing: &'static str,
+        /// What is free, and what the reserve is.
+        why: String,
+    },
     /// The operating system refused a thread or a processor.
     #[error("{what}: {source}")]
     System {

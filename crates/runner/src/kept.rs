@@ -152,10 +152,15 @@ impl<'w> Ground<'w> {
         Ok(())
     }
 
+    /// True if rows are kept and the run may change them.
+    pub(crate) fn changes(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.changes)
+    }
+
     /// Says in the mark that the rows are about to change, if they are kept and may.
     pub(crate) fn begin_changes<T: Target>(&self, target: &T) -> Result<(), Error> {
         match &self.mark {
-            Some(mark) if mark.changes => {
+            Some(mark) if mark.changes && takes_writes(target) => {
                 let said = self.say(target, mark, CHANGING);
                 said.map_err(|source| Error::Target {
                     target: target.name(),
@@ -171,7 +176,7 @@ impl<'w> Ground<'w> {
     /// said, the next run refuses them.
     pub(crate) fn take_back_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
         match &self.mark {
-            Some(mark) if mark.changes => {
+            Some(mark) if mark.changes && takes_writes(target) => {
                 let left = mark.left.get();
                 let left = left.expect("rows that may change were loaded or found");
                 self.say(target, mark, left)
@@ -183,8 +188,8 @@ impl<'w> Ground<'w> {
     /// Says in the mark what the rows are now, if they are kept and may have changed.
     pub(crate) fn end_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
         match &self.mark {
-            Some(mark) if mark.spends => self.say(target, mark, SPENT),
-            Some(mark) if mark.changes => {
+            Some(mark) if mark.spends && takes_writes(target) => self.say(target, mark, SPENT),
+            Some(mark) if mark.changes && takes_writes(target) => {
                 let rows = self.rows_are(target, mark)?;
                 self.say(target, mark, &rows)
             }
@@ -303,6 +308,11 @@ impl Mark {
             "its rows are not those that were left there: {now}, in place of {left}"
         ))
     }
+}
+
+/// False if no row of the store can change in this run, so that the mark need not and cannot say so.
+fn takes_writes<T: Target>(target: &T) -> bool {
+    target.takes_no_writes().is_none()
 }
 
 fn refused<T>(what: &str) -> TargetResult<T> {

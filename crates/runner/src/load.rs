@@ -1,5 +1,6 @@
 //! Loading rows before a run, in parallel over sessions.
 
+use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::executor::block_on;
 use crate::kept::Ground;
@@ -20,6 +21,7 @@ struct Loading<'r, T, W> {
     target: &'r T,
     workload: &'r W,
     ground: &'r Ground<'r>,
+    disk: &'r DiskGuard,
     stop: &'r AtomicBool,
     /// Units.
     loaded: AtomicU64,
@@ -32,6 +34,7 @@ pub(crate) fn load<T: Target, W: Workload>(
     target: &T,
     workload: &W,
     ground: &Ground<'_>,
+    disk: &DiskGuard,
     stop: &AtomicBool,
     observer: &dyn Observer,
 ) -> Result<(), Error> {
@@ -45,6 +48,7 @@ pub(crate) fn load<T: Target, W: Workload>(
         target,
         workload,
         ground,
+        disk,
         stop,
         loaded: AtomicU64::new(0),
         failed: AtomicBool::new(false),
@@ -84,6 +88,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         let next = AtomicU64::new(0);
         let coordinator = std::thread::current();
         let left = AtomicUsize::new(0);
+        let mut shortage = None;
         let panicked = std::thread::scope(|scope| {
             let loader = |_| {
                 scope.spawn(|| {
@@ -98,6 +103,10 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
             while left.load(Ordering::Acquire) < loaders {
                 let units = self.loaded.load(Ordering::Relaxed);
                 observer.event(Event::Loading { units, of });
+                if let Some(why) = self.disk.shortage() {
+                    shortage.get_or_insert(why);
+                    self.failed.store(true, Ordering::Relaxed);
+                }
                 std::thread::park_timeout(TELL_EVERY);
             }
             let joined: Vec<_> = threads.into_iter().map(ScopedJoinHandle::join).collect();
@@ -105,6 +114,13 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         });
         if let Some(panicked) = panicked {
             return Err(Error::panicked(panicked.as_ref()));
+        }
+        if let Some(why) = shortage {
+            return Err(Error::DiskSpace {
+                target: self.target.name(),
+                doing: "rows were loaded",
+                why,
+            });
         }
         let failure = self
             .failure

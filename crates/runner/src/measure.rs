@@ -1,6 +1,7 @@
 //! The coordinator: starts the workers, watches the run, gathers what they leave behind.
 
 use crate::control::Control;
+use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::executor::Phase;
 use crate::follower::Follower;
@@ -63,6 +64,8 @@ pub(crate) enum Why {
     Duration,
     Transactions,
     Asked,
+    /// A file system of the store came to its reserve.
+    DiskSpace(String),
     Failure(Failure),
 }
 
@@ -74,6 +77,7 @@ pub(crate) struct Crew<'r, T, W> {
     pub plan: &'r RunPlan,
     pub workers: usize,
     pub sampler: &'r Sampler,
+    pub disk: &'r DiskGuard,
     pub stop: &'r AtomicBool,
     pub observer: &'r dyn Observer,
     pub follower: Option<&'r dyn Follower>,
@@ -170,11 +174,12 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     ) -> Result<Measured<W>, Error> {
         let times = watched.times;
         let last_ended = reports.iter().map(|report| report.meter.last_ended).max();
-        let stopped_by = match failure {
-            Some(failure) => Why::Failure(failure),
-            None if watched.asked => Why::Asked,
-            None if control.budget_taken() => Why::Transactions,
-            None => Why::Duration,
+        let stopped_by = match (failure, watched.shortage) {
+            (Some(failure), _) => Why::Failure(failure),
+            (None, Some(why)) => Why::DiskSpace(why),
+            (None, None) if watched.asked => Why::Asked,
+            (None, None) if control.budget_taken() => Why::Transactions,
+            (None, None) => Why::Duration,
         };
         let ended_at = control.ended_at();
         let span_end = match last_ended {
@@ -186,6 +191,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         let Some(span) = watched.span.filter(|_| span_ns > 0) else {
             return Err(match stopped_by {
                 Why::Failure(source) => self.target_failed("it warmed up", source),
+                Why::DiskSpace(why) => self.disk_space("it warmed up", why),
                 _ => Error::Stopped {
                     doing: "it warmed up",
                 },
@@ -214,6 +220,14 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             idle_flushes_per_ns: watched.idle_flushes_per_ns,
             stopped_by,
         })
+    }
+
+    pub(crate) fn disk_space(&self, doing: &'static str, why: String) -> Error {
+        Error::DiskSpace {
+            target: self.target.name(),
+            doing,
+            why,
+        }
     }
 
     pub(crate) fn target_failed(&self, doing: &'static str, source: Failure) -> Error {

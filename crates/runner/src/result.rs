@@ -10,6 +10,7 @@
 //! 4. Unknown is `None`, never zero.
 
 use crate::counters::StoreCounter;
+use crate::disk_reserve::DiskReserve;
 use crate::plan::RunPlan;
 use crate::saturation::Saturation;
 use crate::warning::Warning;
@@ -72,6 +73,8 @@ pub struct TargetFacts {
     pub log_place: LogPlace,
     /// Whose system calls are counted as the store's.
     pub process: StoreProcess,
+    /// What the run leaves free on the file systems below it, or why they are not known.
+    pub disk_space: Result<Vec<DiskReserve>, String>,
     /// What it does for the workload's plan, in its own language.
     pub intent: Intent,
 }
@@ -187,6 +190,11 @@ pub enum StopReason {
     Transactions,
     /// It was asked to stop (Ctrl-C).
     Asked,
+    /// A file system of the store came to its reserve of free space.
+    DiskSpace {
+        /// What was free, and what the reserve is.
+        why: String,
+    },
     /// The store failed in a way after which going on means nothing.
     Failure {
         /// What failed.

@@ -7,6 +7,7 @@
 use crate::admit::admit;
 use crate::assemble::{Around, assemble};
 use crate::counters::Asked;
+use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::executor::block_on;
 use crate::follower::Follower;
@@ -26,7 +27,7 @@ use syncline_contract::{
     Workload,
 };
 use syncline_metering::clock;
-use syncline_meters::{Machine, Place};
+use syncline_meters::{FileSystemSpace, Machine, Place};
 
 /// Runs a workload on a target. The target is private to the run: its tables are made first and
 /// removed last, on every path, unless the plan says that loaded rows are shared by several runs. A
@@ -139,6 +140,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         *keeps = self.plan.reuse;
         let reopened = self.ground.reopen(self.target)?;
         *keeps = reopened;
+        let disk = self.disk_guard(!reopened)?;
         // The time is in the record, so that what it salts can be drawn again.
         let salt = if reopened { began_wall_ns } else { 0 };
         self.workload.run_begins(salt);
@@ -160,11 +162,12 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         );
         let intent = self.target.intent(&self.ground.plan, self.plan.clients);
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
-        let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler);
+        let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
         self.go_on("its tables were made")?;
         if !reopened {
             let (target, workload) = (self.target, self.workload);
-            load(target, workload, self.ground, self.stop, self.observer)?;
+            let (stop, observer) = (self.stop, self.observer);
+            load(target, workload, self.ground, &disk, stop, observer)?;
             self.ground.mark(target)?;
             *keeps = self.ground.stays();
         }
@@ -176,6 +179,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             plan: self.plan,
             workers: self.workers,
             sampler: &sampler,
+            disk: &disk,
             stop: self.stop,
             observer: self.observer,
             follower: self.follower,
@@ -186,14 +190,28 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let mut asked = Asked::before(self.target);
         self.observer.event(Event::Started(&head));
         let mut measured = crew.measure(clients)?;
+        let waits = self.unfinished_wait(&measured);
         let counters = asked.after(self.target);
         self.observer.event(Event::Checking);
         let (checks, warning) = self.check(&mut measured);
         let refusals = asked.refusals.into_iter();
         let refusals = refusals.map(|why| Warning::NotAnswered { why });
-        let unmarked = self.ground.end_changes(self.target).err();
-        let unmarked = unmarked.map(|failure| Warning::NotMarked { why: failure.what });
-        let more = warning.into_iter().chain(refusals).chain(unmarked);
+        let unmarked = match &waits {
+            // A commit of the mark would wait as those do.
+            Some(why) => self.ground.changes().then(|| why.clone()),
+            None => self
+                .ground
+                .end_changes(self.target)
+                .err()
+                .map(|failure| failure.what),
+        };
+        let unmarked = unmarked.map(|why| Warning::NotMarked { why });
+        let waits = waits.map(|why| Warning::SessionsWait { why });
+        let more = warning
+            .into_iter()
+            .chain(refusals)
+            .chain(unmarked)
+            .chain(waits);
         let more = more.collect();
         Ok(assemble(
             head,
@@ -207,6 +225,28 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 warnings: more,
             },
         ))
+    }
+
+    fn disk_guard(&self, loads: bool) -> Result<DiskGuard, Error> {
+        let guard = DiskGuard::before(self.target, self.workload, loads, FileSystemSpace::of);
+        guard.map_err(|why| Error::Refused {
+            target: self.target.name(),
+            workload: self.workload.name().to_owned(),
+            why,
+        })
+    }
+
+    /// What sessions wait for whose transactions did not end; the store is only asked if there are some.
+    fn unfinished_wait(&self, measured: &Measured<W>) -> Option<String> {
+        let kinds = measured
+            .reports
+            .iter()
+            .flat_map(|report| &report.meter.kinds);
+        let unfinished: u64 = kinds.map(|kind| kind.outcomes.unfinished).sum();
+        if unfinished == 0 {
+            return None;
+        }
+        block_on(self.target.unfinished_wait(), &()).ok().flatten()
     }
 
     fn go_on(&self, doing: &'static str) -> Result<(), Error> {
@@ -230,6 +270,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         intent: Intent,
         reopened: bool,
         sampler: &Sampler,
+        disk: &DiskGuard,
     ) -> RunHead {
         let options = self.workload.options().into_iter();
         let can = self.target.capabilities();
@@ -244,6 +285,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 evidence,
                 log_place: self.target.log_place(),
                 process: self.target.process(),
+                disk_space: disk.reserves().clone(),
                 intent,
             },
             workload: WorkloadFacts {

@@ -135,8 +135,11 @@ impl<'r, T: Target, W: Workload> Crew<'r, T, W> {
         clients.sort_by_key(|(number, _)| *number);
         match rate {
             Some(rate) if clients.len() == self.plan.clients => Ok(Trial { rate, clients }),
-            _ => Err(Error::Stopped {
-                doing: "workers were tried",
+            _ => Err(match self.disk.shortage() {
+                Some(why) => self.disk_space("workers were tried", why),
+                None => Error::Stopped {
+                    doing: "workers were tried",
+                },
             }),
         }
     }
@@ -168,7 +171,7 @@ impl<'r, T: Target, W: Workload> Crew<'r, T, W> {
     fn rest_until(&self, control: &Control, until: Nanos) -> bool {
         loop {
             let left = until.saturating_sub(clock::now());
-            if self.asked_to_stop() || control.ending() {
+            if self.asked_to_stop() || control.ending() || self.disk.shortage().is_some() {
                 return false;
             }
             if left == 0 {

@@ -96,6 +96,11 @@ pub enum Warning {
         /// Why.
         why: String,
     },
+    /// Sessions whose transactions did not end wait for something.
+    SessionsWait {
+        /// For what, by the store's word.
+        why: String,
+    },
     /// The store did not say its counters or how far away it is.
     NotAnswered {
         /// Why.
@@ -134,6 +139,7 @@ impl Warning {
             Warning::WorkersUnclear { .. } => "workers_unclear",
             Warning::TooManyWorkers { .. } => "too_many_workers",
             Warning::ChecksNotMade { .. } => "checks_not_made",
+            Warning::SessionsWait { .. } => "sessions_wait",
             Warning::NotAnswered { .. } => "not_answered",
             Warning::NotMarked { .. } => "not_marked",
             Warning::NotRemoved { .. } => "not_removed",
@@ -193,6 +199,9 @@ impl Warning {
                 format!("{workers} workers share {cores} processors")
             }
             Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
+            Warning::SessionsWait { why } => {
+                format!("transactions did not end since their sessions wait: {why}")
+            }
             Warning::NotAnswered { why } => {
                 format!("the store did not answer what it was asked around the run: {why}")
             }
@@ -245,6 +254,9 @@ impl Warning {
             }
             Warning::TooManyWorkers { .. } => "use at most as many workers as processors",
             Warning::ChecksNotMade { .. } => "nothing is known of whether the store kept its rows",
+            Warning::SessionsWait { .. } => {
+                "mend what they wait for, such as a standby that has gone, and measure again"
+            }
             Warning::NotAnswered { .. } => "its counters or its round trip stay unknown",
             Warning::NotMarked { .. } => "a later run will refuse them: remove them",
             Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",

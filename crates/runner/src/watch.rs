@@ -25,6 +25,9 @@ use syncline_profile::Profile;
 pub(crate) const MAY_TAKE_NS: Nanos = 100_000_000;
 /// How often the coordinator looks whether it was asked to stop.
 pub(crate) const LOOK_NS: Nanos = 20_000_000;
+/// How long transactions under way may take to end once the run was asked to stop: whoever stops it does not
+/// wait for a store that hangs.
+const STOP_DRAIN_NS: Nanos = clock::SECOND;
 /// A last interval shorter than this share of the others is left out.
 const LAST_INTERVAL: f64 = 0.05;
 /// How long the idle rate of flushes is watched, where flushes stand in for syncs.
@@ -42,6 +45,8 @@ pub(crate) struct Watched {
     pub intervals: Vec<Interval>,
     /// True if it was asked to stop.
     pub asked: bool,
+    /// Why there is too little free space to go on.
+    pub shortage: Option<String>,
     /// When the last transaction of the budget was seen to be taken.
     budget_taken: Option<Nanos>,
     /// Processor time of the coordinating thread.
@@ -133,6 +138,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             span: None,
             intervals: Vec::new(),
             asked: false,
+            shortage: None,
             budget_taken: None,
             coordinator_cpu_ns: 0,
             weighed: Vec::new(),
@@ -321,7 +327,13 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
         if !control.all_left() {
             self.observer.event(Event::Draining);
         }
-        control.wait_for_all(until);
+        let mut last = until;
+        while !control.all_left() && clock::now() < last {
+            if last == until && self.asked_to_stop() {
+                last = until.min(clock::now() + STOP_DRAIN_NS);
+            }
+            control.wait_for_all(last.min(clock::now() + LOOK_NS));
+        }
     }
 
     pub(crate) fn drained(&self, since: Nanos) -> Nanos {
@@ -330,7 +342,10 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
 
     fn over(&self, control: &Control, watched: &mut Watched) -> bool {
         watched.asked |= self.asked_to_stop();
-        if watched.asked {
+        if watched.shortage.is_none() {
+            watched.shortage = self.disk.shortage();
+        }
+        if watched.asked || watched.shortage.is_some() {
             return true;
         }
         if !control.budget_taken() {

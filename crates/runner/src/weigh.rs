@@ -136,7 +136,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     ) -> Option<f64> {
         let (begun, before) = (clock::now(), committed(live));
         loop {
-            if self.asked_to_stop() || control.ending() {
+            if self.asked_to_stop() || control.ending() || self.disk.shortage().is_some() {
                 return None;
             }
             let since = clock::now() - begun;

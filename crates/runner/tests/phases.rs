@@ -445,3 +445,32 @@ fn response_bounds_are_judged_and_own_figures_told() {
     assert_eq!(figure.name, "keys a minute");
     assert!((figure.value - per_minute).abs() < 1.0, "{figure:?}");
 }
+
+// B.F14
+#[test]
+fn a_store_that_takes_no_writes_is_refused_before_anything_is_made() {
+    let mut store = Store::always(Answer::Committed);
+    store.takes_no_writes = Some("it follows another server".to_owned());
+    let error = go(&store, &plan(1, 100)).unwrap_err();
+    assert!(
+        error.to_string().contains("it follows another server"),
+        "{error}"
+    );
+    assert_eq!(store.book.created.load(Ordering::Relaxed), 0);
+}
+
+// B.F6
+#[test]
+fn a_stop_in_the_drain_ends_it_however_long_it_was_to_be() {
+    let store = Store::always(Answer::Never);
+    let stop = AtomicBool::new(false);
+    let watcher = Watcher::new(|event| {
+        if event == "draining" {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let mut plan = plan(2, 100);
+    plan.drain = Duration::from_secs(3600);
+    let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
+    assert!(result.outcomes.unfinished > 0);
+}

@@ -7,8 +7,8 @@ use std::task::Waker;
 use std::time::Duration;
 use syncline_contract::{
     AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
-    Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
-    TargetResult, UserView, Value, Worker,
+    LogSegments, Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId,
+    Target, TargetResult, UserView, Value, Worker,
 };
 use syncline_metering::Nanos;
 
@@ -76,6 +76,22 @@ macro_rules! targets {
 
             fn log_place(&self) -> LogPlace {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.log_place(),)* }
+            }
+
+            fn data_place(&self) -> LogPlace {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.data_place(),)* }
+            }
+
+            fn takes_no_writes(&self) -> Option<String> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.takes_no_writes(),)* }
+            }
+
+            async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.unfinished_wait().await,)* }
+            }
+
+            fn log_segments(&self) -> Option<LogSegments> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.log_segments(),)* }
             }
 
             fn process(&self) -> StoreProcess {

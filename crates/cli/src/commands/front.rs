@@ -1,7 +1,7 @@
 //! A run for a front door: one target, one workload, its record written as it goes; what is printed is
 //! the door's affair.
 
-use super::{facts, series};
+use super::{facts, line, series};
 use crate::exit::{CannotRun, Verdict};
 use crate::interrupt;
 use crate::terminal;
@@ -57,6 +57,7 @@ pub(crate) fn run<T: Target, W: Workload>(
         repeat: 1,
         interleave: false,
         map,
+        dropped_syncs: line::dropped_syncs(&target.log_place()),
         sync_line: SyncLine::unknown(directory, "not measured: a front door measures no line"),
     };
     let scribe = Scribe {

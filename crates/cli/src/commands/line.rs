@@ -7,7 +7,7 @@ use crate::interrupt;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syncline_contract::LogPlace;
-use syncline_probe::{Plan, ProbeResult};
+use syncline_probe::{DroppedSyncs, Plan, ProbeResult};
 use syncline_report::record::{self, ProbeRecord, Record, SyncLine, Warning};
 
 /// Lines by directory, before and after.
@@ -108,6 +108,15 @@ impl std::fmt::Debug for Lines {
             .field("source", &self.source)
             .finish_non_exhaustive()
     }
+}
+
+/// What the kernel reports below a log that drops syncs; costs a few reads of `/proc` and `/sys`.
+pub(super) fn dropped_syncs(place: &LogPlace) -> Option<DroppedSyncs> {
+    let LogPlace::Directory(directory) = place else {
+        return None;
+    };
+    let directory = directory.canonicalize().ok()?;
+    syncline_probe::inspect(Path::new("/"), &directory).dropped_syncs()
 }
 
 /// A line measured once more, in brief.

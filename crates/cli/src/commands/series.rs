@@ -1,6 +1,6 @@
 //! A series of runs with their records: the cases take turns, each case's record grows as it runs.
 
-use super::facts;
+use super::{facts, line};
 use crate::exit::{CannotRun, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
@@ -189,6 +189,7 @@ impl<'s> Scribe<'s> {
                     repeat: series.repetitions as u64,
                     interleave: series.turns == Turns::Interleaved && cases.len() > 1,
                     map: series.map.clone(),
+                    dropped_syncs: line::dropped_syncs(&case.log_place),
                     sync_line: SyncLine::unknown(None, "not measured yet"),
                 },
                 writer: None,

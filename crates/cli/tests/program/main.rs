@@ -6,6 +6,7 @@
 )]
 
 mod bad_input;
+mod disk_space;
 mod meter;
 mod pgbench;
 mod records;

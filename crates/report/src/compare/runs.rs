@@ -60,6 +60,11 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
         word(&a.target.durability),
         word(&b.target.durability),
     );
+    differ(
+        "disk below the log",
+        a.target.disk_durability().to_owned(),
+        b.target.disk_durability().to_owned(),
+    );
     differ("workload", a.workload.name.clone(), b.workload.name.clone());
     let options = |run: &RunRecord| {
         let options = &run.head.workload.options;

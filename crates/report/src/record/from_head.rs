@@ -3,7 +3,7 @@
 use super::from_run::{RunGiven, finite};
 use super::interval::Interval;
 use super::place::{Device, Machine};
-use super::setting::{OperationStatements, Plan, Setting, Statements, Target, Workload};
+use super::setting::{DiskSpace, OperationStatements, Plan, Setting, Statements, Target, Workload};
 use super::share::REMOVED;
 use std::time::Duration;
 use syncline_runner::{self as runner, LogPlace};
@@ -55,7 +55,7 @@ pub(super) fn workload(facts: &runner::WorkloadFacts, seed: u64) -> Workload {
 
 /// Under an alias nothing remains by which the product could be known.
 pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
-    let told = of_product(facts, given.url.clone());
+    let told = of_product(facts, given);
     match &given.alias {
         None => told,
         Some(alias) => Target {
@@ -66,13 +66,16 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
             evidence: Some("read back from the store, whose name is withheld".to_owned()),
             settings: Vec::new(),
             log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
+            disk_drops_syncs: told.disk_drops_syncs.as_ref().map(|_| REMOVED.to_owned()),
+            disk_space: without_directories(&told.disk_space),
             statements: None,
             ..told
         },
     }
 }
 
-fn of_product(facts: &runner::TargetFacts, url: Option<String>) -> Target {
+fn of_product(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
+    let (url, dropped_syncs) = (given.url.clone(), given.dropped_syncs.as_ref());
     let evidence = &facts.evidence;
     let (log_directory, log_reason) = match &facts.log_place {
         LogPlace::Directory(path) => (Some(path.display().to_string()), None),
@@ -97,7 +100,28 @@ fn of_product(facts: &runner::TargetFacts, url: Option<String>) -> Target {
             .collect(),
         log_directory,
         log_reason,
+        disk_drops_syncs: dropped_syncs.map(|dropped| dropped.evidence.clone()),
+        disk_space: facts.disk_space.iter().flatten().map(disk_space).collect(),
+        disk_space_reason: facts.disk_space.as_ref().err().cloned(),
         statements: statements(&facts.intent),
+    }
+}
+
+fn without_directories(known: &[DiskSpace]) -> Vec<DiskSpace> {
+    let without = |space: &DiskSpace| DiskSpace {
+        directory: REMOVED.to_owned(),
+        ..space.clone()
+    };
+    known.iter().map(without).collect()
+}
+
+fn disk_space(reserve: &runner::DiskReserve) -> DiskSpace {
+    DiskSpace {
+        directory: reserve.directory.display().to_string(),
+        bytes: reserve.bytes,
+        free_bytes: reserve.free_bytes,
+        reserve_bytes: reserve.reserve_bytes,
+        load_bytes: reserve.load_bytes,
     }
 }
 

@@ -19,6 +19,7 @@ use super::run::{RunEnd, RunHead, RunRecord};
 use super::setting::{Client, WorkersTried};
 use super::share::REMOVED;
 use crate::stats;
+use syncline_probe::DroppedSyncs;
 use syncline_profile::{Map, Profile};
 use syncline_runner::{self as runner, CheckOutcome, FailureKind, StopReason};
 
@@ -39,6 +40,8 @@ pub struct RunGiven {
     pub interleave: bool,
     /// A map to fold the store's stacks by, in place of the one that comes with the program.
     pub map: Option<Map>,
+    /// What below the log directory drops syncs, if anything is known to.
+    pub dropped_syncs: Option<DroppedSyncs>,
     /// What the log directory can durably complete.
     pub sync_line: SyncLine,
 }
@@ -219,6 +222,7 @@ fn end_of(
         warnings: warnings(runs)
             .into_iter()
             .chain(notice(middle, given))
+            .chain(disk_warning(middle, given))
             .collect(),
     }
 }
@@ -237,6 +241,30 @@ fn workers_tried(run: &runner::RunResult) -> Option<Vec<WorkersTried>> {
 fn notice(run: &runner::RunResult, given: &RunGiven) -> Option<Warning> {
     let product = &run.head.target.evidence.product;
     crate::licence::licence_notice(product).filter(|_| given.alias.is_none())
+}
+
+/// A store that syncs, on a disk that keeps nothing.
+fn disk_warning(run: &runner::RunResult, given: &RunGiven) -> Option<Warning> {
+    let dropped = given.dropped_syncs.as_ref()?;
+    let evidence = match given.alias {
+        None => &dropped.evidence,
+        Some(_) => REMOVED,
+    };
+    let durability = run.head.target.evidence.durability;
+    let syncs = matches!(
+        durability,
+        runner::Durability::Data | runner::Durability::Full
+    );
+    syncs.then(|| Warning {
+        name: "disk".to_owned(),
+        what: format!(
+            "the disk below the log keeps nothing over a power cut, whatever the store syncs: {evidence}"
+        ),
+        advice: match dropped.remedy.as_ref().filter(|_| given.alias.is_none()) {
+            Some(command) => format!("run {command}, or take these rates as those of a disk without syncs"),
+            None => "put the log on a disk that keeps it, or take these rates as those of memory".to_owned(),
+        },
+    })
 }
 
 /// The repetition whose throughput is the median, or the lower of the middle two.
@@ -413,6 +441,7 @@ fn stopped_by(reason: &StopReason) -> &'static str {
         StopReason::Duration => "duration",
         StopReason::Transactions => "transactions",
         StopReason::Asked => "asked to stop",
+        StopReason::DiskSpace { .. } => "disk space",
         StopReason::Failure { .. } => "failure",
     }
 }
@@ -432,6 +461,7 @@ fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
         } => Some(format!("the store failed in {operation}: {what}")),
         StopReason::Failure { what, .. } => Some(format!("the store failed: {what}")),
         StopReason::Asked => Some("it was asked to stop".to_owned()),
+        StopReason::DiskSpace { why } => Some(why.clone()),
         StopReason::Duration | StopReason::Transactions => None,
     });
     let missing = (runs.len() as u64) < repeat;

@@ -62,7 +62,8 @@ pub use read::{Listed, list, read, read_all};
 pub use run::{RunEnd, RunHead, RunRecord};
 pub use schema::schema;
 pub use setting::{
-    Client, OperationStatements, Plan, Setting, Statements, Target, WorkersTried, Workload,
+    Client, DiskSpace, OperationStatements, Plan, Setting, Statements, Target, WorkersTried,
+    Workload,
 };
 pub use share::{REMOVED, share};
 pub use stacks::{Stacks, folded_again, stacks_of_record};

@@ -52,7 +52,13 @@ const WORDS: &[(&str, &str, &[&str])] = &[
     (
         "RunRecord",
         "stopped_by",
-        &["duration", "transactions", "asked to stop", "failure"],
+        &[
+            "duration",
+            "transactions",
+            "asked to stop",
+            "disk space",
+            "failure",
+        ],
     ),
     ("MetricCost", "unit", &["ns", "count", "bytes"]),
     (

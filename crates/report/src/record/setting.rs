@@ -92,6 +92,20 @@ described! {
         pub statements: Vec<String>,
     }
 
+    /// A file system below a store, and what a run leaves free on it.
+    pub struct DiskSpace {
+        /// A directory of the store on it.
+        pub directory: String,
+        /// The size of the file system in bytes.
+        pub bytes: u64,
+        /// What was free before the run, in bytes.
+        pub free_bytes: u64,
+        /// What the run left free: with less it ends.
+        pub reserve_bytes: u64,
+        /// What loading was expected to write there; null if nothing was loaded.
+        pub load_bytes: Option<u64>,
+    }
+
     /// The store under test, in its own words.
     pub struct Target {
         /// The name in tables.
@@ -114,6 +128,14 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
+        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below the
+        /// log; null if no layer is known to drop syncs, and in records of old.
+        pub disk_drops_syncs: Option<String>,
+        /// The file systems below its log and its data that were watched; empty if none is known.
+        #[serde(default)]
+        pub disk_space: Vec<DiskSpace>,
+        /// Why no file system below it was watched; null if one was, and in records of old.
+        pub disk_space_reason: Option<String>,
         /// What it is told; null if it takes no statements, and in records of old.
         pub statements: Option<Statements>,
     }
@@ -174,19 +196,33 @@ impl Target {
             settings: Vec::new(),
             log_directory: None,
             log_reason: Some("the store was not asked".to_owned()),
+            disk_drops_syncs: None,
+            disk_space: Vec::new(),
+            disk_space_reason: Some("the store was not asked".to_owned()),
             statements: None,
         }
     }
 
     /// The durability and the level of its evidence; never one without the other.
     pub fn durability_with_evidence(&self) -> String {
-        let tested = "power loss not tested";
+        let tested = match &self.disk_drops_syncs {
+            Some(why) => format!("but the disk below keeps nothing over a power cut: {why}"),
+            None => "power loss not tested".to_owned(),
+        };
         match (self.durability.as_deref(), self.evidence.as_deref()) {
             (None, _) => "unknown (the store was not asked)".to_owned(),
             (Some(word @ ("none" | "os")), Some(evidence)) => format!("{word} ({evidence})"),
             (Some(word @ ("none" | "os")), None) => format!("{word} (not read back)"),
             (Some(word), Some(evidence)) => format!("{word} ({evidence}; {tested})"),
             (Some(word), None) => format!("{word} (not read back; {tested})"),
+        }
+    }
+
+    /// What is known of the disk below the log, for comparisons.
+    pub fn disk_durability(&self) -> &'static str {
+        match self.disk_drops_syncs {
+            Some(_) => "keeps nothing over a power cut",
+            None => "not known to drop syncs",
         }
     }
 
@@ -221,6 +257,14 @@ mod tests {
         assert_eq!(
             target.durability_with_evidence(),
             "os (synchronous=FULL read back)"
+        );
+        // B.F5
+        target.durability = Some("data".to_owned());
+        target.disk_drops_syncs = Some("tmpfs at /t keeps its files in memory".to_owned());
+        assert_eq!(
+            target.durability_with_evidence(),
+            "data (synchronous=FULL read back; but the disk below keeps nothing over a power cut: tmpfs at /t \
+             keeps its files in memory)"
         );
     }
 }

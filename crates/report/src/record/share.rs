@@ -43,6 +43,11 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             take(&mut run.head.target.log_directory, Some(REMOVED));
             take(&mut run.end.sync_line.directory, Some(REMOVED));
+            for space in &mut run.head.target.disk_space {
+                let mut directory = Some(std::mem::take(&mut space.directory));
+                take(&mut directory, Some(REMOVED));
+                space.directory.extend(directory);
+            }
             let files = run.head.workload.options.get(FILES).cloned();
             secrets.extend(files.iter().flat_map(|files| paths(files)));
             // Stacks are not shared: names of functions and threads may tell more than figures do.

@@ -168,6 +168,27 @@ fn setting(run: &RunRecord) -> String {
     } else if let Some(reason) = &target.log_reason {
         text += &fact("log directory", &format!("none: {reason}"));
     }
+    for space in &target.disk_space {
+        let [free, all, reserve] = [space.free_bytes, space.bytes, space.reserve_bytes]
+            .map(|bytes| units::size(bytes as f64));
+        let what = format!(
+            "{free} of {all} below {} before the run, of which {reserve} stay",
+            space.directory
+        );
+        text += &fact("free space", &what);
+    }
+    match &target.disk_space_reason {
+        Some(reason) if target.log_reason.as_ref() == Some(reason) => {
+            text += &fact(
+                "free space",
+                "unknown, so not watched: see the log directory",
+            );
+        }
+        Some(reason) => {
+            text += &fact("free space", &format!("unknown, so not watched: {reason}"));
+        }
+        None => {}
+    }
     text
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn given() -> RunGiven {
         repeat: 3,
         map: None,
         interleave: true,
+        dropped_syncs: None,
         sync_line: fixture::line(),
     }
 }
@@ -57,6 +58,7 @@ fn runner_head() -> RunHead {
             },
             log_place: LogPlace::Directory(PathBuf::from("/home/ann")),
             process: StoreProcess::Ours,
+            disk_space: Err("the store was not asked".to_owned()),
             intent: Intent::default(),
         },
         workload: WorkloadFacts {

@@ -144,6 +144,7 @@ fn reads_need_no_sync_and_accuse_nobody() {
 fn a_line_that_moved_by_more_than_a_fifth_is_warned_of() {
     let warned = |before: &[f64], after: &[f64]| {
         let given = RunGiven {
+            dropped_syncs: None,
             sync_line: SyncLine {
                 before: before.to_vec(),
                 after: after.to_vec(),

@@ -277,6 +277,7 @@ fn recorded(plan: &RunPlan) -> (PathBuf, RunRecord, tempfile::TempDir) {
         repeat: 1,
         map: None,
         interleave: false,
+        dropped_syncs: None,
         sync_line: SyncLine::unknown(None, "not probed"),
     };
     let recorder = Recorder {

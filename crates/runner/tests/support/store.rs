@@ -97,6 +97,8 @@ pub(crate) struct Store {
     pub(crate) process: StoreProcess,
     /// Where it says its log is.
     pub(crate) log_place: LogPlace,
+    /// Why it takes no writes, if it does not.
+    pub(crate) takes_no_writes: Option<String>,
     /// True if it counts its commits, each of which it says is half a sync, and is 50 us away.
     pub(crate) counts: bool,
     /// Looks that were taken at it, each of which it counts as a commit.
@@ -132,6 +134,7 @@ impl Store {
             broken: None,
             process: StoreProcess::Ours,
             log_place: LogPlace::Nowhere("it keeps no log".to_owned()),
+            takes_no_writes: None,
             counts: false,
             looks: AtomicUsize::new(0),
             log: Mutex::new(Some(sender)),
@@ -353,6 +356,10 @@ impl Target for Store {
 
     fn capabilities(&self) -> Capabilities {
         self.can.clone()
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        self.takes_no_writes.clone()
     }
 
     fn log_place(&self) -> LogPlace {

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Capabilities, ClientModel, CommitPath, CommitPaths, Evidence, Failure, FailureKind, Internal,
-    Isolation, LogPlace, Plan, Setting, TIME_CLASSES, Target, TargetResult,
+    Isolation, LogPlace, LogSegments, Plan, Setting, TIME_CLASSES, Target, TargetResult,
 };
 use syncline_disk::{NullDisk, RealDisk};
 use syncline_engine::{
@@ -156,6 +156,13 @@ impl<D: Ground> Target for EngineTarget<D> {
             Some(place) => LogPlace::Directory(place.parent()),
             None => LogPlace::Nowhere("in transient mode it keeps nothing".to_owned()),
         }
+    }
+
+    fn log_segments(&self) -> Option<LogSegments> {
+        self.place.as_ref()?;
+        let bytes = self.settings.options.log.segment_bytes;
+        let set_by = "segment_kib";
+        Some(LogSegments { bytes, set_by })
     }
 
     /// Frames are written to files opened with `O_DSYNC` or `O_SYNC`; sync calls are seen from outside.

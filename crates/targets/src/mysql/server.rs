@@ -21,7 +21,7 @@ const LOOKS: usize = 5;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(60);
 
 /// Variables that bear on the speed and safety of commits, or that this target needs.
-const ASKED: [&str; 39] = [
+const ASKED: [&str; 41] = [
     "autocommit",
     "binlog_format",
     "binlog_group_commit_sync_delay",
@@ -54,7 +54,9 @@ const ASKED: [&str; 39] = [
     "performance_schema",
     "pid_file",
     "port",
+    "read_only",
     "rpl_semi_sync_master_enabled",
+    "super_read_only",
     "sync_binlog",
     "thread_handling",
     "transaction_isolation",
@@ -71,6 +73,9 @@ pub(super) struct Server {
     pub(super) variables: Variables,
     pub(super) verdict: Verdict,
     pub(super) log_place: LogPlace,
+    pub(super) data_place: LogPlace,
+    /// Why it takes no writes; none if it does.
+    pub(super) takes_no_writes: Option<String>,
     pub(super) process: StoreProcess,
     /// Clients for which there is room.
     pub(super) free: usize,
@@ -103,6 +108,8 @@ impl Server {
             mariadb,
             verdict: judge(&variables, mariadb),
             log_place: place(&variables, process, &whom),
+            data_place: data_place(&variables, process, &whom),
+            takes_no_writes: takes_no_writes(connection, &variables, &whom).await?,
             process,
             free,
             packet_max: number("max_allowed_packet").unwrap_or(1 << 20),
@@ -250,4 +257,43 @@ fn place(variables: &Variables, process: StoreProcess, whom: &str) -> LogPlace {
     };
     let directory = Path::new(data).join(log).display().to_string();
     log_place(process, whom, &LogWord { directory, said_by })
+}
+
+fn data_place(variables: &Variables, process: StoreProcess, whom: &str) -> LogPlace {
+    let Some(directory) = variables.get("datadir").map(str::to_owned) else {
+        return LogPlace::Nowhere(format!("{whom} does not say where its data are"));
+    };
+    let said_by = "datadir";
+    log_place(process, whom, &LogWord { directory, said_by })
+}
+
+/// Why a session as ours takes no writes: `read_only` binds who has none of the rights that overrule it.
+async fn takes_no_writes(
+    connection: &mut Connection,
+    variables: &Variables,
+    whom: &str,
+) -> TargetResult<Option<String>> {
+    let is_on = |name: &str| variables.get(name).is_some_and(|word| word != "OFF");
+    let refusal = |setting: &str| {
+        Some(format!(
+            "{whom} takes no writes ({setting}=ON), as a server that follows another does: run on its primary, or a \
+             workload that only reads with --reuse on rows that a run on the primary has kept"
+        ))
+    };
+    if is_on("super_read_only") {
+        return Ok(refusal("super_read_only"));
+    }
+    if !is_on("read_only") {
+        return Ok(None);
+    }
+    let rights = "SELECT PRIVILEGE_TYPE FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE IN \
+                  ('SUPER', 'READ_ONLY ADMIN', 'READ ONLY ADMIN', 'CONNECTION_ADMIN') AND GRANTEE = \
+                  CONCAT('''', REPLACE(CURRENT_USER(), '@', '''@'''), '''')";
+    let rows = connection.query(rights, "say its user's rights").await?;
+    let overrules = !rows.is_empty();
+    Ok(if overrules {
+        None
+    } else {
+        refusal("read_only")
+    })
 }

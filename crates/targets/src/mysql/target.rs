@@ -161,6 +161,17 @@ impl Target for Mysql {
         }
     }
 
+    fn data_place(&self) -> LogPlace {
+        match &*self.met() {
+            Some(server) => server.data_place.clone(),
+            None => LogPlace::Nowhere("the server was not met yet".to_owned()),
+        }
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        self.met().as_ref()?.takes_no_writes.clone()
+    }
+
     fn process(&self) -> StoreProcess {
         let met = self.met();
         met.as_ref()

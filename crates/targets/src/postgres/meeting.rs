@@ -24,6 +24,12 @@ pub(super) struct Met {
     /// Why its sync calls are not its syncs.
     pub(super) unseen_syncs: Option<&'static str>,
     pub(super) log_place: LogPlace,
+    /// Where its data goes.
+    pub(super) data_place: LogPlace,
+    /// By how many bytes its log grows at a time.
+    pub(super) log_segment_bytes: Option<u64>,
+    /// Why it takes no writes; none if it does.
+    pub(super) takes_no_writes: Option<String>,
     /// Connections that nobody uses, ours for questions taken off; none if it does not say.
     pub(super) free_connections: Option<usize>,
 }
@@ -36,6 +42,8 @@ const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type 
 /// The standbys that a commit can wait for, and those whose state is hidden from us.
 const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \
      WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum')";
+/// Log segments have had a size of their own since PostgreSQL 11.
+const SEGMENT_BYTES: &str = "SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'";
 const FREE: &str = "SELECT current_setting('max_connections')::int \
      - current_setting('superuser_reserved_connections')::int \
      - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')";
@@ -53,10 +61,25 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         pooler::refuse(place, &mut control).await?;
     }
     let process = process(place, &mut control, product).await?;
-    let log_place = if product.is_postgres {
-        log_of(place, &mut control, process).await?
+    let (log_place, data_place) = if product.is_postgres {
+        places(place, &mut control, process).await?
     } else {
-        LogPlace::Nowhere(format!("{} does not say where its log is", product.name))
+        let nowhere = format!("{} does not say where its log is", product.name);
+        let nowhere = LogPlace::Nowhere(nowhere);
+        (nowhere.clone(), nowhere)
+    };
+    let log_segment_bytes = if product.is_postgres {
+        control
+            .number(SEGMENT_BYTES)
+            .await?
+            .filter(|bytes| *bytes > 0)
+    } else {
+        None
+    };
+    let takes_no_writes = if product.is_postgres {
+        takes_no_writes(place, &mut control).await?
+    } else {
+        None
     };
     let unseen_syncs = if product.is_postgres {
         unseen_syncs(&control.text("SHOW wal_sync_method").await?)
@@ -81,6 +104,9 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         process,
         unseen_syncs,
         log_place,
+        data_place,
+        log_segment_bytes,
+        takes_no_writes,
         free_connections,
     })
 }
@@ -126,11 +152,12 @@ fn unseen_syncs(wal_sync_method: &str) -> Option<&'static str> {
     }
 }
 
-async fn log_of(
+/// Where its log and its data go.
+async fn places(
     place: &Place,
     control: &mut Control,
     process: StoreProcess,
-) -> TargetResult<LogPlace> {
+) -> TargetResult<(LogPlace, LogPlace)> {
     // Only who may read all settings is told.
     match control.try_rows("SHOW data_directory").await? {
         Ok(rows) => {
@@ -140,19 +167,37 @@ async fn log_of(
                 .flatten()
                 .next()
                 .unwrap_or_default();
-            let word = LogWord {
-                directory: format!("{directory}/pg_wal"),
-                said_by: "SHOW data_directory",
+            let whom = place.address.to_string();
+            let of = |directory| {
+                let said_by = "SHOW data_directory";
+                log_place(process, &whom, &LogWord { directory, said_by })
             };
-            Ok(log_place(process, &place.address.to_string(), &word))
+            Ok((of(format!("{directory}/pg_wal")), of(directory)))
         }
         Err(error) => {
             let why = error.outside("SHOW data_directory").what;
-            Ok(LogPlace::Nowhere(format!(
-                "{why}; grant pg_read_all_settings"
-            )))
+            let nowhere = LogPlace::Nowhere(format!("{why}; grant pg_read_all_settings"));
+            Ok((nowhere.clone(), nowhere))
         }
     }
+}
+
+/// Why a session as ours takes no writes.
+async fn takes_no_writes(place: &Place, control: &mut Control) -> TargetResult<Option<String>> {
+    let address = &place.address;
+    if control.text("SELECT pg_is_in_recovery()").await? == "t" {
+        return Ok(Some(format!(
+            "{address} follows another server (a standby) and takes no writes: run on its primary; a workload \
+             that only reads runs here with --reuse on rows that a run on the primary has kept"
+        )));
+    }
+    Ok((control.text("SHOW transaction_read_only").await? == "on").then(|| {
+        format!(
+            "sessions of {} on {address} are read-only (default_transaction_read_only=on) and take no writes: turn it \
+             off for that role, or run a workload that only reads with --reuse on kept rows",
+            place.user
+        )
+    }))
 }
 
 async fn refuse_workers(place: &Place, control: &mut Control) -> TargetResult<()> {

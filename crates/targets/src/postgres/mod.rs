@@ -66,6 +66,7 @@ mod target;
 mod types;
 mod user_view;
 mod values;
+mod waits;
 
 #[cfg(feature = "jdbc")]
 pub(crate) use evidence::durability;

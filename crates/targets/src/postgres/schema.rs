@@ -88,6 +88,21 @@ fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
     statements
 }
 
+/// What keeps a transaction of our own from waiting for a standby, where commits of the server do: one that has
+/// gone would hold up the making and the removal for ever. The local log is still synced.
+async fn local_commit(control: &mut Control) -> TargetResult<Option<&'static str>> {
+    const WAITS: &str = "SELECT coalesce(current_setting('synchronous_standby_names', true), '')";
+    // Products that only speak the protocol may not know the setting: their commits are their own.
+    let rows = control.try_rows(WAITS).await?.unwrap_or_default();
+    let names = rows.into_iter().flatten().flatten().next();
+    if names.is_none_or(|names| names.is_empty()) {
+        return Ok(None);
+    }
+    let waits = control.text("SHOW synchronous_commit").await?;
+    let is_local = matches!(waits.as_str(), "off" | "local");
+    Ok((!is_local).then_some("SET LOCAL synchronous_commit = local"))
+}
+
 /// Makes it; refuses one that is there.
 pub(super) async fn create(
     control: &mut Control,
@@ -103,8 +118,12 @@ pub(super) async fn create(
         }
         There::Others(why) => return Err(refused(schema, &why)),
     }
+    let local_commit = local_commit(control).await?;
     control.run("BEGIN").await?;
     control.run(TRUSTED).await?;
+    if let Some(local_commit) = local_commit {
+        control.run(local_commit).await?;
+    }
     for statement in makes(plan, schema) {
         control.run(&statement).await?;
     }
@@ -174,6 +193,7 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
         .collect();
     // Statements that are sent together are one transaction: all goes, or nothing.
     let mut statements = vec![TRUSTED.to_owned(), PATIENCE.to_owned()];
+    statements.extend(local_commit(control).await?.map(str::to_owned));
     statements.extend(drops(schema, &relations));
     let removed = control.run_as(&statements.join("; "), "its removal").await;
     removed.map_err(|failure| {

@@ -14,6 +14,7 @@ use super::schema;
 use super::session::PostgresSession;
 use super::settings::{LISTING, Names, Settings};
 use super::user_view::user_view;
+use super::waits;
 use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::libpq::{self, Passwords};
@@ -27,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, Failure, FailureKind, IntendedOperation, Intent,
-    LogPlace, Observed, Plan, StoreProcess, Target, TargetResult, UserView,
+    LogPlace, LogSegments, Observed, Plan, StoreProcess, Target, TargetResult, UserView,
 };
 use syncline_metering::{Nanos, clock};
 
@@ -91,6 +92,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
         made: AtomicBool::new(false),
         found: AtomicBool::new(false),
         loaded: Arc::default(),
+        session_processes: Mutex::default(),
         observing: Mutex::default(),
     }))
 }
@@ -108,6 +110,8 @@ pub struct Postgres {
     /// It was there before; others may work on it.
     found: AtomicBool,
     loaded: Arc<AtomicBool>,
+    /// The server's processes of sessions that were opened, by its own numbers.
+    session_processes: Mutex<Vec<u64>>,
     /// The session that looks.
     observing: Mutex<Option<Box<Control>>>,
 }
@@ -210,6 +214,29 @@ impl Target for Postgres {
         lock(&self.met)
             .as_ref()
             .map_or_else(unmet, |met| met.log_place.clone())
+    }
+
+    fn data_place(&self) -> LogPlace {
+        let met = lock(&self.met).clone();
+        met.map_or_else(|| self.log_place(), |met| met.data_place)
+    }
+
+    fn log_segments(&self) -> Option<LogSegments> {
+        let bytes = lock(&self.met).as_ref()?.log_segment_bytes?;
+        let set_by = "initdb --wal-segsize";
+        Some(LogSegments { bytes, set_by })
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        lock(&self.met).as_ref()?.takes_no_writes.clone()
+    }
+
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        if !self.known().await?.product.is_postgres {
+            return Ok(None);
+        }
+        let processes = lock(&self.session_processes).clone();
+        waits::described(&mut self.control().await?, &processes).await
     }
 
     fn process(&self) -> StoreProcess {
@@ -331,6 +358,7 @@ impl Target for Postgres {
             self.analyze(plan).await?;
         }
         let mut connection = Connection::open(&self.place, Some(worker)).await?;
+        lock(&self.session_processes).extend(connection.process_at_login);
         let limit = self.place.settings.connect_timeout;
         let began = clock::now();
         // A pooler lets clients in at once, and each then waits for a connection of the pool.
@@ -358,6 +386,11 @@ impl Target for Postgres {
             let mut control = self.control().await?;
             if self.found.load(Ordering::Acquire) {
                 schema::refuse_use(&mut control).await?;
+            }
+            let met = lock(&self.met).clone();
+            if met.is_some_and(|met| met.product.is_postgres) {
+                let processes = lock(&self.session_processes).clone();
+                waits::end_abandoned(&mut control, &processes).await?;
             }
             schema::remove(&mut control, &self.schema).await?;
             self.made.store(false, Ordering::Release);

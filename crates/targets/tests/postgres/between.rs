@@ -1,11 +1,16 @@
 //! What is between a run and a commit: a forwarded port, a standby that is missing.
 
 use crate::server::Server;
+use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
+use std::task::{Context, Waker};
 use syncline_contract::conformance::block_on;
-use syncline_contract::{Durability, LogPlace, StoreProcess, Target};
+use syncline_contract::{
+    Durability, Kind, LogPlace, OperationId, Plan, Session, Shape, StoreProcess, Table, Target,
+    Value,
+};
 use syncline_targets::AnyTarget;
 
 /// Copies bytes both ways between a port of this process and another, as `ssh -L` and docker-proxy do.
@@ -99,4 +104,60 @@ fn commits_that_would_wait_for_a_standby_for_ever_are_refused() {
 fn direct(server: &Server) -> String {
     let socket = server.socket_directory().replace('/', "%2F");
     format!("postgres://postgres@{socket}:{}/postgres", server.port())
+}
+
+// B.F14
+#[test]
+fn a_server_that_takes_no_writes_is_known_before_anything_is_made() {
+    let server = Server::start(Durability::Data);
+    let target = server.target("");
+    block_on(&(), target.meet()).unwrap();
+    assert_eq!(target.takes_no_writes(), None);
+    let read_only = "ALTER ROLE postgres SET default_transaction_read_only = on";
+    psql(&direct(&server), read_only);
+    let target = server.target("");
+    block_on(&(), target.meet()).unwrap();
+    let why = target.takes_no_writes().unwrap();
+    assert!(why.contains("default_transaction_read_only=on"), "{why}");
+}
+
+// B.F6
+#[test]
+fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_removal() {
+    let server = Server::start(Durability::Data);
+    let url = direct(&server);
+    let target = server.target("");
+    let mut plan = Plan::new();
+    let table = Table::new("kept").column("id", Kind::Int).key(&["id"]);
+    let table = plan.table(table);
+    let _insert: syncline_contract::Write<(syncline_contract::Int,)> = plan.insert("insert", table);
+    block_on(&(), target.meet()).unwrap();
+    block_on(&(), target.create(&plan)).unwrap();
+    let worker = target.worker().unwrap();
+    let mut session = block_on(&worker, target.connect(&plan, &worker)).unwrap();
+    psql(
+        &url,
+        "ALTER SYSTEM SET synchronous_standby_names = 'standby1'",
+    );
+    psql(&url, "SELECT pg_reload_conf()");
+    while psql(&url, "SHOW synchronous_standby_names") != "standby1" {
+        std::thread::yield_now();
+    }
+    session.begin(Shape::Several);
+    session.send(OperationId(0), &[Value::Int(1)]).unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    {
+        let mut commit = std::pin::pin!(session.commit());
+        let mut context = Context::from_waker(Waker::noop());
+        while psql(&url, waiting) != "1" {
+            assert!(commit.as_mut().poll(&mut context).is_pending());
+        }
+    }
+    drop(session);
+    let why = block_on(&(), target.unfinished_wait()).unwrap().unwrap();
+    assert!(why.contains("SyncRep") && why.contains("standby"), "{why}");
+    block_on(&(), target.remove()).unwrap();
+    assert_eq!(psql(&url, waiting), "0");
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'syncline%'";
+    assert_eq!(psql(&url, schemas), "0");
 }

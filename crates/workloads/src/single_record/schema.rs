@@ -26,7 +26,8 @@ pub(super) struct OfTable {
     pub(super) by_key: Read<(Int,), (Int, Text)>,
     /// Only where there is an index.
     pub(super) by_index: Option<Read<(Int,), (Int, Text)>>,
-    pub(super) set_text: Write<(Int, Text)>,
+    /// Only of a workload that updates: a plan without writes runs on a server that takes none.
+    pub(super) set_text: Option<Write<(Int, Text)>>,
     pub(super) page: Read<(Int,), (Int, Text)>,
 }
 
@@ -48,7 +49,7 @@ impl<A: Access> SingleRecord<A> {
     /// With those options.
     pub fn new(options: Options) -> SingleRecord<A> {
         let mut plan = Plan::new();
-        let tables = (0..options.tables).map(|number| table(options, number, &mut plan));
+        let tables = (0..options.tables).map(|number| table(options, number, A::WRITES, &mut plan));
         SingleRecord {
             options,
             tables: tables.collect(),
@@ -84,7 +85,7 @@ fn text(number: u64) -> String {
     str::from_utf8(&bytes).expect("letters are text").to_owned()
 }
 
-fn table(options: Options, number: u64, plan: &mut Plan) -> OfTable {
+fn table(options: Options, number: u64, writes: bool, plan: &mut Plan) -> OfTable {
     let mut table = Table::new(format!("single_record_{number}")).column("id", Kind::Int);
     if options.by == By::Index {
         table = table.column("sec", Kind::Int);
@@ -118,7 +119,7 @@ fn table(options: Options, number: u64, plan: &mut Plan) -> OfTable {
     OfTable {
         by_key: plan.get("select by key", table, &["id", "text"], Lock::None),
         by_index: (options.by == By::Index).then(|| plan.scan("select by index", of_index())),
-        set_text: plan.update("update text", table, &[("text", Set::To)]),
+        set_text: writes.then(|| plan.update("update text", table, &[("text", Set::To)])),
         page: plan.scan(
             "read rows from key",
             scan(

@@ -107,8 +107,8 @@ impl Client for SingleRecordClient {
             let (found, text) = transaction.read(&table.by_key, (id,)).await?;
             self.look(found, text);
         }
-        if self.writes {
-            transaction.write(&table.set_text, (id, &self.texts[self.text]))?;
+        if let Some(set_text) = &table.set_text {
+            transaction.write(set_text, (id, &self.texts[self.text]))?;
         }
         Ok(())
     }

@@ -1,0 +1,97 @@
+//! Runs on a small file system in memory: the disk is never filled, and what keeps nothing is named.
+//!
+//! A file system can be mounted by root, or in a user namespace of one's own; where neither is allowed the
+//! tests print why they are skipped.
+
+use crate::support::{Said, agree, folder};
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a line of the program in `DIR/small`, on a tmpfs of that size with that much written to it; none
+/// where a file system cannot be mounted.
+fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Said> {
+    let script = format!(
+        "mkdir -p small && mount -t tmpfs -o size={size} none small && echo mounted >&2 && cd small && \
+         head -c {filled} /dev/zero > filler && exec \"$0\" {line} --runs ../syncline-runs"
+    );
+    for rights in [&["--mount"][..], &["--user", "--map-root-user", "--mount"]] {
+        let mut command = Command::new("unshare");
+        command.args(rights).args(["sh", "-c", &script]);
+        command.arg(env!("CARGO_BIN_EXE_syncline"));
+        let output = match command.current_dir(folder).output() {
+            Ok(output) => output,
+            Err(error) => {
+                println!("skipped: unshare cannot be run: {error}");
+                return None;
+            }
+        };
+        if String::from_utf8_lossy(&output.stderr).contains("mounted") {
+            agree(folder);
+            return Some(Said::of(output));
+        }
+    }
+    println!("skipped: mounting a tmpfs is not allowed here");
+    None
+}
+
+// B.F9
+#[test]
+fn a_run_ends_before_it_fills_the_disk_and_keeps_what_it_measured() {
+    let folder = folder();
+    let line = "run insert --on sqlite --commit-every 200 --clients 2 --duration 60s --warm-up 0s --line none \
+                --json";
+    let Some(said) = on_tmpfs(folder.path(), "40m", "20M", line) else {
+        return;
+    };
+    assert_eq!(said.code, 2, "{said:?}");
+    let record = said.json();
+    assert_eq!(record["stopped_by"], "disk space", "{said:?}");
+    let why = record["cut_short"].as_str().unwrap();
+    assert!(why.contains("2 MiB in reserve"), "{why}");
+    assert!(said.err.contains(why), "{said:?}");
+    assert!(record["outcomes"]["committed"].as_u64().unwrap() > 0);
+    assert_eq!(
+        record["outcomes"]["failed"]
+            .as_object()
+            .map(serde_json::Map::len),
+        Some(0)
+    );
+    let space = &record["target"]["disk_space"][0];
+    assert_eq!(space["reserve_bytes"].as_u64(), Some(2 << 20));
+}
+
+// B.F9, B.F15
+#[test]
+fn a_run_on_too_small_a_disk_is_refused_with_the_option_that_needs_less() {
+    let folder = folder();
+    let line = "run insert --on engine --duration 1s --line none";
+    let Some(said) = on_tmpfs(folder.path(), "64m", "0", line) else {
+        return;
+    };
+    assert_eq!(said.code, 2, "{said:?}");
+    for part in ["MiB are free", "segment_kib", "in reserve"] {
+        assert!(said.err.contains(part), "{said:?}");
+    }
+}
+
+// B.F5
+#[test]
+fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning() {
+    let folder = folder();
+    let line =
+        "run insert --on sqlite --clients 1 --duration 300ms --warm-up 0s --line none --json";
+    let Some(said) = on_tmpfs(folder.path(), "256m", "0", line) else {
+        return;
+    };
+    assert_eq!(said.code, 0, "{said:?}");
+    let record = said.json();
+    let why = record["target"]["disk_drops_syncs"].as_str().unwrap();
+    assert!(why.contains("tmpfs"), "{why}");
+    let warnings = record["warnings"].as_array().unwrap();
+    let disk = warnings.iter().find(|warning| warning["name"] == "disk");
+    let what = disk.unwrap()["what"].as_str().unwrap();
+    assert!(
+        what.contains("keeps nothing over a power cut") && what.contains("tmpfs"),
+        "{what}"
+    );
+}
