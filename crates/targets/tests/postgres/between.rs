@@ -115,7 +115,8 @@ fn a_server_that_takes_no_writes_is_known_before_anything_is_made() {
     assert_eq!(target.takes_no_writes(), None);
     let read_only = "ALTER ROLE postgres SET default_transaction_read_only = on";
     psql(&direct(&server), read_only);
-    let target = server.target("");
+    // The session of psql was there a moment ago.
+    let target = server.target("live=yes");
     block_on(&(), target.meet()).unwrap();
     let why = target.takes_no_writes().unwrap();
     assert!(why.contains("default_transaction_read_only=on"), "{why}");
