@@ -17,6 +17,7 @@ mod exit;
 mod interrupt;
 mod privates;
 mod program;
+mod progress;
 mod recorded;
 mod secrets;
 mod shelf;

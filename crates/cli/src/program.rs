@@ -63,7 +63,7 @@ fn perform<S: Shelf>(verb: Verb, shelf: &S) -> Outcome {
         Verb::Sysbench(args) => doors::sysbench(&args, shelf),
         Verb::Pgbench(args) => doors::pgbench(&args, shelf),
         Verb::Completions(args) => commands::completions(&args),
-        Verb::Manual => commands::manual(),
+        Verb::Manual(args) => commands::manual(&args),
     }
 }
 

@@ -4,12 +4,10 @@
 //! for standard error that cannot be written are dropped: there is no place left to complain.
 
 use crate::exit::CannotRun;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::progress::without_bar;
+pub(crate) use crate::progress::{Part, Progress};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-use syncline_metering::{Nanos, clock};
 use syncline_report::table;
 
 /// Prints a result.
@@ -70,7 +68,7 @@ pub(crate) fn error(sentence: &str) {
 
 /// A line on standard error, as far as somebody still reads there.
 fn say(line: &str) {
-    drop(writeln!(io::stderr(), "{line}"));
+    without_bar(|| drop(writeln!(io::stderr(), "{line}")));
 }
 
 /// No meaning is carried by colour alone: the word stands there too.
@@ -83,99 +81,9 @@ fn emphasized(word: &str, sentence: &str, color: &str) -> String {
     }
 }
 
-/// A bar on standard error, drawn at most five times a second, and not at all where nobody looks. What has
-/// words alone is told there in plain lines: a line a phase, and one when ten seconds have passed.
-#[derive(Debug)]
-pub(crate) struct Progress {
-    bar: ProgressBar,
-    plain: Option<Mutex<Plain>>,
-}
-
-/// How long a log stays without a line while a phase goes on.
-const LINE_EVERY_NS: Nanos = 10_000_000_000;
-
-/// Which lines of progress are told where no bar can be drawn.
-#[derive(Debug, Default)]
-struct Plain {
-    phase: String,
-    told_at: Nanos,
-}
-
-impl Plain {
-    /// True if what is done now is to be told. A phase is named before a colon, and how far it is stands
-    /// behind it.
-    fn tells(&mut self, what: &str, now: Nanos) -> bool {
-        let phase = what.split(": ").next().unwrap_or(what);
-        let tells = phase != self.phase || now >= self.told_at + LINE_EVERY_NS;
-        if tells {
-            phase.clone_into(&mut self.phase);
-            self.told_at = now;
-        }
-        tells
-    }
-}
-
-impl Progress {
-    /// Words alone, and the time: for what has no steps of one length.
-    pub(crate) fn of_words() -> Progress {
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-        let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}");
-        bar.set_style(style.expect("the template is well formed"));
-        bar.enable_steady_tick(Duration::from_millis(500));
-        let plain = (!io::stderr().is_terminal()).then(Mutex::default);
-        Progress { bar, plain }
-    }
-
-    /// A bar over `total` steps.
-    pub(crate) fn new(total: u64) -> Progress {
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(5));
-        let template = "{bar:24} {percent:>3}%  {elapsed} of about {duration}  {wide_msg}";
-        let style = ProgressStyle::with_template(template).expect("the template is well formed");
-        bar.set_style(style.progress_chars("=> "));
-        bar.enable_steady_tick(Duration::from_millis(500));
-        Progress { bar, plain: None }
-    }
-
-    /// Moves to a step and says what is done there.
-    pub(crate) fn at(&self, step: u64, what: &str) {
-        if let Some(plain) = &self.plain {
-            let mut plain = plain.lock().unwrap_or_else(PoisonError::into_inner);
-            if plain.tells(what, clock::now()) {
-                note(what);
-            }
-        }
-        self.bar.set_position(step);
-        self.bar.set_message(what.to_owned());
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Plain, harmless};
-
-    #[test]
-    fn a_log_gets_a_line_a_phase_and_one_every_ten_seconds() {
-        let mut plain = Plain::default();
-        let second = 1_000_000_000;
-        let told = [
-            (0, "loading", true),
-            (1, "this setting: 10 of 200 images", true),
-            (2, "this setting: 20 of 200 images", false),
-            (10, "this setting: 90 of 200 images", false),
-            (11, "this setting: 100 of 200 images", true),
-            (12, "this setting: 110 of 200 images", false),
-            (13, "loading", true),
-        ];
-        for (at, what, tells) in told {
-            assert_eq!(plain.tells(what, at * second), tells, "{at} s: {what}");
-        }
-    }
+    use super::harmless;
 
     #[test]
     fn what_a_record_says_commands_no_terminal() {

@@ -75,10 +75,10 @@ pub struct Counts<'a> {
     pub aborted: &'a [u64],
 }
 
-/// A figure that a workload is known by: new orders a minute, record reads a second.
+/// A figure that a workload is known by: new orders/min, record reads a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OwnFigure {
-    /// What it is, as it reads behind value and unit: "new orders a minute".
+    /// What it is, as it reads behind value and unit: "new orders/min".
     pub name: &'static str,
     /// Its unit: "%", "MB"; empty where the name says what is counted.
     pub unit: &'static str,

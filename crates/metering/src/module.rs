@@ -86,7 +86,7 @@ impl Module {
             Module::DataStore => "data store",
             Module::TransactionControl => "transaction control",
             Module::WaitingForRequest => "waiting for request",
-            Module::Laboratory => "laboratory",
+            Module::Laboratory => "load generator",
             Module::Other => "other",
         }
     }

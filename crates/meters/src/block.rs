@@ -57,7 +57,7 @@ impl Place {
     /// Finds the disk under `directory`; `root` is `/` but in tests. The error is a sentence.
     pub fn of(directory: &Path, root: &Path) -> Result<Place, String> {
         let metadata = fs::metadata(directory)
-            .map_err(|error| format!("{} cannot be looked at: {error}", directory.display()))?;
+            .map_err(|error| format!("{} cannot be read: {error}", directory.display()))?;
         let number = metadata.dev();
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
         Place::of_number(major, minor, root).ok_or_else(|| {
@@ -170,6 +170,6 @@ mod tests {
             "{why}"
         );
         let absent = Place::of(Path::new("/nowhere/at/all"), Path::new("/")).unwrap_err();
-        assert!(absent.contains("cannot be looked at"), "{absent}");
+        assert!(absent.contains("cannot be read"), "{absent}");
     }
 }

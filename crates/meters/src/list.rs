@@ -88,7 +88,7 @@ pub fn list(directory: &Path) -> Vec<Listing> {
         ),
         row(
             "tags",
-            "run --meter of the engine: processor time by module, by the word of its own threads",
+            "run --meter of the engine: processor time by module, as its own threads report it",
             collect::tags_refusal(),
         ),
     ]

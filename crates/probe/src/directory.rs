@@ -424,8 +424,12 @@ impl<'a> DirectoryProbe<'a> {
                     outcome,
                 });
             }
-            Step::Line1 { .. } => self.notes.push(format!("There is no sync line: {reason}.")),
-            Step::LineMax { .. } => self.notes.push(format!("There is no line_max: {reason}.")),
+            Step::Line1 { .. } => self
+                .notes
+                .push(format!("The sync rate is unknown: {reason}.")),
+            Step::LineMax { .. } => self
+                .notes
+                .push(format!("The best parallel sync rate is unknown: {reason}.")),
             Step::PlainWrite { .. } => {
                 self.notes.push(format!(
                     "Writes without a sync were not measured: {reason}."

@@ -122,9 +122,15 @@ fn in_words(step: &Step) -> String {
                 step.write_bytes, step.outstanding
             )
         }
-        Step::Line1 { .. } => format!("line_1: {LINE_BYTES} B, {}", FileState::Overwrite.name()),
+        Step::Line1 { .. } => format!(
+            "sync rate, one at a time: {LINE_BYTES} B, {}",
+            FileState::Overwrite.name()
+        ),
         Step::LineMax { .. } => {
-            format!("line_max: {LINE_BYTES} B, {}", FileState::Overwrite.name())
+            format!(
+                "sync rate, in parallel: {LINE_BYTES} B, {}",
+                FileState::Overwrite.name()
+            )
         }
         Step::PlainWrite { .. } => "direct writes without a sync".to_owned(),
         Step::Sequential {

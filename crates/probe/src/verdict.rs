@@ -122,12 +122,11 @@ fn hidden_layers(device: &DeviceFacts) -> Option<String> {
 }
 
 fn host(device: &DeviceFacts) -> Option<String> {
-    device.summary.virtual_machine.as_ref().map(|machine| {
-        format!(
-            "in a virtual machine ({machine}), whether the host's cache survives a power cut is not \
-             known from inside this machine"
-        )
-    })
+    device
+        .summary
+        .virtual_machine
+        .as_ref()
+        .map(|machine| format!("virtual machine, {machine}; the host's cache cannot be seen"))
 }
 
 /// What was seen of flushes at one outstanding.
@@ -196,7 +195,9 @@ fn no_flush_sent(evidence: &Evidence<'_>, seen: Flushes) -> String {
 fn by_flushes(evidence: &Evidence<'_>, flushes: Result<Flushes, String>) -> Result<String, String> {
     let disks = evidence.device.summary.disks.join(", ");
     match evidence.device.summary.write_cache {
-        WriteCache::Unknown => Err(format!("nobody says whether {disks} has a volatile cache")),
+        WriteCache::Unknown => Err(format!(
+            "whether {disks} has a volatile cache is not reported"
+        )),
         WriteCache::Through => Err(format!(
             "the kernel takes the cache of {disks} for write through and sends no flush, which is a \
              setting and no evidence"

@@ -27,5 +27,5 @@ pub use fold::{Seen, SeenSample, fold};
 pub use histogram::Histogram;
 pub use map::Map;
 pub use metric::{Metric, Quantity};
-pub use profile::{Account, How, Profile, ProfileBuilder, Sample, Total};
+pub use profile::{ATTRIBUTED, Account, How, Profile, ProfileBuilder, Sample, Total};
 pub use stack::{Frame, Name, Space, StackId, Thread, ThreadId};

@@ -50,6 +50,10 @@ pub struct Total {
     pub source: String,
 }
 
+/// What follows a collector's name where it attributes a metric by sampled stacks: the half width, in points
+/// of a hundred, within which a share lies 95 times of 100.
+pub const ATTRIBUTED: &str = ": attribution by sampled stacks, +-";
+
 /// How one metric was taken, and what is missing from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {

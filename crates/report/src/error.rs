@@ -137,7 +137,7 @@ pub enum Error {
         what: String,
     },
     /// The file holds several records where one was asked for.
-    #[error("{path} holds {count} records, and one is wanted: name a file that holds one")]
+    #[error("{path} holds {count} records, and one is expected: name a file that holds one")]
     Several {
         /// The file.
         path: PathBuf,
@@ -145,7 +145,7 @@ pub enum Error {
         count: usize,
     },
     /// Two records that cannot be compared as they are.
-    #[error("these two are not alike: {differences}; compare them anyway with --unequal")]
+    #[error("these runs are not comparable: {differences}; compare them anyway with --unequal")]
     NotAlike {
         /// In what they differ.
         differences: String,

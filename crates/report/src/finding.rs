@@ -14,7 +14,7 @@
 
 use crate::line_place::line_warnings;
 use crate::record::{Interval, RunRecord, Warning};
-use crate::units;
+use crate::units::{self, plural};
 use syncline_probe::faster_than_line;
 
 /// How far above the number of clients the commits per sync must lie: counters are read a moment
@@ -56,11 +56,11 @@ pub fn rate_finding(run: &RunRecord) -> Option<Finding> {
     Some(Finding {
         sentence: format!(
             "faster than any sync this tool could make here: one client committed at {} or more \
-             for 5 s, and the best second of line_1 is {}",
+             for 5 s, and the disk's best second, one sync at a time, is {}",
             per_s(found.slowest_window_per_s),
             per_s(found.best_line_window_per_s)
         ),
-        advice: "look at its settings".to_owned(),
+        advice: "check its settings".to_owned(),
         fails: run.head.target.syncs(),
     })
 }
@@ -89,7 +89,7 @@ pub fn count_finding(run: &RunRecord) -> Option<Finding> {
             plural(run.head.plan.clients, "client"),
             run.head.plan.clients
         ),
-        advice: "look at its settings".to_owned(),
+        advice: "check its settings".to_owned(),
         fails: run.head.target.syncs(),
     })
 }
@@ -159,15 +159,6 @@ pub(crate) fn note_findings(run: &mut RunRecord) {
                      LD_PRELOAD"
                 .to_owned(),
         });
-    }
-}
-
-/// "1 client", "8 clients".
-pub(crate) fn plural(count: u64, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
     }
 }
 

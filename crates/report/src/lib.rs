@@ -8,6 +8,7 @@
 //! This room makes texts and files; it prints nothing and measures nothing.
 
 pub mod compare;
+mod conclusion;
 mod cost;
 mod error;
 mod finding;

@@ -47,8 +47,8 @@ pub(crate) fn no_place(run: &RunRecord, line: &SyncLine) -> Option<String> {
     let rate = run.end.throughput_per_s;
     (rate > most * (1.0 + NOISE)).then(|| {
         format!(
-            "{} syncs were counted, and the line allows {}: it was measured while the disk was slower, or \
-             syncs of this store are cheaper than those of the line",
+            "{} syncs were counted, and the disk's measured sync rate allows {}: it was measured while the \
+             disk was slower, or syncs of this store are cheaper than the measured ones",
             units::rate(rate / shared),
             units::rate(most / shared)
         )
@@ -61,18 +61,18 @@ pub(crate) fn line_warnings(run: &RunRecord) -> Vec<Warning> {
     let moved = moved(line).map(|(before, after)| Warning {
         name: "line_moved".to_owned(),
         what: format!(
-            "the sync line moved while this was measured, from {} before the run to {} after it",
+            "the disk's sync rate changed during the measurement, from {} before the run to {} after it",
             units::rate(before),
             units::rate(after)
         ),
         advice:
-            "the place on the line is as uncertain as that; repeat when nobody else uses the disk"
+            "ratios to it are as uncertain as that; repeat when nothing else uses the disk"
                 .to_owned(),
     });
     let above = no_place(run, line).map(|why| Warning {
         name: "above_line".to_owned(),
         what: why,
-        advice: "no place on the line is said; measure the line longer: syncline probe DIR"
+        advice: "no ratio to the sync rate is given; measure it longer: syncline probe DIR"
             .to_owned(),
     });
     moved.into_iter().chain(above).collect()

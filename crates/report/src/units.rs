@@ -90,6 +90,19 @@ pub fn figure(value: f64) -> String {
     }
 }
 
+/// A count with its noun: "1 client", "8 clients", "2 retries", "3 branches".
+pub fn plural(count: u64, noun: &str) -> String {
+    if count == 1 {
+        return format!("1 {noun}");
+    }
+    let ends_in = |endings: &[&str]| endings.iter().any(|ending| noun.ends_with(ending));
+    match noun.strip_suffix('y') {
+        Some(stem) if !ends_in(&["ay", "ey", "oy"]) => format!("{count} {stem}ies"),
+        _ if ends_in(&["s", "x", "ch", "sh"]) => format!("{count} {noun}es"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
 /// A figure, or "unknown" if there is none.
 pub fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
@@ -212,6 +225,21 @@ mod tests {
                     "{value}: {text}"
                 );
             }
+        }
+    }
+
+    // D20
+    #[test]
+    fn one_of_something_is_singular_and_others_are_plural() {
+        for (count, noun, text) in [
+            (1, "client", "1 client"),
+            (0, "client", "0 clients"),
+            (8, "client", "8 clients"),
+            (2, "retry", "2 retries"),
+            (3, "branch", "3 branches"),
+            (4, "key", "4 keys"),
+        ] {
+            assert_eq!(plural(count, noun), text);
         }
     }
 

@@ -77,7 +77,7 @@ impl Error {
             .downcast_ref::<String>()
             .cloned()
             .or_else(|| payload.downcast_ref::<&str>().map(|&text| text.to_owned()))
-            .unwrap_or_else(|| "it said nothing".to_owned());
+            .unwrap_or_else(|| "it gave no message".to_owned());
         Error::Panicked { what }
     }
 }

@@ -103,7 +103,7 @@ impl Reading {
         block_on(taken, &part).map_err(|stop| match stop {
             Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
             Stop::Abort | Stop::Conflict(_) => {
-                let what = "somebody else was in the way while its rows were read";
+                let what = "another session was in the way while its rows were read";
                 Failure::new(FailureKind::Statement, what)
             }
         })

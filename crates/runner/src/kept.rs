@@ -116,7 +116,7 @@ impl<'w> Ground<'w> {
     pub(crate) fn reopen<T: Target>(&self, target: &T) -> Result<bool, Error> {
         let failed = |source| Error::Target {
             target: target.name(),
-            doing: "its kept rows were looked at",
+            doing: "its kept rows were checked",
             source,
         };
         if self.mark.is_none() && !self.visits {
@@ -241,7 +241,7 @@ impl<'w> Ground<'w> {
         block_on(ended, &part).map_err(|stop| match stop {
             Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
             Stop::Abort | Stop::Conflict(_) => {
-                let what = "somebody else was in the way of the only transaction";
+                let what = "another session was in the way of the only transaction";
                 Failure::new(FailureKind::Statement, what)
             }
         })
@@ -273,7 +273,7 @@ pub fn loaded_as<T: Target, W: Workload>(
     });
     let found = looked.map_err(|source| Error::Target {
         target: target.name(),
-        doing: "its kept rows were looked at",
+        doing: "its kept rows were checked",
         source,
     })?;
     let of = format!("{}: ", workload.name());
@@ -291,7 +291,7 @@ impl Mark {
                 found.loaded, self.text
             )),
             Some(found) if found.rows == CHANGING => {
-                refused("a run that changes its rows has not ended, so nobody knows what they are")
+                refused("a run that changes its rows has not ended, so their content is unknown")
             }
             Some(found) if found.rows == SPENT => {
                 refused("a run that inserts or deletes has left other rows there than were loaded")

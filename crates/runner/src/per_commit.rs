@@ -70,7 +70,7 @@ pub(crate) fn per_commit<W: Workload>(
             }
             None => Counted::unknown(
                 "system calls do not show whether a file was opened with O_SYNC or O_DSYNC, and \
-                 the store keeps no count of its own",
+                 the store does not count them either",
             ),
         },
         device_writes: disk(measured, sampler, "writes", |counts| Some(counts.writes)),
@@ -131,7 +131,7 @@ fn disk<W: Workload>(
     let Some((before, now)) = pick(&before).zip(pick(&now)) else {
         return Counted::unknown(format!("the kernel counts no {what} of {device}"));
     };
-    let source = format!("{what} of the whole disk {device}, whoever asked for them");
+    let source = format!("{what} of the whole disk {device}, by all processes");
     let count = now.saturating_sub(before) as f64;
     by_commits(count, measured.commits_between as f64, source)
 }
@@ -216,7 +216,7 @@ fn flushes_for_syncs<W: Workload>(
             by_commits(own, measured.commits_between as f64, source)
         }
         None => Counted::unknown(format!(
-            "syncs were not counted: {refusal}; and flushes of {device} do not tell, since others \
+            "syncs were not counted: {refusal}; and flushes of {device} do not show it, since others \
              flush that disk too"
         )),
     }
@@ -259,9 +259,8 @@ fn target_cpu<W: Workload>(measured: &Measured<W>, sampler: &Sampler) -> Counted
                 let spun_ns: u64 = measured.reports.iter().map(|report| report.spun_ns).sum();
                 let others = workers_cpu_ns(measured) + spun_ns as f64;
                 let others = others + measured.coordinator_cpu_ns as f64;
-                let source = "processor time of this process's threads that are not the \
-                     laboratory's; what the store does in its callers' threads stands in \
-                     client_cpu_ns; warm-up included";
+                let source = "background CPU of the embedded store; its work in client threads is counted \
+                     under client CPU; warm-up included";
                 let own = (all_ns as f64 - others).max(0.0);
                 by_commits(own, commits, source.to_owned())
             }

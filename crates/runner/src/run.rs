@@ -146,7 +146,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         self.workload.run_begins(salt);
         if reopened {
             let looked = self.look_at_kept_rows();
-            looked.map_err(|source| self.failed("its kept rows were looked at", source))?;
+            looked.map_err(|source| self.failed("its kept rows were checked", source))?;
         } else {
             let created = block_on(self.target.create(&self.ground.plan), &());
             created.map_err(|source| self.failed("its tables were made", source))?;
@@ -318,7 +318,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             Ok(checks) => (checks, None),
             Err(failure) => {
                 let why = failure.what;
-                let checks = self.not_applicable(&format!("it could not be looked at: {why}"));
+                let checks = self.not_applicable(&format!("it could not be checked: {why}"));
                 (checks, Some(Warning::ChecksNotMade { why }))
             }
         }
@@ -344,7 +344,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
             Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
             Stop::Abort | Stop::Conflict(_) => Failure::new(
                 syncline_contract::FailureKind::Statement,
-                "the checks conflicted with somebody else's transaction",
+                "the checks conflicted with a transaction of another session",
             ),
         })
     }

@@ -169,7 +169,9 @@ fn judge(figures: &SaturationFigures) -> (Bound, String) {
         let share = percent(figures.laboratory_share);
         return (
             Bound::Client,
-            format!("the workers were busy and {share} of their work was the laboratory's own"),
+            format!(
+                "the workers were busy and {share} of their work was syncline's own (the load generator)"
+            ),
         );
     }
     if reached(figures.conflict_share, CONFLICTS) {
@@ -209,11 +211,14 @@ fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
             Some(share) if share > 1.0 => {
                 let syncs = figures.syncs_per_s.unwrap_or_default();
                 format!(
-                    "the store made {syncs:.0} syncs a second, as many as the sync line and more: the line was \
-                     measured while the disk was slower"
+                    "the store made {syncs:.0} syncs a second, as many as the disk's measured sync rate or more: that \
+                     was measured while the disk was slower"
                 )
             }
-            share => format!("the store syncs at {} of the sync line", percent(share)),
+            share => format!(
+                "the store syncs at {} of the disk's sync rate",
+                percent(share)
+            ),
         };
         return Some((Bound::Sync, reason));
     }
@@ -247,7 +252,7 @@ fn disk(figures: &SaturationFigures) -> Option<(Bound, String)> {
 /// Why nothing is said to be the limit.
 fn nothing(figures: &SaturationFigures) -> String {
     if !reached(figures.device_busy, DEVICE) {
-        return "no figure that was measured reached its threshold".to_owned();
+        return "no measured figure reached its threshold".to_owned();
     }
     let busy = percent(figures.device_busy);
     let counted = match (figures.syncs_per_s, figures.synced_writes_per_s) {
@@ -255,7 +260,7 @@ fn nothing(figures: &SaturationFigures) -> String {
         (Some(_), None) => {
             "no sync was counted, and synchronous writes of this store are not known"
         }
-        (None, _) => "nobody counted the syncs of this store",
+        (None, _) => "the syncs of this store were not counted",
     };
     format!("the log's disk was busy {busy} of the time, but {counted}")
 }
@@ -380,7 +385,9 @@ mod tests {
         assert_eq!(found.verdict, Bound::Sync);
         assert!(!found.reason.contains("115"), "{}", found.reason);
         assert!(
-            found.reason.contains("the line was measured"),
+            found
+                .reason
+                .contains("that was measured while the disk was slower"),
             "{}",
             found.reason
         );

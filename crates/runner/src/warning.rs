@@ -1,5 +1,7 @@
 //! What may spoil a result, with advice. A warning never changes a figure.
 
+use std::fmt::Display;
+
 /// Something that may spoil a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
@@ -160,8 +162,9 @@ impl Warning {
                 format!("other processes used {cpus:.2} processors while this was measured")
             }
             Warning::StarvedClients { clients, of } => format!(
-                "{} of {of} clients committed less than a tenth of an even share: {}",
+                "{} of {} committed less than a tenth of an even share: {}",
                 clients.len(),
+                plural(*of, "client"),
                 numbers(clients)
             ),
             Warning::FewSamples { transaction, count } => format!(
@@ -176,16 +179,19 @@ impl Warning {
                 "half of the transactions lasted up to {p50_s:.3} s in a span of {measured_s:.3} s"
             ),
             Warning::EndedLate { late, of } => format!(
-                "{late} of {of} commits were acknowledged after the measured time and are not in the rate"
+                "{late} of {} acknowledged after the measured time and not in the rate",
+                were(*of, "commit")
             ),
             Warning::NothingAttempted => {
                 "no transaction was started in the measured span".to_owned()
             }
-            Warning::Unfinished { count } => format!("{count} transactions have no known outcome"),
+            Warning::Unfinished { count } => {
+                format!("{} no known outcome", have(*count, "transaction"))
+            }
             Warning::Overload { abandoned, offered } => {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
             }
-            Warning::Reconnected { count } => format!("{count} connections were lost"),
+            Warning::Reconnected { count } => format!("{} lost", were(*count, "connection")),
             Warning::WorkersUnclear { workers, tried } => {
                 let each = tried.iter().map(|(workers, least, most)| {
                     format!("{workers}: {least:.0}/s to {most:.0}/s")
@@ -196,7 +202,11 @@ impl Warning {
                 )
             }
             Warning::TooManyWorkers { workers, cores } => {
-                format!("{workers} workers share {cores} processors")
+                format!(
+                    "{} share {}",
+                    plural(*workers, "worker"),
+                    plural(*cores, "processor")
+                )
             }
             Warning::ChecksNotMade { why } => format!("the checks were not made: {why}"),
             Warning::SessionsWait { why } => {
@@ -227,11 +237,12 @@ impl Warning {
                 "stop other programs, or compare only runs that were interleaved"
             }
             Warning::StarvedClients { .. } => {
-                "look at the store's waiting rule; percentiles show only those who were served"
+                "check the busy timeout / lock wait settings; clients that waited through the whole run are not in \
+                 the percentiles"
             }
             Warning::FewSamples { .. } => "run longer, or read no further than the 99th percentile",
             Warning::ShortWarmUp { .. } => "use --warm-up 5s or longer for figures to be kept",
-            Warning::Drift { .. } => "warm up longer and run longer, and look at the intervals",
+            Warning::Drift { .. } => "warm up longer and run longer, and check the intervals",
             Warning::DebugBuild => "build with --release",
             Warning::LongTransactions { .. } => "run at least ten times as long",
             Warning::EndedLate { .. } => {
@@ -241,14 +252,12 @@ impl Warning {
                 "run for longer than clients think and key in, or at a higher --rate; nothing was measured"
             }
             Warning::Unfinished { .. } => {
-                "give a longer --drain, or look for what the store waits for"
+                "give a longer --drain, or check what the store waits for"
             }
             Warning::Overload { .. } => {
                 "this is a measurement of overload; lower --rate to find what the store can do"
             }
-            Warning::Reconnected { .. } => {
-                "look into the store's log for why it closed connections"
-            }
+            Warning::Reconnected { .. } => "check the store's log for why it closed connections",
             Warning::WorkersUnclear { .. } => {
                 "give --workers in runs that are compared with one another"
             }
@@ -262,6 +271,24 @@ impl Warning {
             Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",
         }
     }
+}
+
+/// "1 client", "8 clients".
+fn plural<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
+/// "1 connection was", "2 connections were".
+fn were<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
+    let verb = if count == N::from(1) { "was" } else { "were" };
+    format!("{} {verb}", plural(count, noun))
+}
+
+/// "1 transaction has", "2 transactions have".
+fn have<N: Copy + Display + From<u8> + PartialEq>(count: N, noun: &str) -> String {
+    let verb = if count == N::from(1) { "has" } else { "have" };
+    format!("{} {verb}", plural(count, noun))
 }
 
 /// The first few numbers of a list, and how many more there are.

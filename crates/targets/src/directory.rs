@@ -268,12 +268,12 @@ fn at(url: &Url, path: &str, listing: &Listing) -> Result<PathBuf, Error> {
     }
     if path.starts_with("//") {
         return Err(malformed(
-            "two slashes leave open whether the path is absolute",
+            "two slashes leave open whether the path is absolute: write three before an absolute one",
         ));
     }
     let path = path::absolute(Path::new(path))?;
     let Some(directory) = path.parent() else {
-        return Err(malformed("its path names no directory of its own"));
+        return Err(malformed("its path does not name a directory"));
     };
     if !directory.is_dir() {
         let directory = directory.to_owned();

@@ -37,7 +37,7 @@ const KEY_BYTES_MAX: usize = u16::MAX as usize;
 pub(crate) const LISTING: &Listing = &Listing {
     name: "fjall",
     what: "fjall in this process, a directory",
-    form: "fjall:PATH?options, or fjall?options for a private store that is removed",
+    form: "fjall:PATH?options, or fjall?options for a temporary database that is removed",
     options: &[OptionListing {
         name: "durability",
         takes: "none, os, data or full",

@@ -45,7 +45,7 @@ const MAP_MIB: u64 = 1 << 16;
 pub(crate) const LISTING: &Listing = &Listing {
     name: "lmdb",
     what: "LMDB in this process, a directory of two files",
-    form: "lmdb:PATH?options, or lmdb?options for a private store that is removed",
+    form: "lmdb:PATH?options, or lmdb?options for a temporary database that is removed",
     options: &[
         OptionListing {
             name: "durability",

@@ -36,7 +36,7 @@ const ROWS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("rows");
 pub(crate) const LISTING: &Listing = &Listing {
     name: "redb",
     what: "redb in this process, a directory of one file",
-    form: "redb:PATH?options, or redb?options for a private store that is removed",
+    form: "redb:PATH?options, or redb?options for a temporary database that is removed",
     options: &[OptionListing {
         name: "durability",
         takes: "none or data",

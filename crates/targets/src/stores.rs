@@ -34,7 +34,7 @@ struct Store {
 
 const NULL: &Listing = &Listing {
     name: "null",
-    what: "does nothing, at once: measures the laboratory itself",
+    what: "does nothing, at once: measures syncline itself",
     form: "null, or null?options",
     options: &[OptionListing {
         name: "delay_ns",

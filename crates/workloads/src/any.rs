@@ -235,7 +235,7 @@ workloads! {
     ConcurrentTx: concurrent_tx::ConcurrentTx, concurrent_tx::Options,
         "puts and removals of random keys, 11 % of the transactions aborted (bigdata's stress test)";
     GroupCommit: group_commit::GroupCommit, group_commit::Options,
-        "tasks that insert into key ranges of their own, so that only commits are shared";
+        "tasks that insert into separate key ranges, so that only commits are shared";
     SmallBank: smallbank::SmallBank, smallbank::Options,
         "customers with two accounts each, a few of them hot: deposits, checks, payments";
     Tatp: tatp::Tatp, tatp::Options,

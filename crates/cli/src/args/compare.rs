@@ -20,8 +20,8 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// Compare although durability, workload, clients, workers, length, version or machine differ; the
-    /// differences are said
+    /// Compare even if durability, workload, clients, workers, length, version or machine differ; the
+    /// differences are printed
     #[arg(long)]
     pub(crate) unequal: bool,
 }

@@ -10,15 +10,15 @@ const LOOKS: usize = 99;
 /// Whether a run is looked into, how closely, and by which map.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MeterArgs {
-    /// Look where the store's time goes: the cost of a transaction by module of the store
+    /// Profile the store: the cost of a transaction by module
     #[arg(long)]
     pub(crate) meter: bool,
 
-    /// Looks a second at each processor, with --meter
+    /// Sampling frequency per CPU (Hz), with --meter
     #[arg(long, value_name = "N", value_parser = value::looks, default_value_t = LOOKS, requires = "meter")]
     pub(crate) looks: usize,
 
-    /// A map of which code of the store belongs to which module, in place of the program's own
+    /// A map from the store's code to modules, instead of the built-in one
     #[arg(long, value_name = "FILE", requires = "meter")]
     pub(crate) map: Option<PathBuf>,
 }
@@ -37,15 +37,15 @@ impl Default for MeterArgs {
 /// The same flags as they were typed, where what was not typed comes from elsewhere or is settled later.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MeterTyped {
-    /// Look where the store's time goes, also where the run of the record was not looked into
+    /// Profile the store, even if the run of the record was not profiled
     #[arg(long)]
     pub(crate) meter: bool,
 
-    /// Looks a second at each processor [default: those of the record, or 99]
+    /// Sampling frequency per CPU (Hz) [default: as in the record, or 99]
     #[arg(long, value_name = "N", value_parser = value::looks)]
     pub(crate) looks: Option<usize>,
 
-    /// A map of which code of the store belongs to which module, in place of the program's own
+    /// A map from the store's code to modules, instead of the built-in one
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ impl MeterTyped {
             ("--looks", self.looks.is_some()),
         ];
         match rest.iter().find(|(_, typed)| *typed) {
-            Some((flag, _)) if !meter => Err(format!("{flag} wants --meter beside it")),
+            Some((flag, _)) if !meter => Err(format!("{flag} requires --meter")),
             _ => Ok(MeterArgs {
                 meter,
                 looks: self.looks.or(before).unwrap_or(LOOKS),

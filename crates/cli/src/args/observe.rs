@@ -5,8 +5,7 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Watch a server that others use, without any load: commits, syncs, log bytes, settings, commits per
-/// sync.
+/// Watch a live server without adding load: commits, syncs, log bytes, settings, commits per sync.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline observe postgres://postgres@db.example/app --for 60s\n  syncline observe mysql://root@localhost --for 10m --line PROBE.jsonl"
@@ -20,16 +19,16 @@ pub(crate) struct ObserveArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, default_value = "60s")]
     pub(crate) span: Duration,
 
-    /// Time between two looks
+    /// Time between two samples
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) every: Duration,
 
-    /// The sync line to place it on: none, a probe's record, or `brief`: measured afterwards in its log
+    /// Disk sync rate to compare with: none, a probe record, or `brief`: measured afterwards in its log
     /// directory, which writes there
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "none")]
     pub(crate) line: LineArg,
 
-    /// What to call the store in the record, in place of its name and version
+    /// Name of the store in the record, instead of product and version
     #[arg(long, value_name = "NAME")]
     pub(crate) alias: Option<String>,
 
@@ -42,7 +41,7 @@ pub(crate) struct ObserveArgs {
     pub(crate) json: bool,
 }
 
-/// Remove what runs of this program have left in a server, and nothing else; says what.
+/// Remove what runs of this program left in a server, and nothing else; print what was removed.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline clean postgres://postgres@db.example/app\n  syncline clean mysql://root@localhost"

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use syncline_contract::Durability;
 use syncline_targets::private::{Product, bytes, jvm_options, processors};
 
-/// Start a throw-away server on loopback from what is installed; Ctrl-C stops and removes it.
+/// Start a temporary server on loopback from what is installed; Ctrl-C stops and removes it.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline private postgres\n  syncline private mariadb --durability os --cache 512m --cpus 0\n  syncline private derby --jvm -XX:TieredStopAtLevel=1"
@@ -31,7 +31,7 @@ pub(crate) struct PrivateArgs {
     #[arg(long, value_name = "OPTION,...", value_parser = jvm, allow_hyphen_values = true)]
     pub(crate) jvm: Vec<JvmArg>,
 
-    /// The directory in which it stands, in one of its own
+    /// The parent directory of its data directory
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 

@@ -4,7 +4,7 @@ use super::value;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Measure what a directory can durably complete, and say what is under it.
+/// Measure how many durable writes/s a directory can do, and report what is under it.
 #[derive(Args, Debug)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -18,11 +18,11 @@ pub(crate) struct ProbeArgs {
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) directories: Vec<PathBuf>,
 
-    /// Every combination, each 3 to 30 s until it is steady (hours), in place of a burst of at most 20 s
+    /// Every combination, each 3 to 30 s until it is steady (hours), instead of a burst of at most 20 s
     #[arg(long)]
     pub(crate) full: bool,
 
-    /// Rotation of a spinning disk, per minute, where you know it
+    /// Rotation speed of a spinning disk, per minute, if you know it
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rpm: Option<u32>,
 
@@ -30,7 +30,7 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "BYTES")]
     pub(crate) endurance: Option<String>,
 
-    /// Show also the counts per sync, and the fio command that does the same as each row
+    /// Also show the counts per sync, and the fio command that does the same as each row
     #[arg(long)]
     pub(crate) wide: bool,
 

@@ -48,7 +48,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TARGET", help_heading = "Targets")]
     pub(crate) on: Vec<String>,
 
-    /// Take the loaded rows of an earlier run at the target's path, if there are any, and leave them
+    /// Reuse the data set of an earlier run at the target's path, if there is one, and keep it
     #[arg(long, help_heading = "Targets")]
     pub(crate) reuse: bool,
 
@@ -60,11 +60,11 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Targets")]
     pub(crate) dry_run: bool,
 
-    /// Run although others work on the server
+    /// Allow running while other sessions are active
     #[arg(long, help_heading = "Targets")]
     pub(crate) live: bool,
 
-    /// What to call the store in records, in place of its name and version
+    /// Name of the store in records, instead of product and version
     #[arg(long, value_name = "NAME", help_heading = "Targets")]
     pub(crate) alias: Option<String>,
 
@@ -72,8 +72,8 @@ pub(crate) struct RunArgs {
     #[arg(short, long, visible_alias = "threads", value_name = "N", value_parser = value::clients, default_value = "1", help_heading = "Load")]
     pub(crate) clients: usize,
 
-    /// Worker threads; default: a thread a client, or a thread a core, as the target needs, or fewer if they
-    /// commit more before the warm-up
+    /// Worker threads; default: one per client or one per core, as the target needs, or fewer if a trial
+    /// before the warm-up commits more with fewer
     #[arg(long, value_name = "N", value_parser = value::workers, help_heading = "Load")]
     pub(crate) workers: Option<usize>,
 
@@ -89,7 +89,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s", help_heading = "Load")]
     pub(crate) warm_up: Duration,
 
-    /// Time given to transactions under way when the run stops
+    /// Time for transactions in progress to end when the run stops
     #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "5s", help_heading = "Load")]
     pub(crate) drain: Duration,
 
@@ -101,7 +101,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "PER_SECOND", value_parser = value::rate, help_heading = "Load")]
     pub(crate) rate: Option<f64>,
 
-    /// Times a conflicted transaction is tried again
+    /// Retries of a conflicted transaction
     #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Load")]
     pub(crate) retries: u32,
 
@@ -118,8 +118,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) pin: Vec<usize>,
 
-    /// Whether statements that need no answer of one another travel together; default: as the workload's
-    /// profile says
+    /// Pipeline independent statements; default: as the workload's profile says
     #[arg(long, value_name = "yes|no", value_parser = value::yes_or_no, help_heading = "Load")]
     pub(crate) pipeline: Option<bool>,
 
@@ -152,22 +151,22 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "1", help_heading = "Repetition")]
     pub(crate) repeat: usize,
 
-    /// Repeat in turn over targets and sweeps, A B C A B C, in place of A A B B C C
+    /// Repeat in turn over targets and sweeps: A B C A B C instead of A A B B C C
     #[arg(long, help_heading = "Repetition")]
     pub(crate) interleave: bool,
 
-    /// Time each operation too
+    /// Also time each operation
     #[arg(long, help_heading = "What is measured")]
     pub(crate) operations: bool,
 
     #[command(flatten, next_help_heading = "What is measured")]
     pub(crate) meter: MeterArgs,
 
-    /// Say what looking costs: before each repetition's span, with the meter and without it in turns
+    /// Measure the profiling overhead: before each repetition, with the meter and without it in turn
     #[arg(long, requires = "meter", help_heading = "What is measured")]
     pub(crate) meter_overhead: bool,
 
-    /// The sync line to judge by: measured `brief`-ly before and after, `none`, or a probe's record
+    /// Disk sync rate to compare with: `brief` measures it before and after, `none`, or a probe record
     #[arg(long, value_name = "LINE", value_parser = clap::value_parser!(LineArg), default_value = "brief", help_heading = "What is measured")]
     pub(crate) line: LineArg,
 
@@ -188,7 +187,7 @@ pub(crate) struct RunArgs {
 /// A run that is done again.
 #[derive(Args, Debug)]
 pub(crate) struct LikeArgs {
-    /// Do the run of this record, a file or an id, again: same target, workload, plan and seed
+    /// Repeat the run of this record (a file or an id): same target, workload, plan and seed
     #[arg(long, value_name = "RECORD", required = true)]
     pub(crate) like: PathBuf,
 

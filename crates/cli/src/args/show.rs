@@ -29,12 +29,11 @@ pub(crate) struct ShowArgs {
     #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html"])]
     pub(crate) source: Option<SourceArg>,
 
-    /// Print what the stores were told, in their own languages
+    /// Print the statements that the stores received
     #[arg(long, conflicts_with_all = ["json", "html", "source"])]
     pub(crate) statements: bool,
 
-    /// Of a metered run: charge what several modules stand on to the innermost, or to the one on whose
-    /// behalf it worked
+    /// Of a metered run: charge time to the module that spent it (self time), or to the calling module
     #[arg(long, value_enum, value_name = "VIEW", default_value = "innermost", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) view: ViewArg,
 
@@ -47,7 +46,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "share"])]
     pub(crate) functions: Option<FunctionsArg>,
 
-    /// So many functions, with --functions
+    /// Number of functions, with --functions
     #[arg(long, value_name = "N", value_parser = super::value::amount, default_value = "20", requires = "functions")]
     pub(crate) top: usize,
 
@@ -67,9 +66,9 @@ pub(crate) struct ShowArgs {
 /// To whom stacks of several modules are charged.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ViewArg {
-    /// Who spent it
+    /// The module that spent it (self time)
     Innermost,
-    /// On whose behalf it was spent
+    /// The calling module
     Behalf,
 }
 

@@ -6,43 +6,43 @@ use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Place this machine's stores on the line of its disk: probe, load, judge, report.
+/// Measure how many durable commits/s this disk and your databases can do, and write a report.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "syncline survey [OPTIONS]",
     before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json\n  syncline survey --meter --clients 8,64 --slice 10s"
 )]
 pub(crate) struct SurveyArgs {
-    /// A directory whose line is measured and in which the stores work; may be given several times
+    /// A directory whose sync rate is measured and in which the databases run; may be given several times
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: Vec<PathBuf>,
 
-    /// A further target, beside the engine and SQLite; may be given several times
+    /// Another target, besides the engine and SQLite; may be given several times
     #[arg(long, value_name = "TARGET")]
     pub(crate) on: Vec<String>,
 
-    /// What to call the targets of --on in records, in place of their names and versions
+    /// Name of the --on targets in records, instead of product and version
     #[arg(long, value_name = "NAME", requires = "on")]
     pub(crate) alias: Option<String>,
 
-    /// Ladder of clients
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',', value_parser = value::clients,
+    /// Client counts
+    #[arg(long, visible_alias = "threads", value_name = "N,N,...", value_delimiter = ',', value_parser = value::clients,
         default_values_t = [1, 8, 64, 1000])]
     pub(crate) clients: Vec<usize>,
 
-    /// Interleaved slices of each rung
+    /// Repetitions per client count, interleaved
     #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "3")]
     pub(crate) slices: usize,
 
-    /// Measured time of a slice
+    /// Measured time of each repetition
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "2s")]
     pub(crate) slice: Duration,
 
-    /// Warm-up before each slice
+    /// Warm-up before each repetition
     #[arg(long, value_name = "TIME", value_parser = value::duration, default_value = "500ms")]
     pub(crate) warm_up: Duration,
 
-    /// Rotation of a spinning disk, per minute, where you know it
+    /// Rotation speed of a spinning disk, per minute, if you know it
     #[arg(long, value_name = "RPM", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rpm: Option<u32>,
 
@@ -61,7 +61,7 @@ pub(crate) struct SurveyArgs {
     #[command(flatten)]
     pub(crate) meter: MeterArgs,
 
-    /// Run although others work on the servers
+    /// Allow running while other sessions are active
     #[arg(long)]
     pub(crate) live: bool,
 

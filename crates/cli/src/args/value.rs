@@ -83,7 +83,7 @@ pub(super) fn clients(typed: &str) -> Result<usize, String> {
 pub(super) fn looks(typed: &str) -> Result<usize, String> {
     match at_least_one(typed)? {
         looks @ ..=10_000 => Ok(looks),
-        _ => Err("a processor is looked at 10000 times a second at most".to_owned()),
+        _ => Err("a CPU is sampled 10000 times a second at most".to_owned()),
     }
 }
 

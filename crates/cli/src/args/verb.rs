@@ -1,11 +1,12 @@
 //! The command line as a whole: the verbs, and `run`'s workloads, whose options come from their table.
 
+use super::help::{examples_last, grouped};
 use super::{
-    CleanArgs, CompareArgs, LikeArgs, ListArgs, ModelArgs, ObserveArgs, PgbenchArgs, PrivateArgs,
-    ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, VerifyArgs, YcsbArgs,
+    CleanArgs, CompareArgs, LikeArgs, ListArgs, ManualArgs, ModelArgs, ObserveArgs, PgbenchArgs,
+    PrivateArgs, ProbeArgs, RunArgs, ShowArgs, SurveyArgs, SysbenchArgs, VerifyArgs, YcsbArgs,
 };
 use clap::error::ErrorKind;
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::ffi::OsString;
 
 /// Write completions for a shell to standard output.
@@ -43,7 +44,7 @@ pub(crate) enum Verb {
     Sysbench(SysbenchArgs),
     Pgbench(Box<PgbenchArgs>),
     Completions(ShellArgs),
-    Manual,
+    Manual(ManualArgs),
 }
 
 /// Parses the command line; prints help or a usage error and ends the program where clap does.
@@ -73,8 +74,13 @@ fn with_signs(command: Command) -> Command {
     signed.mut_subcommands(with_signs)
 }
 
-/// The definition from which parsing, help, completions and the manual page come.
+/// The command line with its help as it is printed.
 pub(crate) fn command() -> Command {
+    grouped(examples_last(definition()))
+}
+
+/// The definition from which parsing, help, completions and the manual pages come.
+pub(crate) fn definition() -> Command {
     Command::new("syncline")
         .version(env!("CARGO_PKG_VERSION"))
         .about("How many durable transactions a second can this machine do, how many does your database do, and where does the rest go? For Linux.")
@@ -83,8 +89,8 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .subcommand(SurveyArgs::augment_args(Command::new("survey")))
-        .subcommand(ProbeArgs::augment_args(Command::new("probe")))
+        .subcommand(SurveyArgs::augment_args(Command::new("survey").arg(quiet())))
+        .subcommand(ProbeArgs::augment_args(Command::new("probe").arg(quiet()).disable_help_subcommand(true)))
         .subcommand(ModelArgs::augment_args(Command::new("model")))
         .subcommand(run())
         .subcommand(VerifyArgs::augment_args(Command::new("verify")))
@@ -101,11 +107,16 @@ pub(crate) fn command() -> Command {
         ))
         .subcommand(SysbenchArgs::augment_args(Command::new("sysbench")))
         .subcommand(ShellArgs::augment_args(Command::new("completions")))
-        .subcommand(
-            Command::new("manual")
-                .about("Write the manual page to standard output")
-                .before_help("Examples:\n  syncline manual > syncline.1\n  syncline manual | man -l -"),
-        )
+        .subcommand(ManualArgs::augment_args(Command::new("manual")))
+}
+
+/// The flag that turns progress off, of verbs that measure.
+fn quiet() -> Arg {
+    Arg::new("quiet")
+        .short('q')
+        .long("quiet")
+        .action(ArgAction::SetTrue)
+        .help("Print no progress")
 }
 
 /// How spans of time are written.
@@ -125,9 +136,9 @@ fn run() -> Command {
             workload.name
         );
         let command = Command::new(workload.name).before_help(example).after_help(TIMES);
-        RunArgs::augment_args(command.args(options)).about(sentence(workload.what))
+        RunArgs::augment_args(command.args(options).arg(quiet().help_heading("Output"))).about(sentence(workload.what))
     });
-    LikeArgs::augment_args(Command::new("run"))
+    LikeArgs::augment_args(Command::new("run").arg(quiet()))
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
         .about("Put a workload on one or several targets and report what was committed")
@@ -143,6 +154,9 @@ fn run() -> Command {
 
 fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
     let (name, matches) = matches.subcommand().expect("clap has demanded a verb");
+    if is_quiet(matches) {
+        crate::progress::quiet();
+    }
     Ok(match name {
         "survey" => Verb::Survey(SurveyArgs::from_arg_matches(matches)?),
         "probe" => Verb::Probe(ProbeArgs::from_arg_matches(matches)?),
@@ -160,9 +174,19 @@ fn verb_of(matches: &ArgMatches) -> Result<Verb, Error> {
         "sysbench" => Verb::Sysbench(SysbenchArgs::from_arg_matches(matches)?),
         "pgbench" => Verb::Pgbench(Box::new(PgbenchArgs::of(matches)?)),
         "completions" => Verb::Completions(ShellArgs::from_arg_matches(matches)?),
-        "manual" => Verb::Manual,
+        "manual" => Verb::Manual(ManualArgs::from_arg_matches(matches)?),
         other => unreachable!("clap knows no verb {other}"),
     })
+}
+
+/// True if `--quiet` was typed, behind the verb or behind a workload.
+fn is_quiet(matches: &ArgMatches) -> bool {
+    // Of pgbench it is another flag, which its own verb reads.
+    let typed = matches.try_get_one::<bool>("quiet");
+    let here = typed.ok().flatten().is_some_and(|quiet| *quiet);
+    here || matches
+        .subcommand()
+        .is_some_and(|(_, below)| is_quiet(below))
 }
 
 fn run_of(matches: &ArgMatches) -> Result<Verb, Error> {

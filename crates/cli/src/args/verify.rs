@@ -5,7 +5,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Test whether a store keeps its promises.
+/// Test whether a database keeps its promises of durability and isolation.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify isolation 'engine?isolation=snapshot'\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new",
@@ -19,13 +19,13 @@ pub(crate) struct VerifyArgs {
 /// What is verified.
 #[derive(Subcommand, Debug)]
 pub(crate) enum VerifyVerb {
-    /// Kill a private store, take its power away, let faults strike; then look what is left
+    /// Kill a temporary database, simulate power loss and I/O faults, check what survived
     Durability(DurabilityArgs),
-    /// Play Hermitage's schedules on every level, load lists, and look for anomalies in what was seen
+    /// Run the Hermitage isolation tests and check random list-append histories for anomalies
     Isolation(IsolationArgs),
-    /// Write blocks and promise them to a witness on another machine; when the plug was pulled, look
+    /// Write blocks and report them to a witness on another machine; check them after the plug was pulled
     Disk(DiskArgs),
-    /// Keep what a disk on another machine promises, and tell when it goes silent
+    /// Record which blocks a disk on another machine reported as synced, and when it goes silent
     Witness(WitnessArgs),
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum VerifyVerb {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify durability sqlite\n  syncline verify durability 'sqlite?durability=os' --images 100\n  syncline verify durability 'postgres?synchronous_commit=off'\n  syncline verify durability --again syncline-kept/image-1",
-    after_help = "Power loss is simulated on a file system of our own, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
+    after_help = "Power loss is simulated on a FUSE file system, which needs root and /dev/fuse; without them only processes are killed, and the result is unknown. Exit codes: 0 it survived, or the setting promises nothing; 1 something acknowledged was gone; 2 nothing can be said."
 )]
 #[allow(
     clippy::struct_excessive_bools,
@@ -41,12 +41,12 @@ pub(crate) enum VerifyVerb {
 )]
 pub(crate) struct DurabilityArgs {
     /// A store with its options, as sqlite or 'engine?durability=full'; of a server its own settings, as
-    /// 'postgres?fsync=off'. A private one is made
+    /// 'postgres?fsync=off'. A temporary one is made
     #[arg(value_name = "TARGET", required_unless_present_any = ["again", "like"])]
     pub(crate) target: Option<String>,
 
-    /// Test a private twin of a live server, of the same version and with its settings; the server itself
-    /// is only looked at
+    /// Test a temporary copy of a live server, of the same version and with its settings; the server itself
+    /// is only read
     #[arg(long, value_name = "URL", conflicts_with_all = ["target", "again"])]
     pub(crate) like: Option<String>,
 
@@ -66,7 +66,7 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "1s")]
     pub(crate) load: Duration,
 
-    /// Judge the setting as one that must hold, whatever it promises: failing images are kept
+    /// Treat the setting as one that must hold, whatever it promises: failing images are kept
     #[arg(long)]
     pub(crate) must_hold: bool,
 
@@ -74,7 +74,7 @@ pub(crate) struct DurabilityArgs {
     #[arg(long)]
     pub(crate) no_tears: bool,
 
-    /// Leave the live faults out: I/O errors, a full disk, failed and slow syncs, flipped bits
+    /// Skip the live faults: I/O errors, a full disk, failed and slow syncs, flipped bits
     #[arg(long)]
     pub(crate) no_faults: bool,
 
@@ -82,8 +82,8 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Where stores and images stand meanwhile; a directory in memory is quickest, and is taken for
-    /// servers unless one is named: /dev/shm; else the current one
+    /// Directory of databases and images during the test; default: the current one, for servers /dev/shm,
+    /// since a directory in memory is fastest
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 
@@ -91,7 +91,7 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "DIR", default_value = "syncline-kept")]
     pub(crate) keep: PathBuf,
 
-    /// Look at a kept image again, in place of anything else
+    /// Check a kept image again, instead of anything else
     #[arg(long, value_name = "IMAGE", conflicts_with = "target")]
     pub(crate) again: Option<PathBuf>,
 
@@ -111,7 +111,7 @@ pub(crate) struct DurabilityArgs {
     after_help = "Exit codes: 0 no anomaly that the level forbids; 1 one was found; 2 nothing can be said."
 )]
 pub(crate) struct IsolationArgs {
-    /// A target, as for run; a private store is best
+    /// A target, as for run; a temporary database is best
     #[arg(value_name = "TARGET", required_unless_present = "check")]
     pub(crate) target: Option<String>,
 
@@ -119,24 +119,24 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "20000")]
     pub(crate) transactions: usize,
 
-    /// Clients at once
-    #[arg(long, value_name = "COUNT", value_parser = value::clients, default_value = "8")]
+    /// Concurrent clients
+    #[arg(long, visible_alias = "threads", value_name = "COUNT", value_parser = value::clients, default_value = "8")]
     pub(crate) clients: usize,
 
     /// Where what is asked for is drawn from
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// Leave Hermitage's schedules out
+    /// Skip the Hermitage tests
     #[arg(long)]
     pub(crate) no_schedules: bool,
 
-    /// The level to judge by, in place of what the store says of itself
+    /// The level to judge by, instead of the one that the store reports
     #[arg(long, value_name = "LEVEL")]
     pub(crate) claimed: Option<ClaimedArg>,
 
-    /// Let a private store crash in mid-load: so many losses of power, and a tenth as many killed
-    /// processes; then read every list in a last session of each history
+    /// Crash a temporary database in mid-load: N power losses and a tenth as many killed processes; then
+    /// read every list in a last session of each history
     #[arg(long, value_name = "COUNT", value_parser = value::amount, conflicts_with_all = ["check", "history", "claimed"])]
     pub(crate) crashes: Option<usize>,
 
@@ -148,7 +148,7 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) history: Option<PathBuf>,
 
-    /// Check a history of lists in Elle's JSON form, in place of a target
+    /// Check a history of lists in Elle's JSON form, instead of a target
     #[arg(long, value_name = "FILE", conflicts_with_all = ["target", "history"], requires = "claimed")]
     pub(crate) check: Option<PathBuf>,
 
@@ -178,7 +178,7 @@ pub(crate) enum ClaimedArg {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new\n  syncline verify disk --witness 10.0.0.7:7411 /mnt/new --check --cut plug-pull",
-    after_help = "On another machine: syncline verify witness --listen 10.0.0.7:7411. Start this, pull the plug, power the machine on, and look with --check; again and again, the witness adds the cuts up. Exit codes: 0 it wrote until told to stop, or survived; 1 something that was synced was gone; 2 nothing can be said."
+    after_help = "On another machine: syncline verify witness --listen 10.0.0.7:7411. Start this, pull the plug, power the machine on, and check with --check; repeat it: the witness counts the cuts. Exit codes: 0 it wrote until it was stopped, or survived; 1 something that was synced was gone; 2 nothing can be said."
 )]
 #[allow(
     clippy::struct_excessive_bools,
@@ -193,7 +193,7 @@ pub(crate) struct DiskArgs {
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) witness: String,
 
-    /// Look at what the last run left, in place of writing
+    /// Check what the last run left, instead of writing
     #[arg(long)]
     pub(crate) check: bool,
 
@@ -232,19 +232,19 @@ pub(crate) struct DiskArgs {
     )]
     pub(crate) slots: u64,
 
-    /// End in good order after so long; without it, when the plug is pulled or Ctrl-C is pressed
+    /// Stop after this time; without it, when the plug is pulled or Ctrl-C is pressed
     #[arg(long = "for", value_name = "TIME", value_parser = value::some_duration, conflicts_with = "check")]
     pub(crate) time: Option<Duration>,
 
-    /// End in good order after so many blocks
+    /// Stop after this many blocks
     #[arg(long, value_name = "COUNT", conflicts_with = "check")]
     pub(crate) blocks: Option<u64>,
 
-    /// Begin even if the last run was cut off and nobody looked: that cut is lost
+    /// Begin even if the last run was cut off and not checked: that cut is lost
     #[arg(long, conflicts_with = "check")]
     pub(crate) abandon: bool,
 
-    /// The name by which the witness knows this disk, in place of host and directory
+    /// The name by which the witness knows this disk, instead of host and directory
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 
@@ -285,7 +285,7 @@ pub(crate) enum CutArg {
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline verify witness\n  syncline verify witness --listen 10.0.0.7:7411 --keep /var/lib/witness",
-    after_help = "Whoever can connect can make it keep lines: let it listen in a network that you trust. It ends with Ctrl-C."
+    after_help = "Anyone who can connect can make it write lines: let it listen in a network that you trust. It ends with Ctrl-C."
 )]
 pub(crate) struct WitnessArgs {
     /// Where it listens
@@ -296,7 +296,7 @@ pub(crate) struct WitnessArgs {
     #[arg(long, value_name = "DIR", default_value = "syncline-witness")]
     pub(crate) keep: PathBuf,
 
-    /// How long a writer may say nothing before it is said to have gone silent
+    /// How long a writer may send nothing before it is reported as silent
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "5s")]
     pub(crate) silence: Duration,
 }

@@ -55,7 +55,7 @@ fn choice(
     let mut args = args.clone();
     let mut options = options.to_vec();
     for (name, value) in chosen {
-        let bad = || CannotRun(format!("--sweep {name}: \"{value}\" is no value of it"));
+        let bad = || CannotRun(format!("--sweep {name}: invalid value \"{value}\""));
         match name.as_str() {
             "clients" => {
                 let clients = value.parse().ok().filter(|clients| *clients > 0);
@@ -107,7 +107,7 @@ impl Choice {
             }
             // A workload that the null target cannot answer goes uncalibrated, and the record says so.
             Err(error) => {
-                terminal::warn(&format!("the laboratory's own cost is not known: {error}"));
+                terminal::warn(&format!("the cost of syncline itself is unknown: {error}"));
             }
         }
         Ok(self)

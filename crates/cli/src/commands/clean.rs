@@ -16,7 +16,7 @@ pub(crate) fn clean<S: Shelf>(args: &CleanArgs, shelf: &S) -> Outcome {
     let target = shelf.open(&lively(&args.url, true))?;
     let removed = syncline_runner::ask(target.clean())?;
     if removed.is_empty() {
-        terminal::note(&format!("nothing of ours is in {}", shown(&args.url)));
+        terminal::note(&format!("nothing of syncline's is in {}", shown(&args.url)));
     }
     for one in removed {
         terminal::print(&(one + "\n"))?;

@@ -8,7 +8,7 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::terminal;
 use syncline_contract::{Intent, Plan, Rows, Target, Value, Workload};
-use syncline_report::units;
+use syncline_report::units::{self, plural};
 use syncline_targets::private::Wanted;
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
@@ -63,14 +63,14 @@ fn of<S: Shelf>(
     shelf: &S,
 ) -> Result<String, CannotRun> {
     let mut text = format!(
-        "{} on {}, {clients} client{}\n",
+        "{} on {}, {}\n",
         workload.name(),
         shown(url),
-        if clients == 1 { "" } else { "s" }
+        plural(clients as u64, "client")
     );
     let target = match Wanted::of_url(url) {
         Some(wanted) => {
-            text += "  a private server would be started for it and removed afterwards: it holds nothing else\n";
+            text += "  a temporary server would be started for it and removed afterwards: it holds nothing else\n";
             shelf.open(&wanted?.url_of_none())?
         }
         None => shelf.open(url)?,

@@ -39,9 +39,9 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, CannotRun> {
 pub(super) fn must_be_directory(path: &Path) -> Result<(), CannotRun> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(CannotRun(format!("{} is no directory", path.display()))),
+        Ok(_) => Err(CannotRun(format!("{} is not a directory", path.display()))),
         Err(error) => Err(CannotRun(format!(
-            "cannot look into {}: {error}",
+            "cannot read {}: {error}",
             path.display()
         ))),
     }

@@ -138,7 +138,7 @@ pub(crate) fn refuse_what_stands<T: Target>(target: &T, what: &str) -> Result<()
     match there {
         Ok(false) => Ok(()),
         Ok(true) => Err(CannotRun(format!(
-            "{what}, and something stands at {} already: name another place, or remove it first",
+            "{what}, and {} exists already: name another place, or remove it first",
             target.name()
         ))),
         Err(failure) => Err(CannotRun(format!("{what}, and {}", failure.what))),

@@ -14,7 +14,7 @@ pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
     let old = match record::read(&record::named(&args.like)?)? {
         Record::Run(run) => *run,
         Record::Probe(_) | Record::Observation(_) => {
-            let what = "is no record of a run, which --like takes";
+            let what = "is not the record of a run, which --like expects";
             return Err(CannotRun(format!("{} {what}", args.like.display())));
         }
     };

@@ -4,6 +4,7 @@ use super::probe;
 use crate::args::LineArg;
 use crate::exit::CannotRun;
 use crate::interrupt;
+use crate::terminal::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use syncline_contract::LogPlace;
@@ -22,7 +23,11 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Measures the lines of those log places, or reads the record that was named.
-    pub(super) fn before(source: &LineArg, places: &[LogPlace]) -> Result<Lines, CannotRun> {
+    pub(super) fn before(
+        source: &LineArg,
+        places: &[LogPlace],
+        bar: &Progress,
+    ) -> Result<Lines, CannotRun> {
         let mut lines = Lines {
             source: source.clone(),
             given: None,
@@ -36,7 +41,8 @@ impl Lines {
             LineArg::Brief => {
                 let directories = directories(places);
                 if !directories.is_empty() {
-                    let results = probe::run(&directories, &Plan::line(), interrupt::stop_flag())?;
+                    let results =
+                        probe::run(&directories, &Plan::line(), interrupt::stop_flag(), bar)?;
                     lines.before = directories.into_iter().zip(results).collect();
                 }
             }
@@ -45,9 +51,9 @@ impl Lines {
     }
 
     /// Measures the same lines again. A line that cannot be is said in the records: what ran is kept.
-    pub(super) fn after(&mut self) {
+    pub(super) fn after(&mut self, bar: &Progress) {
         for (directory, before) in &self.before {
-            match before.line.as_ref().map(|line| again(directory, line)) {
+            match before.line.as_ref().map(|line| again(directory, line, bar)) {
                 Some(Ok(after)) => drop(self.after.insert(directory.clone(), after)),
                 Some(Err(why)) => drop(self.lost.insert(directory.clone(), why.0)),
                 None => {}
@@ -84,6 +90,14 @@ impl Lines {
             "not measured: --line none",
         );
         (unknown, None)
+    }
+
+    /// The estimated time of measuring those lines once, in tenths of a second.
+    pub(super) fn tenths_before(source: &LineArg, places: &[LogPlace]) -> u64 {
+        match source {
+            LineArg::Brief => probe::tenths(&Plan::line(), directories(places).len()),
+            LineArg::None | LineArg::Record(_) => 0,
+        }
     }
 
     /// What the lines were measured for, in words, for the estimate: seconds before and after.
@@ -123,9 +137,15 @@ pub(super) fn dropped_syncs(place: &LogPlace) -> Option<DroppedSyncs> {
 pub(super) fn again(
     directory: &Path,
     line: &syncline_probe::SyncLine,
+    bar: &Progress,
 ) -> Result<ProbeResult, CannotRun> {
     let directories = [directory.to_owned()];
-    let mut results = probe::run(&directories, &Plan::brief(line), interrupt::stop_flag())?;
+    let mut results = probe::run(
+        &directories,
+        &Plan::brief(line),
+        interrupt::stop_flag(),
+        bar,
+    )?;
     let result = results.pop();
     result.ok_or_else(|| CannotRun(format!("nothing was measured in {}", directory.display())))
 }
@@ -153,7 +173,7 @@ fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
     match record::read(&record::named(path)?)? {
         Record::Probe(probe) => Ok(*probe),
         Record::Run(_) | Record::Observation(_) => {
-            let what = "is no record of a probe, which --line takes";
+            let what = "is not a probe record, which --line expects";
             Err(CannotRun(format!("{} {what}", path.display())))
         }
     }

@@ -42,7 +42,7 @@ fn targets(own: Option<&str>) -> String {
     text += "PRODUCT:private?durability=...&cache=...&cpus=...&jvm=...\n  a throw-away server that is started for \
              the run and removed afterwards;\n  PRODUCT is one of ";
     text += &Product::ALL.map(Product::word).join(", ");
-    text + "\n\nA bare name opens a private store in the current directory and removes it afterwards.\n"
+    text + "\n\nA bare name opens a temporary database in the current directory and removes it afterwards.\n"
 }
 
 fn workloads() -> String {
@@ -55,7 +55,7 @@ fn workloads() -> String {
         }
         text.push('\n');
     }
-    text + "Options of a workload stand after its name: syncline run insert --on sqlite --commit-every 10\n"
+    text + "Options of a workload follow its name: syncline run insert --on sqlite --commit-every 10\n"
 }
 
 fn option(name: &str, meaning: &str, takes: &str, default: &str) -> String {

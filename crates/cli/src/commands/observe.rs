@@ -23,7 +23,7 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
     let target = shelf.open(&lively(&args.url, true))?;
     // A record that is none shows before the watching, not after it.
     if let LineArg::Record(_) = args.line {
-        Lines::before(&args.line, &[])?;
+        Lines::before(&args.line, &[], &terminal::Progress::of_words())?;
     }
     let name = args.alias.clone().unwrap_or_else(|| target.name());
     // The head of the record is written before the watching, so the command that names the product goes
@@ -62,12 +62,15 @@ fn watch<T: Target>(args: &ObserveArgs, target: &T) -> Result<Observation, Canno
         every: args.every,
     };
     let tenths = u64::try_from(args.span.as_millis() / 100).unwrap_or(u64::MAX);
-    let bar = terminal::Progress::new(tenths);
+    let bar = terminal::Progress::of_time(tenths);
     let told = |interval: &ObservedInterval| {
-        let commits = units::or_unknown(interval.commits, |commits| commits.to_string());
+        let commits = interval.commits.map_or_else(
+            || "commits unknown".to_owned(),
+            |commits| units::plural(commits, "commit"),
+        );
         bar.at(
             interval.end_ns / 100_000_000,
-            &format!("{commits} commits in the last look"),
+            &format!("observing: {commits} in the last sample"),
         );
     };
     Ok(runner::observe(
@@ -86,7 +89,9 @@ fn line(args: &ObserveArgs, seen: &Observation) -> Result<SyncLine, CannotRun> {
                    measures there";
         return Ok(SyncLine::unknown(None, why));
     }
-    let lines = Lines::before(&args.line, std::slice::from_ref(place))?;
+    let places = std::slice::from_ref(place);
+    let bar = terminal::Progress::of_time(Lines::tenths_before(&args.line, places));
+    let lines = Lines::before(&args.line, places, &bar)?;
     Ok(lines.of(place).0)
 }
 

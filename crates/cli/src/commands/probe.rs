@@ -85,7 +85,8 @@ fn measured(
         )?);
         identities.push(identity);
     }
-    let results = match run(directories, plan, interrupt::stop_flag()) {
+    let bar = terminal::Progress::of_time(tenths(plan, directories.len()));
+    let results = match run(directories, plan, interrupt::stop_flag(), &bar) {
         Ok(results) => results,
         Err(error) => {
             for writer in writers {
@@ -105,20 +106,30 @@ pub(super) fn run(
     directories: &[PathBuf],
     plan: &Plan,
     stop: &AtomicBool,
+    bar: &terminal::Progress,
 ) -> Result<Vec<ProbeResult>, CannotRun> {
-    let mut bar = Bar(terminal::Progress::new(
-        (plan.steps.len() * directories.len()) as u64,
-    ));
+    let tenths = tenths(plan, directories.len());
+    let part = bar.part(Some("probe"), tenths, tenths);
+    let mut bar = Bar { part, tenths };
     syncline_probe::probe(directories, plan, stop, &mut bar).map_err(CannotRun::from)
 }
 
-struct Bar(terminal::Progress);
+struct Bar<'p> {
+    part: terminal::Part<'p>,
+    tenths: u64,
+}
 
-impl syncline_probe::Observer for Bar {
+impl syncline_probe::Observer for Bar<'_> {
     fn step(&mut self, progress: &Progress<'_>) {
-        self.0
-            .at(progress.step as u64, &format!("probe: {}", progress.what));
+        let left = progress.remaining_ns / 100_000_000;
+        let what = format!("probe: {}", progress.what);
+        self.part.at(self.tenths.saturating_sub(left), &what);
     }
+}
+
+/// The shortest time of a plan, in tenths of a second.
+pub(super) fn tenths(plan: &Plan, directories: usize) -> u64 {
+    (plan.estimate(directories).shortest_s * 10.0).ceil() as u64
 }
 
 fn show(

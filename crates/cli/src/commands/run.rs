@@ -43,13 +43,19 @@ pub(crate) fn run_with<S: Shelf>(
     }
     let places = places(shelf, &urls)?;
     record::prepare_folder(&args.runs)?;
-    estimate(args, choices.len(), &urls, &places);
-    let mut lines = Lines::before(&args.line, &places)?;
+    let bar = terminal::Progress::of_time(estimate(args, choices.len(), &urls, &places));
+    let mut lines = Lines::before(&args.line, &places, &bar)?;
     if interrupt::stopped() {
         return Err(CannotRun::because("stopped before anything was measured"));
     }
-    let calibrated = choices.into_iter().map(|choice| choice.calibrated(shelf));
+    let tenths = u64::try_from(cases::CALIBRATION.as_millis() / 100).unwrap_or(u64::MAX);
+    let calibration = bar.part(None, tenths * choices.len() as u64, choices.len() as u64);
+    let calibrated = (0..).zip(choices).map(|(done, choice)| {
+        calibration.at(done, "calibration: the cost of syncline itself");
+        choice.calibrated(shelf)
+    });
     let choices = calibrated.collect::<Result<Vec<_>, _>>()?;
+    drop(calibration);
     let cases = cases::cases(&choices, &urls, &places, &lines, args.alias.as_deref());
     let series = Series {
         repetitions: args.repeat,
@@ -63,12 +69,14 @@ pub(crate) fn run_with<S: Shelf>(
         map,
         first_number: 1,
     };
-    let bar = terminal::Progress::new(series::tenths(&cases, args.repeat));
-    let result = series.run(shelf, &cases, &bar, follower);
-    drop(bar);
+    let tenths = series::tenths(&cases, args.repeat);
+    let part = bar.part(None, tenths, tenths);
+    let result = series.run(shelf, &cases, &part, follower);
+    drop(part);
     if !result.ran.is_empty() && !interrupt::stopped() {
-        lines.after();
+        lines.after(&bar);
     }
+    drop(bar);
     let mut verdict = Verdict::Holds;
     if interrupt::stopped() && result.failed.is_empty() && result.ran.len() < cases.len() {
         terminal::error("stopped before every run was begun");
@@ -126,7 +134,8 @@ fn places<S: Shelf>(shelf: &S, urls: &[String]) -> Result<Vec<LogPlace>, CannotR
         .collect()
 }
 
-fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogPlace]) {
+/// Says how long it takes, and returns that in tenths of a second; 0 where only the transactions know.
+fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogPlace]) -> u64 {
     let (duration, _) = cases::spans(args);
     let one = duration.unwrap_or_default() + args.warm_up;
     let runs = one.as_secs_f64() * (choices * urls.len() * args.repeat) as f64;
@@ -138,4 +147,5 @@ fn estimate(args: &RunArgs, choices: usize, urls: &[String], places: &[LogPlace]
         ""
     };
     terminal::note(&format!("about {}{open_end}", units::span(seconds * 1e9)));
+    duration.map_or(0, |_| (seconds * 10.0).ceil() as u64)
 }

@@ -14,7 +14,7 @@ use syncline_profile::Map;
 use syncline_report::record::{
     self, Identity, Record, RunGiven, RunRecord, SyncLine, Warning, Writer,
 };
-use syncline_report::units;
+use syncline_report::units::{self, plural};
 use syncline_runner::{self as runner, Case, Event, Follower, Observer, RunPlan, RunResult, Turns};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
@@ -85,7 +85,7 @@ impl Series<'_> {
         &self,
         shelf: &S,
         cases: &[Planned],
-        bar: &terminal::Progress,
+        bar: &terminal::Part<'_>,
         follower: Option<&dyn Follower>,
     ) -> SeriesResult {
         let made = cases.iter().map(|case| Case {
@@ -171,12 +171,12 @@ struct Scribe<'s> {
     current: RefCell<(usize, u64)>,
     /// When the load under way began.
     loading: RefCell<Option<u64>>,
-    bar: &'s terminal::Progress,
+    bar: &'s terminal::Part<'s>,
     began: u64,
 }
 
 impl<'s> Scribe<'s> {
-    fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Progress) -> Scribe<'s> {
+    fn new(series: &'s Series<'s>, cases: &[Planned], bar: &'s terminal::Part<'s>) -> Scribe<'s> {
         let withheld = cases.iter().any(|case| case.alias.is_some());
         let notes = (series.first_number..)
             .zip(cases)
@@ -272,13 +272,18 @@ impl Observer for Scribe<'_> {
                 let case = self.names.iter().position(|known| known == name);
                 let case = case.expect("only the cases of this series are run");
                 *self.current.borrow_mut() = (case, repetition as u64);
-                self.say(&format!("{repetition} of {repetitions}"));
+                match repetitions {
+                    1 => self.say("starting"),
+                    _ => self.say(&format!("repetition {repetition} of {repetitions}")),
+                }
             }
             Event::Loading { units, of } => self.say(&self.loading(units, of)),
-            Event::Connecting { clients } => self.say(&format!("connecting {clients} clients")),
+            Event::Connecting { clients } => {
+                self.say(&format!("connecting {}", plural(clients as u64, "client")));
+            }
             Event::Started(head) => self.begin(head),
             Event::WarmingUp => self.say("warming up"),
-            Event::Weighing => self.say("weighing what looking costs"),
+            Event::Weighing => self.say("measuring the profiling overhead"),
             Event::Measuring => self.say("measuring"),
             Event::Interval(interval) => {
                 self.interval(interval);

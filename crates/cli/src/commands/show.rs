@@ -53,7 +53,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
             .any(|cost| cost.stacks.is_some())
         {
             terminal::note(
-                "the stacks are left behind: names of functions and threads may tell more",
+                "the stacks are left out: names of functions and threads may reveal more",
             );
         }
         records = records.iter().map(record::share).collect();

@@ -22,7 +22,8 @@ use syncline_profile::Map;
 use syncline_report::record::{
     self, Identity, NotRun, ProbeRecord, Record, RunRecord, SyncLine, Warning, Writer,
 };
-use syncline_report::{survey::Survey, table, units};
+use syncline_report::units::{self, plural};
+use syncline_report::{survey::Survey, table};
 use syncline_runner::{RunPlan, Turns};
 use syncline_workloads::AnyWorkload;
 
@@ -35,12 +36,21 @@ pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     let (directories, entries) = survey_stores::choose(args, shelf)?;
     let mut plan = Plan::quick();
     plan.rpm = args.rpm;
-    estimate(args, &plan, &entries, directories.len());
-    let mut probes = Probes::begin(args, &directories, &plan, &entries)?;
-    let series = run_rungs(args, shelf, &workload, &entries, &probes, map.as_ref());
+    let bar = terminal::Progress::of_time(estimate(args, &plan, &entries, directories.len()));
+    let mut probes = Probes::begin(args, &directories, &plan, &entries, &bar)?;
+    let series = run_rungs(
+        args,
+        shelf,
+        &workload,
+        &entries,
+        &probes,
+        map.as_ref(),
+        &bar,
+    );
     if !interrupt::stopped() {
-        probes.again();
+        probes.again(&bar);
     }
+    drop(bar);
     let (records, files, verdict) = finish(probes, series);
     print(args, &records, sheet)?;
     if let Some(rating) = rating {
@@ -67,6 +77,7 @@ impl Probes {
         directories: &[PathBuf],
         plan: &Plan,
         entries: &[Entry],
+        bar: &terminal::Progress,
     ) -> Result<Probes, CannotRun> {
         let first = facts::identity("probe", 0);
         let id = first.id.clone();
@@ -89,7 +100,7 @@ impl Probes {
                 identity,
             ));
         }
-        let before = match probe::run(directories, plan, interrupt::stop_flag()) {
+        let before = match probe::run(directories, plan, interrupt::stop_flag(), bar) {
             Ok(before) => before,
             Err(error) => {
                 for (writer, _) in writers {
@@ -116,10 +127,10 @@ impl Probes {
     }
 
     /// Measures the lines again. One that cannot be is said in the records: what ran is kept.
-    fn again(&mut self) {
+    fn again(&mut self, bar: &terminal::Progress) {
         for before in &self.before {
             let Some(line) = &before.line else { continue };
-            match line::again(&before.directory, line) {
+            match line::again(&before.directory, line, bar) {
                 Ok(after) => self.after.push(after),
                 Err(why) => drop(self.lost.insert(before.directory.clone(), why.0)),
             }
@@ -174,7 +185,8 @@ fn not_run(entries: &[Entry], directory: &Path) -> Vec<NotRun> {
     rows.collect()
 }
 
-fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usize) {
+/// Says how long it takes, and returns that in tenths of a second.
+fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usize) -> u64 {
     let rungs: usize = entries.iter().map(|entry| entry.rungs.len()).sum();
     let slices = (args.slice + args.warm_up).as_secs_f64() * (rungs * args.slices) as f64;
     let cost = plan.estimate(directories);
@@ -184,6 +196,7 @@ fn estimate(args: &SurveyArgs, plan: &Plan, entries: &[Entry], directories: usiz
         units::span(seconds * 1e9),
         units::size(cost.bytes_written as f64),
     ));
+    (seconds * 10.0).ceil() as u64
 }
 
 /// Each rung in turn; on a rung the stores take turns.
@@ -194,6 +207,7 @@ fn run_rungs<S: Shelf>(
     entries: &[Entry],
     probes: &Probes,
     map: Option<&Map>,
+    bar: &terminal::Progress,
 ) -> Vec<SeriesResult> {
     let mut results = Vec::new();
     let mut first_number = 100;
@@ -215,8 +229,10 @@ fn run_rungs<S: Shelf>(
             first_number,
         };
         first_number += cases.len() as u64;
-        let bar = terminal::Progress::new(series::tenths(&cases, args.slices));
-        results.push(series.run(shelf, &cases, &bar, None));
+        let tenths = series::tenths(&cases, args.slices);
+        let phase = plural(*clients as u64, "client");
+        let part = bar.part(Some(&phase), tenths, tenths);
+        results.push(series.run(shelf, &cases, &part, None));
     }
     results
 }
@@ -229,7 +245,7 @@ fn planned(
     probes: &Probes,
 ) -> Planned {
     Planned {
-        name: format!("{}, {clients} clients", entry.name),
+        name: format!("{}, {}", entry.name, plural(clients as u64, "client")),
         url: entry.url.clone(),
         alias: entry.alias.clone(),
         workload: Arc::clone(workload),

@@ -58,7 +58,7 @@ pub(super) fn choose<S: Shelf>(
     for url in named.chain(shelf.own().map(str::to_owned)) {
         if is_built_in(&url) && !directories.is_empty() {
             terminal::note(&format!(
-                "--on {url} is left out: every survey looks at it in each directory; options or a path \
+                "--on {url} is left out: every survey includes it in each directory; options or a path \
                  make it another"
             ));
             continue;

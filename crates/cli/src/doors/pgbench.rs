@@ -380,7 +380,7 @@ pub(super) fn refuse(args: &PgbenchArgs) -> Result<(), CannotRun> {
     }
     if args.initialize && args.meter.meter {
         return Err(CannotRun::because(
-            "--meter does not apply to -i: it looks into a run, and -i only makes tables",
+            "--meter does not apply to -i: it profiles a run, and -i only makes tables",
         ));
     }
     if let Some(step) = steps.chars().find(|step| !"dtgGvp ".contains(*step)) {
@@ -473,7 +473,7 @@ pub(super) fn warnings(
     let flags = flags.into_iter().filter(|(given, ..)| *given);
     let colours = ["PG_COLOR", "PG_COLORS"];
     let colours = colours.into_iter().filter(|name| variable(name).is_some());
-    let why = "NO_COLOR says whether messages have colours";
+    let why = "NO_COLOR decides whether messages have colours";
     flags
         .map(|(_, name, why)| (name, why))
         .chain(colours.map(|name| (name, why)))

@@ -205,7 +205,7 @@ impl Parser {
         if let Some(why) = deprecated(&name) {
             self.warn(format!("--{typed} is deprecated, use --{why} instead"));
         }
-        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} wants =VALUE behind it")));
+        let wanted = || value.ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")));
         let number = |least: u64| -> Result<u64, CannotRun> {
             let value = wanted()?;
             let number = value.parse().ok().filter(|number| *number >= least);
@@ -267,7 +267,7 @@ impl Parser {
             }
             option if is_of_test(option) => {
                 let value = switched(&name, value)
-                    .ok_or_else(|| CannotRun(format!("--{typed} wants =VALUE behind it")))?;
+                    .ok_or_else(|| CannotRun(format!("--{typed} requires =VALUE")))?;
                 // As with any option, the last one typed holds.
                 self.flags.options.retain(|(other, _)| *other != name);
                 self.flags.options.push((name, value));
@@ -375,7 +375,7 @@ impl Parser {
         flags.meter = self.meter.settled(None).map_err(CannotRun)?;
         if flags.meter.meter && matches!(flags.command, Command::Prepare | Command::Cleanup) {
             return Err(CannotRun(format!(
-                "--meter does not apply to {command}: it looks into a run"
+                "--meter does not apply to {command}: it profiles a run"
             )));
         }
         if flags.time_s == 0 && flags.events == 0 {

@@ -49,7 +49,7 @@ pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
     };
     if flags.meter.meter && args.phase == YcsbPhase::Load {
         return Err(CannotRun::because(
-            "--meter does not apply to load: it looks into a run",
+            "--meter does not apply to load: it profiles a run",
         ));
     }
     match args.phase {
@@ -229,7 +229,7 @@ struct LoadWatch {
 impl LoadWatch {
     fn new(records: u64) -> LoadWatch {
         LoadWatch {
-            bar: terminal::Progress::new(records),
+            bar: terminal::Progress::of_steps(records),
             began: Cell::new(None),
             took_ns: Cell::new(0),
         }

@@ -57,7 +57,7 @@ impl Flags {
             };
             let mut value = || {
                 let next = joined.clone().or_else(|| words.next().cloned());
-                next.ok_or_else(|| CannotRun(format!("{flag} wants a value behind it")))
+                next.ok_or_else(|| CannotRun(format!("{flag} requires a value")))
             };
             let mut set = |key: &str, value: String| typed.push((key.to_owned(), value));
             match flag {
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_one_sentence() {
         for (line, said) in [
-            ("-P", "wants a value"),
+            ("-P", "requires a value"),
             ("-P none", "no file none"),
             ("-p recordcount", "it takes KEY=VALUE"),
             ("-q", "has no flag -q"),

@@ -27,7 +27,7 @@ fn a_metered_run_prints_the_table_and_records_its_cost() {
         let line = format!("--on {target} --clients 2 --duration 400ms --meter");
         let said = quick_run(folder.path(), &line);
         assert_eq!(said.code, 0, "{target}: {said:?}");
-        for wanted in ["Cost of a transaction by module", "How each was taken"] {
+        for wanted in ["Cost of a transaction by module", "Measurement methods"] {
             assert!(said.out.contains(wanted), "{target}: {}", said.out);
         }
         let unknown = said.out.lines().any(|line| line.starts_with("  unknown "));
@@ -106,11 +106,7 @@ fn stacks_stand_beside_the_record_and_fold_again() {
             &format!("show --share --json {}", path.display()),
         );
         assert!(shared.json()["cost"]["stacks"].is_null(), "{target}");
-        assert!(
-            shared.err.contains("stacks are left behind"),
-            "{}",
-            shared.err
-        );
+        assert!(shared.err.contains("stacks are left out"), "{}", shared.err);
     }
 }
 
@@ -252,7 +248,7 @@ fn the_front_doors_are_metered_as_a_run_is() {
         let folder = folder();
         let said = say(folder.path(), door);
         assert_eq!(said.code, 0, "{door}: {said:?}");
-        for wanted in ["Cost of a transaction by module", "How each was taken"] {
+        for wanted in ["Cost of a transaction by module", "Measurement methods"] {
             assert!(said.out.contains(wanted), "{door}: {}", said.out);
         }
         let cost = cost_in(folder.path());
@@ -311,10 +307,10 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
             "ycsb load -p recordcount=9 --on engine:x --meter",
             "does not apply to load",
         ),
-        ("ycsb run --on engine --looks 9", "--looks wants --meter"),
+        ("ycsb run --on engine --looks 9", "--looks requires --meter"),
         (
             "sysbench oltp_read_only --on=engine --map=x.toml run",
-            "--map wants --meter",
+            "--map requires --meter",
         ),
         ("ycsb run --on engine --meter --looks 0", "--looks 0"),
         ("run insert --on engine --meter --map bad.toml", "bad.toml"),
@@ -369,8 +365,8 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
         say(folder.path(), &line)
     };
     for (flags, words) in [
-        ("--map own.toml", "--map wants --meter"),
-        ("--looks 9", "--looks wants --meter"),
+        ("--map own.toml", "--map requires --meter"),
+        ("--looks 9", "--looks requires --meter"),
         ("--meter --map none.toml", "cannot read the map none.toml"),
     ] {
         let said = like(&plain, flags);
@@ -398,9 +394,9 @@ fn what_looking_costs_is_printed_and_weighed_before_the_span() {
     let said = quick_run(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
     let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("looking used "), "{flat}");
+    assert!(flat.contains("profiling overhead: "), "{flat}");
     assert!(
-        flat.contains("was not measured: --meter-overhead weighs it"),
+        flat.contains("was not measured: --meter-overhead measures it"),
         "{flat}"
     );
 

@@ -197,3 +197,40 @@ fn what_people_type_by_habit_is_taken() {
     }
     assert_eq!(say(folder.path(), "help nosuchverb").code, 2);
 }
+
+/// The lines of progress on standard error: " 42 %  4 s of about 13 s  sqlite: measuring".
+fn progress(said: &str) -> Vec<(u64, &str)> {
+    let line = |line: &'_ str| -> Option<u64> { line.split_once(" %  ")?.0.trim().parse().ok() };
+    said.lines()
+        .filter_map(|text| Some((line(text)?, text)))
+        .collect()
+}
+
+// D13, D20
+#[test]
+fn a_run_whose_output_is_a_pipe_prints_its_phases_and_none_with_quiet() {
+    let line = "run insert --on null --duration 100ms --warm-up 1500ms";
+    let folder = folder();
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 0, "{said:?}");
+    let lines = progress(&said.err);
+    assert!(lines.len() >= 2, "{said:?}");
+    assert!(
+        lines.iter().any(|(_, text)| text.contains("  null: ")),
+        "{said:?}"
+    );
+    assert!(lines.is_sorted_by_key(|(share, _)| *share), "{said:?}");
+    assert!(
+        lines
+            .iter()
+            .all(|(share, text)| *share < 100 && text.contains(" of about ")),
+        "{said:?}"
+    );
+    assert!(!said.err.contains("1 of 1"), "{said:?}");
+    let quiet = say(folder.path(), &format!("{line} --quiet"));
+    assert_eq!(
+        (quiet.code, progress(&quiet.err).len()),
+        (0, 0),
+        "{quiet:?}"
+    );
+}

@@ -213,7 +213,7 @@ fn one_ctrl_c_ends_a_wait_for_a_server_that_is_silent() {
             }
             let said = Said::of(child.wait_with_output().unwrap());
             assert_eq!(said.code, 2, "{line}: {said:?}");
-            assert!(said.err.contains("asked to stop"), "{line}: {said:?}");
+            assert!(said.err.contains("interrupted"), "{line}: {said:?}");
         }
     }
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());

@@ -66,7 +66,13 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
         .collect();
     let shown = say(folder.path(), &format!("show {}", files.join(" ")));
     assert_eq!(shown.code, 0, "{shown:?}");
-    for words in ["line_1", "line_max", "sqlite", "engine", "Not known here"] {
+    for words in [
+        "disk syncs",
+        "x disk (max)",
+        "sqlite",
+        "engine",
+        "Not known here",
+    ] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
     let page = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();

@@ -3,7 +3,7 @@
 use crate::support::{folder, say};
 
 #[test]
-fn every_help_opens_with_two_examples() {
+fn every_help_ends_with_two_examples() {
     let folder = folder();
     for verb in [
         "",
@@ -32,11 +32,15 @@ fn every_help_opens_with_two_examples() {
     ] {
         let said = say(folder.path(), &format!("{verb} --help"));
         assert_eq!(said.code, 0, "{verb}: {said:?}");
-        let mut lines = said.out.lines();
-        assert_eq!(lines.next(), Some("Examples:"), "{verb}: {said:?}");
-        let examples: Vec<&str> = lines
-            .take_while(|line| line.starts_with("  syncline "))
-            .collect();
+        // At the end, where a terminal still shows them.
+        let mut lines = said.out.trim_end().lines();
+        let heading = lines.by_ref().find(|line| *line == "Examples:");
+        assert!(heading.is_some(), "{verb}: {said:?}");
+        let examples: Vec<&str> = lines.collect();
+        assert!(
+            examples.iter().all(|line| line.starts_with("  syncline ")),
+            "{verb}: {examples:?}"
+        );
         assert!(examples.len() >= 2, "{verb}: {said:?}");
         // An example that a terminal breaks cannot be copied.
         assert!(
@@ -109,4 +113,103 @@ fn manual_and_completions_know_the_verbs() {
             assert!(said.out.contains(verb), "{line} lacks {verb}");
         }
     }
+}
+
+/// The pages that a page refers to: "syncline-run(1)".
+fn references(page: &str) -> Vec<String> {
+    let plain = page
+        .replace("\\-", "-")
+        .replace("\\fB", "")
+        .replace("\\fR", "");
+    let parts = plain.match_indices("(1)").map(|(end, _)| {
+        let name = plain[..end].rsplit(|sign: char| !(sign.is_alphanumeric() || sign == '-'));
+        name.take(1).collect::<String>()
+    });
+    parts.collect()
+}
+
+// D16
+#[test]
+fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
+    let folder = folder();
+    let said = say(folder.path(), "manual --to man");
+    assert_eq!(said.code, 0, "{said:?}");
+    let files = std::fs::read_dir(folder.path().join("man")).unwrap();
+    let pages: std::collections::BTreeMap<String, String> = files
+        .map(|file| {
+            let path = file.unwrap().path();
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(&path).unwrap())
+        })
+        .collect();
+    for verb in [
+        "",
+        "-survey",
+        "-run",
+        "-run-insert",
+        "-verify-disk",
+        "-pgbench",
+        "-manual",
+    ] {
+        assert!(pages.contains_key(&format!("syncline{verb}")), "{verb}");
+    }
+    let mut referred = 0;
+    for (name, page) in &pages {
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "VERSION"] {
+            let heading = format!(".SH {section}\n");
+            assert_eq!(
+                page.matches(&heading).count(),
+                1,
+                "{section} of {name}: {page}"
+            );
+        }
+        let described = page
+            .split(".SH NAME\n")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap();
+        let described = described.replace("\\-", "-");
+        assert!(described.starts_with(&format!("{name} - ")), "{described}");
+        let title = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+        assert!(title.contains(env!("CARGO_PKG_VERSION")), "{title}");
+        let synopsis = page
+            .split(".SH SYNOPSIS\n")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap();
+        let synopsis = synopsis.replace("\\-", "-");
+        assert!(
+            synopsis.contains(&name.replacen('-', " ", 1)) || synopsis.contains("syncline"),
+            "{synopsis}"
+        );
+        for other in references(page) {
+            assert!(pages.contains_key(&other), "{name} refers to {other}");
+            referred += 1;
+        }
+    }
+    assert!(referred > 20, "{referred}");
+    let one = say(folder.path(), "manual run insert");
+    assert_eq!(one.out, pages["syncline-run-insert"]);
+    let none = say(folder.path(), "manual nothing");
+    assert_eq!((none.code, none.out.as_str()), (2, ""), "{none:?}");
+}
+
+// 2.1 and 2.2 of the users' page
+#[test]
+fn the_help_of_the_program_groups_its_verbs() {
+    let folder = folder();
+    let said = say(folder.path(), "--help");
+    let groups = [
+        "Measure:",
+        "Verify:",
+        "Read results:",
+        "Commands of other tools:",
+        "Shell:",
+    ];
+    let places = groups.map(|group| said.out.find(group).expect(group));
+    assert!(places.is_sorted(), "{said:?}");
 }

@@ -37,7 +37,7 @@ fn a_setting_that_holds_ends_with_0_and_says_what_is_not_known() {
     assert!(said.out.contains("Not known from here"), "{said:?}");
     assert!(
         said.out
-            .contains("Control WAL, synchronous=OFF (must lose): did"),
+            .contains("Control WAL, synchronous=OFF (must lose data): lost data in "),
         "{said:?}"
     );
     assert!(said.err.contains("record: syncline-runs/"), "{said:?}");
@@ -98,9 +98,9 @@ fn the_same_setting_ends_with_0_if_it_promises_nothing() {
 #[test]
 fn what_is_not_ours_to_kill_is_refused_with_2_before_anything_is_made() {
     for (target, words) in [
-        ("postgres://host/db", "makes one of its own"),
-        ("sqlite:precious.db", "makes one of its own"),
-        ("nosuchstore", "this one knows"),
+        ("postgres://host/db", "makes a temporary one"),
+        ("sqlite:precious.db", "makes a temporary one"),
+        ("nosuchstore", "it supports "),
         ("postgres?fsync", "has no value"),
         ("postgres?durability=much", "own settings"),
         ("sqlite --dir absent", "absent"),

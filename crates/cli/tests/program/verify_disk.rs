@@ -184,6 +184,6 @@ fn what_is_refused_is_refused_before_anybody_is_told_to_pull_the_plug() {
         let line = witness.line("").replace(" . ", " /dev/shm ");
         let said = say(folder.path(), &line);
         assert_eq!(said.code, 2, "{said:?}");
-        assert!(said.err.contains("stands in memory"), "{said:?}");
+        assert!(said.err.contains("is in memory"), "{said:?}");
     }
 }

@@ -119,5 +119,5 @@ fn a_history_goes_on_behind_crashes() {
         "verify isolation sqlite:live.db --crashes 10",
     );
     assert_eq!(live.code, 2, "{live:?}");
-    assert!(live.err.contains("one of its own"), "{live:?}");
+    assert!(live.err.contains("a temporary one"), "{live:?}");
 }

@@ -228,7 +228,7 @@ fn a_dry_run_of_either_phase_says_what_it_would_do_and_touches_nothing() {
         "ycsb run -P workloada --on redis:private --dry-run",
     );
     assert!(
-        private.out.contains("a private server would be started"),
+        private.out.contains("a temporary server would be started"),
         "{private:?}"
     );
     // And what would be done there, as of a server that has a URL.

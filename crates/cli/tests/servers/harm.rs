@@ -98,9 +98,7 @@ fn tables_that_a_run_works_on_are_not_made_anew() {
     let refused = make();
     assert_eq!(refused.code, 2, "{refused:?}");
     assert!(
-        refused
-            .err
-            .contains("a run of this laboratory is under way"),
+        refused.err.contains("a run of syncline is in progress"),
         "{refused:?}"
     );
     assert!(child.try_wait().unwrap().is_none(), "the run goes on");

@@ -70,8 +70,8 @@ fn an_unknown_item_rolls_back_without_a_failure_or_a_retry() {
         found.unwrap_or_else(|| panic!("{name} is a figure")).value
     };
     let (committed, all) = (
-        figure("new orders a minute"),
-        figure("new orders a minute, rolled-back ones included"),
+        figure("new orders/min"),
+        figure("new orders/min, rolled-back ones included"),
     );
     assert!(all > committed && committed > 0.0, "{committed} of {all}");
 }

@@ -27,6 +27,11 @@ pub(super) fn outside(error: &io::Error, store: &str, doing: &str) -> Failure {
     Failure::new(kind(error), format!("{store} could not {doing}: {error}"))
 }
 
+/// A store that could not be reached.
+pub(super) fn unreachable(error: &io::Error, store: &str) -> Failure {
+    Failure::new(kind(error), format!("cannot connect to {store}: {error}"))
+}
+
 /// A refused statement.
 pub(super) fn statement(what: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Statement, what)

@@ -1,6 +1,6 @@
 //! A key-value store as a target.
 
-use super::failure::outside;
+use super::failure::{outside, unreachable};
 use super::layout::{Layout, TABLES_MAX};
 use super::locks::{Held, Locks};
 use super::operations::Work;
@@ -90,7 +90,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
 
     async fn meet(&self) -> TargetResult<()> {
         let met = self.shared.store.meet();
-        met.map_err(|error| self.failure(&error, "be met"))
+        met.map_err(|error| unreachable(&error, &self.shared.name))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -211,7 +211,7 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         } else {
             (
                 "rows locked by their writers until commit, committed rows read",
-                "the laboratory's key-value adapter, which keeps the locks",
+                "syncline's key-value adapter, which keeps the locks",
             )
         };
         settings.push(Setting {

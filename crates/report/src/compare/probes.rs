@@ -49,14 +49,14 @@ pub(super) fn compare_probes(
     let by = Basis::ProbeWindows;
     let mut rows = vec![
         row(
-            "line_1",
+            "disk syncs, one at a time",
             Unit::PerSecond,
             by,
             &line_1(first),
             &line_1(second),
         ),
         row(
-            "line_max",
+            "disk syncs, best in parallel",
             Unit::PerSecond,
             by,
             &line_max(first),
@@ -82,9 +82,7 @@ pub(super) fn compare_probes(
     }
     let worse = (kept[0] && !kept[1]).then(|| {
         let (before, after) = (&words[0], &words[1]);
-        format!(
-            "B does not keep what it acknowledges ({after}), and A is not known not to ({before})"
-        )
+        format!("B loses writes that it acknowledged ({after}); A is not known to ({before})")
     });
     Ok(Comparison {
         titles: [first, second]

@@ -237,10 +237,10 @@ fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {
         );
     }
     let [first, second] = repetitions;
-    let (effect, once_in) = (percent(LEAST_EFFECT), 1.0 / CHANCE_MOST);
+    let (effect, chance) = (percent(LEAST_EFFECT), percent(CHANCE_MOST));
     format!(
-        "judged by the ranks of {first} and {second} repetitions: equal settings are called slower by chance \
-         at most once in {once_in:.0}; differences below {effect} are not judged"
+        "judged by the ranks of {first} and {second} repetitions: the chance of \"slower\" if A and B are \
+         identical is at most {chance}; differences below {effect} are not judged"
     )
 }
 

@@ -1,7 +1,7 @@
 //! What the counts beside a cost say of it: commits by the store, syncs, flushes, coverage, garbage.
 
-use super::sheet::{Figure, Heading, KERNEL, Sheet, USER};
-use super::{CostChoice, too_few};
+use super::sheet::{Figure, Heading, KERNEL, Sheet, TAG, USER};
+use super::{CostChoice, sampling_error, too_few};
 use crate::record::{Cost, LookingRatio};
 use crate::units;
 
@@ -11,7 +11,9 @@ pub(crate) fn sentences(cost: &Cost, choice: &CostChoice) -> Vec<String> {
     let all = [
         Some(commits(cost)),
         too_few(cost, choice),
+        sampling_error(cost, choice),
         coverage(&sheet),
+        two_methods(&sheet),
         garbage(cost),
         syncs(cost),
         flushes(cost),
@@ -25,8 +27,7 @@ fn commits(cost: &Cost) -> String {
     let by = &cost.commits_by_store;
     let own = match (by.counted, by.ratio) {
         (Some(counted), Some(ratio)) => format!(
-            "over the clients' whole life they were told of {} commits and the store counted \
-             {counted}, {} ({})",
+            "from connect to disconnect the clients counted {} commits and the store {counted}, {} ({})",
             by.acknowledged,
             exactly(ratio),
             by.source
@@ -34,7 +35,7 @@ fn commits(cost: &Cost) -> String {
         _ => format!("the store's own count is not known: {}", by.source),
     };
     format!(
-        "a transaction: divided by the {} commits of the {} that were looked at; {own}",
+        "per transaction: divided by the {} commits of the {} that were metered; {own}",
         cost.commits,
         units::span_ns(cost.window_ns)
     )
@@ -66,6 +67,19 @@ fn coverage(sheet: &Sheet) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// Why shares by stacks and shares by tags differ; none where there are not both.
+fn two_methods(sheet: &Sheet) -> Option<String> {
+    let has = |wanted: fn(&Heading) -> bool| sheet.headings.iter().any(wanted);
+    let by_stacks = has(|one| matches!(one, Heading::CpuShare | Heading::Share(USER | KERNEL)));
+    let by_tags = has(|one| matches!(one, Heading::Share(name) if *name == TAG));
+    (by_stacks && by_tags).then(|| {
+        "tag % and CPU % are two methods and differ: a tag is the module that the store's thread reports \
+         to be in, short calls into other modules included; CPU % goes by the functions on the sampled \
+         stack. access and buffer manager are one module to the tag"
+            .to_owned()
+    })
 }
 
 /// All of a metric, by module or as a sum alone.
@@ -149,8 +163,8 @@ fn spent(cost: &Cost) -> Option<String> {
         _ => "programs in the kernel were not timed".to_owned(),
     };
     Some(format!(
-        "looking used {} of the machine's processor time: its threads {}, {programs}; the interrupts by \
-         which it looks are not in it",
+        "profiling overhead: {} CPU of the machine: its threads {}, {programs}; the sampling interrupts are not \
+         counted in it",
         units::or_unknown(looking.share, units::percent),
         units::span_ns(looking.threads_ns)
     ))
@@ -161,14 +175,14 @@ fn slowed(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let Some(throughput) = &looking.throughput else {
         return Some(
-            "what looking cost in throughput was not measured: --meter-overhead weighs it before the span"
+            "the profiler's cost in throughput was not measured: --meter-overhead measures it before the run"
                 .to_owned(),
         );
     };
     let pairs = looking.pairs.len();
     Some(format!(
-        "throughput with the meter over without, {pairs} pair{}: {}",
-        if pairs == 1 { "" } else { "s" },
+        "throughput with the meter over without, {}: {}",
+        units::plural(pairs as u64, "pair"),
         ratio(throughput)
     ))
 }

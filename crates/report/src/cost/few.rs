@@ -1,28 +1,71 @@
-//! Whether a metered run was looked at often enough for shares by module.
+//! How well a metered run's samples know the shares of modules.
 
 use super::CostChoice;
 use super::sheet::{Figure, Heading, Sheet};
 use crate::record::Cost;
 use crate::units;
 
-/// So many looks hold any share to ten points either way, 95 times of 100.
+/// So many samples hold any share to ten points either way, 95 times of 100.
 const ENOUGH: u64 = 100;
+/// The frequency that is recommended where samples are few.
+const OFTEN: u64 = 999;
+/// With more samples any share is within two points, which needs no advice.
+const PLENTY: u64 = 2_500;
 
 /// Why shares of the processor time of the threads that are shown say little; none where they do, and
 /// where processor time was not sampled.
 pub(crate) fn too_few(cost: &Cost, choice: &CostChoice) -> Option<String> {
+    let samples = samples(cost, choice)?;
+    (samples < ENOUGH).then(|| {
+        format!(
+            "{} in {} are too few for shares by module: {ENOUGH} give +-10 points (95 %); {}",
+            units::plural(samples, "CPU sample"),
+            units::span_ns(cost.window_ns),
+            more(cost)
+        )
+    })
+}
+
+/// The error of any share, once for all rows; none where [`too_few`] speaks.
+pub(crate) fn sampling_error(cost: &Cost, choice: &CostChoice) -> Option<String> {
+    let samples = samples(cost, choice).filter(|samples| *samples >= ENOUGH)?;
+    // Half the width of the interval of a share of a half, the widest there is.
+    let points = 1.96 * 0.5 / (samples as f64).sqrt() * 100.0;
+    let advice = if samples < PLENTY {
+        format!("; {}", more(cost))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "{}: CPU shares +-{points:.0} points or better (95 %){advice}",
+        units::plural(samples, "sample")
+    ))
+}
+
+/// Samples of the threads that are shown.
+fn samples(cost: &Cost, choice: &CostChoice) -> Option<u64> {
     let sheet = Sheet::of(cost, choice);
     let mut columns = sheet.headings.iter();
     let column = columns.position(|heading| *heading == Heading::Looks)?;
-    let Figure::Looks(looks) = sheet.sum.cells[column] else {
-        return None;
-    };
-    (looks < ENOUGH).then(|| {
-        format!(
-            "{} at processors in {} are too few for figures by module, which {ENOUGH} hold to 10 points \
-             either way: measure longer, or look more often",
-            crate::finding::plural(looks, "look"),
-            units::span_ns(cost.window_ns)
-        )
-    })
+    match sheet.sum.cells[column] {
+        Figure::Looks(samples) => Some(samples),
+        _ => None,
+    }
+}
+
+/// How to have more samples. The frequency stands first in how processor time was sampled.
+fn more(cost: &Cost) -> String {
+    let mut metrics = cost
+        .metrics
+        .iter()
+        .filter(|one| one.metric.starts_with("cpu_"));
+    let frequency = metrics.find_map(|one| {
+        let detail = one.detail.as_deref()?;
+        detail.split(' ').next()?.parse::<u64>().ok()
+    });
+    if frequency.is_some_and(|per_s| per_s < OFTEN) {
+        format!("measure longer or use --looks {OFTEN}")
+    } else {
+        "measure longer".to_owned()
+    }
 }

@@ -12,7 +12,7 @@ mod taken;
 mod words;
 
 pub(crate) use counts::{garbage_share, sentences};
-pub(crate) use few::too_few;
+pub(crate) use few::{sampling_error, too_few};
 pub use functions::FunctionsBy;
 pub(crate) use functions::{FunctionRow, Functions, Whose, class_word, functions, named};
 pub(crate) use sheet::{CLASSES, Figure, Heading, Sheet, SheetRow};

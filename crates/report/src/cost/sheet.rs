@@ -136,7 +136,7 @@ const EVENTS: [&str; 13] = [
 ];
 pub(super) const USER: &str = "cpu_user";
 pub(super) const KERNEL: &str = "cpu_kernel";
-const TAG: &str = "cpu_by_tag";
+pub(super) const TAG: &str = "cpu_by_tag";
 const WALL: &str = "wall";
 const OFF: &str = "off_cpu";
 const SERVING: [&str; 2] = ["connection", "client"];
@@ -278,7 +278,7 @@ fn whole(cost: &Cost, headings: &[Heading]) -> Option<SheetRow> {
         .iter()
         .any(|cell| *cell != Figure::None)
         .then(|| SheetRow {
-            name: "by other counts".to_owned(),
+            name: "cross-check".to_owned(),
             module: None,
             cells,
         })

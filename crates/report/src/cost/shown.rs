@@ -33,7 +33,7 @@ pub(crate) fn title(heading: Heading) -> &'static str {
         Heading::Share(KERNEL) => "kernel %",
         Heading::Share(_) => "tag %",
         Heading::WallShare => "wall %",
-        Heading::Looks => "looks",
+        Heading::Looks => "samples",
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn shown(figure: &Figure) -> String {
 /// To whom stacks of several modules are charged.
 pub(crate) fn charged_in_words(view: CostView) -> &'static str {
     match view {
-        CostView::Innermost => "to the innermost module, which spent it",
-        CostView::OnBehalfOf => "to the module on whose behalf it was spent",
+        CostView::Innermost => "to the module that spent it (self time)",
+        CostView::OnBehalfOf => "to the calling module",
     }
 }

@@ -3,7 +3,7 @@
 use super::words;
 use crate::record::{Cost, MetricCost, is_derived};
 use crate::units;
-use syncline_profile::Metric;
+use syncline_profile::{ATTRIBUTED, Metric};
 
 /// Metrics that were taken alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,9 +14,11 @@ struct Taken {
     how: String,
     /// Who took them.
     collector: String,
-    /// How many looks it rests on, where it was sampled.
+    /// The largest error of a share, in points of a hundred, where stacks were sampled apart.
+    error: Option<f64>,
+    /// How many samples it rests on, where it was sampled.
     looks: Option<u64>,
-    /// Looks or events that were lost.
+    /// Samples or events that were lost.
     lost: u64,
     /// True if they could be split by module.
     split: bool,
@@ -28,7 +30,7 @@ pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
     let missing = not_asked(cost);
     if !missing.is_empty() {
         sentences.push(format!(
-            "no collector here looks at: {}",
+            "not measured by any collector here: {}",
             missing.join(", ")
         ));
     }
@@ -37,12 +39,15 @@ pub(crate) fn accounts_in_words(cost: &Cost) -> Vec<String> {
 
 fn sentence(one: &Taken) -> String {
     let metrics = one.metrics.join(", ");
-    let looks = one
-        .looks
-        .map_or_else(String::new, |looks| format!("; {looks} looks"));
+    let looks = one.looks.map_or_else(String::new, |looks| {
+        format!("; {}", units::plural(looks, "sample"))
+    });
+    let error = one.error.map_or_else(String::new, |error| {
+        format!("; attribution by sampled stacks, +-{error:.1} points (95 %)")
+    });
     if one.split {
         format!(
-            "{metrics}: {}, {}{looks}; {} lost",
+            "{metrics}: {}, {}{looks}{error}; {} lost",
             one.how,
             if is_derived(&one.collector) {
                 one.collector.clone()
@@ -61,8 +66,12 @@ fn sentence(one: &Taken) -> String {
 
 /// Every account, those that are alike as one.
 fn taken(cost: &Cost) -> Vec<Taken> {
+    taken_of(&cost.metrics)
+}
+
+fn taken_of(metrics: &[MetricCost]) -> Vec<Taken> {
     let mut all: Vec<Taken> = Vec::new();
-    for metric in &cost.metrics {
+    for metric in metrics {
         let one = of(metric);
         let like = |known: &&mut Taken| {
             known.how == one.how && known.collector == one.collector && known.split == one.split
@@ -70,6 +79,10 @@ fn taken(cost: &Cost) -> Vec<Taken> {
         match all.iter_mut().find(like) {
             Some(known) => {
                 known.metrics.extend(one.metrics);
+                known.error = match (known.error, one.error) {
+                    (Some(known), Some(error)) => Some(known.max(error)),
+                    (known, error) => known.or(error),
+                };
                 known.looks = known.looks.zip(one.looks).map(|(all, looks)| all + looks);
                 // One ring of looks serves several metrics: its losses are not added up.
                 known.lost = known.lost.max(one.lost);
@@ -80,16 +93,29 @@ fn taken(cost: &Cost) -> Vec<Taken> {
     all
 }
 
+/// What precedes what a metric of windows was scaled to.
+const SCALED: &str = "; scaled to ";
+
 fn of(metric: &MetricCost) -> Taken {
+    let (collector, error) = match metric.collector.split_once(ATTRIBUTED) {
+        Some((name, error)) => (name, error.split(' ').next().and_then(|it| it.parse().ok())),
+        None => (metric.collector.as_str(), None),
+    };
     let how = match (metric.how.as_str(), &metric.detail) {
         ("sampled", Some(distance)) => format!("sampled, {distance}"),
         (_, Some(detail)) => detail.clone(),
         (word, None) => word.to_owned(),
     };
+    // What is scaled differs from metric to metric; the windows in which all were taken do not.
+    let (how, scaled) = match how.split_once(SCALED) {
+        Some((how, scaled)) => (how.to_owned(), format!(" (scaled to {scaled})")),
+        None => (how, String::new()),
+    };
     Taken {
-        metrics: vec![words(&metric.metric).to_owned() + &beside(metric)],
+        metrics: vec![words(&metric.metric).to_owned() + &scaled + &beside(metric)],
         how,
-        collector: metric.collector.clone(),
+        collector: collector.to_owned(),
+        error,
         looks: (metric.how == "sampled" && !is_derived(&metric.collector))
             .then(|| metric.innermost.iter().map(|row| row.count).sum()),
         lost: metric.lost,
@@ -149,7 +175,7 @@ fn not_asked(cost: &Cost) -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TICKS_ERR, beside};
+    use super::{TICKS_ERR, beside, of, sentence, taken_of};
     use crate::record::{CostRow, CostTotal, MetricCost};
 
     fn metric(name: &str, looked: u64, counted: u64, source: &str) -> MetricCost {
@@ -193,5 +219,39 @@ mod tests {
         assert!(!said("cpu_kernel", 820, utime).contains(TICKS_ERR));
         assert!(!said("cpu_user", 820, "the JVM's own count").contains(TICKS_ERR));
         assert!(said("cpu_user", 1_500, utime).contains("misses most"));
+    }
+
+    /// 2.7 of the users' page: 60 lines repeated one sentence.
+    #[test]
+    fn metrics_taken_in_the_same_windows_share_one_sentence() {
+        let windows = "in 24 windows of 80 ms, 20.0 % of the time, since its programs used 2.4 % CPU of the machine";
+        let by_bpf = |name: &str, scaled: &str, error: &str| MetricCost {
+            collector: format!(
+                "bpf: attribution by sampled stacks, +-{error} points (95 %; 0.0 % had \
+                                several stacks; 900 stack copies, 0 lost)"
+            ),
+            detail: Some(format!("{windows}; scaled to {scaled}")),
+            ..metric(name, 1_000, 0, "")
+        };
+        let taken = taken_of(&[
+            by_bpf("off_cpu", "the length of all of it", "6.2"),
+            by_bpf("system_calls", "the commits of all of it", "4.0"),
+        ]);
+        let [one] = &taken[..] else {
+            panic!("{taken:?}");
+        };
+        let text = sentence(one);
+        assert_eq!(text.matches("24 windows").count(), 1, "{text}");
+        assert_eq!(
+            text.matches("attribution by sampled stacks, +-6.2 points (95 %)")
+                .count(),
+            1,
+            "{text}"
+        );
+        assert!(
+            text.contains("system calls (scaled to the commits of all of it)"),
+            "{text}"
+        );
+        assert_eq!(of(&metric("off_cpu", 1, 0, "")).error, None);
     }
 }

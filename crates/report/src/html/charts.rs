@@ -5,7 +5,7 @@ use super::chart::{Chart, Series, Shape, draw};
 use super::stores::Stores;
 use crate::record::{Cell, CellFigures, Latency, ProbeRecord, RunRecord};
 use crate::survey::Survey;
-use crate::units;
+use crate::units::{self, plural};
 
 const WIDE: (u32, u32) = (920, 430);
 const SMALL: (u32, u32) = (460, 300);
@@ -53,12 +53,15 @@ pub(super) fn throughput(survey: &Survey<'_>, stores: &Stores) -> Option<String>
             points,
         });
     }
-    let named = [("line_1", line.line_1), ("line_max", line.line_max)];
+    let named = [
+        ("1 sync at a time:", line.line_1),
+        ("syncs in parallel:", line.line_max),
+    ];
     let notes = named
         .into_iter()
         .filter_map(|(name, rate)| Some((rate?, format!("{name} {}", units::rate(rate?)))))
         .collect();
-    let title = "Commits per second by number of clients, against line_1 and line_max".to_owned();
+    let title = "Commits per second by number of clients, against the disk's sync rate one at a time and in parallel".to_owned();
     Some(draw(&Chart {
         title,
         x,
@@ -97,7 +100,10 @@ pub(super) fn percentiles(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Str
             })
             .collect();
         draw(&Chart {
-            title: format!("Percentiles of service time with {clients} clients"),
+            title: format!(
+                "Percentiles of service time with {}",
+                plural(clients, "client")
+            ),
             x: Axis::places("", &names),
             y: y.clone(),
             series,
@@ -129,7 +135,10 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
             .flat_map(|run| time_series(run, stores.style(run)))
             .collect();
         draw(&Chart {
-            title: format!("Commits per second over time with {clients} clients"),
+            title: format!(
+                "Commits per second over time with {}",
+                plural(clients, "client")
+            ),
             x: Axis::linear("measured seconds", end, short_count),
             y: Axis::log("commits per second", &rates, short_count),
             series,

@@ -3,9 +3,9 @@
 use super::axis::{Axis, short_count};
 use super::chart::{Chart, Series, Shape, draw, mark};
 use super::stores::name;
-use crate::finding::plural;
 use crate::record::RunRecord;
 use crate::units;
+use crate::units::plural;
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 

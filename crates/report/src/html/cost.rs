@@ -23,7 +23,7 @@ pub(super) fn part(run: &RunRecord, stacks: Option<&Stacks>) -> Markup {
         ul.sentences { @for sentence in sentences(cost, &CostChoice::default()) { li { (sentence) } } }
         details { summary { "Charged " (charged_in_words(CostView::OnBehalfOf)) }
             (table(cost, &behalf)) }
-        details { summary { "How each was taken" }
+        details { summary { "Measurement methods" }
             ul.sentences { @for sentence in accounts_in_words(cost) { li { (sentence) } } } }
         @if let Some(stacks) = stacks { (flame::figure(stacks)) }
         (waits::figure(cost))

@@ -12,7 +12,7 @@ pub(super) fn device(probe: &ProbeRecord) -> Markup {
     html! {
         @for sentence in &device.sentences { p.note { (sentence) } }
         div.scroll tabindex="0" { table.facts {
-            thead { tr { th.text { "fact" } th.text { "value" } th.text { "said by" } } }
+            thead { tr { th.text { "fact" } th.text { "value" } th.text { "source" } } }
             tbody {
                 @if device.layers.iter().all(|layer| layer.facts != device.mount) {
                     @for fact in &device.mount { (fact_row(fact)) }

@@ -75,7 +75,7 @@ pub(super) fn figure(stacks: &Stacks) -> Markup {
                 }
             }
             figcaption { "Each rectangle is as wide as the processor time of its function and all that it "
-                "calls; callers stand below. " (threads) "; " (root.looks) " looks. "
+                "calls; callers are below. " (threads) "; " (root.looks) " samples. "
                 "Point at one for its name." }
         }
     }
@@ -156,7 +156,7 @@ fn rectangle(place: &Place<'_>, root: &Node, height: f64) -> Markup {
     html! {
         g {
             title { (place.key.function) " (" (place.key.object) "), " (heading(place.key.module)) ": "
-                (share) ", " (place.node.looks) " looks" }
+                (share) ", " (place.node.looks) " samples" }
             rect class={ (colour(place.key.module)) (kernel) } x=(number(place.left)) y=(number(top))
                 width=(number((place.width - 0.5).max(0.2))) height=(number(ROW - 1.0)) {}
             @if !label.is_empty() {

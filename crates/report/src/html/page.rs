@@ -7,7 +7,7 @@ use super::{commit_every, cost, details, rows};
 use crate::record::{ProbeRecord, Record, RunRecord, Stacks, json};
 use crate::survey::Survey;
 use crate::table;
-use crate::units;
+use crate::units::{self, plural};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -115,9 +115,9 @@ fn part(survey: &Survey<'_>) -> Markup {
             ol.sentences { @for sentence in survey.sentences() { li { (sentence) } } }
             (details::warnings(survey))
             @if let Some(chart) = charts::throughput(survey, &stores) {
-                h2 { "Throughput by clients, against what the directory can sync" }
+                h2 { "Throughput by clients, against the disk's sync rate" }
                 figure { (stores.legend(true)) (wide(&chart)) figcaption {
-                    "Both axes are logarithmic. Above line_max, several commits must share a sync."
+                    "Both axes are logarithmic. Above the disk's best sync rate, several commits must share a sync."
                 } }
                 h2 { "Every store and number of clients" }
                 (rows::table(survey))
@@ -135,14 +135,14 @@ fn cards(survey: &Survey<'_>) -> Markup {
     let best = survey.best();
     html! {
         div.cards {
-            (card("line_1", &units::or_unknown(line.line_1, units::rate), "one sync outstanding"))
-            (card("line_max", &units::or_unknown(line.line_max, units::rate),
+            (card("disk syncs, 1 at a time", &units::or_unknown(line.line_1, units::rate), "one sync outstanding"))
+            (card("disk syncs, best in parallel", &units::or_unknown(line.line_max, units::rate),
                 &line.line_max_outstanding.map_or_else(
                     || "several syncs outstanding".to_owned(),
-                    |count| format!("{count} syncs outstanding"))))
+                    |count| format!("{} outstanding", plural(count, "sync")))))
             @for run in best.iter().take(2) {
                 (card(&run.head.target.name, &units::rate(run.end.throughput_per_s),
-                    &format!("commits, {} clients; durability {}", run.head.plan.clients,
+                    &format!("commits, {}; durability {}", plural(run.head.plan.clients, "client"),
                         run.head.target.durability_with_evidence())))
             }
         }
@@ -165,7 +165,7 @@ fn multiples(heading: &str, stores: &Stores, charts: &[(u64, String)]) -> Markup
         div.multiples {
             @for (clients, chart) in charts {
                 figure {
-                    h3 { (clients) @if *clients == 1 { " client" } @else { " clients" } }
+                    h3 { (plural(*clients, "client")) }
                     (PreEscaped(chart))
                 }
             }
@@ -189,12 +189,12 @@ fn probe(probe: &ProbeRecord) -> Markup {
             }
         }
         @if let Some(chart) = charts::line_over_time(probe) {
-            h2 { "The sync line over time" }
+            h2 { "The disk's sync rate over time" }
             figure { (wide(&chart)) figcaption {
-                "The lower curve has one sync outstanding, the upper as many as reached line_max."
+                "The lower curve has one sync outstanding, the upper as many as were fastest."
             } }
         }
-        h2 { "What lies under the directory" }
+        h2 { "The disk under the directory" }
         @for verdict in &probe.body.verdicts {
             p.verdict { b { (verdict.word) } ": " (verdict.subject) ": " (verdict.reason)
                 @if let Some(remedy) = &verdict.remedy { pre { (remedy) } } }

@@ -2,7 +2,7 @@
 
 use crate::record::{Latency, RunRecord};
 use crate::survey::{Group, RungOutcome, Survey};
-use crate::units;
+use crate::units::{self, plural};
 use maud::{Markup, html};
 
 const COLUMNS: usize = 9;
@@ -12,9 +12,9 @@ pub(super) fn table(survey: &Survey<'_>) -> Markup {
     html! {
         div.scroll tabindex="0" { table {
             thead { tr {
-                @for heading in ["clients", "commits/s", "from to", "×\u{a0}line_1", "×\u{a0}line_max",
-                    "commits per sync", "p50", "p99", "at its limit"] {
-                    th.text[heading == "at its limit"] { (heading) }
+                @for heading in ["clients", "commits/s", "from to", "×\u{a0}disk (1)", "×\u{a0}disk (max)",
+                    "commits per sync", "p50", "p99", "bottleneck"] {
+                    th.text[heading == "bottleneck"] { (heading) }
                 }
             } }
             @for group in survey.groups() { (body(&group, survey)) }
@@ -84,10 +84,10 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
             td { (time(|times| times.p50)) }
             td { (time(|times| times.p99)) }
             td.text title=(limit.map_or("", |found| found.reason.as_str())) {
-                (limit.map_or(units::UNKNOWN, |found| found.verdict.as_str()))
+                (limit.map_or(units::UNKNOWN, |found| found.bottleneck()))
                 @if run.end.cut_short.is_some() { ", cut short" }
                 @if let Some(fair) = run.end.fairness.as_ref().filter(|fair| !fair.starved.is_empty()) {
-                    ", " (fair.starved.len()) " clients starved"
+                    ", " (plural(fair.starved.len() as u64, "client")) " starved"
                 }
             }
         }

@@ -234,8 +234,8 @@ fn disagreements(beside: &Beside<'_>, syncs: &SyncEvidence) -> Vec<String> {
         let own = 2 * beside.clients + 8;
         if (ratio - 1.0).abs() > APART && counted.abs_diff(by.acknowledged) > own {
             sentences.push(format!(
-                "the store counted {counted} commits ({}) where its clients were told of {}: others \
-                 work there, or a transaction of the load is not one of the store's; what is said a \
+                "the store counted {counted} commits ({}) where its clients counted {}: others \
+                 work there, or a transaction of the load is not one of the store's; what is given per \
                  transaction is by the clients' count",
                 by.source, by.acknowledged
             ));

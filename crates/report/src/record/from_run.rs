@@ -460,7 +460,7 @@ fn cut_short(runs: &[runner::RunResult], repeat: u64) -> Option<String> {
             ..
         } => Some(format!("the store failed in {operation}: {what}")),
         StopReason::Failure { what, .. } => Some(format!("the store failed: {what}")),
-        StopReason::Asked => Some("it was asked to stop".to_owned()),
+        StopReason::Asked => Some("interrupted".to_owned()),
         StopReason::DiskSpace { why } => Some(why.clone()),
         StopReason::Duration | StopReason::Transactions => None,
     });

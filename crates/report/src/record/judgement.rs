@@ -49,3 +49,17 @@ described! {
         pub advice: String,
     }
 }
+
+/// The verdict of a run in which no figure reached its threshold.
+const NOTHING: &str = "nothing saturated";
+
+impl Saturation {
+    /// The verdict as people read it under "Bottleneck".
+    pub(crate) fn bottleneck(&self) -> &str {
+        if self.verdict == NOTHING {
+            "not identified"
+        } else {
+            &self.verdict
+        }
+    }
+}

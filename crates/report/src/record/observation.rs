@@ -137,7 +137,7 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
     let by_counters = |value: Option<f64>, of: &str| match value {
         Some(value) => Counted::by(Some(value), format!("the store's own {of}")),
         None => Counted::unknown(format!(
-            "the store's {of} do not tell: see the counters, or nothing was written"
+            "the store's {of} do not show it: see the counters, or nothing was written"
         )),
     };
     let by_calls = |value: Option<f64>| match &seen.sync_calls {
@@ -194,9 +194,9 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
 fn no_flushes(seen: &runner::Observation) -> &'static str {
     match (&seen.last.log_place, &seen.device) {
         (LogPlace::Nowhere(_), _) => {
-            "the directory of the log is not known, so no disk was looked at"
+            "the directory of the log is not known, so no disk was watched"
         }
-        (_, Err(_)) => "the disk under the log is not known, so none was looked at",
+        (_, Err(_)) => "the disk under the log is not known, so none was watched",
         (_, Ok(_)) => "the kernel counts no flushes of that disk",
     }
 }
@@ -210,7 +210,7 @@ fn writing(seen: &runner::Observation) -> Counted {
              subtransaction and what is rolled back take one too"
         }
         (Some(_), false) => "its commits, all of which write",
-        (None, true) => "the store does not tell which of its commits wrote: see the counters",
+        (None, true) => "the store does not report which of its commits wrote: see the counters",
         (None, false) => "the store counts no commits: see the counters",
     };
     let commits = seen.writing_commits();

@@ -2,10 +2,9 @@
 
 use super::complaints::OF_SHORT_SLICES;
 use super::compose::Survey;
-use crate::finding::plural;
 use crate::line_place::ratio;
 use crate::record::{RunRecord, SyncLine};
-use crate::units;
+use crate::units::{self, plural};
 
 /// What this directory can durably complete.
 pub(super) fn directory(survey: &Survey<'_>) -> String {
@@ -14,15 +13,18 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
     let Some(line_1) = line.line_1 else {
         let reason = line.reason.as_deref().unwrap_or("no sync was measured");
         return format!(
-            "What {} can durably complete is unknown: {reason}.",
+            "How many syncs/s {} can do is unknown: {reason}.",
             body.directory
         );
     };
     let method = line.method.as_deref().unwrap_or("an unnamed method");
     let size = units::size(line.write_bytes.unwrap_or(4_096) as f64);
     let verdict = survey.probe.verdict().map_or_else(
-        || "no verdict was reached".to_owned(),
-        |verdict| format!("verdict: {}: {}", verdict.word, full_stop(&verdict.reason)),
+        || "durability of the disk: not judged".to_owned(),
+        |verdict| {
+            let why = full_stop(&verdict.reason);
+            format!("durability of the disk: {} ({why})", verdict.word)
+        },
     );
     let most = match (line.line_max, line.line_max_outstanding) {
         (Some(rate), Some(outstanding)) => {
@@ -42,9 +44,9 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
         .verdict()
         .is_some_and(|verdict| verdict.word == "not durable");
     let does = if lost {
-        "answers, but keeps nothing:"
+        "acknowledges, but does not keep,"
     } else {
-        "can durably complete"
+        "can do"
     };
     format!(
         "{} {does} {} syncs/s one at a time{most} ({size}, {method}, {}); {verdict}.",
@@ -58,7 +60,7 @@ pub(super) fn directory(survey: &Survey<'_>) -> String {
 pub(super) fn stores(survey: &Survey<'_>) -> String {
     let best = survey.best();
     if best.is_empty() {
-        return "No store that waits for a sync was run here, so nothing is placed on the line."
+        return "No store that waits for a sync was run here, so nothing is compared with the disk."
             .to_owned();
     }
     let line = survey.line();
@@ -69,27 +71,44 @@ pub(super) fn stores(survey: &Survey<'_>) -> String {
     )
 }
 
+/// A durability word and what it means.
+fn at_durability(word: Option<&str>) -> String {
+    match word {
+        Some("none") => "without any sync (durability none)".to_owned(),
+        Some("os") => "with data handed to the operating system (durability os)".to_owned(),
+        Some("data") => "with data synced (durability data)".to_owned(),
+        Some("full") => "with data and metadata synced (durability full)".to_owned(),
+        Some(other) => format!("with durability {other}"),
+        None => "with unknown durability".to_owned(),
+    }
+}
+
+/// The disk's sync rate with one outstanding, after a ratio.
+const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
+/// Its best rate, likewise.
+const BEST_IN_PARALLEL: &str = "the disk's best parallel sync rate";
+
 fn reached(run: &RunRecord, line: &SyncLine) -> String {
     let target = &run.head.target;
     let rate = run.end.throughput_per_s;
     let on = match (line.line_1, line.line_max) {
-        (Some(line_1), _) if run.head.plan.clients == 1 => Some(("line_1", line_1)),
-        (Some(_), Some(line_max)) => Some(("line_max", line_max)),
-        (Some(line_1), None) => Some(("line_1", line_1)),
+        (Some(line_1), _) if run.head.plan.clients == 1 => Some((ONE_AT_A_TIME, line_1)),
+        (Some(_), Some(line_max)) => Some((BEST_IN_PARALLEL, line_max)),
+        (Some(line_1), None) => Some((ONE_AT_A_TIME, line_1)),
         (None, _) => None,
     };
     let place = on.map_or_else(String::new, |(name, on)| match ratio(run, line, Some(on)) {
         Some(ratio) => format!(", {} {name}", units::times(ratio)),
-        None => ", faster than the line as it was measured".to_owned(),
+        None => ", faster than the disk's sync rate as it was measured".to_owned(),
     });
     let shared = run.end.per_commit.commits_per_sync().map_or_else(
         || " (syncs not counted)".to_owned(),
         |commits| format!(" with {} commits per sync", units::figure(commits)),
     );
     format!(
-        "{} at durability {} reaches {} with {} ({}){place}{shared}",
+        "{} {} reaches {} with {} ({}){place}{shared}",
         target.name,
-        target.durability.as_deref().unwrap_or("unknown"),
+        at_durability(target.durability.as_deref()),
         units::rate(rate),
         plural(run.head.plan.clients, "client"),
         run.client_model(),
@@ -129,13 +148,15 @@ pub(super) fn not_known(survey: &Survey<'_>) -> String {
         warnings.any(|warning| OF_SHORT_SLICES.contains(&warning.name.as_str()))
     };
     if survey.runs.iter().any(short) {
-        gaps.push("what slices longer than these few seconds would show".to_owned());
+        gaps.push("what repetitions longer than these few seconds would show".to_owned());
     }
+    let mut skipped = String::new();
     if !body.not_run.is_empty() {
         let count = body.not_run.len() as u64;
-        gaps.push(format!("what {} left out would show", plural(count, "row")));
+        let were = if count == 1 { "was" } else { "were" };
+        skipped = format!(" {} {were} skipped.", plural(count, "configuration"));
     }
-    format!("Not known here: {}.", gaps.join("; "))
+    format!("Not known here: {}.{skipped}", gaps.join("; "))
 }
 
 /// The text without a full stop at its end, to go on after it.

@@ -12,13 +12,13 @@ pub fn compare(comparison: &Comparison) -> String {
     let columns = [
         ("", Side::Left),
         ("A", Side::Right),
-        ("A from to", Side::Right),
+        ("A range", Side::Right),
         ("B", Side::Right),
-        ("B from to", Side::Right),
-        ("B to A", Side::Right),
-        ("B is", Side::Left),
+        ("B range", Side::Right),
+        ("ratio B/A", Side::Right),
+        ("verdict", Side::Left),
     ];
-    let mut grid = Grid::new(&columns).spare(&["A from to", "B from to"]);
+    let mut grid = Grid::new(&columns).spare(&["A range", "B range"]);
     for row in comparison
         .rows
         .iter()
@@ -29,7 +29,7 @@ pub fn compare(comparison: &Comparison) -> String {
     text += &grid.render();
     text += "\n";
     for difference in &comparison.differences {
-        text += &prose::wrapped("not alike: ", difference);
+        text += &prose::wrapped("difference: ", difference);
     }
     text += &prose::wrapped("", &comparison.basis);
     if let Some(worse) = &comparison.worse {

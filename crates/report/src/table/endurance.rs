@@ -36,7 +36,7 @@ pub fn endurance_of_line(rating: Rating, probe: &ProbeRecord) -> String {
         },
     );
     let what = format!(
-        "syncs at line_1, {}",
+        "syncs one at a time, {}",
         units::or_unknown(line.line_1, units::rate)
     );
     sentence(rating, value, source, line.line_1, &what)

@@ -111,7 +111,7 @@ pub(super) fn syncs(line: &SyncLine) -> Estimate {
         per_s: line.line_1,
         what: line.method.as_ref().map_or_else(
             || units::or_unknown(line.reason.clone(), |reason| reason),
-            |method| format!("line_1: {method}, 4 KiB, walking over written blocks"),
+            |method| format!("one sync at a time: {method}, 4 KiB, walking over written blocks"),
         ),
     }
 }

@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn headings_fold_at_words_and_no_narrower_than_their_cells() {
-        assert_eq!(fold("x line_max", 5), "x\nline_max");
+        assert_eq!(fold("ratio B/A", 5), "ratio\nB/A");
         assert_eq!(fold("a heading of words", 8), "a\nheading\nof words");
         assert_eq!(fold("p50", 1), "p50");
         assert_eq!(fold("per sync", 8), "per sync");

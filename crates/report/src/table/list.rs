@@ -16,10 +16,10 @@ pub fn list(records: &[Listed]) -> String {
         ("per second", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
-        ("set to", Side::Left),
+        ("durability", Side::Left),
         ("id", Side::Left),
     ])
-    .spare(&["p50", "p99", "set to"]);
+    .spare(&["p50", "p99", "durability"]);
     let mut refused = String::new();
     for listed in records {
         match &listed.record {
@@ -32,8 +32,8 @@ pub fn list(records: &[Listed]) -> String {
     } else {
         grid.render()
     };
-    let note = "per second: commits of a run, line_1 of a probe\nset to: the durability word; \
-                what that rests on is said by syncline show RECORD\n";
+    let note = "per second: commits of a run, syncs one at a time of a probe\ndurability: as it was set; \
+                syncline show RECORD gives the evidence\n";
     if refused.is_empty() {
         format!("{table}\n{note}")
     } else {

@@ -100,9 +100,9 @@ pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
     let mut grid = Grid::new(&[
         ("store, directory", Side::Left),
         ("commits", Side::Right),
-        ("line_1", Side::Right),
+        ("disk syncs", Side::Right),
         ("turns", Side::Right),
-        ("x line_1", Side::Right),
+        ("x disk", Side::Right),
     ]);
     for store in &stores {
         grid.text(prose::wrapped("", &format!("{}: {}", store.0, store.1)).trim_end());
@@ -115,8 +115,8 @@ pub(super) fn matrix_of(places: &[Place<'_>]) -> String {
         text += "no store was run with one client\n";
     } else {
         text += &grid.render();
-        text += "\nx line_1: commits for each sync that line_1 allows\n";
-        let turns = "turns: revolutions per second of a spinning disk that says them, the ceiling of syncs \
+        text += "\nx disk: commits/s divided by the disk's sync rate, one at a time\n";
+        let turns = "turns: revolutions per second of a spinning disk that reports them, the ceiling of syncs \
                      to one block";
         text += &prose::wrapped("", turns);
     }

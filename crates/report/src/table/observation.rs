@@ -2,7 +2,11 @@
 
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
-use crate::record::{Counted, CounterFigures, ObservationBody, ObservationRecord, Setting};
+use super::run::{BEST_IN_PARALLEL, ONE_AT_A_TIME};
+use crate::conclusion::conclusions;
+use crate::record::{
+    Counted, CounterFigures, ObservationBody, ObservationRecord, ObservedStore, Setting,
+};
 use crate::units;
 
 type Show = fn(f64) -> String;
@@ -16,14 +20,18 @@ pub fn observation(record: &ObservationRecord) -> String {
         store.name, record.identity.started, record.identity.id
     );
     text += &format!(
-        "  {}, over {}, without any load of ours\n",
+        "  {}, observed for {}\n",
         committed(body),
         units::span_ns(body.span_ns)
     );
     text += &prose::wrapped("  ", &place(record));
+    let conclusions = conclusions(record);
+    if !conclusions.is_empty() {
+        text += "\n";
+        text += &prose::wrapped("  ", &conclusions.join(" "));
+    }
     text += "\n";
-    let version = store.version.as_deref().unwrap_or("of a version withheld");
-    text += &fact("store", &format!("{} {version}", store.product));
+    text += &fact("store", &product(store));
     text += &fact("machine", &body.machine.in_words());
     text += &fact("log directory", &log(record));
     text += &figures(record);
@@ -32,12 +40,12 @@ pub fn observation(record: &ObservationRecord) -> String {
     match (&store.replication, &store.replication_reason) {
         (Some(followers), _) if followers.is_empty() => {
             text += &prose::heading("Replication");
-            text += "  nobody follows it\n";
+            text += "  no replicas\n";
         }
         (Some(followers), _) => text += &settings("Replication", followers),
         (None, why) => {
             text += &prose::heading("Replication");
-            let why = why.as_deref().unwrap_or("the store does not say");
+            let why = why.as_deref().unwrap_or("the store does not report it");
             text += &prose::wrapped("  ", &format!("not available: {why}"));
         }
     }
@@ -46,12 +54,15 @@ pub fn observation(record: &ObservationRecord) -> String {
 
 /// What was committed; where that holds what only read, in the words that say so.
 fn committed(body: &ObservationBody) -> String {
-    let all = units::or_unknown(body.commits_per_s, units::rate);
     if body.commits_hold_reads != Some(true) {
-        return format!("{all} commits");
+        return match body.commits_per_s {
+            Some(per_s) => format!("{} commits/s", units::count(per_s)),
+            None => "commits/s unknown".to_owned(),
+        };
     }
-    let wrote = units::or_unknown(writing(body), units::rate);
-    format!("{all} transactions committed, those that only read among them, {wrote} that wrote")
+    let count = |per_s| units::or_unknown(per_s, units::count);
+    let (all, wrote) = (count(body.commits_per_s), count(writing(body)));
+    format!("{all} commits/s ({wrote} of them writes)")
 }
 
 /// Commits a second of what may have written; of a record that does not say, all commits.
@@ -69,7 +80,7 @@ fn log(record: &ObservationRecord) -> String {
             let device = body.device.name.as_deref().unwrap_or("no single disk");
             format!("{directory} on {device}")
         }
-        (None, why) => format!("none: {}", why.as_deref().unwrap_or("not said")),
+        (None, why) => format!("none: {}", why.as_deref().unwrap_or("not reported")),
     }
 }
 
@@ -79,7 +90,7 @@ fn place(record: &ObservationRecord) -> String {
     let line = &body.sync_line;
     let Some(line_1) = line.line_1.filter(|line| *line > 0.0) else {
         let why = line.reason.as_deref().unwrap_or("it was not probed");
-        return format!("place on the sync line unknown: {why}");
+        return format!("cannot be compared with the disk's sync rate: {why}");
     };
     let wrote = match body.commits_hold_reads {
         Some(true) => "commits that wrote",
@@ -94,11 +105,11 @@ fn place(record: &ObservationRecord) -> String {
             units::rate(line)
         )
     };
-    let mut parts = vec![named("line_1", line_1)];
+    let mut parts = vec![named(ONE_AT_A_TIME, line_1)];
     parts.extend(
         line.line_max
             .filter(|line| *line > 0.0)
-            .map(|line| named("line_max", line)),
+            .map(|line| named(BEST_IN_PARALLEL, line)),
     );
     parts.join("; ")
 }
@@ -106,7 +117,7 @@ fn place(record: &ObservationRecord) -> String {
 fn figures(record: &ObservationRecord) -> String {
     let body = &record.body;
     let mut grid = Grid::new(&[
-        ("Seen", Side::Left),
+        ("Observed", Side::Left),
         ("", Side::Right),
         ("counted by, or why not", Side::Left),
     ]);
@@ -127,7 +138,7 @@ fn figures(record: &ObservationRecord) -> String {
             &body.log_bytes_per_commit,
             units::size,
         ),
-        ("time of a sync", &body.sync_ns, units::span),
+        ("time per sync", &body.sync_ns, units::span),
     ]);
     for (name, counted, show) in rows {
         let value = units::or_unknown(counted.value, show);
@@ -144,8 +155,8 @@ fn counters(body: &ObservationBody) -> String {
     }
     let mut grid = Grid::new(&[
         ("The store's own counters", Side::Left),
-        ("grown by", Side::Right),
-        ("a second", Side::Right),
+        ("increase", Side::Right),
+        ("per second", Side::Right),
         ("", Side::Left),
     ]);
     let seconds = (span_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
@@ -160,7 +171,7 @@ fn counters(body: &ObservationBody) -> String {
             units::or_unknown(grown.map(|grown| grown / seconds), show),
             match counter.meaning.as_str() {
                 "commits" if counter.grown.is_some() && body.own_commits > 0 => {
-                    format!("{} of them by these looks", body.own_commits)
+                    format!("{} of them by this observation", body.own_commits)
                 }
                 _ => unavailable(counter),
             },
@@ -184,14 +195,78 @@ pub(super) fn shown(unit: &str) -> Show {
     }
 }
 
+/// The product with its version, named once and without the compiler that built it.
+fn product(store: &ObservedStore) -> String {
+    let Some(version) = &store.version else {
+        return format!("{}, version withheld", store.product);
+    };
+    let rest = version.strip_prefix(store.product.as_str());
+    let version = rest.unwrap_or(version).trim_start();
+    let version = version.split(" on ").next().unwrap_or(version);
+    format!("{} {version}", store.product)
+}
+
+/// "16384 8kB" as "16384 x 8 kB = 128 MiB", "4096 kB" as "4096 kB = 4 MiB"; other values as they are.
+fn with_units(value: &str) -> String {
+    let in_blocks = || {
+        let (count, unit) = value.split_once(' ')?;
+        let count: u64 = count.parse().ok().filter(|count| *count > 0)?;
+        let digits = unit.len()
+            - unit
+                .trim_start_matches(|sign: char| sign.is_ascii_digit())
+                .len();
+        let (each, unit) = unit.split_at(digits);
+        let bytes: u64 = match unit {
+            "B" => 1,
+            "kB" => 1 << 10,
+            "MB" => 1 << 20,
+            _ => return None,
+        };
+        let block: u64 = if each.is_empty() {
+            1
+        } else {
+            each.parse().ok()?
+        };
+        let all = units::size(count.checked_mul(block)?.checked_mul(bytes)? as f64);
+        Some(if each.is_empty() {
+            format!("{count} {unit} = {all}")
+        } else {
+            format!("{count} x {each} {unit} = {all}")
+        })
+    };
+    in_blocks().unwrap_or_else(|| value.to_owned())
+}
+
 fn settings(heading: &str, settings: &[Setting]) -> String {
     let mut text = String::new();
     if !settings.is_empty() {
         text += &prose::heading(heading);
         for setting in settings {
-            let line = format!("{} = {} ({})", setting.name, setting.value, setting.said_by);
+            let value = with_units(&setting.value);
+            let line = format!("{} = {value} ({})", setting.name, setting.said_by);
             text += &prose::wrapped("  ", &line);
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_units;
+
+    // 2.2 of the users' page: "shared_buffers = 16384 8kB"
+    #[test]
+    fn settings_in_blocks_are_printed_with_their_size() {
+        for (value, text) in [
+            ("16384 8kB", "16384 x 8 kB = 128 MiB"),
+            ("4096 kB", "4096 kB = 4 MiB"),
+            ("64 MB", "64 MB = 64 MiB"),
+            ("200 ms", "200 ms"),
+            ("-1 8kB", "-1 8kB"),
+            ("0 8kB", "0 8kB"),
+            ("on", "on"),
+        ] {
+            assert_eq!(with_units(value), text);
+        }
+    }
 }

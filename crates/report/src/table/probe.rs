@@ -33,16 +33,17 @@ fn headline(record: &ProbeRecord) -> String {
         body.directory, record.identity.started, record.identity.id
     );
     if let Some(line_1) = line.line_1 {
-        let mut one = "one sync outstanding".to_owned();
+        let mut one = String::new();
         if let Some(times) = &line.latency_ns {
             let (p50, p99) = (units::span_ns(times.p50), units::span_ns(times.p99));
-            one += &format!(", p50 {p50}, p99 {p99}, max {}", units::span_ns(times.max));
+            one = format!("p50 {p50}, p99 {p99}, max {}", units::span_ns(times.max));
         }
-        text += &prose::wrapped(&format!("  line_1    {:>9}  ", units::rate(line_1)), &one);
+        let first = format!("  syncs one at a time  {:>9}  ", units::rate(line_1));
+        text += &prose::wrapped(&first, &one);
         let most = units::or_unknown(line.line_max, units::rate);
-        text += &format!("  line_max  {most:>9}");
+        text += &format!("  syncs in parallel    {most:>9}");
         if let Some(outstanding) = line.line_max_outstanding {
-            text += &format!("  {outstanding} syncs outstanding, the best of 2 to 16");
+            text += &format!("  {outstanding} outstanding, the best of 2 to 16");
         }
         let method = line.method.as_deref().unwrap_or(units::UNKNOWN);
         let state = line.file_state.as_deref().unwrap_or(units::UNKNOWN);
@@ -55,8 +56,8 @@ fn headline(record: &ProbeRecord) -> String {
         let reason = line
             .reason
             .as_deref()
-            .unwrap_or("no honest method could be measured");
-        text += &format!("  no sync line: {reason}\n");
+            .unwrap_or("no durable sync method could be measured");
+        text += &format!("  sync rate unknown: {reason}\n");
     }
     if let Some(reason) = &body.cut_short {
         text += &prose::wrapped("  cut short: ", reason);
@@ -102,7 +103,7 @@ fn cells(record: &ProbeRecord, detail: Detail) -> String {
     let mut text = format!("\n{}", grid.render());
     for cell in &record.body.cells {
         if let Some(figures) = &cell.measured {
-            text += &two_heaps(cell, figures);
+            text += &two_clusters(cell, figures);
         }
     }
     let legend = "out: syncs outstanding at the same time; times: of one write with its sync; unwritten: \
@@ -148,12 +149,12 @@ fn state(cell: &Cell) -> String {
     }
 }
 
-fn two_heaps(cell: &Cell, figures: &CellFigures) -> String {
+fn two_clusters(cell: &Cell, figures: &CellFigures) -> String {
     let Some([low, high]) = figures.modes.as_deref() else {
         return String::new();
     };
     prose::wrapped(
-        "  two heaps: ",
+        "  two clusters: ",
         &format!(
             "{} of {}, {}: {} near {}, {} near {}",
             cell.method,

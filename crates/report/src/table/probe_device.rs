@@ -11,7 +11,7 @@ pub(super) fn device(record: &ProbeRecord) -> String {
     let mut grid = Grid::new(&[
         ("Device", Side::Left),
         ("", Side::Left),
-        ("said by", Side::Left),
+        ("source", Side::Left),
     ]);
     // The file system's own layer tells the mount's facts too.
     if device

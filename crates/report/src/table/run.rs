@@ -6,10 +6,9 @@ use super::run_parts::{
     counters, counts, internals, operations, outcomes, percentiles, repetitions,
 };
 use crate::cost::CostChoice;
-use crate::finding::plural;
 use crate::line_place::{no_place, ratio};
 use crate::record::{Latency, RunRecord};
-use crate::units;
+use crate::units::{self, plural};
 
 /// The view of a run.
 pub fn run(run: &RunRecord) -> String {
@@ -66,7 +65,8 @@ fn headline(run: &RunRecord) -> String {
     for figure in run.end.figures.iter().flatten() {
         let space = if figure.unit.is_empty() { "" } else { " " };
         let (value, unit) = (units::figure(figure.value), &figure.unit);
-        text += &format!("  {value}{space}{unit} {}\n", figure.name);
+        let figure = format!("{value}{space}{unit} {}", figure.name);
+        text += &prose::wrapped("  ", &figure);
     }
     text += &prose::wrapped("  ", &place(run));
     if let Some(reason) = &end.cut_short {
@@ -92,26 +92,34 @@ fn three(times: &Latency) -> String {
     text
 }
 
-/// Where it stands on the line.
+/// `line_1`, as the object of "0.75 x".
+pub(super) const ONE_AT_A_TIME: &str = "the disk's sync rate one at a time";
+/// `line_max`, likewise.
+pub(super) const BEST_IN_PARALLEL: &str = "its best in parallel";
+
+/// Commits a second over the disk's sync rates.
 fn place(run: &RunRecord) -> String {
     let line = &run.end.sync_line;
     if let Some(why) = no_place(run, line) {
-        return format!("place on the sync line unknown: {why}");
+        return format!("cannot be compared with the disk's sync rate: {why}");
     }
     let part = |name: &str, rate: Option<f64>| {
         let place = units::times(ratio(run, line, rate)?);
         Some(format!("{place} {name} ({})", units::rate(rate?)))
     };
-    let parts: Vec<String> = [part("line_1", line.line_1), part("line_max", line.line_max)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let parts: Vec<String> = [
+        part(ONE_AT_A_TIME, line.line_1),
+        part(BEST_IN_PARALLEL, line.line_max),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if parts.is_empty() {
         let reason = line
             .reason
             .as_deref()
             .unwrap_or("the log directory was not probed");
-        format!("place on the sync line unknown: {reason}")
+        format!("cannot be compared with the disk's sync rate: {reason}")
     } else {
         parts.join(", ")
     }
@@ -198,7 +206,10 @@ fn measured(run: &RunRecord) -> String {
         .end
         .stopped_by
         .as_ref()
-        .map_or_else(String::new, |by| format!(", ended by {by}"));
+        .map_or_else(String::new, |by| match by.as_str() {
+            "asked to stop" => ", interrupted".to_owned(),
+            by => format!(", ended by {by}"),
+        });
     format!(
         "{} after {warm_up} of warm-up{ended}",
         units::span_ns(run.end.measured_ns)
@@ -208,8 +219,8 @@ fn measured(run: &RunRecord) -> String {
 fn ending(run: &RunRecord) -> String {
     let mut text = String::new();
     if let Some(found) = &run.end.saturation {
-        text += &prose::heading("What was at its limit");
-        text += &prose::wrapped("  ", &format!("{}: {}", found.verdict, found.reason));
+        text += &prose::heading("Bottleneck");
+        text += &prose::wrapped("  ", &format!("{}: {}", found.bottleneck(), found.reason));
     }
     if let Some(fair) = run
         .end
@@ -217,9 +228,9 @@ fn ending(run: &RunRecord) -> String {
         .as_ref()
         .filter(|_| run.head.plan.clients > 1)
     {
-        text += &prose::heading("Commits of one client");
+        text += &prose::heading("Commits per client");
         text += &format!(
-            "  least {}, median {}, most {}\n",
+            "  min {}, median {}, max {}\n",
             fair.least, fair.median, fair.most
         );
     }

@@ -3,7 +3,7 @@
 use super::grid::{Grid, Side};
 use super::prose;
 use crate::record::{Counted, Latency, Outcomes, RunRecord};
-use crate::units;
+use crate::units::{self, plural};
 
 /// How a figure is shown.
 type Show = fn(f64) -> String;
@@ -44,17 +44,17 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     let mut text = format!("\n{}", grid.render());
     let all = &run.end.outcomes;
     if let Some(late) = run.end.commits_late.filter(|late| *late > 0) {
-        let words = format!("{late} acknowledged after the measured time, and in no rate");
+        let words = format!("{late} acknowledged after the measured time and not in any rate");
         text += &prose::wrapped("  of the committed: ", &words);
     }
     let causes = [
-        ("conflicted", &all.conflict_causes),
-        ("tried again", &all.retry_causes),
-        ("failed", &all.failure_causes),
+        ("conflict", &all.conflict_causes),
+        ("retry", &all.retry_causes),
+        ("failure", &all.failure_causes),
     ];
     for (what, causes) in causes {
         for (cause, count) in causes {
-            text += &format!("  {count} {what} by cause {cause}\n");
+            text += &format!("  {} ({cause})\n", plural(*count, what));
         }
     }
     if let Some(arrivals) = &run.end.arrivals {

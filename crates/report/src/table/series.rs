@@ -57,8 +57,8 @@ pub fn series(runs: &[&RunRecord]) -> String {
     let note = prose::wrapped(
         "",
         &format!(
-            "per sync: commits a sync; {last}; durable: the durability; what the word rests on stands with \
-             each run above"
+            "per sync: commits a sync; {last}; durable: the durability; its evidence is listed with each run \
+             above"
         ),
     );
     format!(

@@ -40,14 +40,14 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
     let same = one_durability(surveys);
     let at = same
         .as_ref()
-        .map_or_else(String::new, |word| format!(", all at durability {word}"));
-    let mut text = format!("every store on the line of its own log directory{at}\n\n");
+        .map_or_else(String::new, |word| format!(", all with durability {word}"));
+    let mut text = format!("every store beside the sync rate of its log's disk{at}\n\n");
     let letters = 'A'..='Z';
     for (letter, survey) in letters.clone().zip(surveys) {
         text += &fact(&format!("log {letter}"), &survey.probe.body.directory);
         let line = survey.line();
         let ceilings = format!(
-            "line_1 {}, line_max {}",
+            "disk syncs: {} one at a time, {} best in parallel",
             units::or_unknown(line.line_1, units::rate),
             units::or_unknown(line.line_max, units::rate)
         );
@@ -59,14 +59,14 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
         ("log", Side::Left),
         ("clients", Side::Right),
         ("commits/s", Side::Right),
-        ("x line_1", Side::Right),
-        ("x line_max", Side::Right),
+        ("x disk (1)", Side::Right),
+        ("x disk (max)", Side::Right),
         ("per sync", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
-        ("limit", Side::Left),
+        ("bottleneck", Side::Left),
     ])
-    .spare(&["p50", "x line_max"]);
+    .spare(&["p50", "x disk (max)"]);
     for (letter, survey) in letters.zip(surveys) {
         for group in survey.groups() {
             for rung in &group.rungs {
@@ -85,8 +85,8 @@ pub fn stores(surveys: &[Survey<'_>]) -> String {
             }
         }
     }
-    let legend = "x line_1, x line_max: commits for each sync that the line of its own log allows; per \
-                  sync: commits that shared one counted sync; the durability was read back, power loss \
-                  not tested";
+    let legend = "x disk: commits/s divided by the sync rate of the disk that has the log, one at a time (1) \
+                  and best in parallel (max); per sync: commits that shared one counted sync; the \
+                  durability was read back, power loss not tested";
     text + &grid.render() + &prose::wrapped("", legend)
 }

@@ -6,7 +6,7 @@ use super::{Detail, probe, prose};
 use crate::cost::{CostChoice, too_few};
 use crate::record::{Latency, Record, RunRecord, SyncLine};
 use crate::survey::{Group, RungOutcome, Survey, complaints};
-use crate::units;
+use crate::units::{self, plural};
 
 /// The survey of one directory: the line, one table of stores, three sentences, warnings.
 pub fn survey(survey: &Survey<'_>) -> String {
@@ -105,12 +105,12 @@ fn line_of(survey: &Survey<'_>) -> String {
     text += &prose::fact("device", device);
     let line_1 = units::or_unknown(line.line_1, units::rate);
     let drift = drift(line).map_or_else(String::new, |drift| format!("; {drift}"));
-    text += &prose::fact("line_1", &format!("{line_1}, one sync outstanding{drift}"));
+    text += &prose::fact("disk syncs", &format!("{line_1} one at a time{drift}"));
     let most = units::or_unknown(line.line_max, units::rate);
     let outstanding = line.line_max_outstanding.map_or_else(String::new, |count| {
-        format!(", best of 2 to 16 outstanding: {count}")
+        format!(" ({count} outstanding, the best of 2 to 16)")
     });
-    text += &prose::fact("line_max", &format!("{most}{outstanding}"));
+    text += &prose::fact("", &format!("{most} best in parallel{outstanding}"));
     text
 }
 
@@ -130,14 +130,14 @@ fn rows(survey: &Survey<'_>) -> String {
         ("clients", Side::Right),
         ("commits/s", Side::Right),
         ("from-to", Side::Right),
-        ("x line_1", Side::Right),
-        ("x line_max", Side::Right),
+        ("x disk (1)", Side::Right),
+        ("x disk (max)", Side::Right),
         ("per sync", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
-        ("limit", Side::Left),
+        ("bottleneck", Side::Left),
     ])
-    .spare(&["from-to", "p50", "x line_max"]);
+    .spare(&["from-to", "p50", "x disk (max)"]);
     let groups = survey.groups();
     for group in &groups {
         grid.text(heading(group));
@@ -161,9 +161,9 @@ fn rows(survey: &Survey<'_>) -> String {
     grid.render()
         + &prose::wrapped(
             "",
-            "commits/s: median of the repetitions, from-to between them; x line_1, x line_max: commits \
-             for each sync the line allows; per sync: commits that shared one counted sync; p50, p99: \
-             service time",
+            "commits/s: median of the repetitions, from-to between them; x disk: commits/s divided by the \
+             disk's sync rate, one at a time (1) and best in parallel (max); per sync: commits that shared \
+             one counted sync; p50, p99: service time",
         )
 }
 
@@ -202,12 +202,13 @@ fn starved(run: &RunRecord) -> Option<String> {
     let clients = run.head.plan.clients;
     (starved > 0).then(|| {
         format!(
-            "{starved} of {clients} clients starved: p50 and p99 show only those who were served"
+            "{starved} of {} starved: their waits are not in p50 and p99",
+            plural(clients, "client")
         )
     })
 }
 
-/// A run's row on a line: clients, rate, range, places, commits a sync, times, limit.
+/// A run's row on a line: clients, rate, range, places, commits a sync, times, bottleneck.
 pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
     let rate = run.end.throughput_per_s;
     let part = |rate: Option<f64>| {
@@ -219,14 +220,14 @@ pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
         || "one run".to_owned(),
         |range| format!("{}-{}", units::count(range.least), units::count(range.most)),
     );
-    let mut limit = run
+    let mut bottleneck = run
         .end
         .saturation
         .as_ref()
-        .map_or("unknown", |found| found.verdict.as_str())
+        .map_or("unknown", |found| found.bottleneck())
         .to_owned();
     if run.end.cut_short.is_some() {
-        limit += ", cut short";
+        bottleneck += ", cut short";
     }
     vec![
         run.head.plan.clients.to_string(),
@@ -237,7 +238,7 @@ pub(super) fn cells(run: &RunRecord, line: &SyncLine) -> Vec<String> {
         units::or_unknown(run.end.per_commit.commits_per_sync(), units::figure),
         time(|times| times.p50),
         time(|times| times.p99),
-        limit,
+        bottleneck,
     ]
 }
 

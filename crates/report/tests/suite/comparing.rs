@@ -101,7 +101,9 @@ fn one_run_a_side_is_judged_by_its_intervals_and_says_so() {
     let four = record(repeated(4));
     let compared = compare(&four, &four, false).unwrap();
     assert!(
-        compared.basis.contains("by chance at most once in 50"),
+        compared
+            .basis
+            .contains("if A and B are identical is at most 2 %"),
         "{}",
         compared.basis
     );

@@ -122,8 +122,8 @@ fn what_only_reads_is_no_commit_of_the_log() {
     assert_eq!(body.log_bytes_per_commit.value, Some(5_120.0));
     let text = table::observation(&record);
     for words in [
-        "100/s transactions committed, those that only read among them, 10/s that wrote",
-        "20 of them by these looks",
+        "100 commits/s (10 of them writes), observed for 10.0 s",
+        "20 of them by this observation",
         "commits that wrote",
     ] {
         assert!(text.contains(words), "{words}: {text}");
@@ -150,9 +150,10 @@ fn what_was_written_is_read_back_and_shown() {
     assert_eq!(read(&path).unwrap(), Record::from(record.clone()));
     let text = table::observation(&record);
     for words in [
-        "100/s commits",
+        "100 commits/s, observed for 10.0 s",
+        "Commits share syncs (4.00 commits per sync): group commit is at work.",
         "not available: not timed",
-        "nobody follows it",
+        "no replicas",
         "fsync = on",
     ] {
         assert!(text.contains(words), "{words}: {text}");

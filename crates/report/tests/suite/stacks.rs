@@ -502,7 +502,7 @@ fn the_page_of_a_metered_run_draws_its_stacks_and_waits() {
     let records = [Record::from(record)];
     let page = html::report(&records, &[stacks]);
     assert!(page.contains("Where the time goes"));
-    assert!(page.contains("<title>tree_search (toy), access: 47.6 %, 500 looks</title>"));
+    assert!(page.contains("<title>tree_search (toy), access: 47.6 %, 500 samples</title>"));
     assert!(
         page.contains("<title>64 ns to 128 ns: 10 waits, 10.0 %</title>"),
         "{page}"

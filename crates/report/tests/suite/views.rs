@@ -172,7 +172,10 @@ fn a_record_that_was_cut_short_is_shown_with_what_it_has() {
         text.contains("9.1"),
         "the rate comes from the intervals: {text}"
     );
-    assert!(text.contains("place on the sync line unknown"), "{text}");
+    assert!(
+        text.contains("cannot be compared with the disk's sync rate"),
+        "{text}"
+    );
     assert!(text.contains("unknown  the record was cut short"), "{text}");
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Settings {
 pub(crate) const LISTING: &Listing = &Listing {
     name: "engine",
     what: "our engine in this process: tables with group commit, on disk or in memory alone",
-    form: "engine:PATH?options, or engine?options for a private store that is removed",
+    form: "engine:PATH?options, or engine?options for a temporary database that is removed",
     options: &[
         OptionListing {
             name: "durability",

@@ -29,7 +29,10 @@ const REQUESTS: &str = "grpc_server_started_total";
 /// Asks a server for all of it.
 pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
     let status = gateway.ask("/v3/maintenance/status", &json!({}))?;
-    let version = status["version"].as_str().unwrap_or("not said").to_owned();
+    let version = status["version"]
+        .as_str()
+        .unwrap_or("not reported")
+        .to_owned();
     let process = match &settings.address.host {
         Host::Tcp(_, port) if settings.address.names_this_machine() => listener(*port),
         Host::Tcp(..) => None,

@@ -155,7 +155,7 @@ impl KeyValue for Etcd {
     fn about(&self) -> About {
         let met = self.met().clone();
         let said = held(&self.shared.said).clone();
-        let unmet = || "the server was not met yet".to_owned();
+        let unmet = || "not connected to the server yet".to_owned();
         let (durability, evidence) = said.unwrap_or_else(|| (Durability::None, unmet()));
         About {
             name: LISTING.name.to_owned(),
@@ -398,7 +398,7 @@ fn clean(gateway: &Gateway) -> io::Result<Vec<String>> {
             break;
         };
         if is_asked() {
-            let what = "this program was asked to stop";
+            let what = "interrupted";
             return Err(io::Error::new(ErrorKind::Interrupted, what));
         }
         let first = decoded(&key["key"])?;

@@ -126,7 +126,7 @@ pub(crate) const LISTING: &Listing = &Listing {
             name: "live",
             takes: "yes or no",
             default: "no",
-            meaning: "runs though others work on the server",
+            meaning: "allow other active sessions",
         },
         OptionListing {
             name: "property.NAME",

@@ -323,7 +323,7 @@ impl Target for Jdbc {
     fn log_place(&self) -> LogPlace {
         let met = || self.state().met.as_ref().map(|met| met.log_place.clone());
         let place = self.place.log_place().or_else(met);
-        place.unwrap_or_else(|| LogPlace::Nowhere("the server was not met yet".to_owned()))
+        place.unwrap_or_else(|| LogPlace::Nowhere("not connected to the server yet".to_owned()))
     }
 
     fn process(&self) -> StoreProcess {

@@ -78,7 +78,7 @@ pub(crate) fn judge(variables: &Variables, mariadb: bool) -> Verdict {
         // MariaDB's 3 syncs three times in a group commit; nothing is lost by it.
         Some("1" | "3") => Durability::Data,
         _ => {
-            short_of.push(format!("{FLUSH} is not told"));
+            short_of.push(format!("{FLUSH} is not reported"));
             Durability::None
         }
     };

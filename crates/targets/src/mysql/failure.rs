@@ -78,7 +78,7 @@ pub(super) fn refused(refused: &Refused, whom: &str) -> Failure {
         Refused::Server(error) => {
             let advice = match error.code {
                 1040 | 1203 | 1226 => "; ask for fewer clients, or raise that limit",
-                1044 | 1045 | 1698 => "; look at user and password in the URL",
+                1044 | 1045 | 1698 => "; check user and password in the URL",
                 _ => "",
             };
             let what = format!("{whom} refuses a connection: {}{advice}", said(error));

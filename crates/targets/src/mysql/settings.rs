@@ -154,7 +154,7 @@ const OPTIONS: &[OptionListing] = &[
         name: "live",
         takes: "yes or no",
         default: "no",
-        meaning: "runs though others work on the server",
+        meaning: "allow other active sessions",
     },
     server::CONNECT_TIMEOUT,
 ];

@@ -157,7 +157,7 @@ impl Target for Mysql {
     fn log_place(&self) -> LogPlace {
         match &*self.met() {
             Some(server) => server.log_place.clone(),
-            None => LogPlace::Nowhere("the server was not met yet".to_owned()),
+            None => LogPlace::Nowhere("not connected to the server yet".to_owned()),
         }
     }
 

@@ -83,7 +83,7 @@ pub(super) async fn evidence(
 pub(crate) fn durability(settings: &[Setting], asked: Durability) -> (Durability, String) {
     let said = |name: &str| {
         let found = settings.iter().find(|setting| setting.name == name);
-        found.map_or("not told", |setting| setting.value.as_str())
+        found.map_or("not reported", |setting| setting.value.as_str())
     };
     let (fsync, waits) = (said("fsync"), said("synchronous_commit"));
     let mends = said("full_page_writes") != "off";
@@ -112,7 +112,7 @@ pub(crate) fn durability(settings: &[Setting], asked: Durability) -> (Durability
         }
     };
     let standby = match said("synchronous_standby_names") {
-        "" | "not told" => String::new(),
+        "" | "not reported" => String::new(),
         names => format!(", synchronous_standby_names={names}"),
     };
     let words = format!(

@@ -221,7 +221,7 @@ pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<()> {
     if !is_used(control).await? {
         return Ok(());
     }
-    let what = "a run of this laboratory is under way on that database; end it first";
+    let what = "a run of syncline is in progress on that database; end it first";
     Err(Failure::new(FailureKind::Limit, what))
 }
 

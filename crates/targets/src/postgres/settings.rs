@@ -126,7 +126,7 @@ pub const LISTING: &Listing = &Listing {
             name: "live",
             takes: "yes or no",
             default: "no",
-            meaning: "runs although others work on the server",
+            meaning: "allow other active sessions",
         },
     ],
 };

@@ -73,7 +73,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         .or_else(|| info.get("redis_version"));
     Ok(Met {
         product: product.to_owned(),
-        version: version.unwrap_or("not said").to_owned(),
+        version: version.unwrap_or("not reported").to_owned(),
         durability,
         evidence,
         log_place: place(process, durability, value("dir"), value("appenddirname")),

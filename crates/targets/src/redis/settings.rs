@@ -48,7 +48,7 @@ pub(crate) const LISTING: &Listing = &Listing {
             name: "live",
             takes: "yes or no",
             default: "no",
-            meaning: "runs though others are connected to the server",
+            meaning: "allow other connected clients",
         },
         OptionListing {
             name: "password",

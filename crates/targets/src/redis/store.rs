@@ -192,7 +192,7 @@ fn is_lost(error: &io::Error) -> bool {
 impl KeyValue for Redis {
     fn about(&self) -> About {
         let met = self.met().clone();
-        let unmet = "the server was not met yet";
+        let unmet = "not connected to the server yet";
         About {
             name: LISTING.name.to_owned(),
             version: met
@@ -443,7 +443,7 @@ fn clean(connection: &mut Connection) -> io::Result<Vec<String>> {
     while let Some(found) = keys(connection, "syncline_*:mark", &mut cursor)? {
         marks.extend(found);
         if is_asked() {
-            let what = "this program was asked to stop";
+            let what = "interrupted";
             return Err(io::Error::new(ErrorKind::Interrupted, what));
         }
         if marks.len() > MARKS_MAX {

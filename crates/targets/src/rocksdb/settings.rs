@@ -9,7 +9,7 @@ use syncline_contract::{Durability, OptionListing};
 pub(crate) const LISTING: &Listing = &Listing {
     name: "rocksdb",
     what: "RocksDB of the operating system in this process, a directory",
-    form: "rocksdb:PATH?options, or rocksdb?options for a private store that is removed",
+    form: "rocksdb:PATH?options, or rocksdb?options for a temporary database that is removed",
     options: &[
         OptionListing {
             name: "durability",

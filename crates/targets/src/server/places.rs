@@ -62,7 +62,7 @@ fn sees_other_files(process: u32) -> Option<String> {
     match (of("ns/mnt", &process), of("ns/mnt", "self")) {
         (Ok(theirs), Ok(ours)) if theirs != ours => {
             return Some(format!(
-                "process {process} runs in a mount namespace of its own, as in a container"
+                "process {process} runs in another mount namespace, as in a container"
             ));
         }
         (Ok(_), Ok(_)) => {}
@@ -75,7 +75,7 @@ fn sees_other_files(process: u32) -> Option<String> {
     match (of("root", &process), of("root", "self")) {
         (Ok(theirs), Ok(ours)) if theirs == ours => None,
         _ => Some(format!(
-            "process {process} runs with a root directory of its own"
+            "process {process} runs with another root directory"
         )),
     }
 }
@@ -159,7 +159,7 @@ pub fn log_place(process: StoreProcess, server: &str, word: &LogWord) -> LogPlac
         Ok(here) if here.is_dir() => LogPlace::Directory(here),
         Ok(_) => LogPlace::Nowhere(format!("{directory} ({said_by}) is no directory here")),
         Err(error) => LogPlace::Nowhere(format!(
-            "{directory}, where {server} keeps its log ({said_by}), cannot be looked at from here: {error}"
+            "{directory}, where {server} keeps its log ({said_by}), cannot be read from here: {error}"
         )),
     }
 }
@@ -286,6 +286,6 @@ mod tests {
             ..word
         };
         let gone = why(log_place(own, "the server", &gone));
-        assert!(gone.contains("cannot be looked at"), "{gone}");
+        assert!(gone.contains("cannot be read from here"), "{gone}");
     }
 }

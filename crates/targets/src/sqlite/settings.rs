@@ -152,7 +152,7 @@ impl Default for Settings {
 pub(crate) const LISTING: &Listing = &Listing {
     name: "sqlite",
     what: "SQLite in this process, one file",
-    form: "sqlite:PATH?options, or sqlite?options for a private store that is removed",
+    form: "sqlite:PATH?options, or sqlite?options for a temporary database that is removed",
     options: &[
         OptionListing {
             name: "durability",

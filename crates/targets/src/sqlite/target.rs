@@ -57,7 +57,7 @@ fn place(url: &Url) -> Result<Place, Error> {
     let path = path::plain(path);
     if path.starts_with("//") {
         return Err(malformed(
-            "two slashes leave open whether the path is absolute",
+            "two slashes leave open whether the path is absolute: write sqlite:///PATH for an absolute one",
         ));
     }
     if path.ends_with('/') || path.contains('\0') {

@@ -79,10 +79,10 @@ impl Endpoint {
     fn unreached(&self, error: &io::Error) -> Failure {
         let why = match error.kind() {
             io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
-            io::ErrorKind::Interrupted => "this program was asked to stop".to_owned(),
+            io::ErrorKind::Interrupted => "interrupted".to_owned(),
             _ => error.to_string(),
         };
-        let what = format!("{self} cannot be reached: {why}; look whether a server listens there");
+        let what = format!("{self} cannot be reached: {why}; check that a server listens there");
         Failure::new(FailureKind::Connection, what)
     }
 }

@@ -271,6 +271,7 @@ fn lock(sockets: &Mutex<Sockets>) -> MutexGuard<'_, Sockets> {
 }
 
 fn no_poll(error: &io::Error) -> Failure {
-    let what = format!("this process cannot wait for sockets: {error}; look at its limit of files");
+    let what =
+        format!("this process cannot wait for sockets: {error}; check its limit of open files");
     Failure::new(FailureKind::Limit, what)
 }

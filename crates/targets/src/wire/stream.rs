@@ -288,7 +288,7 @@ fn lost(peer: &str, error: &io::Error) -> Failure {
     let why = match error.kind() {
         io::ErrorKind::UnexpectedEof => "it closed it".to_owned(),
         io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
-        io::ErrorKind::Interrupted => "this program was asked to stop".to_owned(),
+        io::ErrorKind::Interrupted => "interrupted".to_owned(),
         _ => error.to_string(),
     };
     let what = format!("the connection to {peer} was lost: {why}");

@@ -77,7 +77,7 @@ pub fn parse(verb: &str, target: &str) -> Result<(String, String)> {
         return Ok((place.to_owned(), options.to_owned()));
     }
     let made = format!(
-        "{verb} kills its store and loses its files, so it makes one of its own; say {name}, with its options \
+        "{verb} kills its store and loses its files, so it makes a temporary one; say {name}, with its options \
          behind a question mark"
     );
     Err(Error::cannot(match path {

@@ -273,21 +273,29 @@ fn exercised(images: &Images, tears: bool) -> String {
 }
 
 fn of_control(control: &Control) -> String {
+    let images = control.images.images;
+    let bad = images - control.images.count(Class::Ok, None);
+    let of = many(images, "crash image");
     let expected = match control.expected {
         Expected::Hold => "must hold",
-        Expected::Lose => "must lose",
+        Expected::Lose => "must lose data",
         Expected::LoseLatest => "may lose the latest, in whole transactions",
     };
-    let lost_nothing = control.images.lost_max == 0;
-    let did = match (control.fired(), control.expected) {
-        (true, Expected::LoseLatest) if lost_nothing => "lost nothing here",
-        (true, _) => "did",
-        (false, _) => "DID NOT",
+    let did = match (control.expected, control.fired()) {
+        (Expected::Hold, true) => format!("kept all data in {of}, as expected"),
+        (Expected::Hold, false) => format!("LOST DATA in {bad} of {of}"),
+        (Expected::Lose, false) => format!("LOST NOTHING in {of}"),
+        (Expected::LoseLatest, true) if bad == 0 => format!("lost nothing in {of}"),
+        (Expected::Lose | Expected::LoseLatest, true) => {
+            format!("lost data in {bad} of {of}, as expected")
+        }
+        (Expected::LoseLatest, false) => format!("LOST MORE in {bad} of {of}"),
     };
     let lost = match control.images.lost_max {
         0 => String::new(),
         lost => format!(
-            ", at most {lost} transactions at once{}",
+            "; at most {} at once{}",
+            many(lost, "transaction"),
             reach(&control.images, control.window_ms)
         ),
     };
@@ -299,9 +307,8 @@ fn of_control(control: &Control) -> String {
         _ => String::new(),
     };
     format!(
-        "Control {} ({expected}): {did}; {} images, {}{lost}.{example}",
+        "Control {} ({expected}): {did} ({}){lost}.{example}",
         control.name,
-        control.images.images,
         counts(&control.images)
     )
 }

@@ -175,14 +175,17 @@ fn against_scale(counts: &Counts<'_>, options: &Options) -> OwnFigure {
     let allowed = options.scale as f64 * counts.seconds;
     let terminals = options.scale * TERMINALS;
     let has_terminals = options.profile != Profile::Tpca || counts.clients as u64 == terminals;
-    let is_scaled = committed as f64 <= allowed + 3.0 * allowed.sqrt()
-        && options.accounts == ACCOUNTS
-        && has_terminals;
+    let most = allowed + 3.0 * allowed.sqrt();
+    let is_scaled = committed as f64 <= most && options.accounts == ACCOUNTS && has_terminals;
     OwnFigure {
         name: if is_scaled {
             "times the rate that the scale allows (scaled)"
+        } else if committed as f64 > most {
+            "times the rate that the scale allows (not scaled): scale too small for this rate, TPC-A and \
+             TPC-B ask for 1 branch per transaction/s"
         } else {
-            "times the rate that the scale allows (not scaled)"
+            "times the rate that the scale allows (not scaled): other accounts or terminals than TPC-A and \
+             TPC-B ask for"
         },
         unit: "",
         value: committed as f64 / allowed,
@@ -229,7 +232,8 @@ mod tests {
             let (name, value) = figure(profile, 100).unwrap();
             assert!(name.ends_with("(scaled)") && (value - 1.0).abs() < 1e-9);
             assert!(figure(profile, 130).unwrap().0.ends_with("(scaled)"));
-            assert!(figure(profile, 131).unwrap().0.ends_with("(not scaled)"));
+            let (name, _) = figure(profile, 131).unwrap();
+            assert!(name.contains("(not scaled): scale too small"), "{name}");
         }
         assert_eq!(figure(Profile::Pgbench, 1), None);
     }

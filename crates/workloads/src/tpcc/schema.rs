@@ -354,16 +354,16 @@ impl Workload for Tpcc {
         let of = |unit, name, value| OwnFigure { name, unit, value };
         let figure = |name, value| of("", name, value);
         vec![
-            figure("new orders a minute", committed),
-            figure("new orders a minute, rolled-back ones included", entered),
+            figure("new orders/min", committed),
+            figure("new orders/min, rolled-back ones included", entered),
             match self.options.think {
                 Think::Spec => of(
                     "%",
-                    "of 12.86 new orders a minute and warehouse",
+                    "of 12.86 new orders/min per warehouse",
                     of_one / NEW_ORDERS_PER_MINUTE_MAX * 100.0,
                 ),
                 Think::None => figure(
-                    "new orders a minute and warehouse, where terminals that think enter at most 12.86",
+                    "new orders/min per warehouse (no think time; with it the maximum is 12.86)",
                     of_one,
                 ),
             },

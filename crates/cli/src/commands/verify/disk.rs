@@ -9,6 +9,7 @@ use rustix::fs::statfs;
 use std::fs;
 use std::path::Path;
 use syncline_disk::{RealDisk, SyncMethod};
+use syncline_report::units::plural;
 use syncline_verify::disk::{self, Caller, Cut, Limit, Method, Plan, Subject};
 
 /// Where the kernel says which boot this is, and what it is called.
@@ -35,13 +36,13 @@ const MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 fn must_not_be_memory(directory: &Path) -> Result<(), CannotRun> {
     let found = statfs(directory).map_err(|error| {
         CannotRun(format!(
-            "cannot look at the file system of {}: {error}",
+            "cannot read the file system of {}: {error}",
             directory.display()
         ))
     })?;
     if MEMORY.contains(&(found.f_type as u64)) {
         return Err(CannotRun(format!(
-            "{} stands in memory and on no disk: any loss of power takes all of it; name a directory on the disk \
+            "{} is in memory, not on a disk: any loss of power takes all of it; name a directory on the disk \
              under test",
             directory.display()
         )));
@@ -63,17 +64,20 @@ fn write(args: &DiskArgs, subject: Subject, caller: &mut Caller) -> Outcome {
         abandon: args.abandon,
     };
     let stop = interrupt::stop_flag();
-    let bar = terminal::Progress::new(args.blocks.unwrap_or(0));
+    let bar = terminal::Progress::of_steps(args.blocks.unwrap_or(0));
     let progress = |blocks| match blocks {
         // Nothing refuses it any more.
         0 => terminal::note(&format!(
-            "{name}: blocks of {} bytes by {}, each promised to {}; pull the plug when you like, and look with \
+            "{name}: blocks of {} bytes by {}, each reported to {}; pull the plug when you like, and check with \
              --check",
             args.block,
             method.name(),
             args.witness
         )),
-        blocks => bar.at(blocks, &format!("{blocks} blocks promised")),
+        blocks => bar.at(
+            blocks,
+            &format!("writing: {} reported", plural(blocks, "block")),
+        ),
     };
     let written = disk::write(&RealDisk, &plan, caller, stop, &progress)?;
     drop(bar);

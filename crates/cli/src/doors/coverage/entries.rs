@@ -169,7 +169,7 @@ pub(super) const PGBENCH_OUTSIDE: &[Entry] = &[
     ignored(
         &["PG_COLOR"],
         "",
-        "NO_COLOR says whether messages have colours",
+        "NO_COLOR decides whether messages have colours",
     ),
     ignored(&["PG_COLORS"], "", "messages have colours of their own"),
     used(

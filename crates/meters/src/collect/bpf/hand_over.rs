@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 use std::sync::Arc;
 use syncline_profile::{
-    Account, Histogram, How, Metric, ProfileBuilder, StackId, Thread, ThreadId, Total,
+    ATTRIBUTED, Account, Histogram, How, Metric, ProfileBuilder, StackId, Thread, ThreadId, Total,
 };
 
 /// The collector's name in accounts.
@@ -32,7 +32,7 @@ pub(super) const METRICS: [Metric; 9] = [
 ];
 
 /// How system calls are looked at where there are many.
-const PASSED_OVER: &str = "all counted, and one in 16 looked at after the first thousands";
+const PASSED_OVER: &str = "all counted, one in 16 unwound after the first thousands";
 
 /// The variance of any part of so many system calls of which some stand for others is at most their number
 /// times this: one stands for 16 on average, at random for 1 to 31, and half of them may be of the part.
@@ -329,12 +329,9 @@ impl<'a> Naming<'a> {
             let percent = |part: f64| part * 100.0;
             write!(
                 collector,
-                ": stacks are unwound from copies of some events of each instruction and depth of \
-                 the stack; {:.1} % of it is where there were several stacks, and a part of it is \
-                 within {:.1} points of what it says, 95 times of 100 ({} copies of all kinds, {} \
-                 lost)",
-                percent(certainty.mixed as f64 / certainty.all as f64),
+                "{ATTRIBUTED}{:.1} points (95 %; {:.1} % had several stacks; {} stack copies, {} lost)",
                 percent(certainty.within()),
+                percent(certainty.mixed as f64 / certainty.all as f64),
                 self.seen.climbed.copies,
                 losses.copies
             )
@@ -389,7 +386,7 @@ fn in_spells(metric: Metric, looked: &Looked) -> String {
     };
     let cost = looked.cost.unwrap_or(0.0) * 100.0;
     let mut said = format!(
-        "looked at in {} spells of {:.0} ms, {:.1} % of the window, since its programs used {cost:.1} % of the \
+        "in {} windows of {:.0} ms, {:.1} % of the time, since its programs used {cost:.1} % CPU of the \
          machine; scaled to {by}",
         looked.spells.len(),
         looked.ns() as f64 / 1e6 / looked.spells.len().max(1) as f64,
@@ -397,19 +394,14 @@ fn in_spells(metric: Metric, looked: &Looked) -> String {
     );
     if metric == Metric::OffCpu {
         said.push_str(
-            "; of a wait that is longer than a spell the histogram shows what was in spells",
+            "; of a wait that is longer than a window the histogram shows the part in windows",
         );
     }
     if metric == Metric::SystemCalls {
         let within = looked.within(|spell| spell.calls);
         let known = within.map_or_else(
-            || "; how well the sum is known is not known, of so few spells".to_owned(),
-            |within| {
-                format!(
-                    "; the sum is within {:.1} %, 95 times of 100",
-                    within * 100.0
-                )
-            },
+            || "; the error of the sum is unknown, of so few windows".to_owned(),
+            |within| format!("; the sum is within {:.1} % (95 %)", within * 100.0),
         );
         said.push_str(&known);
     }
@@ -478,7 +470,7 @@ impl Foreign {
                     amount: own + kept + left_out + others,
                     source: format!(
                         "block requests: {own} issued for the store's threads; {kept} by the kernel's \
-                         own to its devices, which stand under \"{KERNEL_THREAD}\"; {left_out} by the \
+                         own to its devices, listed under \"{KERNEL_THREAD}\"; {left_out} by the \
                          kernel's own that may be anybody's, and {others} by other processes, which \
                          are left out"
                     ),

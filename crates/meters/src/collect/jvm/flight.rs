@@ -200,17 +200,14 @@ impl Flight {
         accounts.push(missing(
             Metric::Wall,
             NAME,
-            "it does not look at threads that wait",
+            "it does not sample threads that wait",
         ));
         accounts.push(unless(
             known.allocations,
-            sampled(
-                Metric::AllocatedBytes,
-                "150 looks a second at most".to_owned(),
-            ),
+            sampled(Metric::AllocatedBytes, "at most 150 samples/s".to_owned()),
             "this JVM's recorder does not sample allocations: those from 16 on do",
         ));
-        let why = "it does not tell how large the objects are: async-profiler does";
+        let why = "it does not report the size of objects: async-profiler does";
         accounts.push(missing(Metric::AllocatedObjects, NAME, why));
         let shortest = if self.fine { SHORTEST_WAIT } else { "10 ms" };
         for metric in [Metric::Contentions, Metric::ContentionWait] {
@@ -222,7 +219,7 @@ impl Flight {
         accounts.push(unless(
             known.sleeps,
             taken(Metric::Sleeps, NAME, How::Exact),
-            "this JVM tells only of long sleeps: those from 17 on tell of all",
+            "this JVM reports only long sleeps: 17 and later report all",
         ));
         accounts
     }
@@ -232,12 +229,12 @@ impl Flight {
             return Vec::new();
         }
         let how = format!(
-            "thin: {looks} looks, every {} ms at a few threads, in Java code only; native code and the \
+            "thin: {looks} samples, every {} ms at a few threads, in Java code only; native code and the \
              JVM itself are not seen",
             EVERY_NS / 1_000_000
         );
         let user = taken(Metric::CpuUser, NAME, How::Sampled(how));
-        let why = "it does not look at threads in the kernel: fetch async-profiler";
+        let why = "it does not sample threads in the kernel: fetch async-profiler";
         let kernel = missing(Metric::CpuKernel, NAME, why);
         let total = |account: Account| Account {
             total: self.spent.total(account.metric),

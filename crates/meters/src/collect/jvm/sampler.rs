@@ -182,12 +182,12 @@ impl Sampler {
         let how = if looks.standing || looks.cpu == 0 {
             How::Sampled(format!(
                 "every {} ms of a thread's processor time, scaled to all that the process used; in \
-                 the kernel are looks that met a system call, page faults are not told from the rest",
+                 the kernel are samples within a system call; page faults are not distinguished from the rest",
                 self.cpu_ns / 1_000_000
             ))
         } else {
             How::NotAttributable(
-                "user time cannot be told from kernel time: the profiler or this machine does not say \
+                "user time cannot be distinguished from kernel time: the profiler or this machine does not say \
                  where a thread stood; async-profiler 4.2 and later do, on x86-64 and AArch64"
                     .to_owned(),
             )
@@ -214,7 +214,7 @@ impl Sampler {
                 missing(
                     metric,
                     NAME,
-                    "this JVM does not tell of allocations: 11 and later do",
+                    "this JVM does not report allocations: 11 and later do",
                 )
             });
         }
@@ -228,7 +228,7 @@ impl Sampler {
                 ),
             ));
         }
-        let why = "async-profiler does not tell of sleeps; the JVM's own recorder does, which is used \
+        let why = "async-profiler does not report sleeps; the JVM's own recorder does, which is used \
                    where async-profiler is not";
         accounts.push(missing(Metric::Sleeps, NAME, why));
         accounts

@@ -97,7 +97,7 @@ impl Looks {
             let how = if hidden {
                 How::NotAttributable(kernel_hidden())
             } else {
-                How::Sampled(format!("{} looks a second", self.per_s))
+                How::Sampled(format!("{} samples/s per CPU", self.per_s))
             };
             profile.account(Account {
                 metric,

@@ -119,7 +119,7 @@ impl Collector for Tags {
             thread.hand_over(profile);
         }
         let often = format!(
-            "{STRIKES_A_SECOND} strikes a second of processor time at most, at ticks of the kernel"
+            "up to {STRIKES_A_SECOND} timer ticks per second of CPU time, at ticks of the kernel"
         );
         profile.account(Account {
             metric: Metric::CpuByTag,

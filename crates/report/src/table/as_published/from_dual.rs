@@ -217,6 +217,6 @@ fn commit_every(run: &RunRecord) -> u64 {
 
 /// "engine, data, futures, 8 clients": the runs of one curve.
 fn store(run: &RunRecord) -> String {
-    let clients = crate::finding::plural(run.head.plan.clients, "client");
+    let clients = units::plural(run.head.plan.clients, "client");
     format!("{}, {}, {clients}", parts::mode(run), run.client_model())
 }

@@ -11,10 +11,10 @@ use super::client_stacks;
 use super::parts::{self, note};
 use super::source::Wants;
 use crate::Result;
-use crate::finding::plural;
 use crate::published::mail2002;
 use crate::record::{Record, RunRecord};
 use crate::units;
+use crate::units::plural;
 
 pub(super) const WANTS: Wants = Wants {
     view: "mail2002",

@@ -1,10 +1,10 @@
 //! What every view of a published source opens with: the source, and the runs that stand beside it.
 
 use super::super::prose::{fact, wrapped};
-use crate::finding::plural;
 use crate::published::Source;
 use crate::record::RunRecord;
 use crate::units;
+use crate::units::plural;
 use std::collections::BTreeSet;
 
 /// What stands where a source gives no figure.

@@ -2,6 +2,7 @@
 
 use super::super::grid::{Grid, Side};
 use super::super::prose;
+use super::super::width::room;
 use crate::Result;
 use crate::cost::{CostChoice, FunctionRow, Functions, FunctionsBy, functions, words};
 use crate::record::{RunRecord, Stacks};
@@ -10,8 +11,10 @@ use std::collections::BTreeMap;
 use syncline_metering::Module;
 use syncline_profile::{Metric, Quantity};
 
-/// Longer names are cut.
-const LONGEST: usize = 40;
+/// Names are not cut below this, however narrow the terminal is.
+const NAME_LEAST: usize = 24;
+/// Free columns between two columns, and before the first.
+const GAP: usize = 2;
 
 /// The table, of the first `top` functions. Fails if the threads are no pattern.
 pub fn functions_of(
@@ -28,7 +31,7 @@ pub fn functions_of(
         return Ok(text
             + &prose::wrapped(
                 "  ",
-                "nothing was seen: the view of the run says how each metric was taken, or why not",
+                "no samples: the view of the run lists how each metric was measured, or why not",
             ));
     }
     text += "\n";
@@ -90,30 +93,14 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
         units::or_unknown(share, units::percent).replace(" %", "")
     };
     let first = if time {
-        "us a transaction"
+        "us per transaction"
     } else {
-        "a transaction"
+        "per transaction"
     };
     let cpu = by == FunctionsBy::Cpu;
     let own_object = main_object(found);
-    let mut columns = vec![(first, Side::Left)];
-    if cpu {
-        columns.extend([
-            ("user", Side::Right),
-            ("kernel", Side::Right),
-            ("%", Side::Right),
-            ("total", Side::Right),
-        ]);
-    } else {
-        columns.extend([("own", Side::Right), ("%", Side::Right)]);
-    }
-    columns.extend([
-        (if cpu { "looks" } else { "events" }, Side::Right),
-        ("module", Side::Left),
-    ]);
-    let mut grid = Grid::new(&columns);
-    for row in found.rows.iter().take(top) {
-        let mut cells = vec![format!("  {}", name_of(row, &own_object))];
+    let figures = |row: &FunctionRow| {
+        let mut cells = Vec::new();
         let own = row.own.0 + row.own.1;
         if cpu {
             cells.extend([
@@ -129,9 +116,47 @@ fn table(found: &Functions, by: FunctionsBy, commits: u64, top: usize) -> String
             units::count(row.count as f64),
             row.module.map_or("unknown", Module::heading).to_owned(),
         ]);
+        cells
+    };
+    let mut columns = vec![(first, Side::Left)];
+    if cpu {
+        columns.extend([
+            ("user", Side::Right),
+            ("kernel", Side::Right),
+            ("%", Side::Right),
+            ("total", Side::Right),
+        ]);
+    } else {
+        columns.extend([("own", Side::Right), ("%", Side::Right)]);
+    }
+    columns.extend([
+        (if cpu { "samples" } else { "events" }, Side::Right),
+        ("module", Side::Left),
+    ]);
+    let figures: Vec<Vec<String>> = found.rows.iter().take(top).map(figures).collect();
+    let longest = name_room(&columns, &figures);
+    let mut grid = Grid::new(&columns);
+    for (row, figures) in found.rows.iter().zip(figures) {
+        let mut cells = vec![format!("  {}", name_of(row, &own_object, longest))];
+        cells.extend(figures);
         grid.row(cells);
     }
     grid.render()
+}
+
+/// The columns that are left for names beside the figures; in a file or a pipe names stay whole.
+fn name_room(columns: &[(&str, Side)], figures: &[Vec<String>]) -> usize {
+    let widths = columns
+        .iter()
+        .skip(1)
+        .enumerate()
+        .map(|(index, (heading, _))| {
+            let cells = figures.iter().map(|row| row[index].chars().count());
+            cells.max().unwrap_or(0).max(heading.chars().count()) + GAP
+        });
+    room()
+        .saturating_sub(widths.sum::<usize>() + GAP)
+        .max(NAME_LEAST)
 }
 
 /// The object that most was spent in: the store's own program or library.
@@ -145,12 +170,12 @@ fn main_object(found: &Functions) -> String {
 }
 
 /// The function, with its object where that is another than most are of.
-fn name_of(row: &FunctionRow, own_object: &str) -> String {
+fn name_of(row: &FunctionRow, own_object: &str, longest: usize) -> String {
     if row.object == own_object || row.object.is_empty() {
-        return shortened(&row.function, LONGEST);
+        return shortened(&row.function, longest);
     }
     let object = format!(" ({})", row.object);
-    let room = LONGEST.saturating_sub(object.chars().count()).max(12);
+    let room = longest.saturating_sub(object.chars().count()).max(12);
     shortened(&row.function, room) + &object
 }
 
@@ -167,5 +192,29 @@ fn shortened(text: &str, most: usize) -> String {
     } else {
         let head: String = text.chars().take(kept).collect();
         head + ".."
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::at_width;
+    use super::{NAME_LEAST, Side, name_room};
+
+    // 2.7 of the users' page: names were cut at 40 signs in a terminal of 200
+    #[test]
+    fn names_have_the_columns_that_the_figures_leave() {
+        let columns = [
+            ("us", Side::Left),
+            ("user", Side::Right),
+            ("module", Side::Left),
+        ];
+        let figures = [vec!["12.5".to_owned(), "lock manager".to_owned()]];
+        let of =
+            |columns_of_terminal| at_width(columns_of_terminal, || name_room(&columns, &figures));
+        // 4 and 12 signs, a gap before each, and the gap before the name.
+        assert_eq!(of(Some(100)), 100 - 4 - 12 - 3 * 2);
+        assert_eq!(of(Some(200)), 200 - 22);
+        assert!(of(None) > 10_000, "a pipe cuts nothing");
+        assert!(of(Some(20)) >= NAME_LEAST);
     }
 }

@@ -22,7 +22,7 @@ pub fn cost(run: &RunRecord, choice: &CostChoice) -> String {
         ),
         None => prose::wrapped(
             "  ",
-            "the run was not metered: syncline run --meter looks where a store's time goes",
+            "the run was not metered: syncline run --meter shows where a store's time goes",
         ),
     }
 }
@@ -78,9 +78,9 @@ impl About {
     /// What its first column is called.
     fn title(self) -> &'static str {
         match self {
-            About::Processor => "processor, us a transaction",
-            About::Passed => "wall clock, us a transaction",
-            About::Events => "a transaction",
+            About::Processor => "CPU, us per transaction",
+            About::Passed => "wall clock, us per transaction",
+            About::Events => "per transaction",
         }
     }
 }
@@ -143,7 +143,7 @@ fn table(sheet: &Sheet, about: About, columns: &[usize]) -> String {
 
 /// How each metric was taken.
 fn how(cost: &Cost) -> String {
-    let mut text = prose::heading("How each was taken");
+    let mut text = prose::heading("Measurement methods");
     for sentence in accounts_in_words(cost) {
         text += &prose::wrapped("  ", &sentence);
     }

@@ -37,9 +37,9 @@ pub(super) fn of(store: &str) -> Result<&'static dyn Adapter> {
         let mut of_others = OF_OTHER_BUILDS.iter();
         Error::cannot(match of_others.find(|(name, _)| *name == store) {
             Some((_, feature)) => format!(
-                "durability of {store} can be verified by builds with the feature {feature}; this one knows {known}"
+                "verify durability supports {store} only in builds with the feature {feature}; this one supports {known}"
             ),
-            None => format!("durability of {store} can be verified by no build; this one knows {known}"),
+            None => format!("verify durability does not support {store}; it supports {known}"),
         })
     })
 }
