@@ -46,7 +46,7 @@ pub(crate) fn started(private: &Private) -> String {
         .user()
         .map_or_else(String::new, |user| format!(" as user {user}"));
     format!(
-        "started a private {product}{user}, process {}, in {}",
+        "started a temporary {product} server{user}, process {}, in {}",
         private.pid(),
         private.directory().display()
     )

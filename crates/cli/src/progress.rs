@@ -131,6 +131,13 @@ impl Progress {
         }
     }
 
+    /// The bar alone: where it cannot be drawn, nothing is printed.
+    pub(crate) fn without_lines(self) -> Progress {
+        let mut silent = self;
+        silent.plain = None;
+        silent
+    }
+
     /// Moves to a step; the phase is what stands before a colon.
     pub(crate) fn at(&self, step: u64, what: &str) {
         self.at_phase(what.split(": ").next().unwrap_or(what), step, what);

@@ -102,10 +102,12 @@ mod tests {
         let names: BTreeSet<_> = Module::ALL.iter().map(|module| module.name()).collect();
         assert_eq!(names.len(), Module::ALL.len());
         for module in Module::ALL {
-            assert_eq!(
-                module.name(),
-                module.heading().to_lowercase().replace(' ', "_")
-            );
+            // The name is in records, and stays; the heading says what it is.
+            let heading = match module {
+                Module::Laboratory => "laboratory".to_owned(),
+                _ => module.heading().to_lowercase().replace(' ', "_"),
+            };
+            assert_eq!(module.name(), heading);
         }
     }
 }

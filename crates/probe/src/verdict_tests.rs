@@ -225,15 +225,12 @@ fn what_cannot_be_seen_caps_the_verdict() {
     let machine = Case::new().with(|case| {
         case.device.summary.virtual_machine = Some("KVM".to_owned());
     });
-    machine.is(VerdictWord::Unknown, "not known from inside this machine");
+    machine.is(VerdictWord::Unknown, "the host's cache cannot be seen");
     let fast = Case::new().with(|case| {
         case.device.summary.virtual_machine = Some("KVM".to_owned());
         case.rpm_by_hand = Some(7_200);
     });
-    fast.is(
-        VerdictWord::Unknown,
-        "so a cache answers; in a virtual machine",
-    );
+    fast.is(VerdictWord::Unknown, "so a cache answers; virtual machine");
     let controller = Case::new().with(|case| {
         let reason = "sda is shown by a RAID controller".to_owned();
         case.device.layers.push(layer(Standing::NotKnown(reason)));
@@ -262,7 +259,7 @@ fn each_missing_figure_has_its_reason() {
     let no_floor = Case::new().with(|case| case.plain_write = None);
     no_floor.is(VerdictWord::Unknown, "no write without a sync");
     let no_cache = Case::new().with(|case| case.device.summary.write_cache = WriteCache::Unknown);
-    no_cache.is(VerdictWord::Unknown, "nobody says");
+    no_cache.is(VerdictWord::Unknown, "is not reported");
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub enum Error {
         name: String,
     },
     /// A private server could not be started.
-    #[error("no private {product} could be started: {what}")]
+    #[error("no temporary {product} server could be started: {what}")]
     Private {
         /// The product.
         product: &'static str,

@@ -13,7 +13,7 @@ pub(crate) struct Sweep {
 /// From `NAME=VALUE,VALUE`.
 pub(super) fn sweep(typed: &str) -> Result<Sweep, String> {
     let Some((name, values)) = typed.split_once('=') else {
-        return Err(format!("\"{typed}\" is no sweep such as clients=1,8,64"));
+        return Err(format!("\"{typed}\" is not a sweep such as clients=1,8,64"));
     };
     let between = if values.contains(';') { ';' } else { ',' };
     let values: Vec<String> = values

@@ -21,10 +21,10 @@ pub(super) fn duration(typed: &str) -> Result<Duration, String> {
     };
     let amount: f64 = number
         .parse()
-        .map_err(|_error| format!("\"{typed}\" is no duration such as 10s or 500ms"))?;
+        .map_err(|_error| format!("\"{typed}\" is not a duration such as 10s or 500ms"))?;
     let duration = Duration::try_from_secs_f64(amount * seconds_per_unit);
     let duration = duration.ok().filter(|duration| *duration <= LONGEST);
-    duration.ok_or_else(|| format!("\"{typed}\" is no duration from 0 to ten years"))
+    duration.ok_or_else(|| format!("\"{typed}\" is not a duration from 0 to ten years"))
 }
 
 /// A duration above zero, of what is measured or watched.
@@ -40,7 +40,7 @@ pub(super) fn at_least_one(typed: &str) -> Result<usize, String> {
     match typed.parse::<usize>() {
         Ok(0) => Err("at least 1 is needed".to_owned()),
         Ok(count) => Ok(count),
-        Err(_error) => Err(format!("\"{typed}\" is no whole number from 1 up")),
+        Err(_error) => Err(format!("\"{typed}\" is not a whole number from 1 up")),
     }
 }
 
@@ -91,7 +91,7 @@ pub(super) fn looks(typed: &str) -> Result<usize, String> {
 pub(super) fn rate(typed: &str) -> Result<f64, String> {
     let rate: f64 = typed
         .parse()
-        .map_err(|_error| format!("\"{typed}\" is no number"))?;
+        .map_err(|_error| format!("\"{typed}\" is not a number"))?;
     if rate.is_finite() && rate > 0.0 {
         Ok(rate)
     } else {

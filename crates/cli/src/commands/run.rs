@@ -44,6 +44,11 @@ pub(crate) fn run_with<S: Shelf>(
     let places = places(shelf, &urls)?;
     record::prepare_folder(&args.runs)?;
     let bar = terminal::Progress::of_time(estimate(args, choices.len(), &urls, &places));
+    // A command of another tool prints what that tool prints.
+    let bar = match follower {
+        Some(_) => bar.without_lines(),
+        None => bar,
+    };
     let mut lines = Lines::before(&args.line, &places, &bar)?;
     if interrupt::stopped() {
         return Err(CannotRun::because("stopped before anything was measured"));

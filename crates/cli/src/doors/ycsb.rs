@@ -229,7 +229,7 @@ struct LoadWatch {
 impl LoadWatch {
     fn new(records: u64) -> LoadWatch {
         LoadWatch {
-            bar: terminal::Progress::of_steps(records),
+            bar: terminal::Progress::of_steps(records).without_lines(),
             began: Cell::new(None),
             took_ns: Cell::new(0),
         }

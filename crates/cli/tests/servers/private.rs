@@ -165,7 +165,10 @@ fn what_a_private_server_cannot_be_is_said_in_one_sentence() {
         let said = say(folder.path(), line);
         assert_eq!(said.code, 2, "{line}: {said:?}");
         assert!(said.err.contains("durability=full"), "{line}: {said:?}");
-        assert!(!said.err.contains("started a private"), "{line}: {said:?}");
+        assert!(
+            !said.err.contains("started a temporary"),
+            "{line}: {said:?}"
+        );
     }
     let said = say(folder.path(), "private oracle");
     assert_eq!(said.code, 2);

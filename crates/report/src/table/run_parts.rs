@@ -54,7 +54,7 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     ];
     for (what, causes) in causes {
         for (cause, count) in causes {
-            text += &format!("  {} ({cause})\n", plural(*count, what));
+            text += &format!("  {} ({})\n", plural(*count, what), reason(cause));
         }
     }
     if let Some(arrivals) = &run.end.arrivals {
@@ -65,6 +65,15 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
         text += &prose::wrapped("  arrivals: ", &words);
     }
     text
+}
+
+/// A cause of records in words.
+fn reason(cause: &str) -> &str {
+    match cause {
+        "locked" => "database locked",
+        "serialization" => "serialization failure",
+        other => other,
+    }
 }
 
 /// Service and response times by kind of transaction.

@@ -109,7 +109,7 @@ pub(crate) fn cost() -> Cost {
         let all = CPU.iter().map(|one| (one.0, one.1, pick(one) * COMMITS));
         all.collect::<Vec<_>>()
     };
-    let looks = "99 looks a second";
+    let looks = "99 samples/s per CPU";
     let mut user = metric(
         "cpu_user",
         "ns",

@@ -117,7 +117,7 @@ fn profile() -> Profile {
         builder.account(Account {
             metric,
             collector: "perf events".to_owned(),
-            how: How::Sampled("99 looks a second".to_owned()),
+            how: How::Sampled("99 samples/s per CPU".to_owned()),
             lost: 2,
             total: (metric == Metric::CpuUser).then(|| Total {
                 amount: 8_000_000,
@@ -170,7 +170,7 @@ fn without_kernel() -> Profile {
     for (metric, how) in [
         (
             Metric::CpuUser,
-            How::Sampled("99 looks a second".to_owned()),
+            How::Sampled("99 samples/s per CPU".to_owned()),
         ),
         (
             Metric::CpuKernel,

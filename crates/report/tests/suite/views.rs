@@ -282,3 +282,62 @@ fn several_runs_of_group_commit_tell_what_a_commit_waits_for_and_stand_last() {
     assert!(row("8").ends_with(" 2.00 us 5.00 ms"), "{}", row("8"));
     assert!(row("64").ends_with(" unknown unknown"), "{}", row("64"));
 }
+
+/// Words that only this project knows; output has the industry's.
+const PRIVATE_WORDS: [&str; 14] = [
+    "line_1",
+    "line_max",
+    "at its limit",
+    "nothing saturated",
+    "way of a commit",
+    "tried again",
+    "laboratory",
+    "looks",
+    "looked at",
+    "spells",
+    "strikes",
+    "heaps",
+    "said by",
+    "stands",
+];
+
+// Section 5 of the users' page
+#[test]
+fn no_view_prints_a_word_that_only_this_project_knows() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut seen = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "txt") {
+            continue;
+        }
+        seen += 1;
+        let text = std::fs::read_to_string(&path).unwrap().to_lowercase();
+        // The option keeps its name.
+        let text = text.replace("--looks", "");
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in PRIVATE_WORDS {
+            assert!(!flat.contains(word), "{word} is in {}", path.display());
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+// Section 5 of the users' page; a record keeps the published name of the verdict
+#[test]
+fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_words() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    let found = run.end.saturation.as_mut().unwrap();
+    found.verdict = "nothing saturated".to_owned();
+    found.reason = "no measured figure reached its threshold".to_owned();
+    let causes = &mut run.end.outcomes.retry_causes;
+    causes.insert("locked".to_owned(), 3);
+    let text = table::run(&run);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("Bottleneck not identified: no measured figure"),
+        "{text}"
+    );
+    assert!(flat.contains("3 retries (database locked)"), "{text}");
+    assert!(!flat.contains("nothing saturated"), "{text}");
+}

@@ -237,7 +237,7 @@ mod tests {
         let LogPlace::Nowhere(why) = place else {
             panic!("taken: {place:?}");
         };
-        assert!(why.contains("a mount namespace of its own"), "{why}");
+        assert!(why.contains("another mount namespace"), "{why}");
     }
 
     #[test]

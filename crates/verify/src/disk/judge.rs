@@ -169,7 +169,7 @@ impl Expected {
         if let Some((there, checksum)) = self.own(slot, Role::Tested, found) {
             let promised = self.checksums.get(&sequence);
             return match (there == sequence, promised) {
-                (false, _) => Some((Class::Stale, format!("block {there} stands there"))),
+                (false, _) => Some((Class::Stale, format!("block {there} is there"))),
                 (true, Some(promised)) if *promised != checksum => Some((
                     Class::Torn,
                     "it holds other bytes than were promised".to_owned(),
@@ -178,20 +178,17 @@ impl Expected {
             };
         }
         Some(match found {
-            Found::Nothing => (Class::Lost, "nothing stands there".to_owned()),
-            Found::Torn => (
-                Class::Torn,
-                "what stands there is no whole block".to_owned(),
-            ),
+            Found::Nothing => (Class::Lost, "nothing is there".to_owned()),
+            Found::Torn => (Class::Torn, "what is there is not a whole block".to_owned()),
             Found::Unreadable => (Class::Unreadable, "it cannot be read".to_owned()),
             Found::Whole(label, _) if label.run != self.run => (
                 Class::Stale,
-                "a block of an earlier run stands there".to_owned(),
+                "a block of an earlier run is there".to_owned(),
             ),
             Found::Whole(label, _) => (
                 Class::Misplaced,
                 format!(
-                    "block {} stands there, which belongs at offset {}{}",
+                    "block {} is there, which belongs at offset {}{}",
                     label.sequence,
                     label.offset,
                     match label.role {
@@ -295,7 +292,7 @@ mod tests {
         let torn = judged(20, &blocks);
         assert_eq!((torn.bad.clone(), torn.reordered), (of(Class::Torn, 1), 1));
         let words = torn.example.unwrap();
-        assert!(words.contains("block 18 at offset") && words.contains("no whole block"));
+        assert!(words.contains("block 18 at offset") && words.contains("not a whole block"));
         assert_eq!(torn.controls_gone, 0);
 
         let mut old = file(0..19, Role::Tested);

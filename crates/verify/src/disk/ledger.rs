@@ -112,7 +112,7 @@ impl<D: Disk> Ledger<D> {
             let is_open = run.promised > 0 && run.judged.is_none() && run.end != Some(End::Leave);
             if is_open && !begin.abandon {
                 return Err(Error::cannot(format!(
-                    "{} blocks were promised for {} and not looked at since; look with --check first, or \
+                    "{} blocks were promised for {} and not checked since; check with --check first, or \
                      give them up with --abandon",
                     run.promised, begin.subject
                 )));

@@ -37,7 +37,7 @@ impl Finding {
         let last = &self.judgement;
         format!(
             "The last run: blocks of {} bytes, each made stable by {} and then promised to the witness; {} \
-             promised, {} that nothing later replaced were looked at; ended by: {}.",
+             promised, {} that nothing later replaced were checked; ended by: {}.",
             self.block_bytes,
             self.method,
             last.promised,

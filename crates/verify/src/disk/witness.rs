@@ -247,7 +247,7 @@ impl<D: Disk> Talk<'_, D> {
                     _ => "a ",
                 };
                 let words = format!(
-                    "{} was looked at: {} of {} blocks bad, after {article}{}",
+                    "{} was checked: {} of {} blocks bad, after {article}{}",
                     ledger.run(asked).begin.subject,
                     judgement.bad(),
                     judgement.looked,
@@ -358,7 +358,7 @@ impl<D: Disk> Talk<'_, D> {
             let (subject, promised) = (&run.begin.subject, run.promised);
             (self.tell)(&format!(
                 "{subject} went silent after {promised} blocks promised: if its plug was pulled, power it \
-                 on again and look with --check"
+                 on again and check with --check"
             ));
         }
     }

@@ -285,7 +285,7 @@ impl Across {
             ),
             AcrossVerdict::PromisesNothing => format!(
                 "{name}: this setting (durability {durability}) promises nothing behind a loss of power; what \
-                 it left is told below."
+                 it left is reported below."
             ),
             AcrossVerdict::Unknown(why) => format!("{name}: unknown: {why}."),
             AcrossVerdict::None => format!("{name}: this record is older than verdicts."),

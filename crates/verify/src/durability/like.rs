@@ -179,7 +179,7 @@ impl Twin {
             different => format!(" Different: {different}."),
         };
         format!(
-            "This is a private twin of {} ({} {}), which was only looked at; {copied}. Its memory and its log \
+            "This is a temporary copy of {} ({} {}), which was only read; {copied}. Its memory and its log \
              are kept small, so that files are written often.{different}",
             self.of,
             self.product,
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(twin.options, "commit_delay=17&synchronous_commit=off");
         let words = twin.twin.words();
         assert!(
-            words.contains("twin of postgres://host/db (PostgreSQL 15.6"),
+            words.contains("copy of postgres://host/db (PostgreSQL 15.6"),
             "{words}"
         );
         assert!(words.contains("wal_level: a twin writes"), "{words}");

@@ -133,7 +133,7 @@ impl Finding {
 
     fn not_known(&self) -> String {
         let below = "Not known from here: whether the real file system and the device keep what they \
-                     are told to sync; only pulling the plug, with a witness on another machine, tells";
+                     sync; only pulling the plug, with a witness on another machine, shows that";
         if self.images.is_some() {
             let whole = if self.tears {
                 ""

@@ -54,7 +54,7 @@ impl Kind {
         match self {
             Kind::G0 => "dirty write (G0)",
             Kind::Unasked => "a value that nobody appended",
-            Kind::Repeated => "a value that was appended once and stands twice",
+            Kind::Repeated => "a value that was appended once and is there twice",
             Kind::G1a => "aborted read (G1a)",
             Kind::G1b => "intermediate read (G1b)",
             Kind::G1c => "circular information flow (G1c)",

@@ -176,7 +176,6 @@ fn loaded<S: Shelf>(args: &IsolationArgs, url: &str, shelf: &S) -> Result<Loaded
         seed: args.seed,
     };
     let loading = format!("loading {}", target.name());
-    terminal::note(&loading);
     let bar = terminal::Progress::of_steps(args.transactions as u64);
     let begun = |count: usize| bar.at(count as u64, &loading);
     let loaded = isolation::load(&target, load, interrupt::stop_flag(), &begun)?;
