@@ -273,7 +273,7 @@ fn at(url: &Url, path: &str, listing: &Listing) -> Result<PathBuf, Error> {
     }
     let path = path::absolute(Path::new(path))?;
     let Some(directory) = path.parent() else {
-        return Err(malformed("its path does not name a directory"));
+        return Err(malformed("its path names no directory of its own"));
     };
     if !directory.is_dir() {
         let directory = directory.to_owned();

@@ -308,7 +308,9 @@ fn no_view_prints_a_word_that_only_this_project_knows() {
     let mut seen = 0;
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
-        if path.extension().is_none_or(|ending| ending != "txt") {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        // What a source of the loads published is told in its own words.
+        if name.starts_with("as_") || path.extension().is_none_or(|ending| ending != "txt") {
             continue;
         }
         seen += 1;
