@@ -20,6 +20,7 @@ mod published;
 pub mod record;
 pub mod stats;
 pub mod survey;
+mod swept;
 pub mod table;
 pub mod units;
 

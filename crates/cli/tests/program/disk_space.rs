@@ -9,6 +9,7 @@ use std::process::Command;
 
 /// Runs a line of the program in `DIR/small`, on a tmpfs of that size with that much written to it; none
 /// where a file system cannot be mounted.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Said> {
     let script = format!(
         "mkdir -p small && mount -t tmpfs -o size={size} none small && echo mounted >&2 && cd small && \

@@ -126,7 +126,7 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
              --line none"
         )
     };
-    let mut child = start(folder.path(), &run(20_000_000));
+    let mut child = start(folder.path(), &run(2_000_000));
     let log = folder.path().join("kept.db-wal");
     // Until tables are there and rows come.
     while std::fs::metadata(&log).map_or(0, |log| log.len()) < 1 << 20 {
@@ -136,7 +136,7 @@ fn a_load_that_was_killed_is_refused_by_the_next_run_which_says_what_to_do() {
     child.kill().unwrap();
     child.wait().unwrap();
     for _ in 0..2 {
-        let said = say(folder.path(), &run(20_000_000));
+        let said = say(folder.path(), &run(2_000_000));
         assert_eq!(said.code, 2, "{said:?}");
         let why = "its rows were not loaded to the end; remove it";
         assert!(said.err.contains(why), "{said:?}");

@@ -14,6 +14,8 @@ pub(super) struct Axis {
     pub(super) most: f64,
     /// Where figures stand.
     pub(super) ticks: Vec<Tick>,
+    /// How a figure between ticks is written; places have names instead.
+    pub(super) show: Option<fn(f64) -> String>,
 }
 
 /// A figure on an axis.
@@ -41,19 +43,27 @@ impl Axis {
         // Air, so that no mark touches the frame, and at least a third of a decade.
         let (least, most) = (least / 1.25, (most * 1.25).max(least * 2.0));
         let wide = most / least > 300.0;
-        let steps: &[f64] = if wide { &[1.0] } else { &[1.0, 2.0, 5.0] };
         let decades = (least.log10().floor() as i32)..=(most.log10().ceil() as i32);
-        let ticks = decades
-            .flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)))
-            .filter(|at| (least..=most).contains(at))
-            .map(|at| Tick { at, text: show(at) })
-            .collect();
+        let within = |steps: &[f64]| -> Vec<Tick> {
+            let all = decades
+                .clone()
+                .flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade)));
+            all.filter(|at| (least..=most).contains(at))
+                .map(|at| Tick { at, text: show(at) })
+                .collect()
+        };
+        let mut ticks = within(if wide { &[1.0] } else { &[1.0, 2.0, 5.0] });
+        // One figure on an axis says neither its direction nor its scale.
+        if ticks.len() < 3 {
+            ticks = within(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]);
+        }
         Axis {
             title: title.to_owned(),
             log: true,
             least,
             most,
             ticks,
+            show: Some(show),
         }
     }
 
@@ -102,6 +112,7 @@ impl Axis {
             least: 0.0,
             most,
             ticks,
+            show: Some(show),
         }
     }
 
@@ -119,7 +130,19 @@ impl Axis {
                     text: name.clone(),
                 })
                 .collect(),
+            show: None,
         }
+    }
+
+    /// A figure in words: "8 clients", "p99".
+    pub(super) fn said(&self, value: f64) -> String {
+        if let Some(show) = self.show {
+            let text = format!("{} {}", show(value), self.title);
+            return text.trim_end().to_owned();
+        }
+        let near = |tick: &&Tick| (tick.at - value).abs() < 0.25;
+        let tick = self.ticks.iter().find(near);
+        tick.map_or_else(String::new, |tick| tick.text.clone())
     }
 
     /// Where a figure lies, in the axis' own measure.
@@ -173,6 +196,15 @@ mod tests {
         let narrow = Axis::log("time", &[80_000.0, 400_000.0], short_span);
         assert_eq!(texts(&narrow), ["100 us", "200 us", "500 us"]);
         assert!(narrow.least < 80_000.0 && narrow.most > 400_000.0);
+    }
+
+    // D12
+    #[test]
+    fn an_axis_of_nearly_equal_values_has_several_ticks() {
+        for value in [5_000.0, 1_000.0, 73_000.0] {
+            let axis = Axis::log("rate", &[value, value * 1.1], short_count);
+            assert!(axis.ticks.len() >= 3, "{value}: {:?}", texts(&axis));
+        }
     }
 
     #[test]

@@ -59,18 +59,18 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// The drawing as an SVG element.
 pub(super) fn draw(chart: &Chart) -> String {
     let mut text = String::new();
-    {
+    let values = {
         let area = SVGBackend::with_string(&mut text, chart.size).into_drawing_area();
-        draw_on(chart, &area).expect("drawing into memory has nothing to fail on");
-    }
+        draw_on(chart, &area).expect("drawing into memory has nothing to fail on")
+    };
+    let text = match text.rfind("</svg>") {
+        Some(end) => format!("{}{values}{}", &text[..end], &text[end..]),
+        None => text,
+    };
     // A drawing scales with the page and says what it is.
     let (width, height) = chart.size;
     let opening = format!("<svg width=\"{width}\" height=\"{height}\" ");
-    let title = chart
-        .title
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('"', "&quot;");
+    let title = escaped(&chart.title);
     text.replacen(
         &opening,
         &format!("<svg class=\"chart\" role=\"img\" aria-label=\"{title}\" "),
@@ -78,7 +78,13 @@ pub(super) fn draw(chart: &Chart) -> String {
     )
 }
 
-fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<(), Error> {
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Draws, and returns a transparent target over each marked point whose `title` says its value.
+fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
     let mut context = ChartBuilder::on(area)
         .margin_top(10)
         .margin_right(if chart.notes.is_empty() { 22 } else { 132 })
@@ -140,6 +146,21 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<(), Error> {
             draw_marks(&mut context, series.style, points)?;
         }
     }
+    let marked = |series: &&Series| matches!(series.shape, Shape::Marked | Shape::Marks);
+    let mut values = String::new();
+    for (x, y) in chart
+        .series
+        .iter()
+        .filter(marked)
+        .flat_map(|series| &series.points)
+    {
+        let (left, top) = context.backend_coord(&(chart.x.place(*x), chart.y.place(*y)));
+        let said = format!("{}, {}", chart.x.said(*x), chart.y.said(*y));
+        values += &format!(
+            "<circle class=\"value\" cx=\"{left}\" cy=\"{top}\" r=\"9\"><title>{}</title></circle>\n",
+            escaped(&said)
+        );
+    }
     let at_edge: Vec<(i32, &str)> = chart
         .notes
         .iter()
@@ -157,7 +178,7 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<(), Error> {
         ))?;
     }
     area.present()?;
-    Ok(())
+    Ok(values)
 }
 
 /// Notes from top to bottom, moved down where two would lie over one another.

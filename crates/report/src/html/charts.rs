@@ -153,6 +153,45 @@ pub(super) fn over_time(survey: &Survey<'_>, stores: &Stores) -> Vec<(u64, Strin
         .collect()
 }
 
+/// Throughput of one run over time; `None` if it has no intervals.
+pub(super) fn run_over_time(run: &RunRecord) -> Option<String> {
+    let rates: Vec<f64> = run
+        .intervals
+        .iter()
+        .map(crate::record::Interval::throughput_per_s)
+        .collect();
+    let most = rates.iter().copied().reduce(f64::max)?;
+    let end = run.end.measured_ns as f64 / 1e9;
+    Some(draw(&Chart {
+        title: "Commits per second over time".to_owned(),
+        x: Axis::linear("measured seconds", end, short_count),
+        y: Axis::linear("commits per second", most * 1.05, short_count),
+        series: time_series(run, 0),
+        size: SMALL,
+        left: 74,
+        notes: Vec::new(),
+    }))
+}
+
+/// Percentiles of service time of one run; `None` if nothing committed.
+pub(super) fn run_percentiles(run: &RunRecord) -> Option<String> {
+    let times = heights(run.service_ns()?);
+    let names = ["p50", "p90", "p99", "p99.9", "max"].map(str::to_owned);
+    Some(draw(&Chart {
+        title: "Percentiles of service time".to_owned(),
+        x: Axis::places("", &names),
+        y: Axis::log("service time", &times, short_span),
+        series: vec![Series {
+            style: 0,
+            shape: Shape::Marked,
+            points: (0_u32..).map(f64::from).zip(times).collect(),
+        }],
+        size: SMALL,
+        left: 74,
+        notes: Vec::new(),
+    }))
+}
+
 /// The distributions of a probe: every method at 4 KiB, and the line's own method at every size, state
 /// and number outstanding. p50 to p99.9 as a bar, marks at p50, p99 and the slowest; `None` if none
 /// was measured. A full probe has hundreds of cells; all stand in the table.

@@ -1,7 +1,8 @@
 //! The lower part of the page: device facts, warnings, every record in full.
 
-use crate::record::{Fact, ProbeRecord, Record};
+use crate::record::{Fact, ProbeRecord, Record, RunRecord};
 use crate::survey::{Survey, complaints};
+use crate::swept;
 use crate::table::{self, Detail};
 use crate::units;
 use maud::{Markup, html};
@@ -61,12 +62,13 @@ pub(super) fn warnings(survey: &Survey<'_>) -> Markup {
 
 /// Every record as the terminal shows it, folded in.
 pub(super) fn records(records: &[Record]) -> Markup {
+    let runs: Vec<&RunRecord> = records.iter().filter_map(Record::as_run).collect();
     html! {
         @for record in records {
             details {
                 summary {
                     (match record {
-                        Record::Run(run) => run.title(),
+                        Record::Run(run) => swept::title(run, &runs),
                         Record::Probe(probe) => format!("probe of {}", probe.body.directory),
                         Record::Observation(seen) => format!("observed {}", seen.body.target.name),
                     })

@@ -5,14 +5,17 @@
 //! embedded as JSON, so the page can be read by programs and shown again.
 
 mod axis;
+mod by_clients;
 mod chart;
 mod charts;
 mod commit_every;
 mod cost;
 mod details;
 mod flame;
+mod observation;
 mod page;
 mod rows;
+mod single;
 mod stores;
 mod waits;
 

@@ -3,9 +3,10 @@
 use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
-use super::{commit_every, cost, details, rows};
-use crate::record::{ProbeRecord, Record, RunRecord, Stacks, json};
+use super::{by_clients, commit_every, cost, details, observation, rows, single};
+use crate::record::{ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, json};
 use crate::survey::Survey;
+use crate::swept;
 use crate::table;
 use crate::units::{self, plural};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -21,7 +22,8 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
         .filter_map(Record::as_run)
         .filter(|run| !held(&surveys, run))
         .collect();
-    let title = title(&surveys, &loose);
+    let seen: Vec<&ObservationRecord> = records.iter().filter_map(Record::as_observation).collect();
+    let title = title(&surveys, &loose, &seen);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -51,7 +53,16 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                     h2.part { "Directories side by side" }
                     pre { (table::matrix(&surveys)) }
                 }
-                @if !loose.is_empty() { (other_runs(&loose)) (commit_every::figure(&loose)) }
+                @if !loose.is_empty() {
+                    (other_runs(&loose)) (by_clients::figure(&loose)) (commit_every::figure(&loose))
+                    @for run in &loose { (single::part(run, &swept::title(run, &loose))) }
+                }
+                @for record in &seen {
+                    @if records.len() > 1 {
+                        h2.part { "Observed " (record.body.target.name) " " code { (record.identity.id) } }
+                    }
+                    (observation::part(record))
+                }
                 @for run in records.iter().filter_map(Record::as_run) {
                     (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
                 }
@@ -69,16 +80,18 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     page.into_string()
 }
 
-fn title(surveys: &[Survey<'_>], loose: &[&RunRecord]) -> String {
-    match (surveys, loose) {
-        ([], []) => "Syncline: no records".to_owned(),
-        ([], [one]) => format!("Syncline: {}", one.title()),
-        ([], several) => format!("Syncline: {} runs", several.len()),
-        ([one], _) if one.runs.is_empty() => {
+fn title(surveys: &[Survey<'_>], loose: &[&RunRecord], seen: &[&ObservationRecord]) -> String {
+    match (surveys, loose, seen) {
+        ([], [], [one]) => format!("Syncline: observed {}", one.body.target.name),
+        ([], [], [_, ..]) => format!("Syncline: {} observations", seen.len()),
+        ([], [], []) => "Syncline: no records".to_owned(),
+        ([], [one], _) => format!("Syncline: {}", one.title()),
+        ([], several, _) => format!("Syncline: {} runs", several.len()),
+        ([one], _, _) if one.runs.is_empty() => {
             format!("Syncline probe: {}", one.probe.body.directory)
         }
-        ([one], _) => format!("Syncline survey: {}", one.probe.body.directory),
-        (several, _) => format!(
+        ([one], _, _) => format!("Syncline survey: {}", one.probe.body.directory),
+        (several, _, _) => format!(
             "Syncline: {} probes and what ran beside them",
             several.len()
         ),
@@ -212,12 +225,13 @@ fn other_runs(runs: &[&RunRecord]) -> Markup {
     html! {
         h2 { "Runs" }
         div.scroll tabindex="0" { table {
-            thead { tr { th.text { "run" } th { "commits/s" } th { "p50" } th { "p99" }
-                th.text { "durability" } } }
+            thead { tr { th.text { "run" } th { "commits/s" } th { "from to" } th { "p50" }
+                th { "p99" } th.text { "durability" } } }
             tbody { @for run in runs { tr {
-                td.text { (run.title())
+                td.text { (swept::title(run, runs))
                     @if let Some(notice) = &run.head.workload.notice { " " span.evidence { (notice) } } }
                 td { b { (units::count(run.end.throughput_per_s)) } }
+                td { (rows::range(run)) }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p50))) }
                 td { (units::or_unknown(run.service_ns(), |times| units::span_ns(times.p99))) }
                 td.text { (run.head.target.durability_with_evidence()) }

@@ -60,22 +60,12 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
     };
     let time =
         |pick: fn(&Latency) -> u64| units::or_unknown(run.service_ns().map(pick), units::span_ns);
-    let range = run.end.throughput_range.as_ref().map_or_else(
-        || "one run".to_owned(),
-        |range| {
-            format!(
-                "{} to {}",
-                units::count(range.least),
-                units::count(range.most)
-            )
-        },
-    );
     let limit = run.end.saturation.as_ref();
     html! {
         tr {
             td { (run.head.plan.clients) }
             td { b { (units::count(rate)) } }
-            td { (range) }
+            td { (range(run)) }
             td { (part(line.line_1)) }
             td { (part(line.line_max)) }
             td title=(run.end.per_commit.syncs.source) {
@@ -92,4 +82,18 @@ fn row(run: &RunRecord, survey: &Survey<'_>) -> Markup {
             }
         }
     }
+}
+
+/// The least and the most of the repetitions.
+pub(super) fn range(run: &RunRecord) -> String {
+    run.end.throughput_range.as_ref().map_or_else(
+        || "one run".to_owned(),
+        |range| {
+            format!(
+                "{} to {}",
+                units::count(range.least),
+                units::count(range.most)
+            )
+        },
+    )
 }

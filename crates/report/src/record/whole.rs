@@ -45,6 +45,14 @@ impl Record {
         }
     }
 
+    /// The observation, if it is one.
+    pub fn as_observation(&self) -> Option<&ObservationRecord> {
+        match self {
+            Record::Run(_) | Record::Probe(_) => None,
+            Record::Observation(seen) => Some(seen),
+        }
+    }
+
     /// Folded into one JSON object.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("records hold text keys and plain values only")

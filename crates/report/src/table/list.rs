@@ -2,7 +2,8 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
-use crate::record::{Listed, Record};
+use crate::record::{Listed, Record, RunRecord};
+use crate::swept;
 use crate::units;
 
 /// The table of `list runs`.
@@ -21,9 +22,13 @@ pub fn list(records: &[Listed]) -> String {
     ])
     .spare(&["p50", "p99", "durability"]);
     let mut refused = String::new();
+    let runs: Vec<&RunRecord> = records
+        .iter()
+        .filter_map(|listed| listed.record.as_ref().ok()?.as_run())
+        .collect();
     for listed in records {
         match &listed.record {
-            Ok(record) => grid.row(cells(record)),
+            Ok(record) => grid.row(cells(record, &runs)),
             Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
         }
     }
@@ -41,7 +46,7 @@ pub fn list(records: &[Listed]) -> String {
     }
 }
 
-fn cells(record: &Record) -> Vec<String> {
+fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
     let identity = record.identity();
     let started = identity
         .started
@@ -51,7 +56,9 @@ fn cells(record: &Record) -> Vec<String> {
         .collect();
     let (what, rate, times, durability) = match record {
         Record::Run(run) => (
-            run.title().replace(" clients", "c").replace(" client", "c")
+            swept::title(run, runs)
+                .replace(" clients", "c")
+                .replace(" client", "c")
                 + if run.end.cut_short.is_some() {
                     ", cut short"
                 } else {

@@ -30,6 +30,7 @@ mod stores;
 mod survey;
 mod width;
 
+pub(crate) use observation::{shown as counter_unit, with_units};
 pub(crate) use probe_device::short_source;
 
 pub use as_published::{Published, as_published};

@@ -187,7 +187,7 @@ pub(super) fn unavailable(counter: &CounterFigures) -> String {
 }
 
 /// How values of a unit are shown.
-pub(super) fn shown(unit: &str) -> Show {
+pub(crate) fn shown(unit: &str) -> fn(f64) -> String {
     match unit {
         "bytes" => units::size,
         "ns" => units::span,
@@ -207,7 +207,7 @@ fn product(store: &ObservedStore) -> String {
 }
 
 /// "16384 8kB" as "16384 x 8 kB = 128 MiB", "4096 kB" as "4096 kB = 4 MiB"; other values as they are.
-fn with_units(value: &str) -> String {
+pub(crate) fn with_units(value: &str) -> String {
     let in_blocks = || {
         let (count, unit) = value.split_once(' ')?;
         let count: u64 = count.parse().ok().filter(|count| *count > 0)?;

@@ -7,7 +7,7 @@ use syncline_report::record::{
     Identity, ObservationGiven, ObservationRecord, Record, SyncLine, Writer, from_observation,
     read, share,
 };
-use syncline_report::table;
+use syncline_report::{html, table};
 use syncline_runner::{
     CounterUnit, LogPlace, Machine, Meaning, Observation, Observed, ObservedInterval, Setting,
     StoreCounter, StoreProcess,
@@ -192,4 +192,52 @@ fn a_shared_or_withheld_observation_names_nobody() {
         .to_value()
         .to_string();
     assert!(!withheld.contains("PostgreSQL"), "{withheld}");
+}
+
+// D9
+#[test]
+fn a_page_of_an_observation_shows_what_was_observed_and_cannot_be_given_markup() {
+    let mut record = record(None);
+    record.body.target.settings[0].value = "<script>alert(1)</script>".to_owned();
+    let page = html::report(&[Record::from(record.clone())], &[]);
+    assert!(!page.contains("no records"), "{page}");
+    assert!(page.contains("<title>Syncline: observed postgres</title>"));
+    let (shown, _folded) = page.split_once("<details").unwrap();
+    for words in [
+        "100/s",
+        "commits per sync",
+        "not timed",
+        "fsync",
+        "pg_settings",
+        "Replication",
+        "no replicas",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!page.contains("<script>alert"));
+    // Beside a run it is not left out either.
+    let run = Record::from(fixture::run(fixture::SQLITE, 8, 9_120.0, 1.0));
+    let page = html::report(&[run, Record::from(record)], &[]);
+    let (shown, _folded) = page.split_once("<details").unwrap();
+    assert!(shown.contains("Observed postgres"), "{shown}");
+}
+
+// D17
+#[test]
+fn wide_parts_of_a_page_say_that_they_scroll_and_print_keeps_headings_with_what_they_head() {
+    let page = html::report(&fixture::survey(), &[]);
+    assert!(page.contains("Scroll sideways"), "a hint on narrow screens");
+    let (_, print) = page.split_once("@media print").unwrap();
+    for rule in [
+        "h1, h2, h3, .legend, thead { break-after: avoid; }",
+        "1fr 1fr",
+    ] {
+        assert!(print.contains(rule), "{rule}");
+    }
+    for table in page.split("<table").skip(1).zip(page.split("<table")) {
+        assert!(
+            table.1.trim_end().ends_with("tabindex=\"0\">"),
+            "a table that cannot scroll"
+        );
+    }
 }

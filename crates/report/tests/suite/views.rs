@@ -343,3 +343,80 @@ fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_wo
     assert!(flat.contains("3 retries (database locked)"), "{text}");
     assert!(!flat.contains("nothing saturated"), "{text}");
 }
+
+/// Runs that one command made, outside of any survey.
+fn swept(clients: &[u64], every: &[&str]) -> Vec<Record> {
+    let mut runs = Vec::new();
+    for clients in clients {
+        for every in every {
+            let mut run = fixture::run(SQLITE, *clients, 9_120.0 + *clients as f64 * 100.0, 1.0);
+            run.identity.survey = None;
+            run.identity.id = format!("x{clients}y{every}");
+            let options = &mut run.head.workload.options;
+            options.insert("commit_every".to_owned(), (*every).to_owned());
+            run.head.workload.unit_per_transaction = every.parse().unwrap_or(1);
+            runs.push(Record::from(run));
+        }
+    }
+    runs
+}
+
+// D11
+#[test]
+fn rows_of_a_sweep_say_the_swept_value_in_the_list_and_on_the_page() {
+    let records = swept(&[1], &["1", "10", "<i>"]);
+    let page = html::report(&records, &[]);
+    let (shown, _folded) = page.split_once("<details").unwrap();
+    let listed: Vec<Listed> = records
+        .iter()
+        .map(|record| Listed {
+            path: "x.jsonl".into(),
+            record: Ok(record.clone()),
+        })
+        .collect();
+    let list = table::list(&listed);
+    for value in ["1", "10"] {
+        let words = format!("commit_every={value}");
+        assert!(shown.contains(&words), "{words}: {shown}");
+        assert!(list.contains(&words), "{words}: {list}");
+    }
+    assert!(!page.contains("<i>"));
+    let alone = table::list(&listed[..1]);
+    assert!(
+        !alone.contains("commit_every"),
+        "one run needs no such word: {alone}"
+    );
+}
+
+// D12
+#[test]
+fn a_sweep_over_clients_has_a_curve_and_a_point_says_its_value() {
+    let page = html::report(&swept(&[1, 8, 64], &["1"]), &[]);
+    assert!(page.contains("<h2>Commits per second by clients</h2>"));
+    assert!(
+        page.contains("<title>8 clients, 9.92k commits per second</title>"),
+        "{page}"
+    );
+    let flat = html::report(&swept(&[8], &["1"]), &[]);
+    assert!(!flat.contains("by clients</h2>"));
+}
+
+// D12
+#[test]
+fn the_page_of_one_run_has_its_charts_its_limit_its_warnings_and_its_checks() {
+    let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
+    run.identity.survey = None;
+    run.end.warnings[0].what = "<b>short</b>".to_owned();
+    let page = html::report(&[Record::from(run)], &[]);
+    let (shown, _folded) = page.split_once("<details").unwrap();
+    for words in [
+        "Throughput over time",
+        "Percentiles of service time",
+        "the store syncs at 75 % of the sync line",
+        "&lt;b&gt;short&lt;/b&gt;; use --warm-up 5s",
+        "every acknowledged row is there",
+        "<title>p99, ",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+}

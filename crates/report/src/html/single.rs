@@ -1,0 +1,38 @@
+//! A run that belongs to no survey: its charts, its bottleneck, what was checked, what may spoil it.
+
+use super::charts;
+use crate::record::RunRecord;
+use crate::units;
+use maud::{Markup, PreEscaped, html};
+
+/// The part of one run under `title`.
+pub(super) fn part(run: &RunRecord, title: &str) -> Markup {
+    let charts = [charts::run_over_time(run), charts::run_percentiles(run)];
+    html! {
+        section.single {
+            h2 { (title) " " code { (run.identity.id) } }
+            @if let Some(why) = &run.end.cut_short { p.warning { "cut short: " (why) } }
+            @for warning in &run.end.warnings {
+                p.warning { (warning.what) "; " (warning.advice) }
+            }
+            p.note { b { "Bottleneck: " } @match &run.end.saturation {
+                Some(limit) => { (limit.bottleneck()) ": " (limit.reason) }
+                None => (units::UNKNOWN),
+            } }
+            div.multiples { @for (heading, chart) in ["Throughput over time", "Percentiles of service time"]
+                .into_iter().zip(charts) {
+                @if let Some(chart) = chart { figure { h3 { (heading) } (PreEscaped(chart)) } }
+            } }
+            @if run.end.checks.is_empty() { p { "Nothing was checked after the run." } } @else {
+                div.scroll tabindex="0" { table.facts {
+                    thead { tr { th.text { "checked after the run" } th.text { "outcome" } th.text { "" } } }
+                    tbody { @for check in &run.end.checks { tr {
+                        td.text { (check.name) }
+                        td.text { b { (check.outcome) } }
+                        td.text { (check.detail.as_deref().unwrap_or("")) }
+                    } } }
+                } }
+            }
+        }
+    }
+}
