@@ -107,10 +107,10 @@ fn schema_of(database: &Database, name: &str) -> Schema {
 
 /// An earlier call may have been refused halfway.
 fn drop_if_there(database: &Database, name: &str) -> Result<()> {
-    match database.tables().iter().any(|schema| schema.name() == name) {
-        true => database.drop_table(name),
-        false => Ok(()),
+    if database.tables().iter().any(|schema| schema.name() == name) {
+        database.drop_table(name)?;
     }
+    Ok(())
 }
 
 /// One call of the mode's kind.
