@@ -470,7 +470,7 @@ fn a_stop_in_the_drain_ends_it_however_long_it_was_to_be() {
         }
     });
     let mut plan = plan(2, 100);
-    plan.drain = Duration::from_secs(3600);
+    plan.drain = Duration::from_hours(1);
     let result = run(&store, &Keys::new(&store), &plan, &stop, &watcher).unwrap();
     assert!(result.outcomes.unfinished > 0);
 }
