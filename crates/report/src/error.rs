@@ -113,6 +113,15 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A finding of `verify` that was written by itself, before findings were records.
+    #[error(
+        "{path} is a finding of verify of an older version, which is not a record: it holds no time and no \
+         machine; read it as JSON, or verify again"
+    )]
+    VerifiedAlone {
+        /// The file.
+        path: PathBuf,
+    },
     /// It was written by a later version.
     #[error(
         "{path} is a record of format version {version}, and this program reads up to {newest}: \

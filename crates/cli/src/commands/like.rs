@@ -13,7 +13,7 @@ use syncline_report::record::{self, Record, RunRecord};
 pub(crate) fn run_again<S: Shelf>(args: &LikeArgs, shelf: &S) -> Outcome {
     let old = match record::read(&record::named(&args.like)?)? {
         Record::Run(run) => *run,
-        Record::Probe(_) | Record::Observation(_) => {
+        Record::Probe(_) | Record::Observation(_) | Record::Verification(_) => {
             let what = "is not the record of a run, which --like expects";
             return Err(CannotRun(format!("{} {what}", args.like.display())));
         }

@@ -172,7 +172,7 @@ pub(super) fn between(before: &ProbeResult, after: Option<&ProbeResult>) -> Sync
 fn probe_of(path: &Path) -> Result<ProbeRecord, CannotRun> {
     match record::read(&record::named(path)?)? {
         Record::Probe(probe) => Ok(*probe),
-        Record::Run(_) | Record::Observation(_) => {
+        Record::Run(_) | Record::Observation(_) | Record::Verification(_) => {
             let what = "is not a probe record, which --line expects";
             Err(CannotRun(format!("{} {what}", path.display())))
         }

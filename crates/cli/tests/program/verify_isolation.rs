@@ -21,7 +21,7 @@ fn histories_are_taken_written_read_and_judged() {
         "verify isolation --check h.jsonl --claimed serializable --json",
     );
     assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let record = said.json()["finding"].clone();
     assert!(record["committed"].as_u64() > Some(100), "{record}");
     assert_eq!(record["forbidden"], Value::Array(Vec::new()));
     assert!(record["check_cpu_ns"].as_u64() > Some(0), "{record}");
@@ -98,7 +98,7 @@ fn a_history_that_cannot_be_read_is_named_with_its_line() {
 fn a_history_goes_on_behind_crashes() {
     let folder = folder();
     let said = say(folder.path(), "verify isolation sqlite --crashes 10 --json");
-    let record = said.json();
+    let record = said.json()["finding"].clone();
     assert_eq!(record["kills"]["crashes"], 1, "{record}");
     assert_eq!(record["kills"]["lost"], 0, "{record}");
     // Without root and /dev/fuse only processes are killed, which is said.
@@ -120,4 +120,47 @@ fn a_history_goes_on_behind_crashes() {
     );
     assert_eq!(live.code, 2, "{live:?}");
     assert!(live.err.contains("a temporary one"), "{live:?}");
+}
+
+// D10
+#[test]
+fn a_verification_is_listed_and_shown_by_its_id_like_any_record() {
+    let folder = folder();
+    std::fs::write(folder.path().join("skew.jsonl"), SKEW).unwrap();
+    let line = "verify isolation --check skew.jsonl --claimed serializable --json";
+    let said = say(folder.path(), line);
+    assert_eq!(said.code, 1, "{said:?}");
+    let record = said.json();
+    for (field, value) in [
+        ("kind", "verification"),
+        ("verified", "isolation"),
+        ("outcome", "broken"),
+        ("subject", "skew.jsonl"),
+    ] {
+        assert_eq!(record[field], value, "{field}: {record}");
+    }
+    assert_eq!(record["format"]["name"], "syncline-record", "{record}");
+    let id = record["id"].as_str().unwrap();
+    let listed = say(folder.path(), "list runs");
+    assert!(
+        listed.out.contains("isolation of skew.jsonl: broken") && listed.out.contains(id),
+        "{listed:?}"
+    );
+    let shown = say(folder.path(), &format!("show {id}"));
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(
+        shown.out.contains("skew.jsonl: not serializable"),
+        "{shown:?}"
+    );
+    assert_eq!(
+        say(folder.path(), &format!("show --json {id}")).json(),
+        record
+    );
+    let page = say(folder.path(), &format!("show --html page.html {id}"));
+    assert_eq!(page.code, 0, "{page:?}");
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(
+        page.contains("Syncline verification: isolation of skew.jsonl"),
+        "{page}"
+    );
 }

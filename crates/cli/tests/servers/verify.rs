@@ -21,7 +21,7 @@ fn a_twin_has_the_live_servers_settings_and_the_server_is_left_alone() {
     let line = format!("verify durability --like {} {SMALL}", world.url());
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let record = said.json()["finding"].clone();
     let copied = record["like"]["copied"].to_string();
     assert!(copied.contains("synchronous_commit=off"), "{copied}");
     assert!(!said.out.contains("archive_command"), "{said:?}");
@@ -87,7 +87,7 @@ fn a_mariadb_has_a_twin_of_its_version_with_its_settings() {
     let line = format!("verify durability --like {url} {tiny}");
     let said = say(folder.path(), &line);
     assert_eq!(said.code, 0, "{said:?}");
-    let record = said.json();
+    let record = said.json()["finding"].clone();
     let copied = serde_json::json!(["innodb_flush_log_at_trx_commit=2"]);
     assert_eq!(record["like"]["copied"], copied, "{record}");
     assert_eq!(record["store"], "mariadb", "{record}");

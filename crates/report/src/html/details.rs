@@ -69,8 +69,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
                 summary {
                     (match record {
                         Record::Run(run) => swept::title(run, &runs),
-                        Record::Probe(probe) => format!("probe of {}", probe.body.directory),
-                        Record::Observation(seen) => format!("observed {}", seen.body.target.name),
+                        other => other.title(),
                     })
                     " " code { (record.identity().id) }
                 }
@@ -79,6 +78,7 @@ pub(super) fn records(records: &[Record]) -> Markup {
                         Record::Run(run) => table::run(run),
                         Record::Probe(probe) => table::probe(probe, Detail::Wide),
                         Record::Observation(seen) => table::observation(seen),
+                        Record::Verification(verified) => table::verification(verified),
                     })
                 }
             }

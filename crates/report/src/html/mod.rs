@@ -17,6 +17,7 @@ mod page;
 mod rows;
 mod single;
 mod stores;
+mod verification;
 mod waits;
 
 pub use page::report;

@@ -3,8 +3,10 @@
 use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
-use super::{by_clients, commit_every, cost, details, observation, rows, single};
-use crate::record::{ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, json};
+use super::{by_clients, commit_every, cost, details, observation, rows, single, verification};
+use crate::record::{
+    ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, VerificationRecord, json,
+};
 use crate::survey::Survey;
 use crate::swept;
 use crate::table;
@@ -23,7 +25,14 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
         .filter(|run| !held(&surveys, run))
         .collect();
     let seen: Vec<&ObservationRecord> = records.iter().filter_map(Record::as_observation).collect();
-    let title = title(&surveys, &loose, &seen);
+    let verified: Vec<&VerificationRecord> =
+        records.iter().filter_map(Record::as_verification).collect();
+    let title = match (title(&surveys, &loose, &seen), &*verified) {
+        (Some(title), _) => title,
+        (None, []) => "Syncline: no records".to_owned(),
+        (None, [one]) => format!("Syncline: {}", one.title()),
+        (None, several) => format!("Syncline: {} verifications", several.len()),
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -63,6 +72,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                     }
                     (observation::part(record))
                 }
+                @for one in &verified { (verification::part(one)) }
                 @for run in records.iter().filter_map(Record::as_run) {
                     (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
                 }
@@ -80,11 +90,15 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     page.into_string()
 }
 
-fn title(surveys: &[Survey<'_>], loose: &[&RunRecord], seen: &[&ObservationRecord]) -> String {
-    match (surveys, loose, seen) {
+fn title(
+    surveys: &[Survey<'_>],
+    loose: &[&RunRecord],
+    seen: &[&ObservationRecord],
+) -> Option<String> {
+    Some(match (surveys, loose, seen) {
         ([], [], [one]) => format!("Syncline: observed {}", one.body.target.name),
         ([], [], [_, ..]) => format!("Syncline: {} observations", seen.len()),
-        ([], [], []) => "Syncline: no records".to_owned(),
+        ([], [], []) => return None,
         ([], [one], _) => format!("Syncline: {}", one.title()),
         ([], several, _) => format!("Syncline: {} runs", several.len()),
         ([one], _, _) if one.runs.is_empty() => {
@@ -95,7 +109,7 @@ fn title(surveys: &[Survey<'_>], loose: &[&RunRecord], seen: &[&ObservationRecor
             "Syncline: {} probes and what ran beside them",
             several.len()
         ),
-    }
+    })
 }
 
 fn held(surveys: &[Survey<'_>], run: &RunRecord) -> bool {
@@ -110,6 +124,7 @@ fn origin(record: &Record) -> String {
         Record::Run(run) => &run.head.machine,
         Record::Probe(probe) => &probe.body.machine,
         Record::Observation(seen) => &seen.body.machine,
+        Record::Verification(verified) => &verified.body.machine,
     };
     let identity = record.identity();
     let when = identity.started.replace('T', " ").replace('Z', " UTC");

@@ -24,7 +24,7 @@ described! {
     pub struct Identity {
         /// The format and its version.
         pub format: Format,
-        /// "run", "probe" or "observation".
+        /// "run", "probe", "observation" or "verification".
         pub kind: String,
         /// A short name of this record, unlikely to be given twice.
         pub id: String,

@@ -8,7 +8,7 @@
 //!    with what was learnt since.
 //!
 //! A probe's file has a head (its identity and directory) and an end, an observation's a head (its
-//! identity) and an end. Every line is written whole
+//! identity) and an end; a verification's are both written when it is over. Every line is written whole
 //! with its newline in one call; a file that does not end in a newline was torn in its last line.
 
 use super::identity::Identity;
@@ -16,6 +16,7 @@ use super::interval::Interval;
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::{RunEnd, RunHead, RunRecord};
+use super::verification::VerificationRecord;
 use serde::Serialize;
 
 /// A line on its way to the file.
@@ -39,6 +40,12 @@ pub(super) enum Line<'a> {
     /// An observation's last.
     #[serde(rename = "end")]
     ObservationEnd(&'a ObservationRecord),
+    /// A verification's first.
+    #[serde(rename = "head")]
+    VerificationHead(&'a Identity),
+    /// A verification's last.
+    #[serde(rename = "end")]
+    VerificationEnd(&'a VerificationRecord),
     /// A probe's last.
     #[serde(rename = "end")]
     ProbeEnd(&'a ProbeRecord),

@@ -1,7 +1,7 @@
 //! The saved record: the only types here that are ever written, versioned.
 //!
 //! One record is one target with one setting and one number of clients, one probe of one directory,
-//! or one observation of a store that others use. Every view is drawn from records, so what is shown
+//! one observation of a store that others use, or one verification of a disk or a store. Every view is drawn from records, so what is shown
 //! can be shown again. The format is explained in `docs/record.md`, its schema is [`schema`], its
 //! lines are described in `line`.
 //!
@@ -32,6 +32,7 @@ mod setting;
 mod share;
 mod stacks;
 mod time;
+mod verification;
 mod whole;
 mod writer;
 
@@ -67,5 +68,6 @@ pub use setting::{
 };
 pub use share::{REMOVED, share};
 pub use stacks::{Stacks, folded_again, stacks_of_record};
+pub use verification::{VerificationBody, VerificationRecord};
 pub use whole::{Record, json};
 pub use writer::{RUNS_FOLDER, Writer, prepare_folder};

@@ -31,11 +31,13 @@ fn is_id(word: &str) -> bool {
 /// The records of a folder whose names end with that id; none of a folder that is not there.
 fn of_id(id: &str, folder: &Path) -> Vec<PathBuf> {
     let end = format!("-{id}.jsonl");
+    // What verify wrote before its findings were records, which reading refuses with the reason.
+    let alone = format!("{id}.json");
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     let has_id = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
-        name.is_some_and(|name| name.ends_with(&end))
+        name.is_some_and(|name| name.ends_with(&end) || name == alone)
     };
     paths.filter(has_id).collect()
 }

@@ -130,10 +130,10 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "jsonl")
-        {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        // Findings of verify that are older than their records: listed with the reason why not.
+        let alone = || matches!(read(&path), Err(Error::VerifiedAlone { .. }));
+        if ending == Some("jsonl") || (ending == Some("json") && alone()) {
             paths.push(path);
         }
     }
@@ -148,7 +148,10 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>> {
         .collect())
 }
 
-const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation";
+const UNKNOWN_KIND: &str = "its kind is neither run nor probe nor observation nor verification";
+
+/// Fields by which a finding of `verify` is known that was written by itself.
+const VERIFIED_ALONE: [&str; 4] = ["verdict", "judgement", "forbidden", "kills"];
 
 /// Where the bytes come from, for error sentences.
 struct Source<'a> {
@@ -194,6 +197,7 @@ impl Source<'_> {
             Some("run") => Record::Run(Box::new(self.typed(1, value)?)),
             Some("probe") => Record::Probe(Box::new(self.typed(1, value)?)),
             Some("observation") => Record::Observation(Box::new(self.typed(1, value)?)),
+            Some("verification") => Record::Verification(Box::new(self.typed(1, value)?)),
             _ => return Err(self.damaged(1, UNKNOWN_KIND)),
         })
     }
@@ -232,6 +236,10 @@ impl Source<'_> {
             Some("observation") => {
                 let end = self.only_end(values, "observation")?;
                 Ok(Record::Observation(Box::new(self.typed(2, end)?)))
+            }
+            Some("verification") => {
+                let end = self.only_end(values, "verification")?;
+                Ok(Record::Verification(Box::new(self.typed(2, end)?)))
             }
             _ => Err(self.damaged(1, UNKNOWN_KIND)),
         }
@@ -286,6 +294,16 @@ impl Source<'_> {
 
     fn check_format(&self, value: &Value) -> Result<()> {
         let format = &value["format"];
+        // Findings of verify were written by themselves before they were records.
+        if format.is_u64()
+            && VERIFIED_ALONE
+                .iter()
+                .any(|field| value.get(field).is_some())
+        {
+            return Err(Error::VerifiedAlone {
+                path: self.path.to_owned(),
+            });
+        }
         if format["name"] != FORMAT_NAME {
             return Err(self.not_a_record());
         }

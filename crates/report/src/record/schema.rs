@@ -9,6 +9,7 @@ use super::identity::{FORMAT_NAME, FORMAT_VERSION};
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::RunRecord;
+use super::verification::VerificationRecord;
 use serde_json::{Map, Value, json};
 
 /// The schema of what `--json` prints: a record, or an array of records.
@@ -17,11 +18,13 @@ pub fn schema() -> Value {
     let run = RunRecord::schema(&mut parts);
     let probe = ProbeRecord::schema(&mut parts);
     let seen = ObservationRecord::schema(&mut parts);
+    let verified = VerificationRecord::schema(&mut parts);
     parts["Format"]["properties"]["name"]["const"] = json!(FORMAT_NAME);
     parts["Format"]["properties"]["version"]["const"] = json!(FORMAT_VERSION);
     parts["RunRecord"]["properties"]["kind"]["const"] = json!("run");
     parts["ProbeRecord"]["properties"]["kind"]["const"] = json!("probe");
     parts["ObservationRecord"]["properties"]["kind"]["const"] = json!("observation");
+    parts["VerificationRecord"]["properties"]["kind"]["const"] = json!("verification");
     for (part, field, words) in WORDS {
         let property = &mut parts[*part]["properties"][*field];
         let kind = match property.get_mut("anyOf") {
@@ -39,7 +42,7 @@ pub fn schema() -> Value {
             { "$ref": "#/$defs/Record" },
             { "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/Record" } },
         ],
-        "$defs": with_record(parts, &[run, probe, seen]),
+        "$defs": with_record(parts, &[run, probe, seen, verified]),
     })
 }
 
@@ -84,6 +87,16 @@ const WORDS: &[(&str, &str, &[&str])] = &[
         "write_cache",
         &["write back", "write through", "unknown"],
     ),
+    (
+        "VerificationRecord",
+        "verified",
+        &["disk", "durability", "isolation", "crashes"],
+    ),
+    (
+        "VerificationRecord",
+        "outcome",
+        &["held", "broken", "promises nothing", "unknown"],
+    ),
     ("ProbeRecord", "label", &["burst", "steady"]),
     (
         "Verdict",
@@ -111,7 +124,7 @@ const WORDS: &[(&str, &str, &[&str])] = &[
 ];
 
 fn with_record(mut parts: Map<String, Value>, kinds: &[Value]) -> Value {
-    let record = json!({ "description": "A run, a probe or an observation.", "oneOf": kinds });
+    let record = json!({ "description": "A run, a probe, an observation or a verification.", "oneOf": kinds });
     parts.insert("Record".to_owned(), record);
     Value::Object(parts)
 }

@@ -24,6 +24,7 @@ pub fn share(record: &Record) -> Record {
         Record::Run(_) => Record::Run(serde_json::from_value(value).expect(kind)),
         Record::Probe(_) => Record::Probe(serde_json::from_value(value).expect(kind)),
         Record::Observation(_) => Record::Observation(serde_json::from_value(value).expect(kind)),
+        Record::Verification(_) => Record::Verification(serde_json::from_value(value).expect(kind)),
     }
 }
 
@@ -63,6 +64,16 @@ fn take_secrets(record: &mut Record) -> Vec<String> {
             }
             take(&mut seen.body.target.log_directory, Some(REMOVED));
             take(&mut seen.body.sync_line.directory, Some(REMOVED));
+        }
+        Record::Verification(verified) => {
+            verified.identity.command = None;
+            take(&mut verified.body.machine.host, None);
+            let subject = &mut verified.body.subject;
+            if subject.contains('/') {
+                let shared = shared_url(subject);
+                let whole = std::mem::replace(subject, shared);
+                secrets.push(whole);
+            }
         }
         Record::Probe(probe) => {
             probe.identity.command = None;

@@ -4,6 +4,7 @@ use super::identity::Identity;
 use super::observation::ObservationRecord;
 use super::probe::ProbeRecord;
 use super::run::RunRecord;
+use super::verification::VerificationRecord;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,6 +18,8 @@ pub enum Record {
     Probe(Box<ProbeRecord>),
     /// Of an observation.
     Observation(Box<ObservationRecord>),
+    /// Of a verification.
+    Verification(Box<VerificationRecord>),
 }
 
 impl Record {
@@ -26,6 +29,7 @@ impl Record {
             Record::Run(run) => &run.identity,
             Record::Probe(probe) => &probe.identity,
             Record::Observation(seen) => &seen.identity,
+            Record::Verification(verified) => &verified.identity,
         }
     }
 
@@ -33,14 +37,14 @@ impl Record {
     pub fn as_run(&self) -> Option<&RunRecord> {
         match self {
             Record::Run(run) => Some(run),
-            Record::Probe(_) | Record::Observation(_) => None,
+            Record::Probe(_) | Record::Observation(_) | Record::Verification(_) => None,
         }
     }
 
     /// The probe, if it is one.
     pub fn as_probe(&self) -> Option<&ProbeRecord> {
         match self {
-            Record::Run(_) | Record::Observation(_) => None,
+            Record::Run(_) | Record::Observation(_) | Record::Verification(_) => None,
             Record::Probe(probe) => Some(probe),
         }
     }
@@ -48,8 +52,26 @@ impl Record {
     /// The observation, if it is one.
     pub fn as_observation(&self) -> Option<&ObservationRecord> {
         match self {
-            Record::Run(_) | Record::Probe(_) => None,
+            Record::Run(_) | Record::Probe(_) | Record::Verification(_) => None,
             Record::Observation(seen) => Some(seen),
+        }
+    }
+
+    /// The verification, if it is one.
+    pub fn as_verification(&self) -> Option<&VerificationRecord> {
+        match self {
+            Record::Run(_) | Record::Probe(_) | Record::Observation(_) => None,
+            Record::Verification(verified) => Some(verified),
+        }
+    }
+
+    /// What it is of, in words: "probe of /srv/data".
+    pub fn title(&self) -> String {
+        match self {
+            Record::Run(run) => run.title(),
+            Record::Probe(probe) => format!("probe of {}", probe.body.directory),
+            Record::Observation(seen) => format!("observed {}", seen.body.target.name),
+            Record::Verification(verified) => format!("verified {}", verified.title()),
         }
     }
 
@@ -74,6 +96,12 @@ impl From<ProbeRecord> for Record {
 impl From<ObservationRecord> for Record {
     fn from(seen: ObservationRecord) -> Record {
         Record::Observation(Box::new(seen))
+    }
+}
+
+impl From<VerificationRecord> for Record {
+    fn from(verified: VerificationRecord) -> Record {
+        Record::Verification(Box::new(verified))
     }
 }
 

@@ -12,6 +12,7 @@ use super::probe::ProbeRecord;
 use super::run::{RunHead, RunRecord};
 use super::stacks::write_stacks;
 use super::time;
+use super::verification::VerificationRecord;
 use crate::{Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -67,6 +68,16 @@ impl Writer {
         let line = Line::ObservationHead(identity);
         let subject = format!("observed-{store}");
         Writer::create(folder, &file_name(identity, &subject), &line)
+    }
+
+    /// Writes the file of a verification that is over, whole or not at all, and gives its path.
+    pub fn write_verification(folder: &Path, record: &VerificationRecord) -> Result<PathBuf> {
+        let identity = &record.identity;
+        let body = &record.body;
+        let subject = format!("verified-{}-{}", body.verified, short(&body.subject));
+        let head = Line::VerificationHead(identity);
+        let writer = Writer::create(folder, &file_name(identity, &subject), &head)?;
+        writer.ended(&Line::VerificationEnd(record))
     }
 
     /// The file.
@@ -210,6 +221,16 @@ impl<T: Tape> Lines<T> {
 fn file_name(identity: &Identity, subject: &str) -> String {
     let stamp = time::file_stamp(identity.started_wall_ns);
     format!("{stamp}-{}-{}.jsonl", plain(subject), identity.id)
+}
+
+/// The first part of a subject, which may be longer than a file's name: "sqlite" of "sqlite?cache=1".
+fn short(subject: &str) -> &str {
+    let subject = subject.split('?').next().unwrap_or_default();
+    let end = subject
+        .char_indices()
+        .nth(40)
+        .map_or(subject.len(), |(at, _)| at);
+    &subject[..end]
 }
 
 /// Letters, digits and single hyphens only, so that the name needs no quotes in a shell.

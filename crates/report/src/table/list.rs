@@ -80,6 +80,19 @@ fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
             None,
             String::new(),
         ),
+        // It measures no rate: its outcome stands with what it is of.
+        Record::Verification(verified) => {
+            let what = format!("{}: {}", verified.title(), verified.body.outcome);
+            return vec![
+                started,
+                what,
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+                identity.id.clone(),
+            ];
+        }
     };
     let time = |pick: fn(&crate::record::Latency) -> u64| {
         units::or_unknown(times.map(pick), units::span_ns)

@@ -89,6 +89,7 @@ pub fn show_chosen(records: &[Record], choice: &CostChoice) -> String {
             Record::Run(record) => parts.push(run_chosen(record, choice)),
             Record::Probe(record) => parts.push(probe(record, Detail::Short)),
             Record::Observation(record) => parts.push(super::observation(record)),
+            Record::Verification(record) => parts.push(super::verification(record)),
         }
     }
     // Last, where it is still on the screen when each run has been told.

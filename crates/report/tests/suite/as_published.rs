@@ -388,7 +388,9 @@ fn records_that_were_cut_short_are_shown_with_what_they_have() {
                     let end = RunEnd::from_intervals(&run.intervals[..0], reason);
                     Record::from(RunRecord { end, ..*run })
                 }
-                other @ (Record::Probe(_) | Record::Observation(_)) => other,
+                other @ (Record::Probe(_) | Record::Observation(_) | Record::Verification(_)) => {
+                    other
+                }
             })
             .collect();
         let text = as_published(published, &cut).unwrap();

@@ -22,4 +22,5 @@ mod record_file;
 mod schema;
 mod sharing;
 mod stacks;
+mod verification;
 mod views;

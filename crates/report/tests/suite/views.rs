@@ -95,7 +95,9 @@ fn move_to(records: &mut [Record], directory: &str, line_1: f64) {
                 probe.body.device.rpm = Some(7_200);
                 probe.identity.id += "b";
             }
-            Record::Observation(_) => unreachable!("a survey observes nothing"),
+            Record::Observation(_) | Record::Verification(_) => {
+                unreachable!("a survey observes and verifies nothing")
+            }
         }
     }
 }

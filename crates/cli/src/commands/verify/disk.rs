@@ -93,16 +93,24 @@ fn check(args: &DiskArgs, subject: &Subject, caller: &mut Caller) -> Outcome {
         CutArg::PlugPull => Cut::PlugPull,
         CutArg::MachineKill => Cut::MachineKill,
     });
+    let identity = record::identity();
     let finding = disk::check(&RealDisk, subject, cut, caller)?;
     let shown = record::Shown {
         runs: &args.runs,
         kind: "disk",
         json: args.json,
+        identity,
     };
-    let kept = shown.show(
-        &serde_json::to_string_pretty(&finding)?,
-        &finding.sentences(),
-    )?;
+    let kept = shown.show(record::Found {
+        subject: finding.subject.clone(),
+        outcome: match &finding.verdict {
+            disk::Verdict::Survived(_) => "held",
+            disk::Verdict::NotDurable(_) => "broken",
+            disk::Verdict::Unknown(_) => "unknown",
+        },
+        sentences: finding.sentences(),
+        finding: serde_json::to_value(&finding)?,
+    })?;
     Ok(kept.and(match &finding.verdict {
         disk::Verdict::Survived(_) => Verdict::Holds,
         disk::Verdict::NotDurable(evidence) => {

@@ -49,6 +49,7 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         keep: args.keep.clone(),
         like,
     };
+    let identity = record::identity();
     let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let finding = durability::verify(&request, &program, interrupt::stop_flag(), &progress)?;
@@ -57,11 +58,14 @@ pub(super) fn durability<S: Shelf>(args: &DurabilityArgs, shelf: &S) -> Outcome 
         runs: &args.runs,
         kind: "durability",
         json: args.json,
+        identity,
     };
-    let kept = shown.show(
-        &serde_json::to_string_pretty(&finding)?,
-        &finding.sentences(),
-    )?;
+    let kept = shown.show(record::Found {
+        subject: record::setting(&finding.store, &finding.options),
+        outcome: outcome(&finding),
+        sentences: finding.sentences(),
+        finding: serde_json::to_value(&finding)?,
+    })?;
     Ok(kept.and(verdict(&finding)))
 }
 
@@ -79,6 +83,18 @@ fn scratch(args: &DurabilityArgs, store: &str) -> Result<Scratch, CannotRun> {
     let directory = args.dir.clone().unwrap_or_else(quickest);
     facts::must_be_directory(&directory)?;
     Scratch::new(&directory)
+}
+
+/// The outcome of a finding, in the record's words.
+fn outcome(finding: &Finding) -> &'static str {
+    let fails = matches!(&finding.fault_verdict, Some(FaultVerdict::NotDurable(_)));
+    match &finding.verdict {
+        durability::Verdict::NotDurable(_) => "broken",
+        durability::Verdict::Unknown(_) => "unknown",
+        durability::Verdict::Survived { .. } if fails || finding.is_broken() => "broken",
+        durability::Verdict::Survived { .. } => "held",
+        durability::Verdict::PromisesNothing(_) => "promises nothing",
+    }
 }
 
 /// What a finding means for the exit code; the reason of anything but 0 is said on standard error.

@@ -25,6 +25,7 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
     if let Some(crashes) = args.crashes {
         return across(args, crashes);
     }
+    let identity = record::identity();
     let target = args.target.as_deref().map(isolation::hastened);
     let schedules = match &target {
         Some(url) if !args.no_schedules => schedules(url, shelf)?,
@@ -67,11 +68,14 @@ pub(super) fn isolation<S: Shelf>(args: &IsolationArgs, shelf: &S) -> Outcome {
         runs: &args.runs,
         kind: "isolation",
         json: args.json,
+        identity,
     };
-    let kept = view.show(
-        &serde_json::to_string_pretty(&finding)?,
-        &finding.sentences(),
-    )?;
+    let kept = view.show(record::Found {
+        subject: finding.subject.clone(),
+        outcome: if finding.holds() { "held" } else { "broken" },
+        sentences: finding.sentences(),
+        finding: serde_json::to_value(&finding)?,
+    })?;
     if !finding.holds() {
         terminal::error("an anomaly was seen that the level forbids");
         return Ok(Verdict::Broken);
@@ -108,6 +112,7 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         keep: scratch.path().join("kept"),
         like: None,
     };
+    let identity = record::identity();
     let bar = terminal::Progress::of_words();
     let progress = |what: &str| bar.at(0, what);
     let program = Program::this(CHILD)?;
@@ -117,8 +122,18 @@ fn across(args: &IsolationArgs, crashes: usize) -> Outcome {
         runs: &args.runs,
         kind: "crashes",
         json: args.json,
+        identity,
     };
-    let kept = view.show(&serde_json::to_string_pretty(&found)?, &found.sentences())?;
+    let kept = view.show(record::Found {
+        subject: record::setting(&found.store, &found.options),
+        outcome: match (found.holds(), &found.no_cuts) {
+            (false, _) => "broken",
+            (true, Some(_)) => "unknown",
+            (true, None) => "held",
+        },
+        sentences: found.sentences(),
+        finding: serde_json::to_value(&found)?,
+    })?;
     if !found.holds() {
         terminal::error("something that was promised did not outlive a crash, or not whole");
         return Ok(Verdict::Broken);

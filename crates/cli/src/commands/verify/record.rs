@@ -1,14 +1,28 @@
 //! The record of a finding: written first, then shown.
 
-use crate::commands::{facts, whole_file};
+use crate::commands::facts;
 use crate::exit::{CannotRun, Verdict};
 use crate::terminal;
-use std::fs;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
+use syncline_report::record::{self, Record, VerificationBody, VerificationRecord, Writer};
 use syncline_report::table;
 
+/// What was found of what, for a record.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The disk, store, target or history.
+    pub(super) subject: String,
+    /// "held", "broken", "promises nothing" or "unknown".
+    pub(super) outcome: &'static str,
+    /// The finding in sentences.
+    pub(super) sentences: Vec<String>,
+    /// The finding itself.
+    pub(super) finding: Value,
+}
+
 /// Where a record goes, and how it is shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Shown<'s> {
     /// The folder.
     pub(super) runs: &'s Path,
@@ -16,6 +30,21 @@ pub(super) struct Shown<'s> {
     pub(super) kind: &'s str,
     /// The record itself, in place of sentences.
     pub(super) json: bool,
+    /// The record's identity, made when the verification began.
+    pub(super) identity: record::Identity,
+}
+
+/// A private store with the options of its URL: "sqlite?durability=os".
+pub(super) fn setting(store: &str, options: &str) -> String {
+    match options {
+        "" => store.to_owned(),
+        options => format!("{store}?{options}"),
+    }
+}
+
+/// The identity of a verification that begins now.
+pub(super) fn identity() -> record::Identity {
+    facts::identity("verification", 0)
 }
 
 /// A line a sentence; in a terminal, which would break them anywhere, broken between words. What has lines
@@ -37,15 +66,25 @@ fn drawn(sentences: &[String]) -> String {
 }
 
 impl Shown<'_> {
-    /// Writes the record of a finding, which is JSON, and prints the finding, which is shown even where
-    /// its record could not be kept.
-    pub(super) fn show(&self, record: &str, sentences: &[String]) -> Result<Verdict, CannotRun> {
-        let text = format!("{record}\n");
-        let kept = self.keep(&text);
+    /// Writes the record of a finding and prints the finding, which is shown even where its record could
+    /// not be kept.
+    pub(super) fn show(&self, found: Found) -> Result<Verdict, CannotRun> {
+        let record = VerificationRecord {
+            identity: self.identity.clone(),
+            body: VerificationBody {
+                verified: self.kind.to_owned(),
+                subject: found.subject,
+                machine: facts::machine(),
+                outcome: found.outcome.to_owned(),
+                sentences: found.sentences,
+                finding: found.finding,
+            },
+        };
+        let kept = self.keep(&record);
         if self.json {
-            terminal::print(&text)?;
+            terminal::print(&(record::json(&[Record::from(record)]) + "\n"))?;
         } else {
-            terminal::print(&drawn(sentences))?;
+            terminal::print(&drawn(&record.body.sentences))?;
         }
         Ok(match kept {
             Ok(file) => {
@@ -59,17 +98,7 @@ impl Shown<'_> {
         })
     }
 
-    fn keep(&self, text: &str) -> Result<PathBuf, String> {
-        let name = format!("{}.json", facts::identity(self.kind, 0).id);
-        let file = self.runs.join(name);
-        let written =
-            fs::create_dir_all(self.runs).and_then(|()| whole_file::write(&file, text.as_bytes()));
-        match written {
-            Ok(()) => Ok(file),
-            Err(error) => Err(format!(
-                "cannot write the record {}: {error}; name another folder by --runs, or make room there",
-                file.display()
-            )),
-        }
+    fn keep(&self, record: &VerificationRecord) -> Result<PathBuf, String> {
+        Writer::write_verification(self.runs, record).map_err(|error| error.to_string())
     }
 }

@@ -28,7 +28,9 @@ pub(super) fn view(records: &[Record]) -> Result<String> {
         match record {
             Record::Run(run) if run.head.workload.name == "insert" => runs.push(run),
             Record::Probe(probe) => probes.push(probe),
-            Record::Run(_) | Record::Observation(_) => return Err(WANTS.refuse(record)),
+            Record::Run(_) | Record::Observation(_) | Record::Verification(_) => {
+                return Err(WANTS.refuse(record));
+            }
         }
     }
     if runs.is_empty() && probes.is_empty() {

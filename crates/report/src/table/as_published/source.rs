@@ -75,6 +75,7 @@ impl Wants {
             Record::Run(run) => format!("a run of {}", run.head.workload.name),
             Record::Probe(_) => "a probe".to_owned(),
             Record::Observation(_) => "an observation".to_owned(),
+            Record::Verification(_) => "a verification".to_owned(),
         };
         self.refuse_as(record, is)
     }
