@@ -101,6 +101,16 @@ pub enum Error {
         /// How many.
         count: usize,
     },
+    /// A survey was named where one record is wanted.
+    #[error(
+        "{id} is a survey of {count} records, and one is wanted: name one that syncline list runs shows"
+    )]
+    SurveyNamed {
+        /// The survey's id.
+        id: String,
+        /// How many records it has.
+        count: usize,
+    },
     /// Nothing is in it.
     #[error("{path} is empty: its run ended before anything was written")]
     Empty {

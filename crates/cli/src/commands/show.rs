@@ -16,8 +16,11 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let choice = choice(args)?;
     let mut records = Vec::new();
     let mut stacks = Vec::new();
+    let mut files = Vec::new();
     for word in &args.records {
-        let path = &record::named(word)?;
+        files.extend(record::all_named(word)?);
+    }
+    for path in &files {
         for mut record in record::read_all(path)? {
             // Who folds again or lists functions needs the stacks; a page shows them if they are there.
             let needed = map.is_some() || args.functions.is_some() || args.stacks.is_some();

@@ -60,6 +60,9 @@ pub(crate) fn survey<S: Shelf>(args: &SurveyArgs, shelf: &S) -> Outcome {
     Ok(verdict)
 }
 
+/// The number of a survey's own id among those of its command: no record has it.
+const SURVEY: u64 = 0xffff;
+
 /// The probes of a survey's directories, with their records.
 struct Probes {
     id: String,
@@ -80,7 +83,8 @@ impl Probes {
         bar: &terminal::Progress,
     ) -> Result<Probes, CannotRun> {
         let first = facts::identity("probe", 0);
-        let id = first.id.clone();
+        // Of its own: the probe has another, so that each can be named.
+        let id = facts::identity("survey", SURVEY).id;
         let mut writers = Vec::new();
         for (number, directory) in (0..).zip(directories) {
             let fresh = if number == 0 {
@@ -343,6 +347,14 @@ fn report(args: &SurveyArgs, records: &[Record], files: &[PathBuf]) -> Result<()
         "{}.html",
         name.unwrap_or_else(|| "survey".to_owned())
     ));
+    if let Some(id) = records
+        .first()
+        .and_then(|record| record.identity().survey.as_ref())
+    {
+        terminal::note(&format!(
+            "survey: {id}; syncline show {id} shows all of it again"
+        ));
+    }
     show::write_report(&path, records, &[])?;
     terminal::note(&format!("report: {}", path.display()));
     terminal::note(&format!(

@@ -75,6 +75,30 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     ] {
         assert!(shown.out.contains(words), "{words}: {}", shown.out);
     }
+    // D15: the survey has an id of its own, which names all of it.
+    let id = probe["survey"].as_str().unwrap();
+    assert!(
+        all.as_array().unwrap().iter().all(|one| one["id"] != id),
+        "{id}"
+    );
+    let again = say(folder.path(), &format!("show --json {id}"));
+    assert_eq!(
+        again.json().as_array().unwrap().len(),
+        all.as_array().unwrap().len()
+    );
+    assert_eq!(again.json()[0]["kind"], "probe", "its probe comes first");
+    let member = runs[0]["id"].as_str().unwrap();
+    assert_eq!(
+        say(folder.path(), &format!("show --json {member}")).json()["id"],
+        member
+    );
+    let listed = say(folder.path(), "list runs");
+    let row = |line: &&str| line.contains("survey of ") && line.trim_end().ends_with(id);
+    assert!(listed.out.lines().any(|line| row(&line)), "{listed:?}");
+    let page = say(folder.path(), &format!("show --html survey.html {id}"));
+    assert_eq!(page.code, 0, "{page:?}");
+    let text = std::fs::read_to_string(folder.path().join("survey.html")).unwrap();
+    assert!(text.contains("<title>Syncline survey: "), "{text}");
     let page = std::fs::read_dir(folder.path().join("syncline-runs")).unwrap();
     let page = page.map(|entry| entry.unwrap().path());
     assert_eq!(

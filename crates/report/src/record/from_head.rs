@@ -69,6 +69,9 @@ pub(super) fn target(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
             disk_drops_syncs: told.disk_drops_syncs.as_ref().map(|_| REMOVED.to_owned()),
             disk_space: without_directories(&told.disk_space),
             statements: None,
+            statements_reason: Some(
+                "they would name the product, whose name is withheld".to_owned(),
+            ),
             ..told
         },
     }
@@ -104,8 +107,14 @@ fn of_product(facts: &runner::TargetFacts, given: &RunGiven) -> Target {
         disk_space: facts.disk_space.iter().flatten().map(disk_space).collect(),
         disk_space_reason: facts.disk_space.as_ref().err().cloned(),
         statements: statements(&facts.intent),
+        statements_reason: (facts.intent == runner::Intent::default())
+            .then(|| NO_STATEMENTS.to_owned()),
     }
 }
+
+/// Why a store has no statements that a record could hold.
+const NO_STATEMENTS: &str =
+    "the store runs in this process, which calls its functions and reports no statements";
 
 fn without_directories(known: &[DiskSpace]) -> Vec<DiskSpace> {
     let without = |space: &DiskSpace| DiskSpace {

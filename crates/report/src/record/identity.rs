@@ -28,7 +28,7 @@ described! {
         pub kind: String,
         /// A short name of this record, unlikely to be given twice.
         pub id: String,
-        /// The id that all records of one survey share; null for a record of its own.
+        /// The id of the survey, which all of its records share; null for a record of its own.
         pub survey: Option<String>,
         /// The version of the program that measured.
         pub syncline: String,

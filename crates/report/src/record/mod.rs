@@ -49,7 +49,7 @@ pub use identity::{FORMAT_NAME, FORMAT_VERSION, Format, Identity};
 pub use interval::Interval;
 pub use judgement::{Check, Fairness, Saturation, Warning};
 pub use looking::{LookingCost, LookingPair, LookingRatio};
-pub use named::named;
+pub use named::{all_named, named};
 pub use observation::{
     ObservationBody, ObservationGiven, ObservationRecord, ObservedInterval, ObservedStore,
     from_observation,

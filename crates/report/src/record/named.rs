@@ -1,7 +1,13 @@
-//! Which file a user means: a path, or the id of a record as lists and headings show it.
+//! Which files a user means: a path, the id of a record or the id of a survey, as lists and headings show them.
+//!
+//! The id of a record is looked for first, so that an id which a survey of an older version shares with its
+//! first probe names that probe.
 
 use super::writer::RUNS_FOLDER;
 use crate::{Error, Result};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// The file that a word names: what stands at that path, or else the one record in the folder for records
@@ -10,16 +16,39 @@ pub fn named(word: &Path) -> Result<PathBuf> {
     named_in(word, Path::new(RUNS_FOLDER))
 }
 
+/// The files that a word names: the one of [`named`], or those of the survey that has that id, its probes
+/// first.
+pub fn all_named(word: &Path) -> Result<Vec<PathBuf>> {
+    all_named_in(word, Path::new(RUNS_FOLDER))
+}
+
 fn named_in(word: &Path, folder: &Path) -> Result<PathBuf> {
+    let mut found = all_named_in(word, folder)?;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        count => Err(Error::SurveyNamed {
+            id: word.display().to_string(),
+            count,
+        }),
+    }
+}
+
+fn all_named_in(word: &Path, folder: &Path) -> Result<Vec<PathBuf>> {
     let id = word.to_str().filter(|word| is_id(word));
     let Some(id) = id.filter(|_| !word.exists()) else {
-        return Ok(word.to_owned());
+        return Ok(vec![word.to_owned()]);
     };
-    let mut found = of_id(id, folder);
+    let found = of_id(id, folder);
+    if found.is_empty() {
+        let members = of_survey(id, folder);
+        if !members.is_empty() {
+            return Ok(members);
+        }
+    }
     let (id, folder) = (id.to_owned(), folder.to_owned());
     match found.len() {
         0 => Err(Error::NoRecord { id, folder }),
-        1 => Ok(found.remove(0)),
+        1 => Ok(found),
         count => Err(Error::SameId { id, folder, count }),
     }
 }
@@ -42,9 +71,37 @@ fn of_id(id: &str, folder: &Path) -> Vec<PathBuf> {
     paths.filter(has_id).collect()
 }
 
+/// The most bytes of a head that is read to find its survey: a head with all statements of its store has a
+/// hundredth of it.
+const HEAD_MAX: u64 = 1 << 22;
+
+/// The records of a survey, its probes first, each kind by name; none of a folder that is not there.
+fn of_survey(id: &str, folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let records = paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let mut found: Vec<(bool, PathBuf)> = records
+        .filter_map(|path| {
+            let head = head(&path)?;
+            let is_run = head["kind"] == "run";
+            (head["survey"] == id).then_some((is_run, path))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The first line of a record's file, if it is one.
+fn head(path: &Path) -> Option<Value> {
+    let mut line = Vec::new();
+    let mut file = BufReader::new(File::open(path).ok()?.take(HEAD_MAX));
+    file.read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::named_in;
+    use super::{all_named_in, named_in};
     use std::fs;
     use std::path::Path;
 
@@ -78,6 +135,39 @@ mod tests {
         let there = Path::new("src");
         assert!(there.is_dir(), "tests run in their crate's folder");
         assert_eq!(named_in(there, folder.path()).unwrap(), there);
+    }
+
+    // D15
+    #[test]
+    fn the_id_of_a_survey_names_its_records_and_that_of_a_member_names_the_member() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, kind: &str, survey: &str| {
+            let path = folder.path().join(name);
+            let head = format!("{{\"kind\":\"{kind}\",\"survey\":{survey}}}\nmore");
+            fs::write(&path, head).unwrap();
+            path
+        };
+        let run = file(
+            "2026-11-20T0915Z-insert-sqlite-8c-k3f9a.jsonl",
+            "run",
+            "\"s9s9s\"",
+        );
+        let probe = file("2026-11-20T0915Z-probe-p2p2p.jsonl", "probe", "\"s9s9s\"");
+        file(
+            "2026-11-20T0916Z-insert-sqlite-8c-k4k4k.jsonl",
+            "run",
+            "null",
+        );
+        fs::write(folder.path().join("x-torn.jsonl"), "{").unwrap();
+        let all = |word: &str| all_named_in(Path::new(word), folder.path());
+        assert_eq!(all("s9s9s").unwrap(), [probe.clone(), run.clone()]);
+        assert_eq!(all("k3f9a").unwrap(), [run]);
+        assert_eq!(all("p2p2p").unwrap(), [probe]);
+        assert!(all("s8s8s").is_err());
+        // Where one record is wanted, the sentence says what was named.
+        let why = named_in(Path::new("s9s9s"), folder.path()).unwrap_err();
+        let why = why.to_string();
+        assert!(why.contains("s9s9s is a survey of 2 records"), "{why}");
     }
 
     #[test]

@@ -138,6 +138,9 @@ described! {
         pub disk_space_reason: Option<String>,
         /// What it is told; null if it takes no statements, and in records of old.
         pub statements: Option<Statements>,
+        /// Why there are none; null if there are some, and in records of old.
+        #[serde(default)]
+        pub statements_reason: Option<String>,
     }
 
     /// What was asked of the store.
@@ -200,6 +203,7 @@ impl Target {
             disk_space: Vec::new(),
             disk_space_reason: Some("the store was not asked".to_owned()),
             statements: None,
+            statements_reason: None,
         }
     }
 

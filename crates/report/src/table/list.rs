@@ -4,7 +4,8 @@ use super::grid::{Grid, Side};
 use super::prose;
 use crate::record::{Listed, Record, RunRecord};
 use crate::swept;
-use crate::units;
+use crate::units::{self, plural};
+use std::collections::BTreeSet;
 
 /// The table of `list runs`.
 pub fn list(records: &[Listed]) -> String {
@@ -26,9 +27,21 @@ pub fn list(records: &[Listed]) -> String {
         .iter()
         .filter_map(|listed| listed.record.as_ref().ok()?.as_run())
         .collect();
+    let all: Vec<&Record> = records
+        .iter()
+        .filter_map(|listed| listed.record.as_ref().ok())
+        .collect();
+    let mut surveys = BTreeSet::new();
     for listed in records {
         match &listed.record {
-            Ok(record) => grid.row(cells(record, &runs)),
+            Ok(record) => {
+                let survey = record.identity().survey.as_deref();
+                let first_of = survey.filter(|id| surveys.insert(*id));
+                if let Some(row) = first_of.and_then(|id| survey_row(id, &all)) {
+                    grid.row(row);
+                }
+                grid.row(cells(record, &runs));
+            }
             Err(error) => refused += &prose::wrapped("left out: ", &error.to_string()),
         }
     }
@@ -46,14 +59,44 @@ pub fn list(records: &[Listed]) -> String {
     }
 }
 
+/// The row of a survey, before its first record; none of a survey of old, which shares its probe's id.
+fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
+    if all.iter().any(|record| record.identity().id == id) {
+        return None;
+    }
+    let of_it = |record: &&&Record| record.identity().survey.as_deref() == Some(id);
+    let members: Vec<&&Record> = all.iter().filter(of_it).collect();
+    let probes = members.iter().filter_map(|record| record.as_probe());
+    let directories: Vec<&str> = probes.map(|probe| &*probe.body.directory).collect();
+    let what = match directories.join(", ") {
+        nowhere if nowhere.is_empty() => "survey".to_owned(),
+        directories => format!("survey of {directories}"),
+    };
+    let started = members
+        .iter()
+        .map(|record| &record.identity().started)
+        .min()?;
+    let nothing = String::new;
+    let what = format!("{what}: {}", plural(members.len() as u64, "record"));
+    Some(vec![
+        minute(started),
+        what,
+        nothing(),
+        nothing(),
+        nothing(),
+        nothing(),
+        id.to_owned(),
+    ])
+}
+
+/// "2026-11-20 09:15" of the time of a record.
+fn minute(started: &str) -> String {
+    started.replace('T', " ").chars().take(16).collect()
+}
+
 fn cells(record: &Record, runs: &[&RunRecord]) -> Vec<String> {
     let identity = record.identity();
-    let started = identity
-        .started
-        .replace('T', " ")
-        .chars()
-        .take(16)
-        .collect();
+    let started = minute(&identity.started);
     let (what, rate, times, durability) = match record {
         Record::Run(run) => (
             swept::title(run, runs)

@@ -7,7 +7,11 @@ use crate::record::RunRecord;
 pub fn statements(run: &RunRecord) -> String {
     let mut text = format!("{}   {}\n", run.title(), run.identity.id);
     let Some(told) = &run.head.target.statements else {
-        text += "\n  it takes no statements, or the record is older than they are\n";
+        let why = run.head.target.statements_reason.as_deref();
+        let why = why
+            .unwrap_or("the record is older than statements, or than the reason why it has none");
+        text += "\n";
+        text += &prose::wrapped("  ", &format!("no statements: {why}"));
         return text;
     };
     let mut part = |heading: &str, lines: &[String]| {

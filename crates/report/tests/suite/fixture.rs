@@ -257,6 +257,7 @@ fn head(store: Store, clients: u64) -> RunHead {
             disk_space: Vec::new(),
             disk_space_reason: None,
             statements: None,
+            statements_reason: Some("the store runs in this process".to_owned()),
         },
         machine: machine(),
     }

@@ -346,6 +346,24 @@ fn a_bottleneck_that_is_not_known_and_the_causes_of_retries_are_said_in_plain_wo
     assert!(!flat.contains("nothing saturated"), "{text}");
 }
 
+// D18
+#[test]
+fn a_run_without_statements_says_which_reason_applies() {
+    let mut run = fixture::run(SQLITE, 1, 9_120.0, 1.0);
+    let text = table::statements(&run);
+    assert!(
+        text.contains("no statements: the store runs in this process"),
+        "{text}"
+    );
+    assert!(!text.contains("older"), "{text}");
+    run.head.target.statements_reason = None;
+    let text = table::statements(&run);
+    assert!(
+        text.contains("no statements: the record is older"),
+        "{text}"
+    );
+}
+
 /// Runs that one command made, outside of any survey.
 fn swept(clients: &[u64], every: &[&str]) -> Vec<Record> {
     let mut runs = Vec::new();
