@@ -30,7 +30,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
     let title = match (title(&surveys, &loose, &seen), &*verified) {
         (Some(title), _) => title,
         (None, []) => "Syncline: no records".to_owned(),
-        (None, [one]) => format!("Syncline: {}", one.title()),
+        (None, [one]) => format!("Syncline verification: {}", one.title()),
         (None, several) => format!("Syncline: {} verifications", several.len()),
     };
     let page = html! {

@@ -66,18 +66,12 @@ fn survey_row(id: &str, all: &[&Record]) -> Option<Vec<String>> {
     }
     let of_it = |record: &&&Record| record.identity().survey.as_deref() == Some(id);
     let members: Vec<&&Record> = all.iter().filter(of_it).collect();
-    let probes = members.iter().filter_map(|record| record.as_probe());
-    let directories: Vec<&str> = probes.map(|probe| &*probe.body.directory).collect();
-    let what = match directories.join(", ") {
-        nowhere if nowhere.is_empty() => "survey".to_owned(),
-        directories => format!("survey of {directories}"),
-    };
     let started = members
         .iter()
         .map(|record| &record.identity().started)
         .min()?;
     let nothing = String::new;
-    let what = format!("{what}: {}", plural(members.len() as u64, "record"));
+    let what = format!("survey: {}", plural(members.len() as u64, "record"));
     Some(vec![
         minute(started),
         what,
