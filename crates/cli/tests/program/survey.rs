@@ -93,7 +93,7 @@ fn a_survey_places_stores_on_the_line_of_a_real_disk() {
         member
     );
     let listed = say(folder.path(), "list runs");
-    let row = |line: &&str| line.contains("survey of ") && line.trim_end().ends_with(id);
+    let row = |line: &&str| line.contains("survey: ") && line.trim_end().ends_with(id);
     assert!(listed.out.lines().any(|line| row(&line)), "{listed:?}");
     let page = say(folder.path(), &format!("show --html survey.html {id}"));
     assert_eq!(page.code, 0, "{page:?}");
