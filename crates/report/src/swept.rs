@@ -7,7 +7,8 @@
 use crate::record::RunRecord;
 use std::collections::BTreeSet;
 
-/// Such as `commit_every=10, rate=500`: where `run` differs from the other runs of its command; empty if it does not.
+/// Such as `commit_every=10, rate=500`: where `run` differs from the other runs of its command; empty if it
+/// does not.
 pub(crate) fn swept(run: &RunRecord, among: &[&RunRecord]) -> String {
     let family: Vec<&&RunRecord> = among.iter().filter(|other| related(run, other)).collect();
     let options = family

@@ -13,7 +13,8 @@ use syncline_report::table::Published;
     before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a"
 )]
 pub(crate) struct ShowArgs {
-    /// Records: their files, or their ids in syncline-runs as list runs shows them; the id of a survey names all of it
+    /// Records: their files, or their ids in syncline-runs as list runs shows them; the id of a survey
+    /// names all of it
     #[arg(value_name = "RECORD", required = true)]
     pub(crate) records: Vec<PathBuf>,
 

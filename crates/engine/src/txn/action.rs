@@ -1,7 +1,7 @@
 //! What a transaction asks of a row, and what that makes of it.
 //!
-//! Whether an operation fits is decided by the row it meets: [`Action::apply`] turns what a row is into what it
-//! becomes, or into a refusal.
+//! Whether an operation fits is decided by the row it meets: [`Action::apply`] turns what a row is into what
+//! it becomes, or into a refusal.
 
 use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};

@@ -1,4 +1,5 @@
-//! An observation's part of the page: what was counted and by whom, the store's counters, its settings and its
+//! An observation's part of the page: what was counted and by whom, the store's counters, its settings and
+//! its
 //! replicas.
 //!
 //! 1. Every value passes through `maud`, which escapes it: names and settings come from a server that others

@@ -1,7 +1,8 @@
 //! The saved record: the only types here that are ever written, versioned.
 //!
 //! One record is one target with one setting and one number of clients, one probe of one directory,
-//! one observation of a store that others use, or one verification of a disk or a store. Every view is drawn from records, so what is shown
+//! one observation of a store that others use, or one verification of a disk or a store. Every view is
+//! drawn from records, so what is shown
 //! can be shown again. The format is explained in `docs/record.md`, its schema is [`schema`], its
 //! lines are described in `line`.
 //!

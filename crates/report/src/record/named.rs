@@ -1,4 +1,5 @@
-//! Which files a user means: a path, the id of a record or the id of a survey, as lists and headings show them.
+//! Which files a user means: a path, the id of a record or the id of a survey, as lists and headings show
+//! them.
 //!
 //! The id of a record is looked for first, so that an id which a survey of an older version shares with its
 //! first probe names that probe.

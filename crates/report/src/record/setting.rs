@@ -128,7 +128,8 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
-        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below the
+        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below
+        /// the
         /// log; null if no layer is known to drop syncs, and in records of old.
         pub disk_drops_syncs: Option<String>,
         /// The file systems below its log and its data that were watched; empty if none is known.

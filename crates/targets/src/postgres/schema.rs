@@ -88,7 +88,8 @@ fn drops(schema: &SchemaName, relations: &[(String, String)]) -> Vec<String> {
     statements
 }
 
-/// What keeps a transaction of our own from waiting for a standby, where commits of the server do: one that has
+/// What keeps a transaction of our own from waiting for a standby, where commits of the server do: one that
+/// has
 /// gone would hold up the making and the removal for ever. The local log is still synced.
 async fn local_commit(control: &mut Control) -> TargetResult<Option<&'static str>> {
     const WAITS: &str = "SELECT coalesce(current_setting('synchronous_standby_names', true), '')";

@@ -1,6 +1,7 @@
 //! Sessions of a run that did not end: what they wait for, and their end before a removal.
 //!
-//! A commit that waits for a synchronous standby waits for ever once the standby is gone, and keeps its locks:
+//! A commit that waits for a synchronous standby waits for ever once the standby is gone, and keeps its
+//! locks:
 //! the removal of its schema would wait for it. Its client has left, so nobody reads its answer.
 //!
 //! Only processes that this run's own sessions were given at log-in are ended, and only those that still bear
