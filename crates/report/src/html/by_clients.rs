@@ -29,6 +29,11 @@ pub(super) fn figure(runs: &[&RunRecord]) -> Markup {
     }
 }
 
+/// Whether some of these runs are a curve.
+pub(super) fn has_curve(runs: &[&RunRecord]) -> bool {
+    !curves(runs).is_empty()
+}
+
 type Curve<'r> = (String, Vec<&'r RunRecord>);
 
 fn curves<'r>(runs: &[&'r RunRecord]) -> Vec<Curve<'r>> {

@@ -1,4 +1,4 @@
-//! Draws a chart as SVG text: frame, ticks, grid, series with lines, marks and ranges.
+//! Draws a chart as SVG text: frame, ticks, grid, series with lines, marks, bars and ranges.
 //!
 //! Colours are stand-ins (`#A1000n` for series n, `#B10000` for the grid, `#B20000` for reference
 //! lines) that the page's style sheet replaces, so that one drawing fits light and dark.
@@ -51,6 +51,10 @@ pub(super) enum Shape {
     Marks,
     /// A thick line alone, for a range.
     Thick,
+    /// A thin line alone, for a range across a bar.
+    Range,
+    /// A broad line from the first point to the last, which says its value.
+    Bar,
 }
 
 type Error = Box<dyn std::error::Error>;
@@ -136,6 +140,12 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             Shape::Thick => {
                 context.draw_series(LineSeries::new(points.clone(), color.stroke_width(5)))?;
             }
+            Shape::Range => {
+                context.draw_series(LineSeries::new(points.clone(), REFERENCE.stroke_width(2)))?;
+            }
+            Shape::Bar => {
+                context.draw_series(LineSeries::new(points.clone(), color.stroke_width(14)))?;
+            }
             Shape::Marks => {}
         }
         if matches!(series.shape, Shape::Marked | Shape::Marks) {
@@ -146,13 +156,16 @@ fn draw_on(chart: &Chart, area: &Area<'_>) -> Result<String, Error> {
             draw_marks(&mut context, series.style, points)?;
         }
     }
-    let marked = |series: &&Series| matches!(series.shape, Shape::Marked | Shape::Marks);
+    let with_values = |series: &'_ Series| match series.shape {
+        Shape::Marked | Shape::Marks => 0,
+        Shape::Bar => series.points.len().saturating_sub(1),
+        Shape::Plain | Shape::Reference | Shape::Thick | Shape::Range => series.points.len(),
+    };
     let mut values = String::new();
     for (x, y) in chart
         .series
         .iter()
-        .filter(marked)
-        .flat_map(|series| &series.points)
+        .flat_map(|series| &series.points[with_values(series)..])
     {
         let (left, top) = context.backend_coord(&(chart.x.place(*x), chart.y.place(*y)));
         let said = format!("{}, {}", chart.x.said(*x), chart.y.said(*y));

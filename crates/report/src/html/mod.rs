@@ -15,6 +15,7 @@ mod flame;
 mod observation;
 mod page;
 mod rows;
+mod side_by_side;
 mod single;
 mod stores;
 mod verification;

@@ -3,7 +3,9 @@
 use super::chart::mark;
 use super::charts::{self, DISTRIBUTION_STYLES};
 use super::stores::Stores;
-use super::{by_clients, commit_every, cost, details, observation, rows, single, verification};
+use super::{
+    by_clients, commit_every, cost, details, observation, rows, side_by_side, single, verification,
+};
 use crate::record::{
     ObservationRecord, ProbeRecord, Record, RunRecord, Stacks, VerificationRecord, json,
 };
@@ -63,7 +65,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                     pre { (table::matrix(&surveys)) }
                 }
                 @if !loose.is_empty() {
-                    (other_runs(&loose)) (by_clients::figure(&loose)) (commit_every::figure(&loose))
+                    (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
                     @for run in &loose { (single::part(run, &swept::title(run, &loose))) }
                 }
                 @for record in &seen {

@@ -423,6 +423,27 @@ fn a_sweep_over_clients_has_a_curve_and_a_point_says_its_value() {
 
 // D12
 #[test]
+fn a_sweep_over_another_option_and_stores_side_by_side_are_bars_that_say_their_values() {
+    let page = html::report(&swept(&[8], &["1", "10"]), &[]);
+    assert!(page.contains("<h2>Commits per second: insert</h2>"));
+    let title =
+        "<title>9.92k commits per second, insert on sqlite, 8 clients, commit_every=10</title>";
+    assert!(page.contains(title), "{page}");
+    let stores = [SQLITE, ENGINE].map(|store| {
+        let mut run = fixture::run(store, 8, 9_120.0, 1.0);
+        run.identity.survey = None;
+        Record::from(run)
+    });
+    let page = html::report(&stores, &[]);
+    for store in ["sqlite", "engine"] {
+        let title =
+            format!("<title>9.12k commits per second, insert on {store}, 8 clients</title>");
+        assert!(page.contains(&title), "{title}: {page}");
+    }
+}
+
+// D12
+#[test]
 fn the_page_of_one_run_has_its_charts_its_limit_its_warnings_and_its_checks() {
     let mut run = fixture::run(SQLITE, 8, 9_120.0, 1.0);
     run.identity.survey = None;
