@@ -78,7 +78,7 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                 @for run in records.iter().filter_map(Record::as_run) {
                     (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
                 }
-                h2 { "Every record" }
+                h2.screen { "Every record" }
                 (details::records(records))
                 script #records type="application/json" { (PreEscaped(embedded(records))) }
                 footer { p {
