@@ -50,7 +50,7 @@ fn nonsense_is_refused_before_anything_is_written() {
             "at most 1000000",
         ),
         ("pgbench -S -c 1000000000 --on null", "at most 1000000"),
-        ("run insert --on null --clients -1", "no whole number"),
+        ("run insert --on null --clients -1", "not a whole number"),
         (
             "run insert --on null --rate 1e300 --duration 1s",
             "100000000",
