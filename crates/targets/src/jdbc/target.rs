@@ -211,8 +211,14 @@ impl Jdbc {
         let mut connection = self.bare()?;
         ours::refuse_others(self, &mut connection)?;
         let free = ours::free(self, &mut connection)?;
-        let log_place = evidence::log_place(self, &mut connection, process);
+        let met = Met {
+            process,
+            log_place: evidence::log_place(self, &mut connection, process),
+            free,
+        };
         if let Some(asked) = self.settings.durability {
+            // Who the server is, is part of the evidence.
+            self.state().met = Some(met.clone());
             let said = evidence::said(self, &mut connection)?;
             if said.durability != asked {
                 let what = format!(
@@ -223,11 +229,7 @@ impl Jdbc {
                 return Err(Failure::new(FailureKind::Limit, what));
             }
         }
-        Ok(Met {
-            process,
-            log_place,
-            free,
-        })
+        Ok(met)
     }
 
     /// Does something with a server in a thread of its own, for no longer than that time and until the
