@@ -127,15 +127,54 @@ mod switch {
         body()
     }
 
+    /// False also at the very end of a thread, when memory that waited for it is freed and its hook is gone.
     pub(super) fn stepped() -> bool {
-        HOOK.with_borrow(Option::is_some)
+        HOOK.try_with(|hook| hook.borrow().is_some())
+            .unwrap_or(false)
     }
 
     pub(crate) fn step(step: Step) {
         // What the hook itself does is not stopped.
-        if let Some(mut hook) = HOOK.take() {
+        if let Ok(Some(mut hook)) = HOOK.try_with(RefCell::take) {
             hook(step);
             HOOK.set(Some(hook));
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{Step, step, with};
+    use crate::sync::ranked::Mutex;
+    use crate::sync::rank::BLOCKS;
+    use std::cell::Cell;
+
+    static LOCK: std::sync::LazyLock<Mutex<u32, BLOCKS>> =
+        std::sync::LazyLock::new(|| Mutex::new(0));
+
+    struct LocksAtTheEnd;
+
+    impl Drop for LocksAtTheEnd {
+        fn drop(&mut self) {
+            step(Step::Begin);
+            *LOCK.lock() += 1;
+        }
+    }
+
+    thread_local! {
+        static FIRST: Cell<Option<LocksAtTheEnd>> = const { Cell::new(None) };
+        static LAST: Cell<Option<LocksAtTheEnd>> = const { Cell::new(None) };
+    }
+
+    /// As the epoch does, which frees pages when a thread ends.
+    #[test]
+    fn locks_may_be_taken_while_a_thread_s_own_storage_is_destroyed() {
+        let thread = std::thread::spawn(|| {
+            FIRST.set(Some(LocksAtTheEnd));
+            with(Box::new(|_| {}), || step(Step::Begin));
+            LAST.set(Some(LocksAtTheEnd));
+        });
+        thread.join().unwrap();
+        assert_eq!(*LOCK.lock(), 2);
     }
 }
