@@ -145,8 +145,8 @@ mod switch {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{Step, step, with};
-    use crate::sync::ranked::Mutex;
     use crate::sync::rank::BLOCKS;
+    use crate::sync::ranked::Mutex;
     use std::cell::Cell;
 
     static LOCK: std::sync::LazyLock<Mutex<u32, BLOCKS>> =
