@@ -1,6 +1,7 @@
 //! Commits per second of runs side by side: stores, or the values of a swept option, a bar for each run.
 //!
-//! Bars begin at zero. A thin line across the end of a bar is the range of its repetitions. Runs that differ in
+//! Bars begin at zero. A thin line across the end of a bar is the range of its repetitions. Runs that
+//! differ in
 //! their number of clients are a curve instead (`by_clients`).
 
 use super::axis::{Axis, short_count};
