@@ -2,10 +2,59 @@
 
 use crate::plant::{Plant, with};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use syncline_metering::clock;
 
 /// The number in an environment variable, if it is set.
 pub(crate) fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
+}
+
+/// The seeds that the environment names: `SYNCLINE_SEED`, or `SYNCLINE_SEEDS` of them from `SYNCLINE_FROM` on,
+/// which is another number each time unless it is set; `usual` if it names none.
+pub(crate) fn asked_seeds(usual: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
+    match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
+        (Some(seed), _) => vec![seed],
+        (None, Some(count)) => {
+            let from = asked("SYNCLINE_FROM").unwrap_or_else(clock::wall);
+            (0..count).map(|seed| from.wrapping_add(seed)).collect()
+        }
+        (None, None) => usual(),
+    }
+}
+
+/// On so many threads seeds are searched (`SYNCLINE_THREADS`, 1).
+pub(crate) fn asked_threads() -> u64 {
+    asked("SYNCLINE_THREADS").unwrap_or(1)
+}
+
+/// Searches seeds on so many threads until one finds something; what it is, and the sum of all tallies.
+pub(crate) fn search_seeds<T: Default + Send>(
+    (seeds, threads): (&[u64], u64),
+    search: impl Fn(u64, &mut T) -> Result<(), String> + Sync,
+    add: impl Fn(&mut T, &T) + Sync,
+) -> (T, Option<String>) {
+    let next = AtomicU64::new(0);
+    let found = Mutex::new((T::default(), None));
+    let work = || {
+        let mut tally = T::default();
+        while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
+            if let Err(why) = caught(|| search(seed, &mut tally)) {
+                next.store(seeds.len() as u64, Ordering::Relaxed);
+                let why = format!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
+                let mut found = found.lock().expect("no searcher panics");
+                found.1.get_or_insert(why);
+            }
+        }
+        add(&mut found.lock().expect("no searcher panics").0, &tally);
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().expect("no searcher panics")
 }
 
 /// What a search has found; a failed assertion is found, too.

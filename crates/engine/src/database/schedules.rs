@@ -35,7 +35,7 @@ use crate::log::Threads;
 use crate::options::Options;
 use crate::plant::{self, Plant};
 use crate::scheduler;
-use crate::seeds::{asked, caught, finds};
+use crate::seeds::{asked_seeds, asked_threads, finds, search_seeds};
 use crate::table::{Table, TypedSession};
 use crate::txn::{Begin, Direction};
 use crate::{KeyRange, Row};
@@ -44,8 +44,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_disk::SimulatedDisk;
 use syncline_disk::simulated::Metadata;
 use syncline_metering::clock;
@@ -468,43 +466,12 @@ fn scans(session: &mut TypedSession<SimulatedDisk>, table: &Table) -> Result<Vec
     Ok(scans)
 }
 
-/// Plays seeds until one is wrong.
-fn play_seeds(seeds: &[u64], threads: u64) -> (Tally, Option<String>) {
-    let next = AtomicU64::new(0);
-    let found = Mutex::new((Tally::default(), None));
-    let work = || {
-        let mut tally = Tally::default();
-        while let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
-            if let Err(why) = caught(|| play(seed, &mut tally)) {
-                next.store(seeds.len() as u64, Ordering::Relaxed);
-                let why = format!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
-                let mut found = found.lock().expect("no searcher panics");
-                found.1.get_or_insert(why);
-            }
-        }
-        found.lock().expect("no searcher panics").0.add(&tally);
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    found.into_inner().expect("no searcher panics")
-}
-
 #[test]
 fn no_schedule_of_definitions_and_checkpoints_comes_to_a_standstill() {
-    let seeds: Vec<u64> = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
-        (Some(seed), _) => vec![seed],
-        (None, Some(count)) => {
-            let from = asked("SYNCLINE_FROM").unwrap_or_else(clock::wall);
-            (0..count).map(|seed| from.wrapping_add(seed)).collect()
-        }
-        (None, None) => (0..USUAL).collect(),
-    };
-    let threads = asked("SYNCLINE_THREADS").unwrap_or(1);
+    let seeds = asked_seeds(|| (0..USUAL).collect());
+    let threads = asked_threads();
     let began = clock::now();
-    let (tally, wrong) = play_seeds(&seeds, threads);
+    let (tally, wrong) = search_seeds((&seeds, threads), play, Tally::add);
     let seconds = (clock::now() - began) as f64 / 1e9;
     let rate = tally.schedules as f64 / seconds;
     println!(

@@ -24,6 +24,17 @@ pub(super) struct Tally {
     pub(super) full: u64,
 }
 
+impl Tally {
+    /// Adds what another search has done.
+    fn add(&mut self, other: &Tally) {
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+        self.checkpoints += other.checkpoints;
+        self.spoiled += other.spoiled;
+        self.full += other.full;
+    }
+}
+
 /// Lives through the world of a seed; the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut world = World::new(seed);
@@ -173,28 +184,23 @@ pub(super) fn copies(disk: &SimulatedDisk) -> SimulatedDisk {
 
 mod tests {
     use super::{Tally, search};
-    use crate::seeds::asked;
+    use crate::seeds::{asked_seeds, asked_threads, search_seeds};
     use syncline_metering::clock;
 
     #[test]
     fn no_seed_breaks_a_promise() {
-        let seeds = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
-            (Some(seed), _) => seed..seed + 1,
-            (None, count) => 0..count.unwrap_or(700),
-        };
-        let mut tally = Tally::default();
+        let seeds = asked_seeds(|| (0..700).collect());
         let began = clock::now();
-        for seed in seeds.clone() {
-            if let Err(why) = search(seed, &mut tally) {
-                panic!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
-            }
+        let (tally, broken) = search_seeds((&seeds, asked_threads()), search, Tally::add);
+        if let Some(why) = broken {
+            panic!("{why}");
         }
         let seconds = (clock::now() - began) as f64 / 1e9;
         println!(
             "{tally:?}, {:.0} images/s",
             tally.recoveries as f64 / seconds
         );
-        if seeds.end - seeds.start > 500 {
+        if seeds.len() > 500 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
             assert!(
                 tally.checkpoints > 2_000 && tally.spoiled > 500,

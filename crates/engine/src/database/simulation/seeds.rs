@@ -2,9 +2,7 @@
 
 use super::search::search;
 use super::world::Tally;
-use crate::seeds::{asked, caught};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::seeds::{asked_seeds, asked_threads, search_seeds};
 use syncline_metering::clock;
 
 /// Seeds that are the same each time.
@@ -13,53 +11,16 @@ const FIXED: u64 = 300;
 /// Seeds that are others each time.
 const FRESH: u64 = 60;
 
-/// Searches seeds until one breaks a promise.
-fn search_seeds(seeds: &[u64], threads: u64) -> (Tally, Option<String>) {
-    let next = AtomicU64::new(0);
-    let found = Mutex::new((Tally::default(), None));
-    let work = || {
-        let mut tally = Tally::default();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed) as usize;
-            let Some(&seed) = seeds.get(at) else {
-                break;
-            };
-            if let Err(why) = caught(|| search(seed, &mut tally)) {
-                next.store(seeds.len() as u64, Ordering::Relaxed);
-                let why = format!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
-                found
-                    .lock()
-                    .expect("no searcher panics")
-                    .1
-                    .get_or_insert(why);
-            }
-        }
-        found.lock().expect("no searcher panics").0.add(&tally);
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(work);
-        }
-    });
-    found.into_inner().expect("no searcher panics")
-}
-
 #[test]
 fn no_seed_breaks_a_promise() {
-    let fresh = clock::wall();
-    let seeds: Vec<u64> = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
-        (Some(seed), _) => vec![seed],
-        (None, Some(count)) => {
-            let from = asked("SYNCLINE_FROM").unwrap_or(fresh);
-            (0..count).map(|seed| from.wrapping_add(seed)).collect()
-        }
-        (None, None) => (0..FIXED)
-            .chain((0..FRESH).map(|seed| fresh.wrapping_add(seed)))
-            .collect(),
-    };
-    let threads = asked("SYNCLINE_THREADS").unwrap_or(1);
+    let seeds = asked_seeds(|| {
+        let fresh = clock::wall();
+        let fresh = (0..FRESH).map(|seed| fresh.wrapping_add(seed));
+        (0..FIXED).chain(fresh).collect()
+    });
+    let threads = asked_threads();
     let began = clock::now();
-    let (tally, broken) = search_seeds(&seeds, threads);
+    let (tally, broken) = search_seeds((&seeds, threads), search, Tally::add);
     let seconds = (clock::now() - began) as f64 / 1e9;
     println!(
         "seeds {} to {}, {tally:?}",

@@ -22,6 +22,15 @@ pub(super) struct Tally {
     pub(super) fruitful: u64,
 }
 
+impl Tally {
+    /// Adds what another search has done.
+    fn add(&mut self, other: &Tally) {
+        self.recoveries += other.recoveries;
+        self.faults += other.faults;
+        self.fruitful += other.fruitful;
+    }
+}
+
 /// Lives through the world of a seed; the first violation, in words.
 pub(super) fn search(seed: u64, tally: &mut Tally) -> Result<(), String> {
     let mut world = World::new(seed);
@@ -257,21 +266,16 @@ fn same(one: &Handed, other: &Handed) -> Result<(), String> {
 
 mod tests {
     use super::{Tally, search};
-    use crate::seeds::asked;
+    use crate::seeds::{asked_seeds, asked_threads, search_seeds};
 
     #[test]
     fn no_seed_breaks_a_promise() {
-        let seeds = match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
-            (Some(seed), _) => seed..seed + 1,
-            (None, count) => 0..count.unwrap_or(1_200),
-        };
-        let mut tally = Tally::default();
-        for seed in seeds.clone() {
-            if let Err(why) = search(seed, &mut tally) {
-                panic!("seed {seed}: {why}; replay it with SYNCLINE_SEED={seed}");
-            }
+        let seeds = asked_seeds(|| (0..1_200).collect());
+        let (tally, broken) = search_seeds((&seeds, asked_threads()), search, Tally::add);
+        if let Some(why) = broken {
+            panic!("{why}");
         }
-        if seeds.end - seeds.start > 1 {
+        if seeds.len() >= 1_200 {
             assert!(tally.recoveries > 10_000 && tally.faults > 100, "{tally:?}");
             assert!(tally.fruitful > tally.recoveries / 3, "{tally:?}");
         }
