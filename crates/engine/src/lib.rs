@@ -159,6 +159,8 @@
 //! checkpoints.
 
 mod access;
+#[cfg(test)]
+mod alone;
 mod buffer;
 mod catalog;
 mod checkpoint;

@@ -137,8 +137,18 @@ impl Buffer {
     /// Frees pages that have left the table, until so many pages of that kind fit below the cap, or none
     /// waits for readers any more, or these look at pages for long. The caller holds no [`pin`].
     pub(crate) fn free_retired(&self, kind: Kind, pages: u64) {
+        self.free_retired_until(|| self.has_memory(kind, pages));
+    }
+
+    /// The same until none waits for readers any more, for tests that count bytes.
+    #[cfg(test)]
+    pub(crate) fn free_all_retired(&self) {
+        self.free_retired_until(|| false);
+    }
+
+    fn free_retired_until(&self, is_enough: impl Fn() -> bool) {
         for looks in 0..RETIRED_LOOKS {
-            if self.account.retired_bytes() == 0 || self.has_memory(kind, pages) {
+            if self.account.retired_bytes() == 0 || is_enough() {
                 return;
             }
             // Each call moves the epoch on by one at most, and frees a part of what has waited long enough.

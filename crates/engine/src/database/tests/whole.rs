@@ -1,5 +1,6 @@
 //! A database as its parts work together: rows come back after closing, checkpoints and definitions.
 
+use crate::alone::alone;
 use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
 use crate::log::Threads;
@@ -89,32 +90,41 @@ fn rows_come_back_from_the_log_from_a_checkpoint_and_from_both() {
 
 #[test]
 fn a_table_that_was_dropped_stays_dropped_and_another_takes_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let directory = folder.path().join("database");
-    let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
-    engine.create_table(schema("one")).unwrap();
-    assert!(matches!(
-        engine.create_table(schema("one")),
-        Err(Error::Taken { .. })
-    ));
-    put(&engine, "one", 1, b"before");
-    let pages = engine.core.buffer.resident_bytes();
-    engine.create_table(schema("two")).unwrap();
-    engine.drop_table("one").unwrap();
-    engine.create_table(schema("one")).unwrap();
-    assert!(
-        engine.core.buffer.resident_bytes() <= pages + 4096,
-        "pages were freed"
+    alone(
+        concat!(
+            module_path!(),
+            "::a_table_that_was_dropped_stays_dropped_and_another_takes_its_name"
+        ),
+        || {
+            let folder = tempfile::tempdir().unwrap();
+            let directory = folder.path().join("database");
+            let engine = create(&RealDisk, &directory, Options::tiny(), Threads::None).unwrap();
+            engine.create_table(schema("one")).unwrap();
+            assert!(matches!(
+                engine.create_table(schema("one")),
+                Err(Error::Taken { .. })
+            ));
+            put(&engine, "one", 1, b"before");
+            let pages = engine.core.buffer.resident_bytes();
+            engine.create_table(schema("two")).unwrap();
+            engine.drop_table("one").unwrap();
+            engine.create_table(schema("one")).unwrap();
+            engine.core.buffer.free_all_retired();
+            assert!(
+                engine.core.buffer.resident_bytes() <= pages + 4096,
+                "pages were freed"
+            );
+            put(&engine, "one", 2, b"after");
+            drop(engine);
+            let engine = reopened(&directory).unwrap();
+            assert_eq!(
+                rows(&engine, "one"),
+                BTreeMap::from([(2, b"after".to_vec())])
+            );
+            assert!(rows(&engine, "two").is_empty());
+            assert_eq!(engine.forest.trees().len(), 3);
+        },
     );
-    put(&engine, "one", 2, b"after");
-    drop(engine);
-    let engine = reopened(&directory).unwrap();
-    assert_eq!(
-        rows(&engine, "one"),
-        BTreeMap::from([(2, b"after".to_vec())])
-    );
-    assert!(rows(&engine, "two").is_empty());
-    assert_eq!(engine.forest.trees().len(), 3);
 }
 
 #[test]

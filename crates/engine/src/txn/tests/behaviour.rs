@@ -2,13 +2,13 @@
 
 use super::fixture::{ALL, Shape, Store, append, resize, scan, scan_all};
 use crate::Error;
+use crate::alone::alone;
 use crate::ids::Csn;
 use crate::txn::action::PatchFailure;
 use crate::txn::scan::{Direction, Scan};
 use crate::txn::{Begin, Conflict};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
-use syncline_metering::clock;
 
 pub(super) fn store() -> Store {
     Store::new(Shape::default())
@@ -416,44 +416,47 @@ fn a_refused_commit_takes_back_its_ghosts_and_the_leaves_they_filled() {
 
 #[test]
 fn long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them() {
-    let store = Store::new(Shape {
-        miss_every: Some(5),
-        ..Shape::default()
-    });
-    let empty = store.core.buffer.resident_bytes();
-    let long = |byte: u8| vec![byte; 5_000];
-    store.apply(|session| session.put(&store.tree, b"a", &long(1)).unwrap());
-    let patch = |bytes: &[u8; 3]| {
-        store.apply(|session| session.patch(&store.tree, b"a", resize, bytes).unwrap());
-    };
-    let mut reader = store.session();
-    reader.begin(Begin::ReadOnly).unwrap();
-    store.apply(|session| session.put(&store.tree, b"a", &long(2)).unwrap());
-    patch(&[0x80, 0x20, 3]);
-    patch(&[3, 0, 0]);
-    patch(&[0, 4, 7]);
-    store.core.sweep();
-    assert_eq!(reader.get(&store.tree, b"a").unwrap(), Some(&long(1)[..]));
-    assert_eq!(scan_all(&mut reader, &store.tree).unwrap()[0].1, long(1));
-    reader.abort();
-    let now = [vec![2; 3], vec![7; 1021]].concat();
-    assert_eq!(store.rows(&store.tree), [(b"a".to_vec(), now)]);
-    // Refused commits give theirs back, too.
-    let mut session = store.session();
-    session.begin(Begin::Serializable).unwrap();
-    session.put(&store.tree, b"b", &long(9)).unwrap();
-    session.insert(&store.tree, b"a", &long(9)).unwrap();
-    session.commit().unwrap_err();
-    store.apply(|session| session.delete(&store.tree, b"a").unwrap());
-    store.assert_clean();
-    // Frames go when no thread can be looking at them, those of other tests included.
-    let kept = || store.core.buffer.resident_bytes().saturating_sub(empty);
-    let patience = clock::now() + 60 * clock::SECOND;
-    while kept() >= 4_096 {
-        assert!(clock::now() < patience, "{} bytes are left behind", kept());
-        crossbeam_epoch::pin().flush();
-        std::thread::yield_now();
-    }
+    alone(
+        concat!(
+            module_path!(),
+            "::long_values_live_in_overflow_pages_and_leave_them_when_nobody_reads_them"
+        ),
+        || {
+            let store = Store::new(Shape {
+                miss_every: Some(5),
+                ..Shape::default()
+            });
+            let empty = store.core.buffer.resident_bytes();
+            let long = |byte: u8| vec![byte; 5_000];
+            store.apply(|session| session.put(&store.tree, b"a", &long(1)).unwrap());
+            let patch = |bytes: &[u8; 3]| {
+                store.apply(|session| session.patch(&store.tree, b"a", resize, bytes).unwrap());
+            };
+            let mut reader = store.session();
+            reader.begin(Begin::ReadOnly).unwrap();
+            store.apply(|session| session.put(&store.tree, b"a", &long(2)).unwrap());
+            patch(&[0x80, 0x20, 3]);
+            patch(&[3, 0, 0]);
+            patch(&[0, 4, 7]);
+            store.core.sweep();
+            assert_eq!(reader.get(&store.tree, b"a").unwrap(), Some(&long(1)[..]));
+            assert_eq!(scan_all(&mut reader, &store.tree).unwrap()[0].1, long(1));
+            reader.abort();
+            let now = [vec![2; 3], vec![7; 1021]].concat();
+            assert_eq!(store.rows(&store.tree), [(b"a".to_vec(), now)]);
+            // Refused commits give theirs back, too.
+            let mut session = store.session();
+            session.begin(Begin::Serializable).unwrap();
+            session.put(&store.tree, b"b", &long(9)).unwrap();
+            session.insert(&store.tree, b"a", &long(9)).unwrap();
+            session.commit().unwrap_err();
+            store.apply(|session| session.delete(&store.tree, b"a").unwrap());
+            store.assert_clean();
+            store.core.buffer.free_all_retired();
+            let kept = store.core.buffer.resident_bytes().saturating_sub(empty);
+            assert!(kept < 4_096, "{kept} bytes are left behind");
+        },
+    );
 }
 
 #[test]

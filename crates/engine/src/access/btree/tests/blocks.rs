@@ -2,148 +2,167 @@
 
 use super::support::{Bed, options};
 use crate::access::btree::Blocked;
+use crate::alone::alone;
 use crate::buffer::BufferOptions;
+use crate::buffer::page::Kind;
 use crate::error::Error;
-use std::thread::yield_now;
-use syncline_metering::{Nanos, clock};
 
 const PAGE_BYTES: u64 = 4096;
 const BLOCK_BYTES: u64 = 2 << 20;
-/// What nobody sees any more is freed within this time, though other tests' threads may hold the epoch up.
-const FREED_WITHIN: Nanos = clock::SECOND / 2;
+
+/// As many pages as a split may need.
+const SPLIT_PAGES: u64 = 4;
 
 fn key(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
-/// Inserts rows until one is refused, and not because of what waits for its last reader; answers its number.
+/// Inserts rows until one is refused, and not because of pages that wait for their last reader; answers its
+/// number.
 fn fill(bed: &Bed, from: u32) -> u32 {
-    let (mut number, mut taken) = (from, clock::now());
+    let mut number = from;
     loop {
         match bed.tree.make_room(&bed.buffer, &key(number), 900) {
             Ok(()) => {
                 bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
-                (number, taken) = (number + 1, clock::now());
+                number += 1;
             }
-            Err(Blocked::Failed(Error::Capped { .. })) if clock::now() - taken < FREED_WITHIN => {
-                crossbeam_epoch::pin().flush();
-                yield_now();
+            Err(Blocked::Failed(Error::Capped { .. })) => {
+                bed.buffer.free_retired(Kind::Leaf, SPLIT_PAGES);
+                if !bed.buffer.has_memory(Kind::Leaf, SPLIT_PAGES) {
+                    return number;
+                }
             }
-            Err(Blocked::Failed(Error::Capped { .. })) => return number,
             Err(blocked) => panic!("{blocked:?}"),
         }
     }
 }
 
-/// Memory in use when frames that nobody sees any more are freed.
-fn settled_bytes(bed: &Bed, bytes_max: u64) -> u64 {
-    let since = clock::now();
-    while bed.buffer.resident_bytes() > bytes_max && clock::now() - since < 20 * FREED_WITHIN {
-        crossbeam_epoch::pin().flush();
-        yield_now();
-    }
+/// Memory in use when pages that nobody sees any more are freed.
+fn settled_bytes(bed: &Bed) -> u64 {
+    bed.buffer.free_all_retired();
     bed.buffer.resident_bytes()
 }
 
 #[test]
 fn a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again() {
-    for extra in [0, BLOCK_BYTES / 2, BLOCK_BYTES - PAGE_BYTES] {
-        let resident_bytes_max = 4 * BLOCK_BYTES + extra;
-        let bed = Bed::new(&BufferOptions {
-            page_bytes: PAGE_BYTES as u32,
-            blocks_from_bytes: 1 << 20,
-            resident_bytes_max,
-            ..options(None)
-        });
-        let rows = fill(&bed, 0);
-        let full = settled_bytes(&bed, resident_bytes_max + 4 * PAGE_BYTES);
-        // Where no block has room below the cap any more, leaves come one by one up to it.
-        let is_full = resident_bytes_max - 4 * PAGE_BYTES..=resident_bytes_max + 4 * PAGE_BYTES;
-        assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
-        assert!(
-            u64::from(rows) * 900 > resident_bytes_max * 8 / 10,
-            "{rows}"
-        );
-        for number in 0..rows * 3 / 4 {
-            assert!(bed.remove(&key(number), &mut || panic!("no cut")));
-        }
-        // A quarter of the rows, blocks that are not full, and the one that stays.
-        let left = settled_bytes(&bed, full / 4 + 2 * BLOCK_BYTES);
-        assert!(left <= full / 4 + 2 * BLOCK_BYTES, "{left} of {full} left");
-        let again = fill(&bed, rows) - rows;
-        assert!(again > rows * 7 / 10, "{again} rows again after {rows}");
-        let full_again = settled_bytes(&bed, resident_bytes_max + 4 * PAGE_BYTES);
-        assert!(full_again <= resident_bytes_max + 4 * PAGE_BYTES);
-        assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new());
-    }
+    alone(
+        concat!(
+            module_path!(),
+            "::a_capped_store_fills_its_blocks_gives_them_back_and_fills_them_again"
+        ),
+        || {
+            for extra in [0, BLOCK_BYTES / 2, BLOCK_BYTES - PAGE_BYTES] {
+                let resident_bytes_max = 4 * BLOCK_BYTES + extra;
+                let bed = Bed::new(&BufferOptions {
+                    page_bytes: PAGE_BYTES as u32,
+                    blocks_from_bytes: 1 << 20,
+                    resident_bytes_max,
+                    ..options(None)
+                });
+                let rows = fill(&bed, 0);
+                let full = settled_bytes(&bed);
+                // Where no block has room below the cap any more, leaves come one by one up to it.
+                let is_full =
+                    resident_bytes_max - 4 * PAGE_BYTES..=resident_bytes_max + 4 * PAGE_BYTES;
+                assert!(is_full.contains(&full), "{full} of {resident_bytes_max}");
+                assert!(
+                    u64::from(rows) * 900 > resident_bytes_max * 8 / 10,
+                    "{rows}"
+                );
+                for number in 0..rows * 3 / 4 {
+                    assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+                }
+                // A quarter of the rows, blocks that are not full, and the one that stays.
+                let left = settled_bytes(&bed);
+                assert!(left <= full / 4 + 2 * BLOCK_BYTES, "{left} of {full} left");
+                let again = fill(&bed, rows) - rows;
+                assert!(again > rows * 7 / 10, "{again} rows again after {rows}");
+                let full_again = settled_bytes(&bed);
+                assert!(full_again <= resident_bytes_max + 4 * PAGE_BYTES);
+                assert_eq!(bed.tree.check(&bed.buffer), Vec::<String>::new());
+            }
+        },
+    );
 }
 
 /// What runs low is stocked, up to the cap and no further, and leaves then use what was stocked.
 #[test]
 #[cfg(target_os = "linux")]
 fn memory_is_stocked_ahead_of_leaves_within_the_cap() {
-    let resident_bytes_max = 4 * BLOCK_BYTES;
-    let bed = Bed::new(&BufferOptions {
-        page_bytes: PAGE_BYTES as u32,
-        blocks_from_bytes: 1 << 20,
-        resident_bytes_max,
-        ..options(None)
-    });
-    let mut number = 0;
-    let mut put_until = |bytes: u64| {
-        while bed.buffer.resident_bytes() < bytes {
-            let room = bed.tree.make_room(&bed.buffer, &key(number), 900);
-            room.expect("there is room below the cap");
-            bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
-            number += 1;
-        }
-    };
-    bed.buffer.stock();
-    assert!(
-        bed.buffer.resident_bytes() < BLOCK_BYTES,
-        "too small for blocks"
+    alone(
+        concat!(
+            module_path!(),
+            "::memory_is_stocked_ahead_of_leaves_within_the_cap"
+        ),
+        || {
+            let resident_bytes_max = 4 * BLOCK_BYTES;
+            let bed = Bed::new(&BufferOptions {
+                page_bytes: PAGE_BYTES as u32,
+                blocks_from_bytes: 1 << 20,
+                resident_bytes_max,
+                ..options(None)
+            });
+            let mut number = 0;
+            let mut put_until = |bytes: u64| {
+                while bed.buffer.resident_bytes() < bytes {
+                    let room = bed.tree.make_room(&bed.buffer, &key(number), 900);
+                    room.expect("there is room below the cap");
+                    bed.put(&key(number), &[3; 900], &mut || panic!("no cut"));
+                    number += 1;
+                }
+            };
+            bed.buffer.stock();
+            assert!(
+                bed.buffer.resident_bytes() < BLOCK_BYTES,
+                "too small for blocks"
+            );
+            // With rows, not with pages that splits have left.
+            let rows_bytes = BLOCK_BYTES + (1 << 20);
+            while settled_bytes(&bed) < rows_bytes {
+                put_until(rows_bytes);
+            }
+            let before = bed.buffer.resident_bytes();
+            let blocks_more = |before: u64| {
+                bed.buffer.stock();
+                (bed.buffer.resident_bytes() - before) / BLOCK_BYTES
+            };
+            assert_eq!(blocks_more(before), 1);
+            assert_eq!(blocks_more(before), 1, "it does not run low any more");
+            assert!(
+                bed.buffer.low().is_raised(),
+                "somebody was told that it did"
+            );
+            // Half of what was stocked is used: another block would pass the cap.
+            put_until(before + BLOCK_BYTES + PAGE_BYTES);
+            fill(&bed, number);
+            bed.buffer.stock();
+            assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 4 * PAGE_BYTES);
+        },
     );
-    // With rows, not with pages that splits have left and that go some time.
-    let rows_bytes = BLOCK_BYTES + (1 << 20);
-    while bed.buffer.resident_bytes() < rows_bytes {
-        put_until(rows_bytes);
-        for _ in 0..1_000 {
-            crossbeam_epoch::pin().flush();
-        }
-    }
-    // Pages that wait for their last reader may go meanwhile.
-    let blocks_more = |before: u64| {
-        bed.buffer.stock();
-        let bytes = bed.buffer.resident_bytes() + BLOCK_BYTES / 2;
-        bytes.saturating_sub(before) / BLOCK_BYTES
-    };
-    let before = bed.buffer.resident_bytes();
-    assert_eq!(blocks_more(before), 1);
-    assert_eq!(blocks_more(before), 1, "it does not run low any more");
-    assert!(
-        bed.buffer.low().is_raised(),
-        "somebody was told that it did"
-    );
-    // Half of what was stocked is used: another block would pass the cap.
-    put_until(before + BLOCK_BYTES + PAGE_BYTES);
-    fill(&bed, number);
-    bed.buffer.stock();
-    assert!(bed.buffer.resident_bytes() <= resident_bytes_max + 4 * PAGE_BYTES);
 }
 
 #[test]
 fn leaves_scattered_over_blocks_leave_room_for_leaves() {
-    let bed = Bed::new(&BufferOptions {
-        page_bytes: PAGE_BYTES as u32,
-        blocks_from_bytes: 1 << 20,
-        resident_bytes_max: 4 * BLOCK_BYTES,
-        ..options(None)
-    });
-    let rows = fill(&bed, 0);
-    // Of each ten leaves or so one stays, so that no block is free as a whole.
-    for number in (0..rows).filter(|number| number % 40 > 3) {
-        assert!(bed.remove(&key(number), &mut || panic!("no cut")));
-    }
-    let again = fill(&bed, rows) - rows;
-    assert!(again > rows / 2, "{again} rows again after {rows}");
+    alone(
+        concat!(
+            module_path!(),
+            "::leaves_scattered_over_blocks_leave_room_for_leaves"
+        ),
+        || {
+            let bed = Bed::new(&BufferOptions {
+                page_bytes: PAGE_BYTES as u32,
+                blocks_from_bytes: 1 << 20,
+                resident_bytes_max: 4 * BLOCK_BYTES,
+                ..options(None)
+            });
+            let rows = fill(&bed, 0);
+            // Of each ten leaves or so one stays, so that no block is free as a whole.
+            for number in (0..rows).filter(|number| number % 40 > 3) {
+                assert!(bed.remove(&key(number), &mut || panic!("no cut")));
+            }
+            let again = fill(&bed, rows) - rows;
+            assert!(again > rows / 2, "{again} rows again after {rows}");
+        },
+    );
 }

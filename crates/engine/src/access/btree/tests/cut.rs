@@ -2,6 +2,7 @@
 
 use super::support::{Bed, Row, options};
 use crate::access::btree::Tree;
+use crate::alone::alone;
 use crate::buffer::cut::Cut;
 use crate::buffer::{Buffer, BufferOptions, page};
 use crate::ids::{PageId, TreeId};
@@ -177,20 +178,28 @@ fn change_every_page(pages: u32, free_bytes: u64) -> (u64, u64) {
 
 #[test]
 fn a_large_pool_takes_half_of_what_is_free_and_gives_it_back() {
-    let (full, taken) = change_every_page(900, 200 << 20);
-    assert_eq!(full, 0, "27 MiB of images beside 200 that are free");
-    assert!(taken > 25 << 20, "{taken}");
-    for free_mib in [40, 10] {
-        let (full, taken) = change_every_page(900, free_mib << 20);
-        assert!(full > 100, "{full} changes found the pool full");
-        // Beyond what it may always take, half of what is free; and the block that is not full yet.
-        let may_take = (free_mib << 20) / 2;
-        let range = may_take.max(16 << 20) - (1 << 20)..=may_take.max(16 << 20) + (3 << 20);
-        assert!(
-            range.contains(&taken),
-            "{taken} bytes with {free_mib} MiB free"
-        );
-    }
+    alone(
+        concat!(
+            module_path!(),
+            "::a_large_pool_takes_half_of_what_is_free_and_gives_it_back"
+        ),
+        || {
+            let (full, taken) = change_every_page(900, 200 << 20);
+            assert_eq!(full, 0, "27 MiB of images beside 200 that are free");
+            assert!(taken > 25 << 20, "{taken}");
+            for free_mib in [40, 10] {
+                let (full, taken) = change_every_page(900, free_mib << 20);
+                assert!(full > 100, "{full} changes found the pool full");
+                // Beyond what it may always take, half of what is free; and the block that is not full yet.
+                let may_take = (free_mib << 20) / 2;
+                let range = may_take.max(16 << 20) - (1 << 20)..=may_take.max(16 << 20) + (3 << 20);
+                assert!(
+                    range.contains(&taken),
+                    "{taken} bytes with {free_mib} MiB free"
+                );
+            }
+        },
+    );
 }
 
 #[test]
