@@ -37,6 +37,7 @@ pub(crate) mod packed;
 pub(crate) mod page;
 mod pages;
 mod prefetch;
+mod retry;
 mod sight;
 #[cfg(test)]
 mod tests;
@@ -52,4 +53,5 @@ pub(crate) use miss::{Miss, Stop, without_misses};
 pub(crate) use options::BufferOptions;
 pub(crate) use pages::{Buffer, pin};
 pub(crate) use prefetch::prefetch;
+pub(crate) use retry::{RECLAIMS_MAX, retry_at_cap};
 pub(crate) use word::Word;

@@ -12,9 +12,10 @@
 //! 2. A section of the gate changes one row; the builder waits for nothing inside.
 //! 3. After a failure, pages that carry the tree's number are freed, some in a section.
 
-use crate::access::btree::overflow::{self, Stub};
-use crate::access::btree::{Blocked, Bulk, Tree};
-use crate::buffer::{Miss, NoRoom, Word};
+use crate::access::btree::overflow::{self, ChainSize, Stub};
+use crate::access::btree::{Blocked, Bulk, SPLIT_PAGES, Tree};
+use crate::buffer::page::Kind;
+use crate::buffer::{Miss, NoRoom, RECLAIMS_MAX, Word, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, TreeId};
 use crate::txn::Core;
@@ -132,7 +133,8 @@ impl<'e, D: Disk> TreeBuilder<'e, D> {
         bytes_max: u64,
         duplicate: impl Fn() -> Error + 'e,
     ) -> Result<TreeBuilder<'e, D>> {
-        let bulk = Bulk::new(id, &core.buffer, csn, FILL_PERCENT)?;
+        let reclaim = |pages| core.reclaim_for_build(pages);
+        let bulk = Bulk::new(id, &core.buffer, csn, FILL_PERCENT, reclaim)?;
         Ok(TreeBuilder {
             core,
             csn,
@@ -222,7 +224,12 @@ fn insert<D: Disk>(
     if !overflow::is_needed(&core.buffer, value.len()) {
         return place(core, tree, (key, value, Word::of(csn)), None);
     }
-    let stub = overflow::write(&core.buffer, tree.id, value)?;
+    let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
+    let stub = retry_at_cap(
+        &mut (),
+        |()| core.reclaim_for_build((Kind::Overflow, pages)),
+        |()| overflow::write(&core.buffer, tree.id, value),
+    )?;
     let row = (key, &stub.to_value()[..], Word::of(csn).overflow());
     let placed = place(core, tree, row, Some(stub));
     if !matches!(placed, Ok(true)) {
@@ -239,6 +246,7 @@ fn place<D: Disk>(
     stub: Option<Stub>,
 ) -> Result<bool> {
     let buffer = &core.buffer;
+    let mut reclaims = 0;
     loop {
         step(Step::Build);
         let section = core.enter_gate(0)?;
@@ -268,6 +276,14 @@ fn place<D: Disk>(
             Blocked::Miss(page) => buffer.load(Miss(page)),
             Blocked::PreImages => core.wait_for_pre_images()?,
             Blocked::Busy => {}
+            Blocked::Failed(refused @ Error::Capped { .. }) => {
+                // How many a split needs shows as it fails again.
+                let pages = SPLIT_PAGES.min(1 + reclaims);
+                if reclaims == RECLAIMS_MAX || !core.reclaim_for_build((Kind::Leaf, pages))? {
+                    return Err(refused);
+                }
+                reclaims += 1;
+            }
             Blocked::Failed(error) => return Err(error),
         }
     }

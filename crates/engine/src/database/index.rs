@@ -34,6 +34,7 @@ use super::engine::Engine;
 use crate::access::btree::Tree;
 use crate::access::row::{RowView, entry_key};
 use crate::access::schema::Schema;
+use crate::buffer::page::Kind;
 use crate::catalog::{Catalog, IndexEntry, TableEntry};
 use crate::error::{Error, Result};
 use crate::log::Ticket;
@@ -106,7 +107,8 @@ impl<'e, D: Disk> IndexBuild<'e, D> {
         index: IndexEntry,
     ) -> Result<IndexBuild<'e, D>> {
         let mut session = engine.alone()?;
-        let tree = Arc::new(Tree::create(index.tree, &engine.core.buffer)?);
+        let create = || Tree::create(index.tree, &engine.core.buffer);
+        let tree = Arc::new(session.with_memory((Kind::Leaf, 1), create)?);
         engine.forest.add(Arc::clone(&tree));
         session.note(Operation::CreateTree(index.tree))?;
         let (ticket, closed) = session.commit_closed();

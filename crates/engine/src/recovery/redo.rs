@@ -4,7 +4,7 @@
 //! wanted; pages are all there, so that a miss is a forced one and is loaded at once.
 
 use crate::access::btree::overflow::{self, ChainSize, Stub};
-use crate::access::btree::{Blocked, Leaf, Tidied, Tidying, Tree};
+use crate::access::btree::{Blocked, Leaf, SPLIT_PAGES, Tidied, Tidying, Tree};
 use crate::buffer::Word;
 use crate::buffer::page::Kind;
 use crate::buffer::{Buffer, Miss, NoRoom, Stop, without_misses};
@@ -14,9 +14,6 @@ use crate::ids::{Csn, TreeId};
 use crate::plant::{Plant, planted};
 use crate::txn::{Operation, Pieces, operations, splice};
 use std::sync::Arc;
-
-/// A split takes so many new pages at most, or nearly so: one at each level of the tree, and a root.
-const SPLIT_PAGES: u64 = 8;
 
 /// What was redone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 //! record is longer than thought, memory is at its cap) unlocks everything, leaves the section, is done, and
 //! the commit begins again; nothing has a number by then.
 
+use crate::access::btree::SPLIT_PAGES;
 use crate::access::btree::overflow::{self, ChainSize};
 use crate::access::btree::scout::{Target, scout};
 use crate::buffer::Word;
 use crate::buffer::page::Kind;
-use crate::buffer::{Miss, prefetch, without_misses};
+use crate::buffer::{Miss, RECLAIMS_MAX, prefetch, retry_at_cap, without_misses};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 use crate::lane;
@@ -33,9 +34,6 @@ use syncline_metering::{Module, clock, tag};
 /// How often a commit begins again before that is a conflict. Each time something is got out of the
 /// way, but others may come in between.
 const ROUNDS_MAX: u32 = 10_000;
-
-/// How often a commit makes memory free before it is refused: others may take what it has made free.
-const RECLAIMS_MAX: u32 = 8;
 
 /// Patched rows are thought to be as long as the longest of the transaction before, within these
 /// limits in bytes. Longer ones cost another round, not room for as many such rows.
@@ -229,16 +227,12 @@ fn write_if_long<D: Disk>(core: &Core<D>, txn: &mut Transaction, at: usize) -> R
         return Ok(());
     }
     let pages = ChainSize::of(&core.buffer).pages(value.len() as u64);
-    let stub = match overflow::write(&core.buffer, id, txn.arena.get(value)) {
-        Err(refused @ Error::Capped { .. }) => {
-            if !core.reclaim(txn, (Kind::Overflow, pages))? {
-                return Err(refused);
-            }
-            overflow::write(&core.buffer, id, txn.arena.get(value))
-        }
-        written => written,
-    };
-    txn.commit.rows[at].stub = Some(stub?);
+    let stub = retry_at_cap(
+        txn,
+        |txn| core.reclaim(Some(txn), (Kind::Overflow, pages)),
+        |txn| overflow::write(&core.buffer, id, txn.arena.get(value)),
+    )?;
+    txn.commit.rows[at].stub = Some(stub);
     Ok(())
 }
 
@@ -391,8 +385,9 @@ pub(super) fn resolve<D: Disk>(
         Stopped::Needs(Need::Record) => {}
         Stopped::Needs(Need::Memory((kind, pages), refused)) => {
             // How many more a split needs, for the nodes above its leaf, shows as it fails again.
-            let pages = pages + u64::from(txn.commit.reclaims);
-            if txn.commit.reclaims == RECLAIMS_MAX || !core.reclaim(txn, (kind, pages))? {
+            let reclaims = txn.commit.reclaims;
+            let pages = pages + reclaims.min(SPLIT_PAGES);
+            if reclaims == RECLAIMS_MAX || !core.reclaim(Some(txn), (kind, pages))? {
                 return Err(refused);
             }
             txn.commit.reclaims += 1;

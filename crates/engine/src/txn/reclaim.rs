@@ -29,6 +29,8 @@
 //!    checkpoint, or sees a reader end, and there are [`ROUNDS_MAX`] of them at most.
 //! 4. The transaction that is refused holds nothing back itself, if it can help it: a serializable one moves
 //!    its read point in each round. Else of two that wait here each would keep the other's versions.
+//! 5. Memory that was made free is reserved for nobody. Whoever finds that others have taken it makes more
+//!    free ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time somebody else's pages were placed, so the store as a whole moves on.
 
 use crate::access::btree::{Tidied, Tidying, Tree};
 use crate::buffer::page::Kind;
@@ -70,21 +72,29 @@ impl<D: Disk> Core<D> {
         }
     }
 
-    /// Makes memory for so many pages of that kind, if any can go; false if too little can. See the module
-    /// for who may call it.
+    /// [`Core::reclaim`] for a tree that is built aside.
+    pub(crate) fn reclaim_for_build(&self, pages: (Kind, u64)) -> Result<bool> {
+        self.reclaim(None, pages)
+    }
+
+    /// Makes memory for so many pages of that kind, if any can go; false if too little can. `txn` is the
+    /// transaction that needs it. See the module for who may call it.
     #[cold]
     pub(super) fn reclaim(
         &self,
-        txn: &mut Transaction,
+        mut txn: Option<&mut Transaction>,
         (kind, pages): (Kind, u64),
     ) -> Result<bool> {
         let mut flushes = 0;
         for _ in 0..ROUNDS_MAX {
-            if txn.is_validated() {
+            if let Some(txn) = txn.as_deref_mut().filter(|txn| txn.is_validated()) {
                 move_read_point(self, txn, Csn::ZERO)?;
             }
+            let (alone, seat) = txn
+                .as_deref()
+                .map_or((None, 0), |txn| (txn.alone.as_ref(), txn.seat));
             let bound = self.find_bound();
-            self.collect(bound, &|| self.section(txn.alone.as_ref(), txn.seat))?;
+            self.collect(bound, &|| self.section(alone, seat))?;
             self.buffer.free_retired(kind, pages);
             if self.buffer.has_memory(kind, pages) {
                 return Ok(true);

@@ -5,6 +5,7 @@
 //! Rows are read and written in `rows`.
 
 use crate::buffer::page::Kind;
+use crate::buffer::retry_at_cap;
 use crate::error::{Error, Result};
 use crate::ids::Csn;
 use crate::lane;
@@ -228,20 +229,15 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, once more when so many could
-    /// be made free. For who runs alone.
+    /// Runs `attempt`, which makes pages of that kind; if it is refused memory, again when so many were made
+    /// free. For who runs alone.
     pub(crate) fn with_memory<R>(
         &mut self,
         pages: (Kind, u64),
         mut attempt: impl FnMut() -> Result<R>,
     ) -> Result<R> {
-        match attempt() {
-            Err(Error::Capped { .. }) => {}
-            outcome => return outcome,
-        }
         let (core, txn) = self.open()?;
-        core.reclaim(txn, pages)?;
-        attempt()
+        retry_at_cap(txn, |txn| core.reclaim(Some(txn), pages), |_txn| attempt())
     }
 
     /// A place to which the transaction's writes can be rolled back. Reads stay read.

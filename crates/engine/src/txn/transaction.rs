@@ -103,7 +103,7 @@ pub(super) struct Commit {
     /// What the record takes in any case, in bytes.
     pub(super) plain_bytes: usize,
     /// How often this commit has made memory free.
-    pub(super) reclaims: u32,
+    pub(super) reclaims: u64,
 }
 
 /// A row that is to be written, at its commit.

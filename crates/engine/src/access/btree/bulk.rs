@@ -4,12 +4,15 @@
 //! Nothing leads to the pages before the root is placed, and nobody knows the root before the build ends:
 //! so it needs no section, and runs beside commits and checkpoints. A checkpoint may contain some of the
 //! pages; opening frees pages of trees that its forest does not name.
+//!
+//! At the cap on memory the builder's owner makes room, at each page anew, with no page latched and no epoch
+//! pinned.
 
-use super::overflow;
+use super::overflow::{self, ChainSize, Stub};
 use super::tree::Tree;
 use crate::buffer::Word;
 use crate::buffer::page::{HEADER_BYTES, Kind};
-use crate::buffer::{Branches, Buffer, Content, Leaf, common_bytes};
+use crate::buffer::{Branches, Buffer, Content, Leaf, common_bytes, retry_at_cap};
 use crate::error::{Error, Result};
 use crate::ids::{Csn, PageId, TreeId};
 
@@ -23,7 +26,7 @@ impl Tree {
         csn: Csn,
         fill_percent: u32,
     ) -> Result<Tree> {
-        let mut bulk = Bulk::new(id, buffer, csn, fill_percent)?;
+        let mut bulk = Bulk::new(id, buffer, csn, fill_percent, |_| Ok(false))?;
         let pushed = rows
             .into_iter()
             .try_for_each(|(key, value)| bulk.push(key.as_ref(), value.as_ref()).map(drop));
@@ -38,11 +41,15 @@ impl Tree {
     }
 }
 
+/// Makes memory for so many pages of a kind free; false if it cannot.
+type Reclaim<'a> = Box<dyn Fn((Kind, u64)) -> Result<bool> + 'a>;
+
 /// A tree under construction. If it is dropped before [`Bulk::finish`], or that fails, the pages placed so
 /// far stay, and are found by their label: [`Buffer::pages_of`].
 pub(crate) struct Bulk<'a> {
     id: TreeId,
     buffer: &'a Buffer,
+    reclaim: Reclaim<'a>,
     csn: Csn,
     fill_percent: usize,
     root: PageId,
@@ -59,6 +66,10 @@ pub(crate) struct Bulk<'a> {
     behind: Vec<Vec<u8>>,
 }
 
+fn allocate(buffer: &Buffer, kind: Kind, reclaim: &Reclaim<'_>) -> Result<PageId> {
+    retry_at_cap(&mut (), |()| reclaim((kind, 1)), |()| buffer.allocate(kind))
+}
+
 struct Row {
     key: Vec<u8>,
     value: Vec<u8>,
@@ -67,23 +78,26 @@ struct Row {
 
 impl<'a> Bulk<'a> {
     /// An empty tree. Rows are stamped with `csn`, leaves and inner nodes filled to that percentage
-    /// (50 to 100).
+    /// (50 to 100). `reclaim` is called where memory for pages is refused.
     pub(crate) fn new(
         id: TreeId,
         buffer: &'a Buffer,
         csn: Csn,
         fill_percent: u32,
+        reclaim: impl Fn((Kind, u64)) -> Result<bool> + 'a,
     ) -> Result<Bulk<'a>> {
         assert!(
             (50..=100).contains(&fill_percent),
             "a fill of {fill_percent} percent"
         );
+        let reclaim: Reclaim<'a> = Box::new(reclaim);
         Ok(Bulk {
             id,
             buffer,
             csn,
             fill_percent: fill_percent as usize,
-            root: buffer.allocate(Kind::Leaf)?,
+            root: allocate(buffer, Kind::Leaf, &reclaim)?,
+            reclaim,
             root_is_placed: false,
             rows: Vec::new(),
             rows_bytes: 0,
@@ -135,7 +149,7 @@ impl<'a> Bulk<'a> {
                 word,
             });
         }
-        let stub = overflow::write(self.buffer, self.id, value)?;
+        let stub = self.write_overflow(value)?;
         overflow::attach(self.buffer, stub);
         let (key, value) = (key.to_vec(), stub.to_value().to_vec());
         Ok(Row {
@@ -143,6 +157,19 @@ impl<'a> Bulk<'a> {
             value,
             word: word.overflow(),
         })
+    }
+
+    fn write_overflow(&self, value: &[u8]) -> Result<Stub> {
+        let pages = ChainSize::of(self.buffer).pages(value.len() as u64);
+        retry_at_cap(
+            &mut (),
+            |()| (self.reclaim)((Kind::Overflow, pages)),
+            |()| overflow::write(self.buffer, self.id, value),
+        )
+    }
+
+    fn allocate(&self, kind: Kind) -> Result<PageId> {
+        allocate(self.buffer, kind, &self.reclaim)
     }
 
     /// Places leaves of the rows so far, up to `next`, the key behind them. Rows that do not fit once
@@ -192,7 +219,7 @@ impl<'a> Bulk<'a> {
             }
             leaf.set_value(slot, &row.value);
         }
-        let page = page.map_or_else(|| self.buffer.allocate(Kind::Leaf), Ok)?;
+        let page = page.map_or_else(|| self.allocate(Kind::Leaf), Ok)?;
         Ok(Some(leaf.renumbered(page)))
     }
 
@@ -230,7 +257,7 @@ impl<'a> Bulk<'a> {
     }
 
     fn place_node(&mut self, branches: &Branches, level: usize) -> Result<PageId> {
-        let page = self.buffer.allocate(Kind::Inner)?;
+        let page = self.allocate(Kind::Inner)?;
         self.place_node_as(branches, level, page);
         Ok(page)
     }

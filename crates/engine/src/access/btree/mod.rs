@@ -42,5 +42,6 @@ pub(crate) use bulk::Bulk;
 pub(crate) use change::Blocked;
 pub(crate) use check::PageSet;
 pub(crate) use drop::Dropping;
+pub(crate) use split::SPLIT_PAGES;
 pub(crate) use tidy::{Tidied, Tidying};
 pub(crate) use tree::Tree;

@@ -15,6 +15,9 @@ use crate::sync::rank::LATCH;
 use crate::sync::ranked::{RwLock, RwLockWriteGuard};
 use crossbeam_epoch::Guard;
 
+/// A split takes so many new pages at most, or nearly so: one at each level of the tree, and a root.
+pub(crate) const SPLIT_PAGES: u64 = 8;
+
 /// An inner node on the way to a leaf, and which child was taken.
 pub(super) struct Step<'g> {
     pub(super) frame: &'g Frame,

@@ -1,6 +1,7 @@
 //! Memory of a whole database: it comes back when rows go, and a checkpoint does not stand in its way.
 
 use crate::access::schema::{Kind, Schema, Value};
+use crate::database::define::encoded;
 use crate::database::engine::Engine;
 use crate::database::open::{create, open, transient};
 use crate::error::{Error, Result};
@@ -59,6 +60,58 @@ fn a_long_row_is_updated_again_and_again_beside_a_checkpoint_that_does_not_move(
     let again = disk.crash(Crash::DropAll);
     let engine = open(&again, Path::new("db"), options, Threads::None).unwrap();
     assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
+}
+
+/// A load was refused memory that old versions and deleted rows took: only commits made it free.
+#[test]
+fn a_load_takes_the_memory_that_deleted_rows_had() {
+    // Ascending rows are appended, others inserted; values of 90 bytes lie in leaves, those of 1,000 do not.
+    for (step, bytes) in [(1, 90), (1, 1_000), (7, 90), (7, 1_000)] {
+        let options = Options {
+            resident_bytes_max: 320 << 10,
+            definition_bytes_max: 4 << 10,
+            ..Options::tiny()
+        };
+        let engine = transient(options).unwrap();
+        engine.create_table(plain()).unwrap();
+        let table = engine.table("rows").unwrap();
+        // A number that seven does not divide: all of 0, 7, 14 and so on.
+        let ids = 0..if bytes == 90 { 1_000 } else { 120 };
+        let mut session = TypedSession::new(&engine.core).unwrap();
+        let value = vec![1; bytes];
+        for id in ids.clone() {
+            let row = [Value::Int(id), Value::Bytes(&value)];
+            let run = session.run(Begin::Serializable, |tx| tx.insert(&table, &row));
+            session.wait(run.unwrap().1).unwrap();
+        }
+        // The reader keeps every row; when it ends nobody commits any more.
+        let mut reader = TypedSession::new(&engine.core).unwrap();
+        reader.begin(Begin::ReadOnly).unwrap();
+        for id in ids.clone() {
+            let key = [Value::Int(id)];
+            let run = session.run(Begin::Serializable, |tx| tx.delete(&table, &key));
+            session.wait(run.unwrap().1).unwrap();
+        }
+        reader.abort();
+        let taken = engine.core.buffer.resident_bytes();
+        assert!(taken > 160 << 10, "{taken} bytes of deleted rows");
+        let count = ids.end;
+        let loaded = Schema::table("loaded")
+            .column("id", Kind::Int)
+            .column("bytes", Kind::Bytes)
+            .key(["id"])
+            .build()
+            .unwrap();
+        let rows = (0..count).map(|at| [Value::Int(at * step % count), Value::Bytes(&value)]);
+        let rows = encoded(&loaded, rows, 64);
+        let entry = engine.load_table(loaded.clone(), rows);
+        entry.unwrap_or_else(|error| panic!("step {step}, {bytes} bytes: {error}"));
+        assert_eq!(engine.verify().unwrap(), Vec::<String>::new());
+        let table = engine.table("loaded").unwrap();
+        session.begin(Begin::ReadOnly).unwrap();
+        let is_there = |id: &i64| session.get(&table, &[Value::Int(*id)]).unwrap().is_some();
+        assert_eq!(ids.filter(is_there).count() as i64, count);
+    }
 }
 
 /// All rows and entries go and come again: resident bytes come back each time, and are no more at the end.
