@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// 5 % between single runs. Exit code 1 if the second is slower, 2 if they are too short to judge.
 #[derive(Args, Debug)]
 #[command(
-    before_help = "Examples:\n  syncline compare k3f9a 7xq2d\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl"
+    before_help = "Examples:\n  syncline compare k3f9a 7xq2d\n  syncline compare before.jsonl after.jsonl\n  syncline compare --unequal laptop.jsonl server.jsonl\n  syncline compare k3f9a 7xq2d --html comparison.html"
 )]
 pub(crate) struct CompareArgs {
     /// The record to compare with: its file, or its id as list runs shows it
@@ -24,4 +24,9 @@ pub(crate) struct CompareArgs {
     /// differences are printed
     #[arg(long)]
     pub(crate) unequal: bool,
+
+    /// Also write a self-contained HTML page with a chart of the ratios; it is written, too, if the records
+    /// are not comparable, and says why
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }

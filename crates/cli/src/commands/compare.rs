@@ -1,15 +1,21 @@
 //! `syncline compare`: is the second record worse than the first?
 
+use super::show;
 use crate::args::CompareArgs;
 use crate::exit::{Outcome, Verdict};
 use crate::terminal;
-use syncline_report::{compare as report, record, table};
+use syncline_report::{compare as report, html, record, table};
 
 /// Compares two records; a regression is exit code 1, and figures too short to judge are exit code 2.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     let before = record::read(&record::named(&args.before)?)?;
     let after = record::read(&record::named(&args.after)?)?;
-    let comparison = report::compare(&before, &after, args.unequal)?;
+    let comparison = report::compare(&before, &after, args.unequal);
+    if let Some(path) = &args.html {
+        show::write_page(path, &html::comparison([&before, &after], &comparison))?;
+        terminal::note(&format!("wrote {}", path.display()));
+    }
+    let comparison = comparison?;
     terminal::print_view(|| table::compare(&comparison))?;
     Ok(if comparison.regression {
         Verdict::Broken

@@ -150,7 +150,11 @@ pub(crate) fn write_report(
     records: &[Record],
     stacks: &[Stacks],
 ) -> Result<(), CannotRun> {
-    let page = html::report(records, stacks);
+    write_page(path, &html::report(records, stacks))
+}
+
+/// Writes a page of HTML, whole or not at all.
+pub(super) fn write_page(path: &Path, page: &str) -> Result<(), CannotRun> {
     whole_file::write(path, page.as_bytes()).map_err(|error| {
         CannotRun(format!(
             "cannot write the report {}: {error}",

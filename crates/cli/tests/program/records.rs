@@ -237,6 +237,39 @@ fn records_of_unequal_durability_are_not_compared_unasked() {
     assert!(said.err.contains("durability"), "{said:?}");
 }
 
+// Section 7, point 4: a comparison could not be kept as a page.
+#[test]
+fn a_comparison_is_written_as_a_page_and_a_refusal_says_why_on_it() {
+    let folder = folder();
+    for line in ["--clients 1", "--clients 1", "--clients 2"] {
+        quick_run(
+            folder.path(),
+            &format!("--on null --transactions 100 {line}"),
+        );
+    }
+    let clients = |path: &std::path::PathBuf| {
+        let said = say(folder.path(), &format!("show --json {}", path.display()));
+        said.json()["plan"]["clients"].as_u64().unwrap()
+    };
+    let mut paths = records(folder.path());
+    paths.sort_by_key(clients);
+    let page = folder.path().join("page.html");
+    let compare = |one: usize, other: usize| {
+        let (one, other) = (paths[one].display(), paths[other].display());
+        let line = format!("compare {one} {other} --html {}", page.display());
+        let said = say(folder.path(), &line);
+        (said, std::fs::read_to_string(&page).unwrap())
+    };
+    let (alike, text) = compare(0, 1);
+    assert!(alike.out.contains("throughput"), "{alike:?}");
+    assert!(alike.err.contains("page.html"), "{alike:?}");
+    assert!(text.contains("throughput: B/A") && text.ends_with("</html>"));
+    let (refused, text) = compare(0, 2);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(refused.err.contains("clients 1 and 2"), "{refused:?}");
+    assert!(text.contains("clients 1 and 2") && !text.contains("B/A"));
+}
+
 // A.D4
 #[test]
 fn a_report_goes_into_what_is_no_file_and_replaces_no_device_and_no_link() {

@@ -39,6 +39,8 @@ pub struct Row {
     pub second: Option<Spread>,
     /// What may be said of them.
     pub verdict: Verdict,
+    /// Ratios this near to 1 are called no difference; none where the figure is not judged.
+    pub least_effect: Option<f64>,
 }
 
 /// What a figure counts.
@@ -46,10 +48,12 @@ pub struct Row {
 pub enum Unit {
     /// Per second; more is better.
     PerSecond,
-    /// Nanoseconds; less is better.
+    /// Nanoseconds that somebody waited; less is better.
     Nanoseconds,
-    /// A count that is neither good nor bad.
-    Plain,
+    /// Nanoseconds of processor time; less is better.
+    CpuTime,
+    /// A count per commit; less is better.
+    Count,
 }
 
 /// A median and what it was found between.
@@ -72,19 +76,64 @@ pub enum Verdict {
     NoDifferenceShown,
     /// Too few repetitions and windows to say anything.
     TooShort,
-    /// One of the two is unknown, or the figure is neither good nor bad.
+    /// One of the two is unknown, or the record holds one value of it for the whole run.
     NotJudged,
 }
 
-impl Verdict {
-    /// The words in tables.
-    pub fn words(self) -> &'static str {
-        match self {
+impl Row {
+    /// The verdict in words; of a cost per commit "less" and "more".
+    pub fn verdict_words(&self) -> &'static str {
+        let cost = matches!(self.unit, Unit::CpuTime | Unit::Count);
+        match self.verdict {
+            Verdict::Faster if cost => "less",
+            Verdict::Slower if cost => "more",
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
             Verdict::NoDifferenceShown => "no difference shown",
             Verdict::TooShort => "too short to judge",
             Verdict::NotJudged => "",
+        }
+    }
+
+    /// B/A: of the medians, between the least B to the most A and the most B to the least A. None if a side
+    /// is unknown, or A is zero.
+    pub fn ratio(&self) -> Option<Spread> {
+        let (first, second) = self.first.zip(self.second)?;
+        let ratio = Spread {
+            median: second.median / first.median,
+            range: Range {
+                least: second.range.least / first.range.most,
+                most: second.range.most / first.range.least,
+            },
+        };
+        (first.median > 0.0).then_some(ratio)
+    }
+}
+
+impl Comparison {
+    /// What stands below the figures: differences, basis, and last the verdict on B.
+    pub fn sentences(&self) -> Vec<String> {
+        let differences = self.differences.iter();
+        let mut sentences: Vec<String> = differences
+            .map(|one| format!("difference: {one}"))
+            .collect();
+        sentences.push(self.basis.clone());
+        sentences.extend(self.worse.clone());
+        if !self.regression {
+            sentences.extend(self.too_short.clone());
+        }
+        sentences.push(self.conclusion().to_owned());
+        sentences
+    }
+
+    /// The verdict on B in one sentence.
+    pub fn conclusion(&self) -> &'static str {
+        if self.regression {
+            "B is a regression."
+        } else if self.too_short.is_some() {
+            "No verdict on B."
+        } else {
+            "No regression shown."
         }
     }
 }
@@ -122,6 +171,33 @@ pub(super) fn row(
         first: first.spread(by),
         second: second.spread(by),
         verdict: verdict::verdict(unit, by, first, second),
+        least_effect: verdict::least_effect(by, first, second),
+    }
+}
+
+/// A row of a figure of which each side has one value for the whole run; it is shown and not judged.
+pub(super) fn whole_row(
+    name: &'static str,
+    unit: Unit,
+    first: Option<f64>,
+    second: Option<f64>,
+) -> Row {
+    let spread = |value: Option<f64>| {
+        value.map(|median| Spread {
+            median,
+            range: Range {
+                least: median,
+                most: median,
+            },
+        })
+    };
+    Row {
+        name,
+        unit,
+        first: spread(first),
+        second: spread(second),
+        verdict: Verdict::NotJudged,
+        least_effect: None,
     }
 }
 

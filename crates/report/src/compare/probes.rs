@@ -26,7 +26,7 @@ pub(super) fn compare_probes(
         let line = &probe.body.sync_line;
         Sample {
             repetitions: line.line_1.into_iter().collect(),
-            windows: line.before.clone(),
+            windows: Some(line.before.clone()),
             disturbed: 0.0,
         }
     };
@@ -42,7 +42,7 @@ pub(super) fn compare_probes(
             });
         Sample {
             repetitions: line.line_max.into_iter().collect(),
-            windows: windows.unwrap_or(&[]).to_vec(),
+            windows: Some(windows.unwrap_or(&[]).to_vec()),
             disturbed: 0.0,
         }
     };
@@ -78,6 +78,7 @@ pub(super) fn compare_probes(
         // Acknowledgements that hold and such that do not are no two speeds of one thing.
         for row in &mut rows {
             row.verdict = Verdict::NotJudged;
+            row.least_effect = None;
         }
     }
     let worse = (kept[0] && !kept[1]).then(|| {

@@ -1,8 +1,10 @@
 //! Two runs side by side.
 
-use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short};
+use super::comparison::{Comparison, Row, Unit, Verdict, refuse, row, too_short, whole_row};
 use super::verdict::{Basis, CHANCE_MOST, LEAST_EFFECT, LEAST_EFFECT_OF_ONE, Sample};
-use crate::record::{Interval, Latency, Machine, Plan, Repetition, RunRecord, TransactionFigures};
+use crate::record::{
+    Counted, Interval, Latency, Machine, PerCommit, Plan, Repetition, RunRecord, TransactionFigures,
+};
 use crate::units;
 use crate::{Error, Result};
 
@@ -159,9 +161,9 @@ const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
         None,
     ),
     (
-        "commits per sync",
-        Unit::Plain,
-        |one| one.commits_per_sync,
+        "syncs per commit",
+        Unit::Count,
+        |one| one.commits_per_sync.map(f64::recip),
         None,
     ),
 ];
@@ -169,7 +171,7 @@ const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
 fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec<Row> {
     let figures = FIGURES.into_iter();
     // In a closed loop a transaction is due when it starts: the same times twice tell nothing.
-    figures
+    let judged = figures
         .filter(|(name, ..)| open || !name.starts_with("response"))
         .map(|(name, unit, of_repetition, of_interval)| {
             let sample = |run: &RunRecord| Sample {
@@ -179,13 +181,25 @@ fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec
                     .iter()
                     .filter_map(of_repetition)
                     .collect(),
-                windows: of_interval.map_or_else(Vec::new, |of| windows(&run.intervals, of)),
+                windows: of_interval.map(|of| windows(&run.intervals, of)),
                 disturbed: disturbed(&run.head.machine),
             };
             row(name, unit, by, &sample(first), &sample(second))
-        })
-        .collect()
+        });
+    let costs = COSTS.into_iter().map(|(name, of)| {
+        let value = |run: &RunRecord| of(&run.end.per_commit).value;
+        whole_row(name, Unit::CpuTime, value(first), value(second))
+    });
+    judged.chain(costs).collect()
 }
+
+type OfCommit = fn(&PerCommit) -> &Counted;
+
+/// What a run knows of a commit once, not by repetition.
+const COSTS: [(&str, OfCommit); 2] = [
+    ("client CPU per commit", |per| &per.client_cpu_ns),
+    ("store CPU per commit", |per| &per.target_cpu_ns),
+];
 
 /// What others took of the processors, from the load on at which a run warns of it.
 fn disturbed(machine: &Machine) -> f64 {

@@ -13,7 +13,8 @@
 //!    be theirs.
 //! 5. A probe measures its line in as few as three windows; with fewer than five, only a difference of
 //!    [`LEAST_EFFECT_OF_PROBES`] counts, which is how far a line may move without a warning.
-//! 6. A figure that is neither good nor bad gets no verdict.
+//! 6. A figure without windows, of which a record holds one value per repetition, is judged by repetitions
+//!    or not at all.
 //!
 //! Pure functions over figures.
 
@@ -40,8 +41,8 @@ pub(super) const CHANCE_MOST: f64 = 0.02;
 pub(super) struct Sample {
     /// Its value in each repetition.
     pub repetitions: Vec<f64>,
-    /// Its value in each window of about a second, in order; empty if it has none.
-    pub windows: Vec<f64>,
+    /// Its value in each window of about a second, in order; none if the record holds no windows of it.
+    pub windows: Option<Vec<f64>>,
     /// What others took of the processors meanwhile, as a part of them.
     pub disturbed: f64,
 }
@@ -49,17 +50,16 @@ pub(super) struct Sample {
 impl Sample {
     /// The figure with what it was found between, as it is judged beside another.
     pub(super) fn spread(&self, by: Basis) -> Option<Spread> {
-        let blocks = blocks(&self.windows);
+        let windows = self.windows.as_deref().unwrap_or(&[]);
+        let blocks = blocks(windows);
         let ranged = match by {
-            Basis::Windows if !blocks.is_empty() => &blocks,
-            Basis::Windows if self.repetitions.len() < 2 && !self.windows.is_empty() => {
-                &self.windows
-            }
-            Basis::ProbeWindows if !self.windows.is_empty() => &self.windows,
-            Basis::Windows | Basis::ProbeWindows | Basis::Repetitions => &self.repetitions,
+            Basis::Windows if !blocks.is_empty() => &*blocks,
+            Basis::Windows if self.repetitions.len() < 2 && !windows.is_empty() => windows,
+            Basis::ProbeWindows if !windows.is_empty() => windows,
+            Basis::Windows | Basis::ProbeWindows | Basis::Repetitions => &*self.repetitions,
         };
         let range = stats::range(ranged)?;
-        let median = stats::median(&self.repetitions).or_else(|| stats::median(&self.windows))?;
+        let median = stats::median(&self.repetitions).or_else(|| stats::median(windows))?;
         // The whole run's figure may lie a little outside what its windows show of it.
         let range = Range {
             least: range.least.min(median),
@@ -93,21 +93,41 @@ impl Basis {
 
 /// What may be said of the second beside the first.
 pub(super) fn verdict(unit: Unit, by: Basis, first: &Sample, second: &Sample) -> Verdict {
-    if unit == Unit::Plain || first.repetitions.is_empty() || second.repetitions.is_empty() {
+    let Some(least) = least_effect(by, first, second) else {
         return Verdict::NotJudged;
-    }
+    };
+    let windows = |side: &Sample| side.windows.clone().unwrap_or_default();
+    let sides = [windows(first), windows(second)];
     match by {
-        Basis::Repetitions => of_repetitions(unit, &first.repetitions, &second.repetitions),
-        Basis::Windows => {
-            let sides = [first, second].map(|side| blocks(&side.windows));
-            let disturbed = first.disturbed.max(second.disturbed);
-            of_windows(unit, &sides, LEAST_EFFECT_OF_ONE + disturbed)
-        }
-        Basis::ProbeWindows => of_probes(unit, first, second),
+        Basis::Repetitions => of_repetitions(unit, &first.repetitions, &second.repetitions, least),
+        Basis::Windows => of_windows(unit, &sides.map(|side| blocks(&side)), least),
+        Basis::ProbeWindows => of_probes(unit, &sides, least),
     }
 }
 
-fn of_repetitions(unit: Unit, first: &[f64], second: &[f64]) -> Verdict {
+/// The difference below which these two are called equal, as a part of the first; none if they are not
+/// judged.
+pub(super) fn least_effect(by: Basis, first: &Sample, second: &Sample) -> Option<f64> {
+    if first.repetitions.is_empty() || second.repetitions.is_empty() {
+        return None;
+    }
+    let windows = first.windows.as_ref().zip(second.windows.as_ref());
+    match by {
+        Basis::Repetitions => Some(LEAST_EFFECT),
+        Basis::Windows => {
+            windows.map(|_| LEAST_EFFECT_OF_ONE + first.disturbed.max(second.disturbed))
+        }
+        Basis::ProbeWindows => windows.map(|(first, second)| {
+            if first.len().min(second.len()) < WINDOWS_LEAST {
+                LEAST_EFFECT_OF_PROBES
+            } else {
+                LEAST_EFFECT_OF_ONE
+            }
+        }),
+    }
+}
+
+fn of_repetitions(unit: Unit, first: &[f64], second: &[f64], least: f64) -> Verdict {
     if first.len().min(second.len()) < REPETITIONS_LEAST {
         return Verdict::TooShort;
     }
@@ -120,20 +140,16 @@ fn of_repetitions(unit: Unit, first: &[f64], second: &[f64]) -> Verdict {
         (first, second)
     };
     let by_chance = stats::chance_of_ranks(lower, higher);
-    said(change, LEAST_EFFECT, by_chance <= CHANCE_MOST)
+    said(change, least, by_chance <= CHANCE_MOST)
 }
 
-fn of_probes(unit: Unit, first: &Sample, second: &Sample) -> Verdict {
-    let few = [first, second].map(|side| side.windows.clone());
+fn of_probes(unit: Unit, few: &[Vec<f64>; 2], least: f64) -> Verdict {
     if few.iter().any(|side| side.len() < WINDOWS_LEAST_OF_PROBES) {
         return Verdict::TooShort;
     }
-    let sides = [first, second].map(|side| blocks(&side.windows));
-    if sides.iter().any(Vec::is_empty) {
-        of_windows(unit, &few, LEAST_EFFECT_OF_PROBES)
-    } else {
-        of_windows(unit, &sides, LEAST_EFFECT_OF_ONE)
-    }
+    let sides = [&few[0], &few[1]].map(|side| blocks(side));
+    let fewest = sides.iter().any(Vec::is_empty);
+    of_windows(unit, if fewest { few } else { &sides }, least)
 }
 
 fn of_windows(unit: Unit, sides: &[Vec<f64>; 2], least: f64) -> Verdict {
@@ -241,7 +257,7 @@ mod tests {
         let mean = windows.iter().sum::<f64>() / windows.len() as f64;
         Sample {
             repetitions: vec![mean],
-            windows,
+            windows: Some(windows),
             disturbed: 0.0,
         }
     }
@@ -347,7 +363,18 @@ mod tests {
         assert_eq!(said(Unit::PerSecond, 96.5), Verdict::Slower);
         assert_eq!(said(Unit::Nanoseconds, 96.5), Verdict::Faster);
         assert_eq!(said(Unit::Nanoseconds, 103.5), Verdict::Slower);
-        assert_eq!(said(Unit::Plain, 1.0), Verdict::NotJudged);
+        assert_eq!(said(Unit::Count, 103.5), Verdict::Slower);
+        assert_eq!(said(Unit::CpuTime, 96.5), Verdict::Faster);
+    }
+
+    #[test]
+    fn a_figure_without_windows_is_not_judged_by_windows() {
+        let whole = |value: f64| Sample {
+            repetitions: vec![value],
+            ..Sample::default()
+        };
+        let said = verdict(Unit::Count, Basis::Windows, &whole(1.0), &whole(2.0));
+        assert_eq!(said, Verdict::NotJudged);
     }
 
     #[test]

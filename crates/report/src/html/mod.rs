@@ -9,6 +9,7 @@ mod by_clients;
 mod chart;
 mod charts;
 mod commit_every;
+mod comparison;
 mod cost;
 mod details;
 mod flame;
@@ -21,4 +22,5 @@ mod stores;
 mod verification;
 mod waits;
 
+pub use comparison::comparison;
 pub use page::report;

@@ -35,6 +35,43 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
         (None, [one]) => format!("Syncline verification: {}", one.title()),
         (None, several) => format!("Syncline: {} verifications", several.len()),
     };
+    let body = html! {
+        @for survey in &surveys {
+            @if surveys.len() > 1 {
+                h2.part { (survey.probe.body.directory) " "
+                    code { (survey.probe.identity.id) } }
+            }
+            (part(survey))
+        }
+        @if surveys.iter().filter(|survey| !survey.runs.is_empty()).count() > 1 {
+            h2.part { "Directories side by side" }
+            pre { (table::matrix(&surveys)) }
+        }
+        @if !loose.is_empty() {
+            (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
+            @for run in &loose { (single::part(run, &swept::title(run, &loose))) }
+        }
+        @for record in &seen {
+            @if records.len() > 1 {
+                h2.part { "Observed " (record.body.target.name) " " code { (record.identity.id) } }
+            }
+            (observation::part(record))
+        }
+        @for one in &verified { (verification::part(one)) }
+        @for run in records.iter().filter_map(Record::as_run) {
+            (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
+        }
+    };
+    whole(
+        &title,
+        records,
+        &body,
+        "Times are service times unless named otherwise; a rate counts committed transactions only.",
+    )
+}
+
+/// A page of that title: its part, then every record, folded and embedded. `note` ends it.
+pub(super) fn whole(title: &str, records: &[Record], body: &Markup, note: &str) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -53,38 +90,12 @@ pub fn report(records: &[Record], stacks: &[Stacks]) -> String {
                     h1 { (title) }
                     @if let Some(first) = records.first() { p.when { (origin(first)) } }
                 }
-                @for survey in &surveys {
-                    @if surveys.len() > 1 {
-                        h2.part { (survey.probe.body.directory) " "
-                            code { (survey.probe.identity.id) } }
-                    }
-                    (part(survey))
-                }
-                @if surveys.iter().filter(|survey| !survey.runs.is_empty()).count() > 1 {
-                    h2.part { "Directories side by side" }
-                    pre { (table::matrix(&surveys)) }
-                }
-                @if !loose.is_empty() {
-                    (other_runs(&loose)) (by_clients::figure(&loose)) (side_by_side::figures(&loose)) (commit_every::figure(&loose))
-                    @for run in &loose { (single::part(run, &swept::title(run, &loose))) }
-                }
-                @for record in &seen {
-                    @if records.len() > 1 {
-                        h2.part { "Observed " (record.body.target.name) " " code { (record.identity.id) } }
-                    }
-                    (observation::part(record))
-                }
-                @for one in &verified { (verification::part(one)) }
-                @for run in records.iter().filter_map(Record::as_run) {
-                    (cost::part(run, stacks.iter().find(|one| one.id == run.identity.id)))
-                }
+                (body)
                 h2.screen { "Every record" }
                 (details::records(records))
                 script #records type="application/json" { (PreEscaped(embedded(records))) }
                 footer { p {
-                    "The records are embedded in this page as JSON (the element “records”). "
-                    "Times are service times unless named otherwise; a rate counts committed "
-                    "transactions only."
+                    "The records are embedded in this page as JSON (the element “records”). " (note)
                 } }
             } }
         }

@@ -9,48 +9,38 @@ use crate::units;
 pub fn compare(comparison: &Comparison) -> String {
     let [first, second] = &comparison.titles;
     let mut text = prose::wrapped("A  ", first) + &prose::wrapped("B  ", second) + "\n";
-    let columns = [
-        ("", Side::Left),
-        ("A", Side::Right),
-        ("A range", Side::Right),
-        ("B", Side::Right),
-        ("B range", Side::Right),
-        ("ratio B/A", Side::Right),
-        ("verdict", Side::Left),
-    ];
+    let side = |column: &&str| matches!(*column, "" | "verdict");
+    let columns = COLUMNS.map(|column| {
+        let side = if side(&column) {
+            Side::Left
+        } else {
+            Side::Right
+        };
+        (column, side)
+    });
     let mut grid = Grid::new(&columns).spare(&["A range", "B range"]);
-    for row in comparison
-        .rows
-        .iter()
-        .filter(|row| row.first.is_some() || row.second.is_some())
-    {
-        grid.row(cells(row));
+    for row in known(comparison) {
+        grid.row(cells(row).into());
     }
     text += &grid.render();
     text += "\n";
-    for difference in &comparison.differences {
-        text += &prose::wrapped("difference: ", difference);
-    }
-    text += &prose::wrapped("", &comparison.basis);
-    if let Some(worse) = &comparison.worse {
-        text += &prose::wrapped("", worse);
-    }
-    if let Some(why) = comparison
-        .too_short
-        .as_ref()
-        .filter(|_| !comparison.regression)
-    {
-        text += &prose::wrapped("", why);
-        text += "No verdict on B.\n";
-    } else if comparison.regression {
-        text += "B is a regression.\n";
-    } else {
-        text += "No regression shown.\n";
+    for sentence in comparison.sentences() {
+        text += &prose::wrapped("", &sentence);
     }
     text
 }
 
-fn cells(row: &Row) -> Vec<String> {
+/// The heads of the columns, in the order of [`cells`].
+pub(crate) const COLUMNS: [&str; 7] = ["", "A", "A range", "B", "B range", "ratio B/A", "verdict"];
+
+/// The figures that at least one of the two knows.
+pub(crate) fn known(comparison: &Comparison) -> impl Iterator<Item = &Row> {
+    let rows = comparison.rows.iter();
+    rows.filter(|row| row.first.is_some() || row.second.is_some())
+}
+
+/// A figure of both in the words of the table.
+pub(crate) fn cells(row: &Row) -> [String; 7] {
     let median = |spread: Option<Spread>| {
         units::or_unknown(spread, |spread| figure(row.unit, spread.median))
     };
@@ -65,20 +55,14 @@ fn cells(row: &Row) -> Vec<String> {
         }
         None => String::new(),
     };
-    let ratio = row
-        .first
-        .zip(row.second)
-        .filter(|(first, _)| first.median > 0.0);
-    vec![
+    [
         row.name.to_owned(),
         median(row.first),
         range(row.first),
         median(row.second),
         range(row.second),
-        units::or_unknown(ratio, |(first, second)| {
-            units::times(second.median / first.median)
-        }),
-        row.verdict.words().to_owned(),
+        units::or_unknown(row.ratio(), |ratio| units::times(ratio.median)),
+        row.verdict_words().to_owned(),
     ]
 }
 
@@ -86,7 +70,7 @@ fn cells(row: &Row) -> Vec<String> {
 fn range_of(unit: Unit, least: f64, most: f64) -> String {
     match unit {
         Unit::PerSecond => units::rate_range(least, most),
-        Unit::Nanoseconds | Unit::Plain => {
+        Unit::Nanoseconds | Unit::CpuTime | Unit::Count => {
             format!("{} to {}", figure(unit, least), figure(unit, most))
         }
     }
@@ -95,7 +79,7 @@ fn range_of(unit: Unit, least: f64, most: f64) -> String {
 fn figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::PerSecond => units::rate(value),
-        Unit::Nanoseconds => units::span(value),
-        Unit::Plain => units::figure(value),
+        Unit::Nanoseconds | Unit::CpuTime => units::span(value),
+        Unit::Count => units::figure(value),
     }
 }

@@ -31,6 +31,7 @@ mod survey;
 mod verification;
 mod width;
 
+pub(crate) use compare::{COLUMNS as COMPARED, cells as compared_cells, known as compared_rows};
 pub(crate) use observation::{shown as counter_unit, with_units};
 pub(crate) use probe_device::short_source;
 

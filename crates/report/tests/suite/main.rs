@@ -8,6 +8,7 @@
 
 mod as_published;
 mod comparing;
+mod comparison_page;
 mod conversion;
 mod cost;
 mod cost_fixture;
