@@ -246,7 +246,13 @@ fn intervals(run: &RunRecord, found: &mut Vec<String>) {
             interval.service_p99_ns,
             interval.service_max_ns,
         ];
-        if !quantiles.is_sorted() || interval.start_ns > interval.end_ns {
+        let responses = [
+            interval.response_p50_ns,
+            interval.response_p99_ns,
+            interval.response_max_ns,
+        ];
+        let sorted = quantiles.is_sorted() && responses.is_sorted();
+        if !sorted || interval.start_ns > interval.end_ns {
             found.push(format!("interval {number} is not in order"));
         }
     }

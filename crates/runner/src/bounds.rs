@@ -51,7 +51,7 @@ mod tests {
     use syncline_contract::{CheckOutcome, ResponseBound};
 
     fn with(slow: u64, quick: u64) -> CheckOutcome {
-        let (live, mut meter) = (Live::new(), Meter::new(1, 0));
+        let (live, mut meter) = (Live::new(false), Meter::new(1, 0));
         let times = (0..slow).map(|_| 5_000).chain((0..quick).map(|_| 100));
         for ended in times {
             meter.started(0);

@@ -5,7 +5,9 @@
 //! of one instant. Everything that ended since the clients started is counted, warm-up included. What ended
 //! after the measured span is counted apart, so that no interval holds work of a time that it does not hold.
 //!
-//! Service times stand in buckets of 64 to a power of two: within 1.6 %.
+//! Times stand in buckets of 64 to a power of two: within 1.6 %. In a closed loop a transaction is due when
+//! it starts, so its response time is its service time and is counted once; in an open loop each has
+//! buckets.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use syncline_metering::Nanos;
@@ -36,22 +38,30 @@ pub(crate) struct Live {
     ended: [AtomicU64; KINDS],
     late: [AtomicU64; KINDS],
     service: Box<[AtomicU64]>,
+    /// None in a closed loop.
+    response: Option<Box<[AtomicU64]>>,
 }
 
 impl Live {
-    pub(crate) fn new() -> Live {
+    /// `open` if transactions are due at times of their own.
+    pub(crate) fn new(open: bool) -> Live {
+        let buckets = || (0..BUCKETS).map(|_| AtomicU64::new(0)).collect();
         Live {
             ended: Default::default(),
             late: Default::default(),
-            service: (0..BUCKETS).map(|_| AtomicU64::new(0)).collect(),
+            service: buckets(),
+            response: open.then(buckets),
         }
     }
 
-    /// A commit with its service time. For the worker only.
+    /// A commit with its service time and its response time. For the worker only.
     #[inline]
-    pub(crate) fn committed(&self, service_ns: Nanos) {
+    pub(crate) fn committed(&self, service_ns: Nanos, response_ns: Nanos) {
         add(&self.ended[Ended::Committed as usize]);
         add(&self.service[bucket(service_ns)]);
+        if let Some(response) = &self.response {
+            add(&response[bucket(response_ns)]);
+        }
     }
 
     /// Another end. For the worker only.
@@ -106,6 +116,8 @@ pub(crate) struct Tally {
     ended: [u64; KINDS],
     late: [u64; KINDS],
     service: Box<[u64]>,
+    /// None in a closed loop, and before anything was read.
+    response: Option<Box<[u64]>>,
 }
 
 impl Tally {
@@ -114,6 +126,7 @@ impl Tally {
             ended: [0; KINDS],
             late: [0; KINDS],
             service: vec![0; BUCKETS].into_boxed_slice(),
+            response: None,
         }
     }
 
@@ -122,6 +135,9 @@ impl Tally {
         self.ended = [0; KINDS];
         self.late = [0; KINDS];
         self.service.fill(0);
+        if let Some(sums) = &mut self.response {
+            sums.fill(0);
+        }
         for worker in workers {
             // The ends first: then no commit is without its time.
             for (sum, counter) in self.ended.iter_mut().zip(&worker.ended) {
@@ -132,6 +148,13 @@ impl Tally {
             }
             for (sum, counter) in self.service.iter_mut().zip(&worker.service) {
                 *sum += counter.load(Ordering::Relaxed);
+            }
+            if let Some(response) = &worker.response {
+                let none = || vec![0; BUCKETS].into_boxed_slice();
+                let sums = self.response.get_or_insert_with(none);
+                for (sum, counter) in sums.iter_mut().zip(response) {
+                    *sum += counter.load(Ordering::Relaxed);
+                }
             }
         }
     }
@@ -154,19 +177,33 @@ impl Tally {
     /// The service time that a share of the commits since `before` did not exceed, within 1.6 %; none
     /// without commits.
     pub(crate) fn service_ns(&self, before: &Tally, share: f64) -> Option<Nanos> {
-        let between = || {
-            let pairs = self.service.iter().zip(&before.service);
-            pairs.map(|(now, then)| now.saturating_sub(*then))
-        };
-        let total: u64 = between().sum();
-        let wanted = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
-        let mut seen = 0;
-        let found = between().position(|count| {
-            seen += count;
-            count > 0 && seen >= wanted
-        });
-        found.map(longest_in)
+        quantile(&self.service, &before.service, share)
     }
+
+    /// The same of response times; in a closed loop they are the service times.
+    pub(crate) fn response_ns(&self, before: &Tally, share: f64) -> Option<Nanos> {
+        match (&self.response, &before.response) {
+            (None, _) => self.service_ns(before, share),
+            (Some(now), None) => quantile(now, &vec![0; BUCKETS], share),
+            (Some(now), Some(before)) => quantile(now, before, share),
+        }
+    }
+}
+
+/// The time that a share of what was counted since `before` did not exceed; none of nothing.
+fn quantile(now: &[u64], before: &[u64], share: f64) -> Option<Nanos> {
+    let between = || {
+        let pairs = now.iter().zip(before);
+        pairs.map(|(now, then)| now.saturating_sub(*then))
+    };
+    let total: u64 = between().sum();
+    let wanted = ((total as f64 * share).ceil() as u64).clamp(1, total.max(1));
+    let mut seen = 0;
+    let found = between().position(|count| {
+        seen += count;
+        count > 0 && seen >= wanted
+    });
+    found.map(longest_in)
 }
 
 #[cfg(test)]
@@ -190,14 +227,14 @@ mod tests {
 
     #[test]
     fn the_sum_of_workers_between_two_readings_gives_the_quantiles() {
-        let workers = [Live::new(), Live::new()];
+        let workers = [Live::new(false), Live::new(false)];
         let (mut before, mut now) = (Tally::new(), Tally::new());
-        workers[0].committed(1_000_000);
+        workers[0].committed(1_000_000, 1_000_000);
         before.read(&workers);
         assert_eq!(before.service_ns(&before, 0.5), None);
         for time_ns in 1..=50 {
-            workers[0].committed(time_ns);
-            workers[1].committed(1_000 + time_ns);
+            workers[0].committed(time_ns, time_ns);
+            workers[1].committed(1_000 + time_ns, 1_000 + time_ns);
         }
         workers[1].ended(Ended::Aborted);
         workers[1].ended_late(Ended::Committed);
@@ -213,5 +250,27 @@ mod tests {
         assert_eq!(now.service_ns(&before, 0.25), Some(25));
         let longest = now.service_ns(&before, 1.0).unwrap();
         assert!((1_050..=1_067).contains(&longest), "{longest}");
+        let all = |of: fn(&Tally, &Tally, f64) -> Option<u64>| {
+            [0.25, 0.5, 1.0].map(|share| of(&now, &before, share))
+        };
+        assert_eq!(all(Tally::response_ns), all(Tally::service_ns));
+    }
+
+    // D7
+    #[test]
+    fn in_an_open_loop_response_times_are_counted_beside_service_times() {
+        let workers = [Live::new(true), Live::new(true)];
+        let (mut before, mut now) = (Tally::new(), Tally::new());
+        workers[0].committed(10, 20);
+        now.read(&workers);
+        assert_eq!(now.response_ns(&before, 1.0), Some(20), "since the start");
+        before.read(&workers);
+        for time_ns in 1..=50 {
+            workers[1].committed(1, time_ns);
+        }
+        now.read(&workers);
+        assert_eq!(now.response_ns(&before, 0.5), Some(25));
+        assert_eq!(now.response_ns(&before, 1.0), Some(50));
+        assert_eq!(now.service_ns(&before, 1.0), Some(1));
     }
 }

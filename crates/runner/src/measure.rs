@@ -8,7 +8,7 @@ use crate::follower::Follower;
 use crate::kept::Ground;
 use crate::live::{Ended, Live, Tally};
 use crate::observer::Observer;
-use crate::plan::RunPlan;
+use crate::plan::{Arrival, RunPlan};
 use crate::result::{Arrivals, Interval};
 use crate::sampler::{Reading, Sampler};
 use crate::span::{self, SpanEnd};
@@ -96,7 +96,8 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     /// Runs the clients from connecting to the end of the drain: new ones, or those that have run before.
     pub(crate) fn measure(&self, clients: Option<Clients<W>>) -> Result<Measured<W>, Error> {
         let control = Control::new(self.workers, self.plan.transactions);
-        let live: Vec<Live> = (0..self.workers).map(|_| Live::new()).collect();
+        let open = self.plan.arrival != Arrival::Closed;
+        let live: Vec<Live> = (0..self.workers).map(|_| Live::new(open)).collect();
         let watch = || self.watch(&control, &live);
         let (watched, reports) = self.employ(&control, &live, clients, watch)?;
         match (watched, control.take_failure()) {

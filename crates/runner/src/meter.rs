@@ -135,10 +135,11 @@ impl Meter {
     ) {
         self.tries += u64::from(tries);
         let service_ns = span.ended.saturating_sub(span.started);
+        let response_ns = span.ended.saturating_sub(span.due);
         if when == When::After {
             live.ended_late(end.as_live());
         } else if end == End::Committed {
-            live.committed(service_ns);
+            live.committed(service_ns, response_ns);
         } else {
             live.ended(end.as_live());
         }
@@ -155,7 +156,6 @@ impl Meter {
                 meter.outcomes.committed_after_retry += u64::from(tries > 1);
                 meter.late += u64::from(when == When::After);
                 record(&mut meter.service, service_ns);
-                let response_ns = span.ended.saturating_sub(span.due);
                 record(&mut meter.response, response_ns);
             }
         }
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn every_end_is_counted_once_and_by_its_cause() {
-        let live = Live::new();
+        let live = Live::new(false);
         let mut meter = Meter::new(1, 0);
         let mut ends = vec![End::Committed, End::Aborted, End::Unknown];
         ends.extend(Cause::ALL.map(End::Conflicted));
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn service_starts_with_the_first_try_and_response_with_the_due_time() {
-        let live = Live::new();
+        let live = Live::new(false);
         let mut meter = Meter::new(1, 0);
         meter.started(0);
         meter.ended(
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn a_histogram_grows_with_its_times_up_to_an_hour() {
-        let live = Live::new();
+        let live = Live::new(false);
         let mut meter = Meter::new(1, 0);
         for ended in [1, 5_000_000_000, u64::MAX] {
             meter.started(0);

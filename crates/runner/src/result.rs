@@ -388,6 +388,12 @@ pub struct Interval {
     pub service_p99_ns: Option<Nanos>,
     /// The longest, within 2 %.
     pub service_max_ns: Option<Nanos>,
+    /// Response times of the same commits, likewise; in a closed loop they are the service times.
+    pub response_p50_ns: Option<Nanos>,
+    /// 99 of 100, within 2 %.
+    pub response_p99_ns: Option<Nanos>,
+    /// The longest, within 2 %.
+    pub response_max_ns: Option<Nanos>,
     /// What the machine did meanwhile.
     pub machine: MachineInterval,
 }

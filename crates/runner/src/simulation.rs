@@ -195,7 +195,7 @@ impl Run {
         let mut all = Meter::new(1, 0);
         let mut live = Vec::new();
         for worker in 0..self.workers {
-            let one = Live::new();
+            let one = Live::new(false);
             all.merge(&self.work(worker, times, &control, &one));
             live.push(one);
         }
@@ -472,7 +472,7 @@ fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
         arrival: Arrival::Closed,
         seed: 1,
     };
-    let (control, live) = (Control::new(1, None), Live::new());
+    let (control, live) = (Control::new(1, None), Live::new(false));
     control.advance(Phase::Ending);
     let meter = run.work(0, run.times(), &control, &live);
     assert_eq!(meter.kinds[0].in_span, Counts::default());

@@ -123,7 +123,7 @@ impl<'r, T: Target, W: Workload> Crew<'r, T, W> {
 
     fn trial(&self, slice_ns: Nanos, clients: Option<Clients<W>>) -> Result<Trial<W>, Error> {
         let control = Control::new(self.workers, None);
-        let live: Vec<Live> = (0..self.workers).map(|_| Live::new()).collect();
+        let live: Vec<Live> = (0..self.workers).map(|_| Live::new(false)).collect();
         let watch = || self.look_on(&control, &live, slice_ns);
         let (rate, reports) = self.employ(&control, &live, clients, watch)?;
         if let Some(source) = control.take_failure() {

@@ -183,6 +183,9 @@ mod tests {
             service_p50_ns: None,
             service_p99_ns: None,
             service_max_ns: None,
+            response_p50_ns: None,
+            response_p99_ns: None,
+            response_max_ns: None,
             machine: MachineInterval::default(),
         };
         commits.iter().enumerate().map(interval).collect()

@@ -85,6 +85,7 @@ impl Watched {
         let measure = self.times.measure;
         let count = |how| now.tally.count(how) - last.tally.count(how);
         let service_ns = |share| now.tally.service_ns(&last.tally, share);
+        let response_ns = |share| now.tally.response_ns(&last.tally, share);
         let interval = Interval {
             start_ns: last.reading.at.saturating_sub(measure),
             end_ns: now
@@ -100,6 +101,9 @@ impl Watched {
             service_p50_ns: service_ns(0.5),
             service_p99_ns: service_ns(0.99),
             service_max_ns: service_ns(1.0),
+            response_p50_ns: response_ns(0.5),
+            response_p99_ns: response_ns(0.99),
+            response_max_ns: response_ns(1.0),
             machine: crew.sampler.between(&last.reading, &now.reading),
         };
         crew.observer.event(Event::Interval(&interval));

@@ -262,6 +262,10 @@ fn intervals_follow_one_another_and_hold_the_commits() {
         assert_eq!(interval.committed > 0, interval.service_p50_ns.is_some());
         assert!(interval.service_p50_ns <= interval.service_p99_ns);
         assert!(interval.service_p99_ns <= interval.service_max_ns);
+        // D7: a closed loop.
+        assert_eq!(interval.response_p50_ns, interval.service_p50_ns);
+        assert_eq!(interval.response_p99_ns, interval.service_p99_ns);
+        assert_eq!(interval.response_max_ns, interval.service_max_ns);
     }
     let in_intervals: u64 = result
         .intervals

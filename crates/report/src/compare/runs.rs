@@ -41,10 +41,14 @@ pub(super) fn compare_runs(
         basis: basis(repetitions, by, [first, second]),
         regression: deciding == Verdict::Slower,
         worse: None,
-        too_short: too_short(
-            deciding,
-            "run each for 10 s or longer, or better repeat them in turns: --repeat 5 --interleave",
-        ),
+        too_short: if by == Basis::Windows && deciding == Verdict::NotJudged {
+            Some(lacks_windows(counts, [first, second]))
+        } else {
+            too_short(
+                deciding,
+                "run each for 10 s or longer, or better repeat them in turns: --repeat 5 --interleave",
+            )
+        },
     })
 }
 
@@ -114,6 +118,22 @@ fn run_differences(first: &RunRecord, second: &RunRecord) -> Vec<String> {
     differences
 }
 
+/// Why single runs of an open loop have no verdict where an older record is among them.
+fn lacks_windows(counts: &str, runs: [&RunRecord; 2]) -> String {
+    let response: OfInterval = |one| one.response_p99_ns.map(|ns| ns as f64);
+    let lacks = |run: &&RunRecord| windows(&run.intervals, response).is_none();
+    let old: Vec<&str> = runs
+        .into_iter()
+        .filter(lacks)
+        .map(|run| &*run.identity.id)
+        .collect();
+    format!(
+        "no verdict on {counts}: {} holds none by window of a second, as records of older versions do; run it \
+         again",
+        old.join(" and of ")
+    )
+}
+
 /// How long a plan measures, by time, by count, or whatever is reached first, and how long it warms up.
 fn length(plan: &Plan) -> String {
     let time = plan.duration_ns.map(units::span_ns);
@@ -152,13 +172,13 @@ const FIGURES: [(&str, Unit, OfRepetition, Option<OfInterval>); 6] = [
         "response time p50",
         Unit::Nanoseconds,
         |one| main_response(&one.transactions, |times| times.p50),
-        None,
+        Some(|one| one.response_p50_ns.map(|ns| ns as f64)),
     ),
     (
         "response time p99",
         Unit::Nanoseconds,
         |one| main_response(&one.transactions, |times| times.p99),
-        None,
+        Some(|one| one.response_p99_ns.map(|ns| ns as f64)),
     ),
     (
         "syncs per commit",
@@ -181,7 +201,7 @@ fn run_rows(first: &RunRecord, second: &RunRecord, by: Basis, open: bool) -> Vec
                     .iter()
                     .filter_map(of_repetition)
                     .collect(),
-                windows: of_interval.map(|of| windows(&run.intervals, of)),
+                windows: of_interval.and_then(|of| windows(&run.intervals, of)),
                 disturbed: disturbed(&run.head.machine),
             };
             row(name, unit, by, &sample(first), &sample(second))
@@ -213,8 +233,13 @@ fn disturbed(machine: &Machine) -> f64 {
 const WINDOW_S: f64 = 0.95;
 
 /// A figure in windows of about a second: intervals of a repetition one after another until they are that
-/// long, weighed by their lengths. What is left of a repetition is no window.
-fn windows(intervals: &[Interval], of: OfInterval) -> Vec<f64> {
+/// long, weighed by their lengths. What is left of a repetition is no window. None if no interval that
+/// committed has the figure: records of old lack response times of intervals.
+fn windows(intervals: &[Interval], of: OfInterval) -> Option<Vec<f64>> {
+    let mut committed = intervals.iter().filter(|one| one.committed > 0).peekable();
+    if committed.peek().is_some() && committed.all(|one| of(one).is_none()) {
+        return None;
+    }
     let mut windows = Vec::new();
     let (mut repetition, mut sum, mut seconds, mut known) = (0, 0.0, 0.0, 0.0);
     for interval in intervals {
@@ -231,7 +256,7 @@ fn windows(intervals: &[Interval], of: OfInterval) -> Vec<f64> {
             (sum, seconds, known) = (0.0, 0.0, 0.0);
         }
     }
-    windows
+    Some(windows)
 }
 
 fn basis(repetitions: [usize; 2], by: Basis, runs: [&RunRecord; 2]) -> String {

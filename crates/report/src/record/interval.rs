@@ -28,6 +28,16 @@ described! {
         pub service_p99_ns: Option<u64>,
         /// The longest of its service times; null if none committed.
         pub service_max_ns: Option<u64>,
+        /// Half of its response times were no longer, which in a closed loop are its service times; null if
+        /// none committed, and in records of old.
+        #[serde(default)]
+        pub response_p50_ns: Option<u64>,
+        /// 99 % of its response times were no longer; null as above.
+        #[serde(default)]
+        pub response_p99_ns: Option<u64>,
+        /// The longest of its response times; null as above.
+        #[serde(default)]
+        pub response_max_ns: Option<u64>,
         /// Processor time taken by the hypervisor, as a part of all; null if unknown.
         pub steal: Option<f64>,
         /// Processors' worth of time used by other processes; null if unknown.

@@ -177,6 +177,51 @@ fn in_a_closed_loop_no_figure_is_judged_twice() {
     assert!(response(&names(closed(), open, true)));
 }
 
+/// One run of an open loop whose service times and response times are the same figures.
+fn open_once(factor: u64) -> RunRecord {
+    let mut run = fixture::overloaded();
+    run.end.repetitions.truncate(1);
+    for one in &mut run.end.repetitions[0].transactions {
+        one.service_ns = Some(fixture::latency(1_000_000 * factor));
+        one.response_ns = one.service_ns.clone();
+    }
+    for one in &mut run.intervals {
+        one.service_p50_ns = Some(1_000_000 * factor);
+        one.service_p99_ns = Some(2_000_000 * factor);
+        one.response_p50_ns = one.service_p50_ns;
+        one.response_p99_ns = one.service_p99_ns;
+    }
+    run
+}
+
+/// D7: response times had no windows, so that the same figures had two verdicts.
+#[test]
+fn in_an_open_loop_response_times_are_judged_as_the_same_service_times_are() {
+    for (factor, verdict) in [(1, Verdict::NoDifferenceShown), (2, Verdict::Slower)] {
+        let second = record(open_once(factor));
+        let compared = compare(&record(open_once(1)), &second, false).unwrap();
+        let times = compared.rows.iter().filter(|row| row.name.contains("time"));
+        let verdicts: Vec<Verdict> = times.map(|row| row.verdict).collect();
+        assert_eq!(verdicts, [verdict; 4], "{factor}");
+        assert_eq!(compared.regression, verdict == Verdict::Slower);
+        assert_eq!(compared.too_short, None);
+    }
+}
+
+/// D7: a record of an older version, in which no interval has response times.
+#[test]
+fn an_old_record_of_an_open_loop_has_no_verdict_and_says_why() {
+    let mut old = open_once(2);
+    for one in &mut old.intervals {
+        (one.response_p50_ns, one.response_p99_ns) = (None, None);
+    }
+    let id = old.identity.id.clone();
+    let compared = compare(&record(open_once(1)), &record(old), false).unwrap();
+    assert!(!compared.regression);
+    let why = compared.too_short.unwrap();
+    assert!(why.contains(&id) && why.contains("run it again"), "{why}");
+}
+
 /// D6: memory is 83 times as fast as a disk, and keeps nothing.
 #[test]
 fn a_probe_that_is_not_durable_is_a_regression_however_fast() {

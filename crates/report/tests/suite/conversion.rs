@@ -202,6 +202,9 @@ fn interval(second: u64, committed: u64) -> Interval {
         service_p50_ns: Some(900),
         service_p99_ns: Some(1_900),
         service_max_ns: Some(5_900),
+        response_p50_ns: Some(950),
+        response_p99_ns: Some(2_900),
+        response_max_ns: Some(6_900),
         machine: MachineInterval {
             steal: Some(0.01),
             ..MachineInterval::default()
