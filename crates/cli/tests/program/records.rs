@@ -42,6 +42,38 @@ fn show_gives_the_record_again() {
     );
 }
 
+// D18
+#[test]
+fn a_record_keeps_the_statements_of_a_store_that_takes_them() {
+    let folder = folder();
+    let statements = |on: &str| {
+        let said = quick_run(
+            folder.path(),
+            &format!("--on {on} --transactions 10 --json"),
+        );
+        let id = said.json()["id"].as_str().unwrap().to_owned();
+        say(folder.path(), &format!("show {id} --statements")).out
+    };
+    for on in ["sqlite", "sqlite?client=queue"] {
+        let text = statements(on);
+        for part in [
+            "CREATE TABLE",
+            "PRAGMA synchronous=",
+            "BEGIN IMMEDIATE",
+            "Operation: insert",
+            "INSERT INTO",
+        ] {
+            assert!(text.contains(part), "{on}: {part}: {text}");
+        }
+        assert!(!text.contains("no statements"), "{text}");
+    }
+    let text = statements("engine");
+    assert!(
+        text.contains("no statements: the store runs in this process"),
+        "{text}"
+    );
+}
+
 #[test]
 fn a_record_is_named_by_its_id_where_records_are() {
     let folder = folder();

@@ -35,21 +35,24 @@ fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
             goes_on
         }))?,
     }
-    // Before the journal mode, which writes the first page of a new database.
-    connection.pragma_update(None, "page_size", settings.page_bytes)?;
-    let journal = settings.journal.word();
-    connection.pragma_update_and_check(None, "journal_mode", journal, |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", settings.synchronous.number())?;
-    connection.pragma_update_and_check(
-        None,
-        "wal_autocheckpoint",
-        settings.checkpoint_pages,
-        |_| Ok(()),
-    )?;
-    if let Some(kib) = settings.cache_kib {
-        connection.pragma_update(None, "cache_size", -i64::from(kib))?;
+    for pragma in pragmas(settings) {
+        connection.execute_batch(&pragma)?;
     }
     Ok(connection)
+}
+
+/// What is set on each connection, in order: the page size before the journal mode, which writes the first
+/// page of a new database.
+pub(super) fn pragmas(settings: &Settings) -> Vec<String> {
+    let mut pragmas = vec![
+        format!("PRAGMA page_size={}", settings.page_bytes),
+        format!("PRAGMA journal_mode={}", settings.journal.word()),
+        format!("PRAGMA synchronous={}", settings.synchronous.number()),
+        format!("PRAGMA wal_autocheckpoint={}", settings.checkpoint_pages),
+    ];
+    let cache = settings.cache_kib;
+    pragmas.extend(cache.map(|kib| format!("PRAGMA cache_size=-{kib}")));
+    pragmas
 }
 
 /// The level that a connection says is in force.

@@ -43,6 +43,13 @@ const CONTROLS: [&str; 7] = [
     "ROLLBACK TO member",
 ];
 
+impl Control {
+    /// Its statement.
+    pub(super) fn text(self) -> &'static str {
+        CONTROLS[self as usize]
+    }
+}
+
 /// What an operation needs beside its statement.
 #[derive(Debug)]
 struct Compiled {

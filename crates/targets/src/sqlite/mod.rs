@@ -30,6 +30,7 @@
 mod connection;
 mod execute;
 mod failure;
+mod intent;
 mod place;
 mod queue;
 mod raw;

@@ -3,7 +3,8 @@
 use super::connection::{self, journal_of, synchronous_of};
 use super::execute::Connected;
 use super::failure::outside;
-use super::place::{APPLICATION_ID, Place};
+use super::intent;
+use super::place::Place;
 use super::queue::{QueueSession, QueueWorker};
 use super::session::SqliteSession;
 use super::settings::{LISTING, Settings, Wait};
@@ -15,8 +16,8 @@ use crate::url::Url;
 use rusqlite::Connection;
 use std::path::Path;
 use syncline_contract::{
-    Capabilities, ClientModel, Durability, Evidence, Failure, FailureKind, Isolation, LogPlace,
-    Plan, Setting, Target, TargetResult,
+    Capabilities, ClientModel, Durability, Evidence, Failure, FailureKind, Intent, Isolation,
+    LogPlace, Plan, Setting, Target, TargetResult,
 };
 
 /// SQLite with a connection a client.
@@ -101,6 +102,10 @@ impl Store {
         }
     }
 
+    fn intent(&self, plan: &Plan) -> Intent {
+        intent::of(plan, &self.settings, self.place.is_private())
+    }
+
     fn connection(&self) -> TargetResult<Connection> {
         connection::open(self.place.database(), &self.settings)
     }
@@ -111,7 +116,7 @@ impl Store {
         // Through a rollback journal, so that the mark stands in the file itself and not in a log.
         let marked = Connection::open(path).and_then(|connection| {
             connection.pragma_update(None, "page_size", self.settings.page_bytes)?;
-            connection.pragma_update(None, "application_id", APPLICATION_ID)
+            connection.execute_batch(&intent::mark())
         });
         marked.map_err(|error| outside(&error, "create", path))?;
         let connection = self.connection()?;
@@ -310,6 +315,10 @@ impl Target for Sqlite {
         LogPlace::Directory(self.store.place.directory())
     }
 
+    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<Intent> {
+        Ok(self.store.intent(plan))
+    }
+
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
         self.store.create(plan)
     }
@@ -362,6 +371,10 @@ impl Target for SqliteQueue {
 
     fn log_place(&self) -> LogPlace {
         LogPlace::Directory(self.store.place.directory())
+    }
+
+    fn intent(&self, plan: &Plan, _clients: usize) -> TargetResult<Intent> {
+        Ok(self.store.intent(plan))
     }
 
     async fn create(&self, plan: &Plan) -> TargetResult<()> {
