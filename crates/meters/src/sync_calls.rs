@@ -58,7 +58,7 @@ enum Way {
 
 /// What a count of [`SyncCounts::syncs`] includes and does not, for the record.
 pub const SYNCS_SOURCE: &str = "fsync, fdatasync, msync and syncfs calls counted by perf event; \
-    syncs through io_uring and writes that are syncs themselves are not seen";
+    syncs through io_uring and synchronous writes are not included";
 
 /// What a count of [`SyncCounts::system_calls`] includes, for the record.
 pub const SYSTEM_CALLS_SOURCE: &str = "system calls of the store's process counted by perf event";

@@ -155,9 +155,10 @@ pub(crate) fn note_findings(run: &mut RunRecord) {
         run.end.warnings.push(Warning {
             name: "syncs".to_owned(),
             what,
-            advice: "look for what stands between the server and the kernel, such as libeatmydata in its \
+            advice:
+                "look for what is between the server and the kernel, such as libeatmydata in its \
                      LD_PRELOAD"
-                .to_owned(),
+                    .to_owned(),
         });
     }
 }

@@ -305,7 +305,7 @@ impl Mark {
             return Ok(());
         }
         refused(&format!(
-            "its rows are not those that were left there: {now}, in place of {left}"
+            "its rows are not those that were left there: {now} instead of {left}"
         ))
     }
 }

@@ -61,7 +61,7 @@ pub(crate) fn per_commit<W: Workload>(
         },
         synced_writes: match now.synced_writes.zip(before.synced_writes) {
             Some((now, before)) => {
-                let source = "writes that are syncs themselves, by the store's own count";
+                let source = "synchronous writes, counted by the store";
                 by_commits(
                     now.saturating_sub(before) as f64,
                     commits,

@@ -162,14 +162,22 @@ impl Warning {
                 format!("other processes used {cpus:.2} processors while this was measured")
             }
             Warning::StarvedClients { clients, of } => format!(
-                "{} of {} committed less than a tenth of an even share: {}",
+                "{} of {} committed less than a tenth of an even share: {} {}",
                 clients.len(),
                 plural(*of, "client"),
+                if clients.len() == 1 {
+                    "number"
+                } else {
+                    "numbers"
+                },
                 numbers(clients)
             ),
             Warning::FewSamples { transaction, count } => format!(
                 "{count} transactions of type {transaction} are too few for a 99.9th percentile"
             ),
+            Warning::ShortWarmUp { seconds } if *seconds <= 0.0 => {
+                "there was no warm-up".to_owned()
+            }
             Warning::ShortWarmUp { seconds } => format!("the warm-up took only {seconds} s"),
             Warning::Drift { ratio } => {
                 format!("the rate at the end of the run was {ratio:.2} times that at its start")
@@ -240,8 +248,8 @@ impl Warning {
                 "check the busy timeout / lock wait settings; clients that waited through the whole run are not in \
                  the percentiles"
             }
-            Warning::FewSamples { .. } => "run longer, or read no further than the 99th percentile",
-            Warning::ShortWarmUp { .. } => "use --warm-up 5s or longer for figures to be kept",
+            Warning::FewSamples { .. } => "run longer, or use no percentile above the 99th",
+            Warning::ShortWarmUp { .. } => "use --warm-up 5s or longer for results you keep",
             Warning::Drift { .. } => "warm up longer and run longer, and check the intervals",
             Warning::DebugBuild => "build with --release",
             Warning::LongTransactions { .. } => "run at least ten times as long",

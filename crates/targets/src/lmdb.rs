@@ -207,7 +207,7 @@ impl Open {
 
 impl KeyValue for Lmdb {
     fn about(&self) -> About {
-        let asked = "asked for by its flags, and read back once the store stands";
+        let asked = "asked for by its flags, and read back after the store was opened";
         let (durability, durability_evidence) = match &*self.home.opened() {
             Some(open) => open.evidence(),
             None => (self.durability, asked.to_owned()),

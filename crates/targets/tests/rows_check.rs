@@ -15,7 +15,7 @@ use syncline_workloads::{AnyTally, AnyWorkload};
 const CLIENTS: usize = 3;
 const ROWS: &str = "every loaded and acknowledged row is there, and no other";
 const CONTENT: &str = "every value is one that was written for its key and field";
-const READS: &str = "every read found its row, and what it looked at was written there";
+const READS: &str = "every read found its row, with a value that was written there";
 const UPDATES: &str =
     "every row whose update was acknowledged holds a value that was written since";
 const BYTES: &str = "every record holds the bytes that were written";

@@ -223,13 +223,13 @@ workloads! {
     Insert: insert::Insert, insert::Options,
         "prepared inserts of an integer key and a varchar(100), a commit every n";
     DebitCredit: debit_credit::DebitCredit, debit_credit::Options,
-        "a sum moves through account, teller, branch and history (after TPC-A, TPC-B, pgbench, ...)";
+        "move a sum through account, teller, branch and history (after TPC-A, TPC-B, pgbench, ...)";
     Select: single_record::Select, single_record::Options,
-        "one row of a hundred characters is read, by key or index (Derby's load)";
+        "read one row of 100 characters, by key or index (Derby's load)";
     Update: single_record::Update, single_record::Options,
-        "one row of a hundred characters gets another text (Derby's load)";
+        "update one row of 100 characters (Derby's load)";
     Join: join::Join, join::Options,
-        "a join of 1,000 rows with 10,000 that answers 1,000 (Derby's load)";
+        "join 1,000 rows with 10,000, returning 1,000 (Derby's load)";
     Short: short::Short, short::Options,
         "one point read or update in each of 1 to 8 tables: what a transaction costs to start";
     ConcurrentTx: concurrent_tx::ConcurrentTx, concurrent_tx::Options,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 /// What there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Listed {
-    /// Stores that can be put under load
+    /// Stores that workloads can run on
     Targets,
-    /// Loads and their options
+    /// Workloads and their options
     Workloads,
-    /// What can be counted here, and what would open the rest
+    /// What can be measured here, and what the rest needs
     Meters,
     /// Records
     Runs,

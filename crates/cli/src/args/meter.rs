@@ -4,7 +4,7 @@ use super::value;
 use clap::Args;
 use std::path::PathBuf;
 
-/// Looks a second where nothing else is said.
+/// The sampling frequency where no other is given.
 const LOOKS: usize = 99;
 
 /// Whether a run is looked into, how closely, and by which map.
@@ -15,7 +15,7 @@ pub(crate) struct MeterArgs {
     pub(crate) meter: bool,
 
     /// Sampling frequency per CPU (Hz), with --meter
-    #[arg(long, value_name = "N", value_parser = value::looks, default_value_t = LOOKS, requires = "meter")]
+    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::looks, default_value_t = LOOKS, requires = "meter")]
     pub(crate) looks: usize,
 
     /// A map from the store's code to modules, instead of the built-in one
@@ -42,7 +42,7 @@ pub(crate) struct MeterTyped {
     pub(crate) meter: bool,
 
     /// Sampling frequency per CPU (Hz) [default: as in the record, or 99]
-    #[arg(long, value_name = "N", value_parser = value::looks)]
+    #[arg(long = "sampling-hz", alias = "looks", value_name = "N", value_parser = value::looks)]
     pub(crate) looks: Option<usize>,
 
     /// A map from the store's code to modules, instead of the built-in one
@@ -51,9 +51,9 @@ pub(crate) struct MeterTyped {
 }
 
 impl MeterTyped {
-    /// Takes the value of `--looks`.
+    /// Takes the value of `--sampling-hz`.
     pub(crate) fn looks(&mut self, typed: &str) -> Result<(), String> {
-        let looks = value::looks(typed).map_err(|why| format!("--looks {typed}: {why}"))?;
+        let looks = value::looks(typed).map_err(|why| format!("--sampling-hz {typed}: {why}"))?;
         self.looks = Some(looks);
         Ok(())
     }
@@ -64,7 +64,7 @@ impl MeterTyped {
         let meter = self.meter || before.is_some();
         let rest = [
             ("--map", self.map.is_some()),
-            ("--looks", self.looks.is_some()),
+            ("--sampling-hz", self.looks.is_some()),
         ];
         match rest.iter().find(|(_, typed)| *typed) {
             Some((flag, _)) if !meter => Err(format!("{flag} requires --meter")),
@@ -90,11 +90,11 @@ mod tests {
         let mut closer = MeterTyped::default();
         closer.looks("997").unwrap();
         assert_eq!(closer.settled(Some(500)).unwrap().looks, 997);
-        assert!(closer.settled(None).unwrap_err().contains("--looks"));
+        assert!(closer.settled(None).unwrap_err().contains("--sampling-hz"));
         closer.meter = true;
         assert_eq!(closer.settled(None).unwrap().looks, 997);
         closer.looks = None;
         assert_eq!(closer.settled(None).unwrap().looks, LOOKS);
-        assert!(closer.looks("0").unwrap_err().contains("--looks 0"));
+        assert!(closer.looks("0").unwrap_err().contains("--sampling-hz 0"));
     }
 }

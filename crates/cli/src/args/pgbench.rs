@@ -26,14 +26,14 @@ pub(crate) struct PgbenchArgs {
     #[arg(long, value_name = "DIR", default_value = "syncline-runs")]
     pub(crate) runs: PathBuf,
 
-    /// Print the record as JSON in place of pgbench's summary
+    /// Print the record as JSON instead of pgbench's summary
     #[arg(long)]
     pub(crate) json: bool,
 
     #[command(flatten)]
     pub(crate) meter: MeterArgs,
 
-    /// Make pgbench's tables in the store and fill them; they stay
+    /// Create and fill pgbench's tables in the store, and keep them
     #[arg(short, long)]
     pub(crate) initialize: bool,
 
@@ -46,7 +46,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(short, long, value_name = "NUM")]
     pub(crate) scale: Option<u64>,
 
-    /// Say less while tables are filled
+    /// Print less while tables are filled
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
@@ -82,7 +82,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(short, long, value_name = "NUM", value_parser = super::value::clients, default_value = "1")]
     pub(crate) client: usize,
 
-    /// Threads; a store that blocks has a thread a client
+    /// Threads; a blocking store has one thread per client
     #[arg(short, long, value_name = "NUM", value_parser = super::value::workers)]
     pub(crate) jobs: Option<usize>,
 
@@ -102,7 +102,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(short, long)]
     pub(crate) vacuum_all: bool,
 
-    /// Print progress every so many seconds
+    /// Print progress every N seconds
     #[arg(short = 'P', long, value_name = "SEC", value_parser = super::value::at_least_one)]
     pub(crate) progress: Option<usize>,
 
@@ -154,7 +154,7 @@ pub(crate) struct PgbenchArgs {
     #[arg(long)]
     pub(crate) exit_on_abort: bool,
 
-    /// Count transactions above so many milliseconds; with -R, skip those that would start later
+    /// Count transactions slower than N milliseconds; with -R, skip those that would start later
     #[arg(short = 'L', long, value_name = "MS", value_parser = super::value::rate)]
     pub(crate) latency_limit: Option<f64>,
 
@@ -171,7 +171,7 @@ pub(crate) struct PgbenchArgs {
     )]
     pub(crate) log_prefix: String,
 
-    /// Write sums over so many seconds to the log in place of each transaction
+    /// Write sums over N seconds to the log instead of each transaction
     #[arg(long, value_name = "SEC", value_parser = super::value::at_least_one, requires = "log")]
     pub(crate) aggregate_interval: Option<usize>,
 
@@ -238,38 +238,38 @@ impl PgbenchArgs {
 )]
 #[command(next_help_heading = "Flags of pgbench that do not apply")]
 pub(crate) struct Refused {
-    /// Refused: tables are the target's affair
+    /// Not supported: the target creates the tables
     #[arg(short = 'F', long, value_name = "NUM")]
     pub(crate) fillfactor: Option<String>,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long)]
     pub(crate) foreign_keys: bool,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long, value_name = "TABLESPACE")]
     pub(crate) index_tablespace: Option<String>,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long, value_name = "TABLESPACE")]
     pub(crate) tablespace: Option<String>,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long, value_name = "METHOD")]
     pub(crate) partition_method: Option<String>,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long, value_name = "NUM")]
     pub(crate) partitions: Option<String>,
 
-    /// Refused, likewise
+    /// Not supported, likewise
     #[arg(long)]
     pub(crate) unlogged_tables: bool,
 }
 
 /// Where a PostgreSQL is, in pgbench's own flags; `--on` names any store.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "A PostgreSQL by pgbench's own flags, in place of --on")]
+#[command(next_help_heading = "PostgreSQL server, by pgbench's own flags instead of --on")]
 pub(crate) struct ServerFlags {
     /// Its host, or the directory of its socket [default: `PGHOST`, or this machine]
     #[arg(short = 'h', long, value_name = "HOSTNAME")]
@@ -279,7 +279,7 @@ pub(crate) struct ServerFlags {
     #[arg(short = 'p', long, value_name = "PORT")]
     pub(crate) port: Option<String>,
 
-    /// As whom [default: `PGUSER`, or the server's rule]
+    /// User [default: `PGUSER`, or the server's rule]
     #[arg(short = 'U', long, value_name = "USERNAME")]
     pub(crate) username: Option<String>,
 

@@ -15,7 +15,7 @@ pub(crate) struct PrivateArgs {
     #[arg(value_name = "PRODUCT", value_parser = product)]
     pub(crate) product: ProductArg,
 
-    /// What its commits wait for: none, os, data or full
+    /// Durability of its commits: none, os, data or full
     #[arg(long, value_name = "WORD", value_parser = durability, default_value = "data")]
     pub(crate) durability: DurabilityArg,
 

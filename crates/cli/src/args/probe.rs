@@ -14,7 +14,7 @@ pub(crate) struct ProbeArgs {
     #[command(subcommand)]
     pub(crate) verb: Option<ProbeVerb>,
 
-    /// Directories, measured in turn, cell by cell
+    /// Directories; their test cases are measured alternately
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) directories: Vec<PathBuf>,
 
@@ -30,7 +30,7 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "BYTES")]
     pub(crate) endurance: Option<String>,
 
-    /// Also show the counts per sync, and the fio command that does the same as each row
+    /// Also show counts per sync and the equivalent fio command of each row
     #[arg(long)]
     pub(crate) wide: bool,
 
@@ -64,7 +64,7 @@ pub(crate) struct WritetestArgs {
     #[arg(short = 'f', value_name = "FILE", default_value = "testfile")]
     pub(crate) file: PathBuf,
 
-    /// Operations; more are done if these end too soon to be timed
+    /// Number of operations; more if these end too soon to be timed
     #[arg(short = 'o', value_name = "COUNT", value_parser = value::amount, default_value = "1000")]
     pub(crate) operations: usize,
 

@@ -56,7 +56,7 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) spends_rows: bool,
 
-    /// Print what would be done: statements, settings, connections, bytes; touch nothing
+    /// Print what a run would do (statements, settings, connections, bytes), and change nothing
     #[arg(long, help_heading = "Targets")]
     pub(crate) dry_run: bool,
 
@@ -142,8 +142,8 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     pub(crate) goes_on_after_errors: bool,
 
-    /// Run once a value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the
-    /// workload; several multiply
+    /// Run once per value: clients=1,8,64, rate=..., retries=..., pipeline=..., or an option of the workload;
+    /// several sweeps multiply
     #[arg(long, value_name = "NAME=VALUE,...", value_parser = sweep, help_heading = "Repetition")]
     pub(crate) sweep: Vec<Sweep>,
 
@@ -162,7 +162,7 @@ pub(crate) struct RunArgs {
     #[command(flatten, next_help_heading = "What is measured")]
     pub(crate) meter: MeterArgs,
 
-    /// Measure the profiling overhead: before each repetition, with the meter and without it in turn
+    /// Measure the profiling overhead before each repetition, alternating with and without profiling
     #[arg(long, requires = "meter", help_heading = "What is measured")]
     pub(crate) meter_overhead: bool,
 

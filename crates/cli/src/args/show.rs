@@ -6,8 +6,7 @@ use syncline_report::FunctionsBy;
 use syncline_report::record::CostView;
 use syncline_report::table::Published;
 
-/// Show records again: as tables, as JSON, as an HTML report, or as the sources of their loads printed
-/// theirs.
+/// Show records as tables, JSON or an HTML report, or in the format of a published source.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline show k3f9a\n  syncline show --html report.html syncline-runs/*.jsonl\n  syncline show --as fromdual syncline-runs/*-insert-*.jsonl\n  syncline show --functions cpu k3f9a"
@@ -26,7 +25,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) html: Option<PathBuf>,
 
-    /// Print beside what a source of these loads published, in its columns
+    /// Print next to the results that this source published, in its columns
     #[arg(long = "as", value_name = "SOURCE", value_enum, conflicts_with_all = ["json", "html"])]
     pub(crate) source: Option<SourceArg>,
 
@@ -43,7 +42,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "THREADS", conflicts_with_all = ["json", "html", "source", "statements", "stacks"])]
     pub(crate) threads: Option<String>,
 
-    /// Print the functions that used up most, from the stacks beside the record of a metered run
+    /// Print the top functions of a metered run, from the stacks next to its record
     #[arg(long, value_enum, value_name = "BY", conflicts_with_all = ["json", "html", "source", "statements", "share"])]
     pub(crate) functions: Option<FunctionsArg>,
 
@@ -106,9 +105,9 @@ impl From<FunctionsArg> for FunctionsBy {
 /// A format of stacks that other programs read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum StacksArg {
-    /// A line a stack of processor time, for drawers of flame graphs
+    /// One line per stack of processor time, for flame graph tools
     Collapsed,
-    /// Every metric with its modules, for pprof and what reads its files
+    /// Every metric with its modules, in pprof's format
     Pprof,
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Args, Debug)]
 #[command(
     override_usage = "syncline survey [OPTIONS]",
-    before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json\n  syncline survey --meter --clients 8,64 --slice 10s"
+    before_help = "Examples:\n  syncline survey\n  syncline survey --dir /mnt/a --dir /mnt/b --on sqlite --json\n  syncline survey --meter --clients 8,64 --duration 10s"
 )]
 pub(crate) struct SurveyArgs {
     /// A directory whose sync rate is measured and in which the databases run; may be given several times
@@ -31,11 +31,11 @@ pub(crate) struct SurveyArgs {
     pub(crate) clients: Vec<usize>,
 
     /// Repetitions per client count, interleaved
-    #[arg(long, value_name = "N", value_parser = value::repetitions, default_value = "3")]
+    #[arg(long = "repeat", alias = "slices", value_name = "N", value_parser = value::repetitions, default_value = "3")]
     pub(crate) slices: usize,
 
     /// Measured time of each repetition
-    #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "2s")]
+    #[arg(long = "duration", alias = "slice", value_name = "TIME", value_parser = value::some_duration, default_value = "2s")]
     pub(crate) slice: Duration,
 
     /// Warm-up before each repetition

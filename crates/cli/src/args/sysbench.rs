@@ -7,11 +7,11 @@ use clap::Args;
 /// Options are --name=value, where - and _ are the same: --threads --events --time --rate
 /// --report-interval --percentile --rand-type --tables --table-size and all others of the OLTP tests.
 /// --on=TARGET names the store, or --db-driver with --mysql-* or --pgsql-* do; --runs=DIR is where the
-/// record goes, --json prints it, --dry-run prints what would be done and touches nothing; --meter,
-/// --looks=N and --map=FILE look where the store's time goes. `prepare` makes and fills the tables and
-/// keeps them at the target's place; `run` starts from what is there, and makes and fills the tables if
-/// nothing is; only `cleanup` removes what `prepare` made. After a run that takes rows away no other can
-/// start there; one that inserts needs a place where nothing stands.
+/// record goes, --json prints it, --dry-run prints what would be done and changes nothing; --meter,
+/// --sampling-hz=N and --map=FILE profile the store. `prepare` creates and fills the tables and keeps them in
+/// the target; `run` uses them, or creates and fills them if there are none; only `cleanup` removes what
+/// `prepare` created. After a test that deletes rows no other can start there; a test that inserts needs an
+/// empty target.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 prepare\n  syncline sysbench oltp_read_write --on=engine:./db --tables=10 --time=60 run\n  syncline sysbench oltp_point_select --on=sqlite --threads=4 run"

@@ -141,7 +141,7 @@ fn run() -> Command {
     LikeArgs::augment_args(Command::new("run").arg(quiet()))
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true)
-        .about("Put a workload on one or several targets and report what was committed")
+        .about("Run a workload on one or more stores and report committed transactions")
         .before_help("Examples:\n  syncline run insert --on sqlite --clients 8\n  syncline run insert --on sqlite --on null --repeat 3 --interleave\n  syncline run --like k3f9a")
         .arg_required_else_help(true)
         .disable_help_subcommand(true)

@@ -58,19 +58,19 @@ pub(crate) struct DurabilityArgs {
     #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "40")]
     pub(crate) control_images: usize,
 
-    /// Processes killed in mid-load
+    /// Process kills under load
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     pub(crate) kills: u64,
 
-    /// How long each load runs before the power goes
+    /// How long each workload runs before the simulated power loss
     #[arg(long, value_name = "TIME", value_parser = value::some_duration, default_value = "1s")]
     pub(crate) load: Duration,
 
-    /// Treat the setting as one that must hold, whatever it promises: failing images are kept
+    /// Expect the setting to hold whatever it promises, and keep failing images
     #[arg(long)]
     pub(crate) must_hold: bool,
 
-    /// Tear no page: for a disk that writes pages whole, however large the store's are
+    /// Simulate no torn pages, as on a disk that writes the store's pages atomically
     #[arg(long)]
     pub(crate) no_tears: bool,
 
@@ -78,7 +78,7 @@ pub(crate) struct DurabilityArgs {
     #[arg(long)]
     pub(crate) no_faults: bool,
 
-    /// Where cuts and losses are drawn from
+    /// Seed of all random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
@@ -115,7 +115,7 @@ pub(crate) struct IsolationArgs {
     #[arg(value_name = "TARGET", required_unless_present = "check")]
     pub(crate) target: Option<String>,
 
-    /// Transactions asked for
+    /// Number of transactions
     #[arg(long, value_name = "COUNT", value_parser = value::amount, default_value = "20000")]
     pub(crate) transactions: usize,
 
@@ -123,7 +123,7 @@ pub(crate) struct IsolationArgs {
     #[arg(long, visible_alias = "threads", value_name = "COUNT", value_parser = value::clients, default_value = "8")]
     pub(crate) clients: usize,
 
-    /// Where what is asked for is drawn from
+    /// Seed of all random choices
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) seed: u64,
 
@@ -135,12 +135,12 @@ pub(crate) struct IsolationArgs {
     #[arg(long, value_name = "LEVEL")]
     pub(crate) claimed: Option<ClaimedArg>,
 
-    /// Crash a temporary database in mid-load: N power losses and a tenth as many killed processes; then
-    /// read every list in a last session of each history
+    /// Crash a temporary database under load: N simulated power losses and N/10 process kills; then read
+    /// every list at the end of each history
     #[arg(long, value_name = "COUNT", value_parser = value::amount, conflicts_with_all = ["check", "history", "claimed"])]
     pub(crate) crashes: Option<usize>,
 
-    /// Tear no page when the power goes: for a disk that writes pages whole, however large the store's are
+    /// Simulate no torn pages, as on a disk that writes the store's pages atomically
     #[arg(long, requires = "crashes")]
     pub(crate) no_tears: bool,
 

@@ -15,10 +15,10 @@ pub(crate) enum YcsbPhase {
 ///
 /// -P FILE reads properties and may be given several times; -p KEY=VALUE sets one and outweighs files;
 /// -threads N, -target OPS (a second, of all threads), -s, -t and -l LABEL are taken as in YCSB. --on
-/// TARGET names the store in place of a database binding; --line, --runs DIR, --seed SEED, --dry-run,
-/// --meter, --looks N and --map FILE are those of `syncline run`. `load` keeps what it loads at the
-/// target's path; `run` starts from what is there, and loads it if nothing is. No run can start from what
-/// a mix that inserts has left.
+/// TARGET names the store instead of a database binding; --line, --runs DIR, --seed SEED, --dry-run,
+/// --meter, --sampling-hz N and --map FILE are those of `syncline run`. `load` keeps what it loads at the
+/// target's path; `run` starts from what is there, and loads it if nothing is. No run can start from the rows
+/// that a mix with inserts has left.
 #[derive(Args, Debug)]
 #[command(
     before_help = "Examples:\n  syncline ycsb run -P workloada -threads 8 --on sqlite\n  syncline ycsb load -P workloadb -p recordcount=100000 --on engine:./store\n  syncline ycsb run -P workloadb -target 5000 --on engine:./store"

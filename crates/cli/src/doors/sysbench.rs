@@ -216,7 +216,10 @@ fn cleanup_unmade<T: Target>(flags: &Flags, target: &T) -> Outcome {
     let intent = target.intent(workload.plan(), 1)?;
     let mut lines = intent.removes;
     if lines.is_empty() {
-        lines = vec![format!("what stands at {}, if it is ours", target.name())];
+        lines = vec![format!(
+            "what is at {}, if a run of syncline made it",
+            target.name()
+        )];
     }
     terminal::print(&format!("would remove\n  {}\n", lines.join("\n  ")))?;
     terminal::note("a dry run: nothing was touched");

@@ -223,7 +223,7 @@ impl Parser {
                 self.flags.histogram = !matches!(value, Some("off" | "false" | "no" | "0"));
             }
             "meter" => self.meter.meter = true,
-            "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,
+            "sampling_hz" | "looks" => self.meter.looks(wanted()?).map_err(CannotRun)?,
             "map" => self.meter.map = Some(wanted()?.into()),
             "dry_run" => self.flags.dry_run = true,
             "help" => self.names.push("help".to_owned()),

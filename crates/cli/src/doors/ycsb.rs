@@ -82,7 +82,7 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
                     continue;
                 }
                 let advice = match warning.name.as_str() {
-                    "short_warm_up" => "say -p warmuptime=5 or longer for figures to be kept",
+                    "short_warm_up" => "use -p warmuptime=5 or longer for results you keep",
                     _ => &warning.advice,
                 };
                 terminal::warn(&format!("{}; {advice}", warning.what));

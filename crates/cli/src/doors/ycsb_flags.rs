@@ -87,7 +87,7 @@ impl Flags {
                 "--line" => flags.line = LineArg::from(value()?.as_str()),
                 "--runs" => flags.runs = value()?.into(),
                 "--meter" => meter.meter = true,
-                "--looks" => meter.looks(&value()?).map_err(CannotRun)?,
+                "--sampling-hz" | "--looks" => meter.looks(&value()?).map_err(CannotRun)?,
                 "--map" => meter.map = Some(value()?.into()),
                 "--dry-run" => flags.dry_run = true,
                 "--seed" => {
@@ -101,7 +101,7 @@ impl Flags {
                 )),
                 unknown => {
                     let known = "-P, -p, -threads, -target, -s, -t, -load, -l, -db, -jvm-args, -cp, --on, --line, --runs, \
-                                 --seed, --dry-run, --meter, --looks, --map";
+                                 --seed, --dry-run, --meter, --sampling-hz, --map";
                     return Err(CannotRun(format!(
                         "syncline ycsb has no flag {unknown}; it has: {known}"
                     )));

@@ -57,19 +57,22 @@ fn nonsense_is_refused_before_anything_is_written() {
         ),
         ("run insert --on null --duration 0", "no length"),
         ("run insert --on null --duration 99999999h", "ten years"),
-        ("run insert --on null --meter --looks 1000000", "10000"),
+        (
+            "run insert --on null --meter --sampling-hz 1000000",
+            "10000",
+        ),
         (
             "run insert --on null --runs /dev/null/x",
             "takes no records",
         ),
         ("run insert --on jdbc:derby:x", JDBC_REFUSED),
-        ("survey --slice 0", "no length"),
+        ("survey --duration 0", "no length"),
         // A.D1
         (
             "run insert --on null --repeat 9223372036854775807",
             "at most 10000",
         ),
-        ("survey --slices 9223372036854775808", "at most 10000"),
+        ("survey --repeat 9223372036854775808", "at most 10000"),
         // A.D3
         (
             "verify isolation --check /dev/zero --claimed snapshot",

@@ -240,10 +240,10 @@ fn cost_in(folder: &Path) -> Value {
 #[test]
 fn the_front_doors_are_metered_as_a_run_is() {
     for door in [
-        "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --looks 199",
-        "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --looks=199 run",
+        "pgbench -c 2 -T 1 -S --on sqlite?durability=os --meter --sampling-hz 199",
+        "sysbench oltp_point_select --on=engine --table-size=100 --time=1 --meter --sampling-hz=199 run",
         "ycsb run -p recordcount=100 -p maxexecutiontime=1 -p operationcount=0 \
-         --line none --on engine --meter --looks 199",
+         --line none --on engine --meter --sampling-hz 199",
     ] {
         let folder = folder();
         let said = say(folder.path(), door);
@@ -272,7 +272,7 @@ fn a_map_of_ones_own_is_taken_at_every_door() {
         "pgbench -t 20 -S --on sqlite?durability=os --meter --map own.toml",
         "sysbench oltp_point_select --on=engine --table-size=10 --events=50 --meter --map=own.toml run",
         "ycsb run -p recordcount=10 -p operationcount=50 --line none --on engine --meter --map own.toml",
-        "survey --clients 1 --slices 1 --slice 100ms --warm-up 0 --meter --map own.toml",
+        "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --meter --map own.toml",
     ] {
         let said = say(folder.path(), door);
         assert_eq!(said.code, 0, "{door}: {said:?}");
@@ -307,12 +307,18 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
             "ycsb load -p recordcount=9 --on engine:x --meter",
             "does not apply to load",
         ),
-        ("ycsb run --on engine --looks 9", "--looks requires --meter"),
+        (
+            "ycsb run --on engine --sampling-hz 9",
+            "--sampling-hz requires --meter",
+        ),
         (
             "sysbench oltp_read_only --on=engine --map=x.toml run",
             "--map requires --meter",
         ),
-        ("ycsb run --on engine --meter --looks 0", "--looks 0"),
+        (
+            "ycsb run --on engine --meter --sampling-hz 0",
+            "--sampling-hz 0",
+        ),
         ("run insert --on engine --meter --map bad.toml", "bad.toml"),
         ("survey --meter --map bad.toml", "bad.toml"),
         ("pgbench --on sqlite --meter --map bad.toml", "bad.toml"),
@@ -336,7 +342,7 @@ fn what_is_no_run_is_not_metered_and_a_bad_map_is_refused_before_anything_is_tou
 #[test]
 fn a_survey_is_metered_stage_by_stage_and_says_where_a_stage_was_too_short() {
     let folder = folder();
-    let line = "survey --clients 2 --slices 1 --slice 100ms --warm-up 0 --meter";
+    let line = "survey --clients 2 --repeat 1 --duration 100ms --warm-up 0 --meter";
     let said = say(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(
@@ -366,14 +372,14 @@ fn a_run_is_done_again_with_the_meter_and_by_another_map() {
     };
     for (flags, words) in [
         ("--map own.toml", "--map requires --meter"),
-        ("--looks 9", "--looks requires --meter"),
+        ("--sampling-hz 9", "--sampling-hz requires --meter"),
         ("--meter --map none.toml", "cannot read the map none.toml"),
     ] {
         let said = like(&plain, flags);
         assert_eq!(said.code, 2, "{flags}: {said:?}");
         assert!(said.err.contains(words), "{flags}: {}", said.err);
     }
-    let metered = like(&plain, "--meter --looks 199 --map own.toml").json();
+    let metered = like(&plain, "--meter --sampling-hz 199 --map own.toml").json();
     assert_eq!(metered["plan"]["looks_per_s"], 199);
     assert_eq!(metered["cost"]["map"], "my own");
     let mut all = records(folder.path()).into_iter();

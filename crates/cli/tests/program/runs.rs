@@ -186,7 +186,7 @@ fn what_people_type_by_habit_is_taken() {
         assert_eq!(said.code, 0, "{line}: {said:?}");
     }
     for (line, words) in [
-        ("help run", "Put a workload on one or several targets"),
+        ("help run", "Run a workload on one or more stores"),
         ("help run insert", "--commit-every"),
         ("help pgbench", "--report-per-command"),
         ("help", "Examples:"),

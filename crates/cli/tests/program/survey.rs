@@ -5,7 +5,7 @@ use crate::support::{figure, folder, left_behind, records, say};
 #[test]
 fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
     let folder = folder();
-    let line = "survey --clients 1 --slices 1 --slice 100ms --warm-up 0 --alias StoreA --on \
+    let line = "survey --clients 1 --repeat 1 --duration 100ms --warm-up 0 --alias StoreA --on \
                 lmdb:there --json";
     let said = say(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
@@ -32,7 +32,7 @@ fn an_alias_withholds_what_a_target_is_and_leaves_the_others_their_names() {
 #[test]
 fn a_survey_places_stores_on_the_line_of_a_real_disk() {
     let folder = folder();
-    let line = "survey --clients 1,4 --slices 2 --slice 200ms --warm-up 0 --json";
+    let line = "survey --clients 1,4 --repeat 2 --duration 200ms --warm-up 0 --json";
     let said = say(folder.path(), line);
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(left_behind(folder.path()), Vec::<String>::new());

@@ -84,6 +84,91 @@ fn lists_name_what_there_is() {
     }
 }
 
+// Section 5 of the users' page
+#[test]
+fn no_help_prints_a_word_that_only_this_project_knows() {
+    let folder = folder();
+    for verb in [
+        "",
+        "survey",
+        "probe",
+        "model",
+        "run",
+        "run insert",
+        "run ycsb",
+        "show",
+        "compare",
+        "list",
+        "observe",
+        "private",
+        "clean",
+        "ycsb",
+        "pgbench",
+        "sysbench",
+        "verify",
+        "verify durability",
+        "verify isolation",
+        "verify disk",
+        "verify witness",
+    ] {
+        let text = say(folder.path(), &format!("{verb} --help"))
+            .out
+            .to_lowercase();
+        let words: Vec<&str> = text.split(|sign: char| !sign.is_alphanumeric()).collect();
+        for word in [
+            "look",
+            "looks",
+            "slice",
+            "slices",
+            "rung",
+            "rungs",
+            "spell",
+            "door",
+            "laboratory",
+            "stands",
+        ] {
+            assert!(!words.contains(&word), "{verb}: {word}: {text}");
+        }
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for phrase in [
+            "in place of",
+            "so many",
+            "in mid-load",
+            "drawn from",
+            "asked for",
+            "what would be",
+        ] {
+            assert!(!flat.contains(phrase), "{verb}: {phrase}: {text}");
+        }
+    }
+}
+
+// Section 5 of the users' page: old names of flags stay as hidden aliases.
+#[test]
+fn renamed_flags_keep_their_old_names_and_help_shows_the_new_ones() {
+    let folder = folder();
+    for (line, new) in [
+        ("run insert --on null --meter --looks 0", "--sampling-hz"),
+        (
+            "run insert --on null --meter --sampling-hz 0",
+            "--sampling-hz",
+        ),
+        ("ycsb run --on null --meter --looks 0", "--sampling-hz"),
+        (
+            "sysbench oltp_point_select --on=null --meter --looks=0 run",
+            "--sampling-hz",
+        ),
+        ("pgbench --on null --meter --looks 0", "--sampling-hz"),
+        ("survey --slices 0", "--repeat"),
+        ("survey --slice 0", "--duration"),
+    ] {
+        let said = say(folder.path(), line);
+        assert_eq!(said.code, 2, "{line}: {said:?}");
+        assert!(said.err.contains(new), "{line}: {said:?}");
+        assert!(!said.err.contains("unexpected"), "{line}: {said:?}");
+    }
+}
+
 #[test]
 fn the_flags_of_a_run_stand_in_groups() {
     let folder = folder();

@@ -6,7 +6,7 @@ use serde_json::Value;
 #[test]
 fn a_survey_places_private_servers_on_the_lines_of_their_own_log_directories() {
     let folder = folder();
-    let line = "survey --on postgres:private --on mariadb:private --clients 1,2 --slices 1 --slice 300ms \
+    let line = "survey --on postgres:private --on mariadb:private --clients 1,2 --repeat 1 --duration 300ms \
                 --warm-up 100ms --json";
     let said = say(folder.path(), line);
     assert!(said.code < 2, "{said:?}");

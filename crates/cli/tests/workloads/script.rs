@@ -233,7 +233,7 @@ SELECT count(*) AS n FROM pgbench_history \\gset
     );
     assert!(fails("\\startpipeline\nSELECT 1;").contains("\\endpipeline is missing"));
     let twice = "\\if true\n\\startpipeline\n\\endif\n\\if true\n\\startpipeline\n\\endif";
-    assert!(fails(twice).contains("stands in a pipeline"));
+    assert!(fails(twice).contains("is inside a pipeline"));
     let nowhere = "\\if true\n\\endpipeline\n\\endif";
     assert!(fails(nowhere).contains("stands in none"));
 }
@@ -398,20 +398,20 @@ fn bad_scripts_are_refused_before_anything_runs() {
         ),
         ("\\foo", "a.sql:1:1: there is no command \\foo"),
         ("SELECT 1;\n\\if 1", "a.sql:2:1: this \\if has no \\endif"),
-        ("\\endif", "a.sql:1:1: \\endif stands behind no \\if"),
-        ("\\elif 1", "a.sql:1:1: \\elif stands behind no \\if"),
+        ("\\endif", "a.sql:1:1: \\endif comes after no \\if"),
+        ("\\elif 1", "a.sql:1:1: \\elif comes after no \\if"),
         (
             "\\if 1\n\\else\n\\else\n\\endif",
-            "a.sql:3:1: \\else stands behind an \\else",
+            "a.sql:3:1: \\else comes after an \\else",
         ),
         ("\\sleep 3 h", "a.sql:1:10: \"h\" is no unit of \\sleep"),
         ("\\sleep 1xs", "a.sql:1:9: \"xs\" is no unit of \\sleep"),
         ("\\sleep", "a.sql:1:1: \\sleep takes a time"),
         ("\\sleep x ms", "a.sql:1:8: "),
-        ("\\gset", "a.sql:1:1: \\gset stands behind no statement"),
+        ("\\gset", "a.sql:1:1: \\gset comes after no statement"),
         (
             "SELECT 1 AS a \\gset\n\\gset",
-            "a.sql:2:1: \\gset stands behind no statement",
+            "a.sql:2:1: \\gset comes after no statement",
         ),
         (
             "SELECT 1 AS x \\gset a b",
@@ -427,7 +427,7 @@ fn bad_scripts_are_refused_before_anything_runs() {
         ),
         (
             "\\endpipeline",
-            "a.sql:1:1: \\endpipeline stands in no pipeline",
+            "a.sql:1:1: \\endpipeline is outside a pipeline",
         ),
         (
             "\\startpipeline x",

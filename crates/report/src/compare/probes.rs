@@ -93,7 +93,7 @@ pub(super) fn compare_probes(
         worse,
         too_short: too_short(
             rows[0].verdict,
-            "or, of a probe's line, three; probe for longer, with --full",
+            "probes need three; probe for longer with --full",
         ),
         basis: format!(
             "durability of the disk: A {}; B {}; ranges are over the windows within one probe",

@@ -35,7 +35,7 @@ fn commits(cost: &Cost) -> String {
         _ => format!("the store's own count is not known: {}", by.source),
     };
     format!(
-        "per transaction: divided by the {} commits of the {} that were metered; {own}",
+        "per transaction: divided by the {} commits of the {} that were profiled; {own}",
         cost.commits,
         units::span_ns(cost.window_ns)
     )
@@ -77,7 +77,7 @@ fn two_methods(sheet: &Sheet) -> Option<String> {
     (by_stacks && by_tags).then(|| {
         "tag % and CPU % are two methods and differ: a tag is the module that the store's thread reports \
          to be in, short calls into other modules included; CPU % goes by the functions on the sampled \
-         stack. access and buffer manager are one module to the tag"
+         stack. A tag does not separate access from buffer manager"
             .to_owned()
     })
 }
@@ -107,7 +107,7 @@ fn garbage(cost: &Cost) -> Option<String> {
         format!(", {} of the processor time", units::percent(share))
     });
     Some(format!(
-        "garbage collection: {} a transaction{share}",
+        "garbage collection: {} per transaction{share}",
         units::or_unknown(each, units::span)
     ))
 }
@@ -117,17 +117,17 @@ fn syncs(cost: &Cost) -> Option<String> {
     let metered = units::figure(syncs.metered_per_commit?);
     Some(match (syncs.traced_per_commit, syncs.difference) {
         (Some(traced), Some(difference)) => format!(
-            "sync calls a commit: {metered} by the meter, {} by the count beside the run ({}{})",
+            "sync calls per commit: {metered} in the profile, {} by the run's own count ({}{})",
             units::figure(traced),
             if difference > 0.0 { "+" } else { "" },
             units::percent(difference)
         ),
         (Some(traced), None) => format!(
-            "sync calls a commit: {metered} by the meter, {} by the count beside the run",
+            "sync calls per commit: {metered} in the profile, {} by the run's own count",
             units::figure(traced)
         ),
         _ => format!(
-            "sync calls a commit: {metered} by the meter, with no other count to hold it to"
+            "sync calls per commit: {metered} in the profile, without a second count to check it"
         ),
     })
 }
@@ -136,7 +136,7 @@ fn flushes(cost: &Cost) -> Option<String> {
     let syncs = &cost.syncs;
     let flushes = units::figure(syncs.flushes_per_commit?);
     let beside = match syncs.flushes_within_syncs {
-        Some(true) => "no more than syncs",
+        Some(true) => "not more than syncs",
         Some(false) => {
             "more than syncs: others flush the same disk, or some syncs were not counted"
         }
@@ -145,7 +145,7 @@ fn flushes(cost: &Cost) -> Option<String> {
              were not counted"
         }
     };
-    Some(format!("flushes a commit: {flushes}, {beside}"))
+    Some(format!("flushes per commit: {flushes}, {beside}"))
 }
 
 /// What the meter itself used up.
@@ -153,18 +153,17 @@ fn spent(cost: &Cost) -> Option<String> {
     let looking = cost.looking.as_ref()?;
     let programs = match (looking.programs_ns, looking.programs_of_ns) {
         (Some(ns), Some(of_ns)) => format!(
-            "its programs in the kernel {} in the {} that they were timed for, and they were attached for {} of \
-             the {}",
+            "BPF programs {} in the {} for which the kernel timed them, attached for {} of the {}",
             units::span_ns(ns),
             units::span_ns(of_ns),
             units::span_ns(looking.programs_attached_ns.unwrap_or(cost.window_ns)),
             units::span_ns(cost.window_ns)
         ),
-        _ => "programs in the kernel were not timed".to_owned(),
+        _ => "BPF programs were not timed".to_owned(),
     };
     Some(format!(
-        "profiling overhead: {} CPU of the machine: its threads {}, {programs}; the sampling interrupts are not \
-         counted in it",
+        "profiling overhead: {} CPU of the machine: profiler threads {}, {programs}; sampling interrupts are \
+         not included",
         units::or_unknown(looking.share, units::percent),
         units::span_ns(looking.threads_ns)
     ))

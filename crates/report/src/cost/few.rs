@@ -64,7 +64,7 @@ fn more(cost: &Cost) -> String {
         detail.split(' ').next()?.parse::<u64>().ok()
     });
     if frequency.is_some_and(|per_s| per_s < OFTEN) {
-        format!("measure longer or use --looks {OFTEN}")
+        format!("measure longer or use --sampling-hz {OFTEN}")
     } else {
         "measure longer".to_owned()
     }

@@ -144,7 +144,7 @@ fn beside(metric: &MetricCost) -> String {
     let seen = total.amount as f64 / sum as f64;
     if seen < MISSES {
         format!(
-            " ({} misses most: {} of it)",
+            " ({} counts only {} of it)",
             total.source,
             units::percent(seen)
         )
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(doubted, format!(" (82.0 % of {utime}{TICKS_ERR})"));
         assert!(!said("cpu_kernel", 820, utime).contains(TICKS_ERR));
         assert!(!said("cpu_user", 820, "the JVM's own count").contains(TICKS_ERR));
-        assert!(said("cpu_user", 1_500, utime).contains("misses most"));
+        assert!(said("cpu_user", 1_500, utime).contains("counts only"));
     }
 
     /// 2.7 of the users' page: 60 lines repeated one sentence.

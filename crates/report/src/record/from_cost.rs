@@ -71,7 +71,7 @@ fn cost(
 pub(crate) fn store_commits(counters: &[StoreCounter], acknowledged: u64) -> StoreCommits {
     let found = counters.iter().find(|one| one.meaning.name() == "commits");
     let (counted, source) = match found.map(|one| (one, &one.grown)) {
-        None => (None, "the store keeps no counter of commits".to_owned()),
+        None => (None, "the store does not count commits".to_owned()),
         Some((one, Ok(grown))) => (Some(*grown), one.name.clone()),
         Some((one, Err(why))) => (None, format!("{}: {why}", one.name)),
     };

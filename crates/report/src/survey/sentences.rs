@@ -118,7 +118,7 @@ fn reached(run: &RunRecord, line: &SyncLine) -> String {
 /// What is not known here.
 pub(super) fn not_known(survey: &Survey<'_>) -> String {
     let mut gaps = vec![
-        "whether an acknowledged commit survives a power cut, since no power was cut".to_owned(),
+        "whether an acknowledged commit survives a power loss, which was not tested".to_owned(),
     ];
     let body = &survey.probe.body;
     if survey

@@ -119,7 +119,7 @@ fn figures(record: &ObservationRecord) -> String {
     let mut grid = Grid::new(&[
         ("Observed", Side::Left),
         ("", Side::Right),
-        ("counted by, or why not", Side::Left),
+        ("source, or why unknown", Side::Left),
     ]);
     let mut rows: Vec<(&str, &Counted, Show)> = Vec::new();
     let wrote = body.writing_commits_per_s.as_ref();

@@ -180,7 +180,7 @@ fn setting(run: &RunRecord) -> String {
         let [free, all, reserve] = [space.free_bytes, space.bytes, space.reserve_bytes]
             .map(|bytes| units::size(bytes as f64));
         let what = format!(
-            "{free} of {all} below {} before the run, of which {reserve} stay",
+            "{free} free of {all} in {} before the run; {reserve} of it is kept free",
             space.directory
         );
         text += &fact("free space", &what);
@@ -201,7 +201,10 @@ fn setting(run: &RunRecord) -> String {
 }
 
 fn measured(run: &RunRecord) -> String {
-    let warm_up = units::span_ns(run.head.plan.warm_up_ns);
+    let warm_up = match run.head.plan.warm_up_ns {
+        0 => "without warm-up".to_owned(),
+        ns => format!("after {} of warm-up", units::span_ns(ns)),
+    };
     let ended = run
         .end
         .stopped_by
@@ -210,10 +213,7 @@ fn measured(run: &RunRecord) -> String {
             "asked to stop" => ", interrupted".to_owned(),
             by => format!(", ended by {by}"),
         });
-    format!(
-        "{} after {warm_up} of warm-up{ended}",
-        units::span_ns(run.end.measured_ns)
-    )
+    format!("{} {warm_up}{ended}", units::span_ns(run.end.measured_ns))
 }
 
 fn ending(run: &RunRecord) -> String {

@@ -44,8 +44,11 @@ pub(super) fn outcomes(run: &RunRecord) -> String {
     let mut text = format!("\n{}", grid.render());
     let all = &run.end.outcomes;
     if let Some(late) = run.end.commits_late.filter(|late| *late > 0) {
-        let words = format!("{late} acknowledged after the measured time and not in any rate");
-        text += &prose::wrapped("  of the committed: ", &words);
+        let words = format!(
+            "{} acknowledged after the measured time, counted in no rate",
+            plural(late, "commit")
+        );
+        text += &prose::wrapped("  ", &words);
     }
     let causes = [
         ("conflict", &all.conflict_causes),
@@ -185,7 +188,7 @@ pub(super) fn counts(run: &RunRecord) -> String {
     let mut grid = Grid::new(&[
         ("Per commit", Side::Left),
         ("", Side::Right),
-        ("counted by, or why not", Side::Left),
+        ("source, or why unknown", Side::Left),
     ]);
     let per = &run.end.per_commit;
     let count: Show = units::figure;

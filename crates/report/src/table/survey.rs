@@ -41,7 +41,7 @@ fn cost_of(run: &RunRecord, choice: &CostChoice) -> String {
         + &few.map_or_else(
             || super::cost(run, choice),
             |few| {
-                let longer = "--slice TIME measures each stage for longer";
+                let longer = "--duration TIME measures each stage for longer";
                 prose::wrapped("  ", &format!("too short: {few}; {longer}"))
             },
         )

@@ -173,8 +173,7 @@ fn the_sampling_error_of_shares_is_said_once_with_what_to_do() {
     let run = looked_at(metered(), |count| count * 10);
     let text = table::cost(&run, &CostChoice::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let sentence =
-        "450 samples: CPU shares +-5 points or better (95 %); measure longer or use --looks 999";
+    let sentence = "450 samples: CPU shares +-5 points or better (95 %); measure longer or use --sampling-hz 999";
     assert_eq!(flat.matches(sentence).count(), 1, "{text}");
     let few = table::cost(&metered(), &CostChoice::default());
     assert!(!few.contains("CPU shares +-"), "{few}");
@@ -224,6 +223,6 @@ fn stages_of_a_survey_show_their_cost_or_that_they_were_too_short() {
     let count = |words: &str| text.matches(words).count();
     assert_eq!(count("Cost of a transaction by module"), 1, "{text}");
     assert_eq!(count("too short: "), 1, "{text}");
-    assert!(text.contains("--slice TIME"), "{text}");
+    assert!(text.contains("--duration TIME"), "{text}");
     assert!(!table::show(&fixture::survey()).contains("Cost of a transaction"));
 }

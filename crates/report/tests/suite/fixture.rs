@@ -183,7 +183,7 @@ pub(crate) fn run(store: Store, clients: u64, per_s: f64, commits_per_sync: f64)
             warnings: vec![Warning {
                 name: "short_warm_up".to_owned(),
                 what: "the warm-up took only 0.5 s".to_owned(),
-                advice: "use --warm-up 5s or longer for figures to be kept".to_owned(),
+                advice: "use --warm-up 5s or longer for results you keep".to_owned(),
             }],
         },
     }

@@ -388,13 +388,13 @@ fn no_more_flushes_than_sync_calls_is_said_where_synchronous_writes_are_not_coun
     let (within, text) = said(0.4, unknown());
     assert_eq!(within, Some(true));
     assert!(
-        text.contains("flushes a commit: 0.400, no more than syncs"),
+        text.contains("flushes per commit: 0.400, not more than syncs"),
         "{text}"
     );
     let (within, text) = said(0.7, unknown());
     assert_eq!(within, None);
     assert!(
-        text.contains("flushes a commit: 0.700, whether more than syncs is unknown"),
+        text.contains("flushes per commit: 0.700, whether more than syncs is unknown"),
         "{text}"
     );
     assert_eq!(said(0.7, Counted::known(0.3, "the store")).0, Some(true));

@@ -74,7 +74,7 @@ pub(crate) const LISTING: &Listing = &Listing {
         },
         OptionListing {
             name: "checkpoint_kib",
-            takes: "a whole number from 16 to 1048576, in place of checkpoint_mib",
+            takes: "a whole number from 16 to 1048576, instead of checkpoint_mib",
             default: "1048576",
             meaning: "the same in KiB, so that short tests make many checkpoints",
         },

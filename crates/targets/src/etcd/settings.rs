@@ -31,7 +31,7 @@ pub(crate) const LISTING: &Listing = &Listing {
         OptionListing {
             name: "durability",
             takes: "os or data",
-            default: "as the server stands",
+            default: "the server's own",
             meaning: "os only of a server started with --unsafe-no-fsync",
         },
         OptionListing {

@@ -101,7 +101,7 @@ fn in_memory(
             Ok(Place::Memory { url })
         }
         Some(word) => Err(refused(format!(
-            "durability={}: the database stands in memory",
+            "durability={}: the database is in memory",
             word.word()
         ))),
     }

@@ -99,7 +99,7 @@ pub(crate) const LISTING: &Listing = &Listing {
         OptionListing {
             name: "durability",
             takes: "none, os, data or full, as the product can",
-            default: "as the database stands",
+            default: "the database's own",
             meaning: "what a commit promises",
         },
         OptionListing {

@@ -148,7 +148,7 @@ const OPTIONS: &[OptionListing] = &[
         name: "lock_wait_s",
         takes: "a whole number from 1 to 3600",
         default: "the server's innodb_lock_wait_timeout, 50",
-        meaning: "waits so long for a row's lock, then counts a conflict",
+        meaning: "longest wait for a row's lock, after which a conflict is counted",
     },
     OptionListing {
         name: "live",

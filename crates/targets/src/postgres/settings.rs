@@ -75,7 +75,7 @@ pub const LISTING: &Listing = &Listing {
             name: "host",
             takes: "a name, an address, or the directory of a Unix socket",
             default: "the one before the options",
-            meaning: "as in libpq, in place of the one before the options",
+            meaning: "as in libpq, instead of the one before the options",
         },
         OptionListing {
             name: "hostaddr",
@@ -87,19 +87,19 @@ pub const LISTING: &Listing = &Listing {
             name: "port",
             takes: "a number up to 65535",
             default: "the one before the options",
-            meaning: "as in libpq, in place of the one before the options",
+            meaning: "as in libpq, instead of the one before the options",
         },
         OptionListing {
             name: "user",
             takes: "a name",
             default: "the one before the host",
-            meaning: "as in libpq, in place of the one before the host",
+            meaning: "as in libpq, instead of the one before the host",
         },
         OptionListing {
             name: "dbname",
             takes: "a name",
             default: "the one before the options",
-            meaning: "as in libpq, in place of the one before the options",
+            meaning: "as in libpq, instead of the one before the options",
         },
         OptionListing {
             name: "cleartext",
@@ -119,7 +119,7 @@ pub const LISTING: &Listing = &Listing {
             name: "deadlock_timeout_ms",
             takes: "a whole number from 1 to 3600000",
             default: "the server's own",
-            meaning: "a statement that has waited so long for a lock looks for a deadlock; only a superuser \
+            meaning: "wait for a lock after which a statement checks for a deadlock; only a superuser \
                       may set it",
         },
         OptionListing {

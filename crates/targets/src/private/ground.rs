@@ -54,7 +54,7 @@ impl Ground {
         {
             directory = path::private_in(Path::new(FALLBACK), &name).map_err(said)?;
             fallback = Some(format!(
-                "{} is closed to user {}, as which the server runs: it stands in {FALLBACK}, and so does \
+                "{} is closed to user {}, as which the server runs: it is in {FALLBACK}, and so is \
                  its log; chmod o+x there, or name another directory",
                 closed.display(),
                 user.name

@@ -179,7 +179,7 @@ fn programs(versions: &Path) -> Result<PathBuf, String> {
     found.sort_by_key(|path| version(path));
     found.pop().map(|path| path.join("bin")).ok_or_else(|| {
         format!(
-            "no version of PostgreSQL stands in {}: apt-get install postgresql",
+            "no version of PostgreSQL is installed in {}: apt-get install postgresql",
             versions.display()
         )
     })

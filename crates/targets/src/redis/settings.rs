@@ -35,7 +35,7 @@ pub(crate) const LISTING: &Listing = &Listing {
         OptionListing {
             name: "durability",
             takes: "none, os or data",
-            default: "as the server stands",
+            default: "the server's own",
             meaning: "no append-only file; appendfsync everysec or no; appendfsync always",
         },
         OptionListing {

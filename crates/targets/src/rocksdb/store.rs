@@ -183,9 +183,10 @@ impl Open {
 
 impl KeyValue for Rocksdb {
     fn about(&self) -> About {
-        let mut version = "unknown before it stands".to_owned();
+        let mut version = "unknown before it is opened".to_owned();
         let mut durability = self.settings.durability;
-        let mut durability_evidence = "asked for, and read back once the store stands".to_owned();
+        let mut durability_evidence =
+            "asked for, and read back after the store was opened".to_owned();
         if let Some(open) = &*self.home.opened() {
             version = open.said.version();
             (durability, durability_evidence) = open.said.evidence(open.trial);

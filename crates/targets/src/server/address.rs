@@ -16,7 +16,7 @@ use syncline_contract::{OptionListing, read_named_text};
 /// The option that names a Unix socket; for a target's listing.
 pub const SOCKET: OptionListing = OptionListing {
     name: "socket",
-    takes: "the path of a Unix socket, or of the directory it stands in",
+    takes: "the path of a Unix socket, or of its directory",
     default: "none: TCP",
     meaning: "reaches a server of this machine through its socket",
 };
@@ -26,7 +26,7 @@ pub const PASSWORD_FILE: OptionListing = OptionListing {
     name: "password-file",
     takes: "the path of a file",
     default: "none",
-    meaning: "the password is the first line of that file; ${NAME} in place of a password takes it \
+    meaning: "the password is the first line of that file; ${NAME} instead of a password takes it \
               from the environment",
 };
 
@@ -43,7 +43,7 @@ pub const CONNECT_TIMEOUT: OptionListing = OptionListing {
     name: "connect_timeout_ms",
     takes: "a whole number from 1 to 3600000",
     default: "10000",
-    meaning: "waits so long for a connection before it counts as failed",
+    meaning: "longest wait for a connection, after which it has failed",
 };
 
 /// The most bytes of a file with a password.

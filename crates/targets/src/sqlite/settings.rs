@@ -188,7 +188,7 @@ pub(crate) const LISTING: &Listing = &Listing {
             name: "busy_timeout_ms",
             takes: "a whole number from 0 to 60000",
             default: "5000",
-            meaning: "waits so long for a lock, then counts a conflict",
+            meaning: "longest wait for a lock, after which a conflict is counted",
         },
         OptionListing {
             name: "page_bytes",

@@ -52,7 +52,7 @@ impl Options {
             name: "aborts",
             takes: "a whole number from 0 to 100",
             default: "11",
-            meaning: "of a hundred transactions, so many end by an abort of their own",
+            meaning: "percentage of transactions that end by an abort of their own",
         },
     ];
 

@@ -169,7 +169,7 @@ fn committed(branches: &[[i64; 3]], told: &Told, parts: usize) -> Check {
             wrong.unless(admitted.contains(held), || {
                 let (least, most) = admitted.into_inner();
                 format!(
-                    "{} of branch number {branch}: {held} in place of {least} to {most}",
+                    "{} of branch number {branch}: {held} instead of {least} to {most}",
                     PARTS[part]
                 )
             });

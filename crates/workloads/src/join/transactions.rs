@@ -101,7 +101,7 @@ impl Client for JoinClient {
             let joined = self.joined;
             let first = || {
                 format!(
-                    "{} rows in place of {joined}, {} of them of unequal keys",
+                    "{} rows instead of {joined}, {} of them with unequal keys",
                     answered.rows, answered.unequal
                 )
             };

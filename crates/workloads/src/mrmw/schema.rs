@@ -39,7 +39,7 @@ impl Options {
             name: "readers",
             takes: "a whole number from 0 to 100",
             default: "80",
-            meaning: "of a hundred tasks so many read, the others write",
+            meaning: "percentage of tasks that read; the others write",
         },
         OptionListing {
             name: "reads_per_task",
@@ -57,7 +57,7 @@ impl Options {
             name: "newest",
             takes: "a whole number from 0 to 100",
             default: "4",
-            meaning: "of a hundred reads so many of the newest record, on purpose",
+            meaning: "percentage of reads that read the newest record, on purpose",
         },
         OptionListing {
             name: "record_bytes_max",

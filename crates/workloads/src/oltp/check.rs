@@ -316,13 +316,11 @@ impl<'o> Found<'o> {
         let table = table + 1;
         if self.options.drops_additions() {
             self.most.unless(grown <= most, || {
-                format!("sbtest{table} has grown by {grown} additions in place of at most {most}")
+                format!("sbtest{table} has grown by {grown} additions instead of at most {most}")
             });
         } else {
             self.counts.unless((least..=most).contains(&grown), || {
-                format!(
-                    "sbtest{table} has grown by {grown} additions in place of {least} to {most}"
-                )
+                format!("sbtest{table} has grown by {grown} additions instead of {least} to {most}")
             });
         }
     }

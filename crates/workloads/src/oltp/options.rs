@@ -234,7 +234,7 @@ impl Options {
             "secondary",
             ON_OR_OFF,
             "off",
-            "whether rows are found by a secondary index on id in place of the primary key",
+            "whether rows are found by a secondary index on id instead of the primary key",
         ),
         listed(
             "bulk_rows",
@@ -258,13 +258,13 @@ impl Options {
             "rand_spec_pct",
             PERCENT,
             "1",
-            "special: of a hundred ids, so many are hot",
+            "special: percentage of ids that are hot",
         ),
         listed(
             "rand_spec_res",
             PERCENT,
             "75",
-            "special: of a hundred draws, so many are of hot ids",
+            "special: percentage of draws that take hot ids",
         ),
         listed(
             "rand_pareto_h",
@@ -288,13 +288,13 @@ impl Options {
             "used_tables",
             "a whole number from 0 to 10000",
             "0",
-            "uses so many of the tables, from the first on; 0 uses all",
+            "number of tables used, from the first on; 0 uses all",
         ),
         listed(
             "used_rows",
             "a whole number from 0 to 2147483647",
             "0",
-            "draws ids of so many of a table's rows, from the first on; 0 draws of all",
+            "number of a table's rows that ids are drawn from, from the first on; 0 draws from all",
         ),
     ];
 

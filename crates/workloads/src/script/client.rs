@@ -240,7 +240,7 @@ SELECT :n;";
             let Err(Stop::Failed(failure)) = stopped else {
                 panic!("{select}: {stopped:?}");
             };
-            let said = format!("the variable :{name} stands in quotes");
+            let said = format!("the variable :{name} is in quotes");
             assert!(failure.what.contains(&said), "{failure:?}");
             assert!(failure.what.contains("a.sql:2:"), "{failure:?}");
             assert_eq!(session.sent.len(), 1, "the insert is not sent");

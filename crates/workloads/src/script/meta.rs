@@ -112,10 +112,10 @@ impl<'t> Parser<'t, '_> {
     /// Ends the branch before, and lets its condition lead here.
     fn otherwise(&mut self, meta: &Meta) -> Result<(), ScriptError> {
         let Some(branch) = self.branches.last_mut() else {
-            return Err(self.error(meta, "stands behind no \\if"));
+            return Err(self.error(meta, "comes after no \\if"));
         };
         let Some(unless) = branch.unless.take() else {
-            return Err(self.error(meta, "stands behind an \\else"));
+            return Err(self.error(meta, "comes after an \\else"));
         };
         branch.ends.push(self.steps.len());
         self.step(meta.at, Action::Goto(usize::MAX));
@@ -126,7 +126,7 @@ impl<'t> Parser<'t, '_> {
     fn endif(&mut self, meta: &Meta) -> Result<(), ScriptError> {
         self.none(meta)?;
         let Some(branch) = self.branches.pop() else {
-            return Err(self.error(meta, "stands behind no \\if"));
+            return Err(self.error(meta, "comes after no \\if"));
         };
         for step in branch.ends.into_iter().chain(branch.unless) {
             self.lead(step);
@@ -167,7 +167,7 @@ impl<'t> Parser<'t, '_> {
                 request.store = store(prefix.to_owned());
                 Ok(())
             }
-            _ => Err(self.error(meta, "stands behind no statement")),
+            _ => Err(self.error(meta, "comes after no statement")),
         }
     }
 
@@ -268,9 +268,9 @@ impl<'t> Parser<'t, '_> {
         // What branches do is only known later; outside them the order of lines tells.
         if self.branches.is_empty() && self.in_pipeline != inside {
             let what = if inside {
-                "stands in no pipeline"
+                "is outside a pipeline"
             } else {
-                "stands in a pipeline"
+                "is inside a pipeline"
             };
             return Err(self.error(meta, what));
         }

@@ -124,7 +124,7 @@ impl Parser<'_, '_> {
         let uses: Vec<_> = raw.uses.iter().map(|name| names.slot(name)).collect();
         for (name, at) in &raw.quoted {
             let what = format!(
-                "the variable :{name} stands in quotes, where no parameter can: join the parts by ||"
+                "the variable :{name} is in quotes, where no parameter can: join the parts by ||"
             );
             let error = self.source.error_in(self.line(*at), *at, what);
             self.shared.quoted.push((name.clone(), error));

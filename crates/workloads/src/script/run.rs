@@ -266,7 +266,7 @@ impl State {
         let starts = matches!(step.action, Action::StartPipeline);
         if starts == self.pipelined {
             let what = if starts {
-                "\\startpipeline stands in a pipeline"
+                "\\startpipeline is inside a pipeline"
             } else {
                 "the end of a pipeline stands in none"
             };

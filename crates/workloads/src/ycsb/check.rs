@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use syncline_contract::{Asked, Check, Session, Several, Shape, Stop, Text, Transaction};
 
 const CONTENT: &str = "every value is one that was written for its key and field";
-const READS: &str = "every read found its row, and what it looked at was written there";
+const READS: &str = "every read found its row, with a value that was written there";
 
 const UPDATES: &str =
     "every row whose update was acknowledged holds a value that was written since";

@@ -92,7 +92,7 @@ impl Attached {
         let found = fs::symlink_metadata(&attached.socket)
             .map_err(|error| attached.failed(&error.to_string()))?;
         if found.uid() != status.owner.uid && found.uid() != 0 {
-            return Err(attached.failed("somebody else's socket stands in its place"));
+            return Err(attached.failed("another process's socket is in its place"));
         }
         Ok(attached)
     }
