@@ -7,7 +7,7 @@ use clap::Args;
 /// Options are --name=value, where - and _ are the same: --threads --events --time --rate
 /// --report-interval --percentile --rand-type --tables --table-size and all others of the OLTP tests.
 /// --on=TARGET names the store, or --db-driver with --mysql-* or --pgsql-* do; --runs=DIR is where the
-/// record goes, --json prints it, --dry-run prints what would be done and changes nothing; --meter,
+/// record goes, --json prints it, --dry-run prints what a run would do and changes nothing; --meter,
 /// --sampling-hz=N and --map=FILE profile the store. `prepare` creates and fills the tables and keeps them in
 /// the target; `run` uses them, or creates and fills them if there are none; only `cleanup` removes what
 /// `prepare` created. After a test that deletes rows no other can start there; a test that inserts needs an

@@ -235,7 +235,7 @@ SELECT count(*) AS n FROM pgbench_history \\gset
     let twice = "\\if true\n\\startpipeline\n\\endif\n\\if true\n\\startpipeline\n\\endif";
     assert!(fails(twice).contains("is inside a pipeline"));
     let nowhere = "\\if true\n\\endpipeline\n\\endif";
-    assert!(fails(nowhere).contains("stands in none"));
+    assert!(fails(nowhere).contains("has not started"));
 }
 
 #[test]
@@ -440,7 +440,7 @@ fn bad_scripts_are_refused_before_anything_runs() {
         ("SELECT 'a", "a.sql:1:8: this quote is not closed"),
         (
             "\\set id 1\nSELECT 'a:id';",
-            "a.sql:2:10: the variable :id stands in quotes",
+            "a.sql:2:10: the variable :id is in quotes",
         ),
         ("-- nothing", "a script has no commands"),
     ] {

@@ -268,7 +268,7 @@ impl State {
             let what = if starts {
                 "\\startpipeline is inside a pipeline"
             } else {
-                "the end of a pipeline stands in none"
+                "the end of a pipeline that has not started"
             };
             return Err(run.failed(step, what));
         }

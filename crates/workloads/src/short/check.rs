@@ -77,7 +77,7 @@ fn of_first(page: &[i64], (from, rows): (i64, i64), width: usize, wrong: &mut Wr
     let expected = (rows - from).min(PAGE_ROWS as i64);
     let found = (page.len() / width) as i64;
     wrong.unless(found == expected, || {
-        format!("{found} rows from row {from} on in place of {expected}")
+        format!("{found} rows from row {from} on instead of {expected}")
     });
     for (row, id) in page.chunks(width).zip(from..) {
         let indexed = &row[2..];

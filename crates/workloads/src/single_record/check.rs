@@ -78,7 +78,7 @@ async fn walk<A: Access, S: Session>(
             .each(page, (from,), |(id, text)| {
                 let is_next = id == next && next < rows as i64;
                 found.there.unless(is_next, || {
-                    format!("row {id} of table {table} in place of row {next} of {rows}")
+                    format!("row {id} of table {table} instead of row {next} of {rows}")
                 });
                 if is_next {
                     let is_right = may_be_last(of, table, id as u64, text, words);

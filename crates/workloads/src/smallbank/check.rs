@@ -63,7 +63,7 @@ fn held(opening: i64, tallies: &[Tally], sum: i64) -> Wrong {
     let (least, most) = (opening + brought + less, opening + brought + more);
     let mut wrong = Wrong::default();
     wrong.unless((least..=most).contains(&sum), || {
-        format!("it holds {sum} hundredths in place of {least} to {most}")
+        format!("it holds {sum} hundredths instead of {least} to {most}")
     });
     wrong
 }

@@ -98,7 +98,7 @@ impl Options {
             name: "hot_percent",
             takes: "a whole number from 0 to 100",
             default: "90",
-            meaning: "of a hundred customers drawn, so many are hot",
+            meaning: "percentage of draws that take a hot customer",
         },
         OptionListing {
             name: "mix",

@@ -121,7 +121,7 @@ impl Options {
         "hotspot_data", SHARE, "0.2", "the share of the keys that is hot";
         "hotspot_draws", SHARE, "0.8", "the share of the draws that falls on the hot keys";
         "exponential_percentile", "a number from 1 to 99.999", "95",
-            "of a hundred exponential draws so many fall on exponential_data of the keys";
+            "percentage of exponential draws that fall on exponential_data of the keys";
         "exponential_data", "a number from 0.000001 to 1000", "0.8571428571",
             "the share of the keys that they fall on, the newest";
         "new_keys", "auto or a whole number from 0 to 4000000000", "auto",
