@@ -1,8 +1,8 @@
 //! Tests in processes of their own.
 //!
-//! Pages are freed when no thread of the process can be looking at one any more. So how many bytes are in use,
-//! and which cells of blocks later pages get, depends on what other tests do at that moment. A test that counts
-//! bytes to the page runs where no other does.
+//! Pages are freed when no thread of the process can be looking at one any more. So how many bytes are in
+//! use, and which cells of blocks later pages get, depends on what other tests do at that moment. A test that
+//! counts bytes to the page runs where no other does.
 
 use std::process::Command;
 

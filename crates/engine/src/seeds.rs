@@ -11,8 +11,8 @@ pub(crate) fn asked(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// The seeds that the environment names: `SYNCLINE_SEED`, or `SYNCLINE_SEEDS` of them from `SYNCLINE_FROM` on,
-/// which is another number each time unless it is set; `usual` if it names none.
+/// The seeds that the environment names: `SYNCLINE_SEED`, or `SYNCLINE_SEEDS` of them from `SYNCLINE_FROM`
+/// on, which is another number each time unless it is set; `usual` if it names none.
 pub(crate) fn asked_seeds(usual: impl FnOnce() -> Vec<u64>) -> Vec<u64> {
     match (asked("SYNCLINE_SEED"), asked("SYNCLINE_SEEDS")) {
         (Some(seed), _) => vec![seed],

@@ -296,7 +296,8 @@ fn run_mode(mode: Mode, who: Checkpoints) {
         thread.join().expect("a thread of the test has panicked");
     }
     assert_eq!(database.verify().expect("a walk"), Vec::<String>::new());
-    println!("{mode:?}, checkpoints {who:?}: {done:?}");
+    let finished = finished_checkpoints(&database);
+    println!("{mode:?}, checkpoints {who:?}: {done:?}, {finished} checkpoints finished");
 }
 
 /// Waits until all threads have ended; panics if they come to a standstill, and leaves them behind.

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 /// How often memory is made free for one attempt before it is refused: others may take it first each time.
 pub(crate) const RECLAIMS_MAX: u64 = 1_000;
 
-/// Runs `attempt` until it is not refused memory for pages, or `reclaim` cannot make enough free. Both work on
-/// `state`.
+/// Runs `attempt` until it is not refused memory for pages, or `reclaim` cannot make enough free. Both work
+/// on `state`.
 pub(crate) fn retry_at_cap<S: ?Sized, R>(
     state: &mut S,
     mut reclaim: impl FnMut(&mut S) -> Result<bool>,

@@ -30,7 +30,8 @@
 //! 4. The transaction that is refused holds nothing back itself, if it can help it: a serializable one moves
 //!    its read point in each round. Else of two that wait here each would keep the other's versions.
 //! 5. Memory that was made free is reserved for nobody. Whoever finds that others have taken it makes more
-//!    free ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time somebody else's pages were placed, so the store as a whole moves on.
+//!    free ([`retry_at_cap`](crate::buffer::retry_at_cap)): each time somebody else's pages were placed, so
+//!    the store as a whole moves on.
 
 use crate::access::btree::{Tidied, Tidying, Tree};
 use crate::buffer::page::Kind;
