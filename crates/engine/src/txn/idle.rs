@@ -34,12 +34,9 @@ pub(super) struct Idle {
 struct Lane(Mutex<Kept, IDLE>);
 
 #[derive(Default)]
-#[allow(
-    clippy::vec_box,
-    reason = "what is handed out is a pointer, not a kilobyte"
-)]
 struct Kept {
-    transactions: Vec<Box<Transaction>>,
+    /// Each with the bytes that it keeps.
+    transactions: Vec<(usize, Box<Transaction>)>,
     bytes: usize,
 }
 
@@ -48,10 +45,10 @@ impl Idle {
     #[inline]
     pub(super) fn take(&self, lane: u32) -> Box<Transaction> {
         let mut kept = self.lane(lane).lock();
-        let Some(transaction) = kept.transactions.pop() else {
+        let Some((bytes, transaction)) = kept.transactions.pop() else {
             return Box::default();
         };
-        kept.bytes -= transaction.kept_bytes();
+        kept.bytes -= bytes;
         transaction
     }
 
@@ -61,7 +58,7 @@ impl Idle {
         let bytes = transaction.kept_bytes();
         let mut kept = self.lane(lane).lock();
         if kept.transactions.len() < KEPT_MAX && kept.bytes + bytes <= LANE_BYTES_MAX {
-            kept.transactions.push(transaction);
+            kept.transactions.push((bytes, transaction));
             kept.bytes += bytes;
         }
     }
