@@ -31,10 +31,20 @@ pub enum Error {
         source: Failure,
     },
     /// It was asked to stop before anything was measured.
-    #[error("stopped while {doing}, before anything was measured")]
+    #[error("stopped while {doing}, before anything was measured{}", waiting(waits_for.as_deref()))]
     Stopped {
         /// The phase.
         doing: &'static str,
+        /// What its sessions wait for in the store; none if they do not wait, or the store does not say.
+        waits_for: Option<String>,
+    },
+    /// The run ended early, and what it made in the store is still there.
+    #[error("{error}; what the run made in the store was not removed: {why}; {REMOVE_BY_HAND}")]
+    NotRemoved {
+        /// Why it ended.
+        error: Box<Error>,
+        /// Why it could not be removed.
+        why: String,
     },
     /// A file system of the store came to its reserve before anything was measured.
     #[error("{target} was stopped while {doing}, before anything was measured: {why}")]
@@ -60,6 +70,13 @@ pub enum Error {
         /// What it said.
         what: String,
     },
+}
+
+/// What to do about what a run has left in its store.
+pub(crate) const REMOVE_BY_HAND: &str = "remove it by hand, or with syncline clean";
+
+fn waiting(what: Option<&str>) -> String {
+    what.map_or_else(String::new, |what| format!(": {what}"))
 }
 
 /// What a store was doing when it failed; of a statement that it refused that is no matter.

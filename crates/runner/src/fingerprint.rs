@@ -8,12 +8,13 @@
 //! 3. What it does not find: a row that was changed beyond the first [`ROWS_MOST`] of its table, while
 //!    the number of rows stayed the same; rows of tables that are not the plan's; and what indexes hold.
 
-use crate::executor::block_on;
+use crate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use syncline_contract::{
     Aggregate, Any, Asked, By, Capabilities, Failure, FailureKind, Int, Limit, Lock, Many, Order,
     Path, Plan, Range, Read, Rows, Scan, Session, Several, Shape, Stop, TableId, Target,
-    TargetResult, Transaction, Value,
+    Transaction, Value,
 };
 
 /// Rows of a table that are read at most: a second or a few, in every store.
@@ -84,8 +85,12 @@ impl Reading {
         })
     }
 
-    /// Takes the fingerprint.
-    pub(crate) fn take<T: Target>(&self, target: &T) -> TargetResult<Fingerprint> {
+    /// Takes the fingerprint. A request to stop ends it, unless it came before.
+    pub(crate) fn take<T: Target>(
+        &self,
+        target: &T,
+        stop: &AtomicBool,
+    ) -> Result<Fingerprint, Unanswered> {
         let part = target.worker()?;
         let taken = async {
             let connected = target.connect(&self.plan, &part).await;
@@ -100,12 +105,15 @@ impl Reading {
             }
             Ok(reader.taken)
         };
-        block_on(taken, &part).map_err(|stop| match stop {
-            Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
-            Stop::Abort | Stop::Conflict(_) => {
-                let what = "another session was in the way while its rows were read";
-                Failure::new(FailureKind::Statement, what)
-            }
+        let taken = block_on_until_stopped(taken, &part, stop, NO_LIMIT_NS);
+        taken.ok_or(Unanswered::Stopped)?.map_err(|stop| {
+            Unanswered::Failed(match stop {
+                Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+                Stop::Abort | Stop::Conflict(_) => {
+                    let what = "another session was in the way while its rows were read";
+                    Failure::new(FailureKind::Statement, what)
+                }
+            })
         })
     }
 }

@@ -19,9 +19,11 @@
 use crate::error::Error;
 use crate::executor::block_on;
 use crate::fingerprint::Reading;
+use crate::interruptible::{COMMIT_AFTER_STOP_NS, NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use crate::plan::RunPlan;
 use std::borrow::Cow;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 use syncline_contract::{
     Action, Asked, Failure, FailureKind, Int, Kind, Lock, Plan, Read, Session, Set, Shape, Stop,
     Table, Target, TargetResult, Text, Transaction, Workload, Write,
@@ -48,6 +50,8 @@ pub(crate) struct Ground<'w> {
     mark: Option<Mark>,
     /// True if it has no tables, and visits what stands there as it is.
     visits: bool,
+    /// Set when the run is asked to stop.
+    stop: &'w AtomicBool,
 }
 
 #[derive(Debug)]
@@ -74,7 +78,11 @@ struct Found {
 
 impl<'w> Ground<'w> {
     /// Of a workload in a run. The workload's operations keep their places.
-    pub(crate) fn of<W: Workload>(workload: &'w W, run: &RunPlan) -> Ground<'w> {
+    pub(crate) fn of<W: Workload>(
+        workload: &'w W,
+        run: &RunPlan,
+        stop: &'w AtomicBool,
+    ) -> Ground<'w> {
         let mut plan = Cow::Borrowed(workload.plan());
         if let Some(asked) = run.pipeline.filter(|asked| *asked != plan.pipeline) {
             plan.to_mut().pipeline = asked;
@@ -104,7 +112,12 @@ impl<'w> Ground<'w> {
             }
         });
         let visits = run.reuse && plan.tables().is_empty();
-        Ground { plan, mark, visits }
+        Ground {
+            plan,
+            mark,
+            visits,
+            stop,
+        }
     }
 
     /// True if rows that the run has loaded itself are to stay after it.
@@ -114,20 +127,18 @@ impl<'w> Ground<'w> {
 
     /// Opens what an earlier run has kept, if the run keeps rows and there is anything.
     pub(crate) fn reopen<T: Target>(&self, target: &T) -> Result<bool, Error> {
-        let failed = |source| Error::Target {
-            target: target.name(),
-            doing: "its kept rows were checked",
-            source,
-        };
+        let failed = |why: Unanswered| why.into_error(target, "its kept rows were checked");
         if self.mark.is_none() && !self.visits {
             return Ok(false);
         }
-        let there = block_on(target.reopen(&self.plan), &()).map_err(failed)?;
+        let there = block_on(target.reopen(&self.plan), &());
+        let there = there.map_err(|failure| failed(failure.into()))?;
         if let Some(mark) = self.mark.as_ref().filter(|_| there) {
             let found = self.found(target, mark).map_err(failed)?;
-            let left = mark.hold_against(found).map_err(failed)?;
+            let left = mark.hold_against(found);
+            let left = left.map_err(|failure| failed(failure.into()))?;
             let now = self.rows_are(target, mark).map_err(failed)?;
-            Mark::compare(&left, &now).map_err(failed)?;
+            Mark::compare(&left, &now).map_err(|failure| failed(failure.into()))?;
             mark.left.get_or_init(|| left);
         }
         Ok(there)
@@ -138,11 +149,7 @@ impl<'w> Ground<'w> {
         let Some(mark) = &self.mark else {
             return Ok(());
         };
-        let failed = |source| Error::Target {
-            target: target.name(),
-            doing: "its rows were marked as loaded",
-            source,
-        };
+        let failed = |why: Unanswered| why.into_error(target, "its rows were marked as loaded");
         let rows = self.rows_are(target, mark).map_err(failed)?;
         let written = self.with(target, Shape::Several, async |transaction| {
             transaction.write(&mark.write, (KEY, &mark.text, &rows))
@@ -162,11 +169,7 @@ impl<'w> Ground<'w> {
         match &self.mark {
             Some(mark) if mark.changes && takes_writes(target) => {
                 let said = self.say(target, mark, CHANGING);
-                said.map_err(|source| Error::Target {
-                    target: target.name(),
-                    doing: "its kept rows were marked as changing",
-                    source,
-                })
+                said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
             }
             _ => Ok(()),
         }
@@ -174,7 +177,7 @@ impl<'w> Ground<'w> {
 
     /// Says in the mark that no client has started, so that the rows are as they were. If it cannot be
     /// said, the next run refuses them.
-    pub(crate) fn take_back_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
+    pub(crate) fn take_back_changes<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
         match &self.mark {
             Some(mark) if mark.changes && takes_writes(target) => {
                 let left = mark.left.get();
@@ -186,7 +189,7 @@ impl<'w> Ground<'w> {
     }
 
     /// Says in the mark what the rows are now, if they are kept and may have changed.
-    pub(crate) fn end_changes<T: Target>(&self, target: &T) -> TargetResult<()> {
+    pub(crate) fn end_changes<T: Target>(&self, target: &T) -> Result<(), Unanswered> {
         match &self.mark {
             Some(mark) if mark.spends && takes_writes(target) => self.say(target, mark, SPENT),
             Some(mark) if mark.changes && takes_writes(target) => {
@@ -197,21 +200,21 @@ impl<'w> Ground<'w> {
         }
     }
 
-    fn say<T: Target>(&self, target: &T, mark: &Mark, rows: &str) -> TargetResult<()> {
+    fn say<T: Target>(&self, target: &T, mark: &Mark, rows: &str) -> Result<(), Unanswered> {
         self.with(target, Shape::Several, async |transaction| {
             transaction.write(&mark.change, (KEY, rows))
         })
     }
 
     /// The fingerprint of the workload's rows, as the mark has it.
-    fn rows_are<T: Target>(&self, target: &T, mark: &Mark) -> TargetResult<String> {
+    fn rows_are<T: Target>(&self, target: &T, mark: &Mark) -> Result<String, Unanswered> {
         match Reading::of(&self.plan, mark.tables, &target.capabilities()) {
-            Some(reading) => Ok(reading.take(target)?.to_string()),
+            Some(reading) => Ok(reading.take(target, self.stop)?.to_string()),
             None => Ok(NOT_READ.to_owned()),
         }
     }
 
-    fn found<T: Target>(&self, target: &T, mark: &Mark) -> TargetResult<Option<Found>> {
+    fn found<T: Target>(&self, target: &T, mark: &Mark) -> Result<Option<Found>, Unanswered> {
         self.with(target, Shape::ReadOnly, async |transaction| {
             let found = transaction.read_if_any(&mark.read, (KEY,)).await?;
             Ok(found.map(|(loaded, rows)| Found {
@@ -227,7 +230,7 @@ impl<'w> Ground<'w> {
         target: &T,
         shape: Shape,
         perform: impl AsyncFnOnce(&mut Transaction<'_, T::Session>) -> Result<R, Stop>,
-    ) -> TargetResult<R> {
+    ) -> Result<R, Unanswered> {
         let part = target.worker()?;
         let ended = async {
             let connected = target.connect(&self.plan, &part).await;
@@ -238,12 +241,20 @@ impl<'w> Ground<'w> {
             session.commit().await?;
             Ok(result)
         };
-        block_on(ended, &part).map_err(|stop| match stop {
-            Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
-            Stop::Abort | Stop::Conflict(_) => {
-                let what = "another session was in the way of the only transaction";
-                Failure::new(FailureKind::Statement, what)
-            }
+        let after_stop_ns = match shape {
+            Shape::ReadOnly => NO_LIMIT_NS,
+            _ => COMMIT_AFTER_STOP_NS,
+        };
+        let ended = block_on_until_stopped(ended, &part, self.stop, after_stop_ns);
+        let ended = ended.ok_or(Unanswered::Stopped)?;
+        ended.map_err(|stop| {
+            Unanswered::Failed(match stop {
+                Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+                Stop::Abort | Stop::Conflict(_) => {
+                    let what = "another session was in the way of the only transaction";
+                    Failure::new(FailureKind::Statement, what)
+                }
+            })
         })
     }
 }
@@ -259,23 +270,20 @@ pub fn loaded_as<T: Target, W: Workload>(
         reuse: true,
         ..RunPlan::default()
     };
-    let ground = Ground::of(workload, &run);
+    let stop = AtomicBool::new(false);
+    let ground = Ground::of(workload, &run, &stop);
     let Some(mark) = &ground.mark else {
         return Ok(None);
     };
-    let looked = block_on(target.reopen(&ground.plan), &()).and_then(|there| {
-        if !there {
+    let look = || -> Result<Option<Found>, Unanswered> {
+        if !block_on(target.reopen(&ground.plan), &())? {
             return Ok(None);
         }
         let found = ground.found(target, mark);
         block_on(target.keep(), &())?;
         found
-    });
-    let found = looked.map_err(|source| Error::Target {
-        target: target.name(),
-        doing: "its kept rows were checked",
-        source,
-    })?;
+    };
+    let found = look().map_err(|why| why.into_error(target, "its kept rows were checked"))?;
     let of = format!("{}: ", workload.name());
     let text = found.map(|found| found.loaded);
     Ok(text.and_then(|text| text.strip_prefix(&of).map(str::to_owned)))

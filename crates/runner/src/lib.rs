@@ -22,6 +22,7 @@ mod executor;
 mod fairness;
 mod fingerprint;
 mod follower;
+mod interruptible;
 mod kept;
 mod live;
 mod load;

@@ -2,7 +2,7 @@
 
 use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
-use crate::executor::block_on;
+use crate::interruptible::{block_on_until_stopped, stopped};
 use crate::kept::Ground;
 use crate::observer::{Event, Observer};
 use std::sync::Mutex;
@@ -135,9 +135,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
             });
         }
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::Stopped {
-                doing: "rows were loaded",
-            });
+            return Err(stopped(self.target, "rows were loaded"));
         }
         let units = self.loaded.load(Ordering::Relaxed);
         observer.event(Event::Loading { units, of });
@@ -158,7 +156,10 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         let plan = &*self.ground.plan;
         let width = plan.tables()[load.table.0].columns.len();
         let mut batch = Rows::new(width);
-        let mut session = block_on(self.target.connect(plan, &part), &part)?;
+        let connected = self.wait(self.target.connect(plan, &part), &part);
+        let Some(mut session) = connected.transpose()? else {
+            return Ok(());
+        };
         while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
             let first = next.fetch_add(BATCH, Ordering::Relaxed);
             if first >= load.units {
@@ -175,6 +176,11 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         Ok(())
     }
 
+    /// Waits for the store; none if the run was asked to stop, after which nothing is loaded any more.
+    fn wait<R>(&self, future: impl Future<Output = R>, part: &T::Worker) -> Option<R> {
+        block_on_until_stopped(future, part, self.stop, 0)
+    }
+
     /// One batch, again as long as others are in its way.
     fn batch(
         &self,
@@ -184,11 +190,13 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
         batch: &Rows,
     ) -> Result<(), Failure> {
         while !self.stop.load(Ordering::Relaxed) {
-            let stop = match block_on(session.load(load.table, batch), part) {
-                Ok(()) => return Ok(()),
-                Err(stop) => stop,
+            let stop = match self.wait(session.load(load.table, batch), part) {
+                Some(Ok(())) | None => return Ok(()),
+                Some(Err(stop)) => stop,
             };
-            block_on(session.abort(), part);
+            if self.wait(session.abort(), part).is_none() {
+                return Ok(());
+            }
             match stop {
                 Stop::Conflict(_) => {}
                 Stop::Failed(failure) | Stop::Unknown(failure) => return Err(*failure),

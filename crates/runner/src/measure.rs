@@ -105,6 +105,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             (None, Some(source)) => Err(self.target_failed("its clients were connected", source)),
             (None, None) => Err(Error::Stopped {
                 doing: "clients were connected",
+                waits_for: None,
             }),
         }
     }
@@ -195,6 +196,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
                 Why::DiskSpace(why) => self.disk_space("it warmed up", why),
                 _ => Error::Stopped {
                     doing: "it warmed up",
+                    waits_for: None,
                 },
             });
         };

@@ -11,6 +11,7 @@ use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
 use crate::executor::block_on;
 use crate::follower::Follower;
+use crate::interruptible::{NO_LIMIT_NS, Unanswered, block_on_until_stopped};
 use crate::kept::Ground;
 use crate::load::load;
 use crate::measure::{Crew, Measured};
@@ -61,7 +62,7 @@ pub fn run_followed<T: Target, W: Workload>(
         source,
     })?;
     let workers = admit(target, workload, plan)?;
-    let ground = Ground::of(workload, plan);
+    let ground = Ground::of(workload, plan, stop);
     let life = Life {
         target,
         workload,
@@ -78,12 +79,19 @@ pub fn run_followed<T: Target, W: Workload>(
     };
     let result = life.live(&mut removal.keeps);
     observer.event(Event::Removing);
-    let removed = removal.now();
-    let mut result = result?;
-    if let Err(failure) = removed {
-        let why = failure.what;
-        result.warnings.push(Warning::NotRemoved { why });
-    }
+    let removed = removal.now().map_err(|failure| failure.what);
+    let result = match (result, removed) {
+        (Ok(result), Ok(())) => result,
+        (Ok(mut result), Err(why)) => {
+            result.warnings.push(Warning::NotRemoved { why });
+            result
+        }
+        (Err(error), Ok(())) => return Err(error),
+        (Err(error), Err(why)) => {
+            let error = Box::new(error);
+            return Err(Error::NotRemoved { error, why });
+        }
+    };
     observer.event(Event::Ended(&result));
     Ok(result)
 }
@@ -146,7 +154,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         self.workload.run_begins(salt);
         if reopened {
             let looked = self.look_at_kept_rows();
-            looked.map_err(|source| self.failed("its kept rows were checked", source))?;
+            looked.map_err(|why| why.into_error(self.target, "its kept rows were checked"))?;
         } else {
             let created = block_on(self.target.create(&self.ground.plan), &());
             created.map_err(|source| self.failed("its tables were made", source))?;
@@ -203,7 +211,7 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
                 .ground
                 .end_changes(self.target)
                 .err()
-                .map(|failure| failure.what),
+                .map(Unanswered::what),
         };
         let unmarked = unmarked.map(|why| Warning::NotMarked { why });
         let waits = waits.map(|why| Warning::SessionsWait { why });
@@ -251,7 +259,8 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
 
     fn go_on(&self, doing: &'static str) -> Result<(), Error> {
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::Stopped { doing });
+            let waits_for = None;
+            return Err(Error::Stopped { doing, waits_for });
         }
         Ok(())
     }
@@ -316,19 +325,19 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let tallies = tallies(&mut measured.reports);
         match self.look(tallies) {
             Ok(checks) => (checks, None),
-            Err(failure) => {
-                let why = failure.what;
+            Err(unanswered) => {
+                let why = unanswered.what();
                 let checks = self.not_applicable(&format!("it could not be checked: {why}"));
                 (checks, Some(Warning::ChecksNotMade { why }))
             }
         }
     }
 
-    fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> TargetResult<Vec<Check>> {
+    fn look(&self, tallies: Vec<<W::Client as Client>::Tally>) -> Result<Vec<Check>, Unanswered> {
         self.alone(async |session| self.workload.check(tallies, session).await)
     }
 
-    fn look_at_kept_rows(&self) -> TargetResult<()> {
+    fn look_at_kept_rows(&self) -> Result<(), Unanswered> {
         self.alone(async |session| self.workload.look_at_kept_rows(session).await)
     }
 
@@ -336,16 +345,24 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
     fn alone<R>(
         &self,
         looks: impl AsyncFnOnce(&mut T::Session) -> Result<R, Stop>,
-    ) -> TargetResult<R> {
+    ) -> Result<R, Unanswered> {
         let part = self.target.worker()?;
-        let session = self.target.connect(&self.ground.plan, &part);
-        let mut session = block_on(session, &part)?;
-        block_on(looks(&mut session), &part).map_err(|stop| match stop {
-            Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
-            Stop::Abort | Stop::Conflict(_) => Failure::new(
-                syncline_contract::FailureKind::Statement,
-                "the checks conflicted with a transaction of another session",
-            ),
+        let looked = async {
+            let session = self.target.connect(&self.ground.plan, &part).await;
+            let mut session = session.map_err(|failure| Stop::Failed(Box::new(failure)))?;
+            looks(&mut session).await
+        };
+        // They only read, and at the end of a stopped run they may take as long as they need.
+        let looked = block_on_until_stopped(looked, &part, self.stop, NO_LIMIT_NS);
+        let looked = looked.ok_or(Unanswered::Stopped)?;
+        looked.map_err(|stop| {
+            Unanswered::Failed(match stop {
+                Stop::Failed(failure) | Stop::Unknown(failure) => *failure,
+                Stop::Abort | Stop::Conflict(_) => Failure::new(
+                    syncline_contract::FailureKind::Statement,
+                    "the checks conflicted with a transaction of another session",
+                ),
+            })
         })
     }
 

@@ -139,6 +139,7 @@ impl<'r, T: Target, W: Workload> Crew<'r, T, W> {
                 Some(why) => self.disk_space("workers were tried", why),
                 None => Error::Stopped {
                     doing: "workers were tried",
+                    waits_for: None,
                 },
             }),
         }

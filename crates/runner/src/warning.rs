@@ -276,7 +276,7 @@ impl Warning {
             }
             Warning::NotAnswered { .. } => "its counters or its round trip stay unknown",
             Warning::NotMarked { .. } => "a later run will refuse them: remove them",
-            Warning::NotRemoved { .. } => "remove it by hand, or with syncline clean",
+            Warning::NotRemoved { .. } => crate::error::REMOVE_BY_HAND,
         }
     }
 }

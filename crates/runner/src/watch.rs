@@ -27,7 +27,7 @@ pub(crate) const MAY_TAKE_NS: Nanos = 100_000_000;
 pub(crate) const LOOK_NS: Nanos = 20_000_000;
 /// How long transactions under way may take to end once the run was asked to stop: whoever stops it does not
 /// wait for a store that hangs.
-const STOP_DRAIN_NS: Nanos = clock::SECOND;
+pub(crate) const STOP_DRAIN_NS: Nanos = clock::SECOND;
 /// A last interval shorter than this share of the others is left out.
 const LAST_INTERVAL: f64 = 0.05;
 /// How long the idle rate of flushes is watched, where flushes stand in for syncs.

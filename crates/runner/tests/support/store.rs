@@ -93,6 +93,8 @@ pub(crate) struct Store {
     pub(crate) script: Arc<Script>,
     /// What fails: "meet", "counters", "create", "evidence", "worker", "connect", "load", "remove".
     pub(crate) broken: Option<&'static str>,
+    /// The step that is never answered: "load".
+    pub(crate) hangs: Option<&'static str>,
     /// Whose system calls it says are its own.
     pub(crate) process: StoreProcess,
     /// Where it says its log is.
@@ -132,6 +134,7 @@ impl Store {
             book: Arc::default(),
             script: Arc::new(script),
             broken: None,
+            hangs: None,
             process: StoreProcess::Ours,
             log_place: LogPlace::Nowhere("it keeps no log".to_owned()),
             takes_no_writes: None,
@@ -226,6 +229,7 @@ pub(crate) struct Connection {
     tries: BTreeMap<i64, usize>,
     lost: bool,
     load_broken: bool,
+    load_hangs: bool,
     rows: Rows,
 }
 
@@ -325,6 +329,9 @@ impl Session for Connection {
             let what = "load does not work today";
             return Err(Failure::new(FailureKind::Storage, what).into());
         }
+        if self.load_hangs {
+            std::future::pending::<()>().await;
+        }
         let mut loaded = self.part.book.loaded.lock().unwrap();
         for row in batch.iter() {
             let Value::Int(key) = row.value(0) else {
@@ -364,6 +371,10 @@ impl Target for Store {
 
     fn log_place(&self) -> LogPlace {
         self.log_place.clone()
+    }
+
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        Ok(self.hangs.map(|step| format!("a {step} waits for ever")))
     }
 
     fn process(&self) -> StoreProcess {
@@ -441,6 +452,7 @@ impl Target for Store {
             tries: BTreeMap::new(),
             lost: false,
             load_broken: self.broken == Some("load"),
+            load_hangs: self.hangs == Some("load"),
             rows: Rows::new(1),
         })
     }

@@ -117,8 +117,12 @@ pub struct Postgres {
 }
 
 impl Postgres {
+    /// A session for questions and commands of our own. What it is left with when its wait is interrupted
+    /// is ended before the removal, as a client's is.
     async fn control(&self) -> TargetResult<Control> {
-        Control::open(&self.place).await
+        let control = Control::open(&self.place).await?;
+        lock(&self.session_processes).extend(control.process_at_login());
+        Ok(control)
     }
 
     /// What is known of the server; asks it if nobody has.
