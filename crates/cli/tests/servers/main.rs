@@ -9,6 +9,7 @@
 
 mod harm;
 mod killed_load;
+mod lost_standby;
 mod observe;
 mod pgbench;
 mod pgbench_calls;

@@ -66,7 +66,13 @@ impl World {
 
     /// A session that stays, in the middle of a transaction.
     pub(crate) fn foreign_session(&self) -> Foreign {
+        self.session_named("psql")
+    }
+
+    /// The same, under a name of the test's choice.
+    pub(crate) fn session_named(&self, name: &str) -> Foreign {
         let mut psql = self.client("psql");
+        psql.env("PGAPPNAME", name);
         let sql = "BEGIN; SELECT 1; SELECT pg_sleep(60)";
         psql.args(["-X", "-q", "-c", sql, "postgres"])
             .stdout(Stdio::null());

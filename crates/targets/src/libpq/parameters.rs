@@ -37,7 +37,8 @@ const NO_GSSAPI: &str = "GSSAPI is not built in";
 const NO_CLIENT_CERTIFICATE: &str = "client certificates are not built in";
 const NO_REVOCATION: &str = "revocation lists are not built in";
 const KEEPALIVE: &str = "connections have their own keepalive settings";
-const NAMED: &str = "sessions are named syncline, by which other clients recognize them";
+const NAMED: &str =
+    "sessions are named after syncline and its process, by which other clients recognize them";
 
 const fn used(name: &'static str, variable: &'static str, how: &'static str) -> Parameter {
     Parameter {

@@ -6,7 +6,7 @@
 
 use super::protocol::{Connection, Place, tag};
 use super::settings::LISTING;
-use crate::server::Address;
+use crate::server::{Address, session_name};
 use crate::wire::{Endpoint, TlsMode};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
@@ -36,7 +36,7 @@ impl Connection {
                 ("user", user),
                 ("database", database),
                 ("client_encoding", "UTF8"),
-                ("application_name", "syncline"),
+                ("application_name", session_name()),
             ]
             .into_iter()
             .chain(options.map(|options| ("options", options))),

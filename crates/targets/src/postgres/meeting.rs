@@ -37,7 +37,7 @@ pub(super) struct Met {
 /// Those who work there beside us: in a transaction, or heard of within the last ten seconds, or hidden
 /// from us.
 const WORKING: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
-     AND pid <> pg_backend_pid() AND application_name <> 'syncline' AND (state IS NULL OR state <> 'idle' \
+     AND pid <> pg_backend_pid() AND split_part(application_name, ' ', 1) <> 'syncline' AND (state IS NULL OR state <> 'idle' \
      OR state_change > clock_timestamp() - interval '10 seconds')";
 /// The standbys that a commit can wait for, and those whose state is hidden from us.
 const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \

@@ -55,6 +55,7 @@ mod load;
 mod login;
 mod meeting;
 mod observed;
+mod own_sessions;
 mod pooler;
 mod prepared;
 mod product;

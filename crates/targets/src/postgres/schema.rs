@@ -9,8 +9,9 @@
 //!    them, the server refuses it, and its words name what it would take.
 
 use super::control::{Control, TRUSTED};
+use super::own_sessions::refuse_use;
 use super::settings::LISTING;
-use crate::server::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
+use crate::server::{MARK, SchemaName, digest_of_tables};
 use crate::sql::{POSTGRES, Sql};
 use syncline_contract::{Failure, FailureKind, Plan, TargetResult};
 
@@ -203,36 +204,12 @@ pub(super) async fn remove(control: &mut Control, schema: &SchemaName) -> Target
     })
 }
 
-/// True if sessions of ours are open on this database, and still are when those whose clients have gone had
-/// time to end.
-pub(super) async fn is_used(control: &mut Control) -> TargetResult<bool> {
-    let others = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'syncline' AND pid <> \
-                  pg_backend_pid() AND datname = current_database()";
-    for _ in 0..FAREWELL_LOOKS {
-        if control.number(others).await? == Some(0) {
-            return Ok(false);
-        }
-        control.rows("SELECT pg_sleep(0.05)").await?;
-    }
-    Ok(true)
-}
-
-/// Refuses to remove what a run under way may work on.
-pub(super) async fn refuse_use(control: &mut Control) -> TargetResult<()> {
-    if !is_used(control).await? {
-        return Ok(());
-    }
-    let what = "a run of syncline is in progress on that database; end it first";
-    Err(Failure::new(FailureKind::Limit, what))
-}
-
-/// Removes every schema of ours; says which.
+/// Removes every schema of ours, and ends sessions that programs of ours have left; says which.
 pub(super) async fn clean(control: &mut Control) -> TargetResult<Vec<String>> {
-    refuse_use(control).await?;
+    let mut removed = refuse_use(control).await?;
     let names = control
         .rows("SELECT nspname FROM pg_namespace ORDER BY nspname")
         .await?;
-    let mut removed = Vec::new();
     for name in names.into_iter().flatten().flatten() {
         let Some(schema) = SchemaName::of(&name) else {
             continue;

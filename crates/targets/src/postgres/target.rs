@@ -8,6 +8,7 @@ use super::load::Loading;
 use super::login;
 use super::meeting::{Met, meet};
 use super::observed::look;
+use super::own_sessions;
 use super::prepared::{Bound, Prepared, prepare};
 use super::protocol::{Connection, Place};
 use super::schema;
@@ -260,7 +261,7 @@ impl Target for Postgres {
             // A session says what it did when it ends, a moment after its client has gone: the loaders', and
             // the one that timed round trips, would be counted with the clients'. A pooler's do not end; they
             // say it each second.
-            let _stays = schema::is_used(&mut control).await?;
+            let _stays = own_sessions::is_used(&mut control).await?;
         }
         counters(&mut control, met.product, met.version_number).await
     }
@@ -389,7 +390,7 @@ impl Target for Postgres {
             let _removal = Cleanup::begins();
             let mut control = self.control().await?;
             if self.found.load(Ordering::Acquire) {
-                schema::refuse_use(&mut control).await?;
+                own_sessions::refuse_use(&mut control).await?;
             }
             let met = lock(&self.met).clone();
             if met.is_some_and(|met| met.product.is_postgres) {

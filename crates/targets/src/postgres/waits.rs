@@ -8,6 +8,7 @@
 //! our name as this role on this database: the number of one that has ended may belong to another by now.
 
 use super::control::Control;
+use super::own_sessions::is_own;
 use syncline_contract::TargetResult;
 
 /// How often the end of the ended sessions is looked for.
@@ -17,9 +18,10 @@ const LOOKS: u32 = 40;
 fn ours(processes: &[u64]) -> String {
     let numbers: Vec<String> = processes.iter().map(u64::to_string).collect();
     format!(
-        "pid IN ({}) AND pid <> pg_backend_pid() AND application_name = 'syncline' AND usename = current_user \
-         AND datname = current_database()",
-        numbers.join(", ")
+        "pid IN ({}) AND pid <> pg_backend_pid() AND {} AND usename = current_user AND datname = \
+         current_database()",
+        numbers.join(", "),
+        is_own()
     )
 }
 

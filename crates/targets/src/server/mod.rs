@@ -8,6 +8,7 @@
 //! | `encryption.rs` | encryption of servers that negotiate none |
 //! | `live.rs` | how a run is refused that would disturb others |
 //! | `schema_name.rs` | the names of our own schemas, and the mark by which they are known |
+//! | `program.rs` | the name of a session, by which its program is known to run or to have ended |
 //! | `places.rs` | whether a server is on this machine, its process and its log directory |
 //!
 //! 1. No password is ever printed: it is a [`Password`], and a URL is shown through [`shown`].
@@ -18,6 +19,7 @@ mod encryption;
 mod found;
 mod live;
 mod places;
+mod program;
 mod schema_name;
 mod secret;
 
@@ -28,6 +30,7 @@ pub use encryption::{Encryption, TLS, TLS_ROOTS};
 pub(crate) use live::{LIVE, counted};
 pub(crate) use places::{FORWARDER, is_parent_of, verified};
 pub use places::{LogWord, listener, log_place, process_of_peer};
+pub(crate) use program::{Opener, PROGRAM, session_name};
 pub(crate) use schema_name::FAREWELL_PAUSE;
 pub use schema_name::{FAREWELL_LOOKS, MARK, SchemaName, digest_of_tables};
 pub use secret::{Password, coded, coded_path, expanded, names_server, shown, without_secrets};
