@@ -382,6 +382,153 @@ fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
     assert_eq!(refused.unwrap_err().kind, FailureKind::Connection);
 }
 
+/// What verification says of a server's certificate, blocking and polled.
+fn refusals(server: &rcgen::CertificateParams, host: &str, how: Signed) -> [String; 2] {
+    let folder = tempfile::tempdir().unwrap();
+    let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
+    root.distinguished_name
+        .push(rcgen::DnType::CommonName, "a root of the test");
+    root.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let root = rcgen::CertifiedIssuer::self_signed(root, rcgen::KeyPair::generate().unwrap());
+    let root = root.unwrap();
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = match how {
+        Signed::ByRoot => server.signed_by(&key, &root),
+        Signed::ByItself | Signed::ByItselfAndTrusted => server.self_signed(&key),
+    };
+    let certificate = certificate.unwrap();
+    let roots = folder.path().join("root.pem");
+    let trusted = match how {
+        Signed::ByItselfAndTrusted => certificate.pem(),
+        _ => root.pem(),
+    };
+    std::fs::write(&roots, trusted).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let private = rustls::pki_types::PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], private)
+        .unwrap();
+    let endpoint = Endpoint::Tcp {
+        host: "127.0.0.1".to_owned(),
+        port: tls_server(Arc::new(config)),
+    };
+    let tls = Tls::new(TlsMode::VerifyFull, Some(&roots)).unwrap();
+    let worker = Poller::new().unwrap();
+    [None, Some(&worker)].map(|poller| {
+        let refused = block_on(&worker, async {
+            let mut stream = Stream::connect(&endpoint, poller, LIMIT).await?;
+            stream.start_tls(&tls, host).await
+        });
+        refused.unwrap_err().what
+    })
+}
+
+#[derive(Clone, Copy)]
+enum Signed {
+    ByRoot,
+    ByItself,
+    ByItselfAndTrusted,
+}
+
+// B.F16
+#[test]
+fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
+    let of = |change: fn(&mut rcgen::CertificateParams)| {
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        change(&mut params);
+        params
+    };
+    let good = of(|_| ());
+    let authority =
+        of(|params| params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained));
+    let old = of(|params| params.not_after = rcgen::date_time_ymd(2001, 1, 1));
+    let early = of(|params| params.not_before = rcgen::date_time_ymd(2999, 1, 1));
+    let client = of(|params| {
+        params.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
+    });
+    for (server, host, how, words) in [
+        (
+            &good,
+            "localhost",
+            Signed::ByItself,
+            ["no root that is trusted here", "tls=require"],
+        ),
+        (
+            &authority,
+            "localhost",
+            Signed::ByItselfAndTrusted,
+            ["its certificate is self-signed", "tls=require"],
+        ),
+        (
+            &old,
+            "localhost",
+            Signed::ByRoot,
+            ["its certificate expired", "days ago"],
+        ),
+        (
+            &early,
+            "localhost",
+            Signed::ByRoot,
+            ["is not valid before", "check the clocks"],
+        ),
+        (
+            &good,
+            "db.example",
+            Signed::ByRoot,
+            [
+                "its certificate is for localhost and not for db.example",
+                "tls=verify-ca",
+            ],
+        ),
+        (
+            &client,
+            "localhost",
+            Signed::ByRoot,
+            ["is not one for servers", "tls=require"],
+        ),
+    ] {
+        for said in refusals(server, host, how) {
+            assert!(said.contains("127.0.0.1"), "{said}");
+            for word in words {
+                assert!(said.contains(word), "{word}: {said}");
+            }
+            for inside in [
+                "CaUsed",
+                "Other",
+                "Context",
+                "DnsName",
+                "UnknownIssuer",
+                "was lost",
+            ] {
+                assert!(!said.contains(inside), "{inside}: {said}");
+            }
+        }
+    }
+}
+
+// B.F16
+#[test]
+fn what_does_not_speak_tls_is_said_not_to() {
+    let endpoint = tcp_server(|socket| {
+        let mut hello = [0; 16];
+        socket.read_exact(&mut hello).unwrap();
+        socket.write_all(b"-ERR unknown command\r\n").unwrap();
+    });
+    let tls = Tls::new(TlsMode::Require, None).unwrap();
+    let refused = block_on(&Poller::new().unwrap(), async {
+        let mut stream = Stream::connect(&endpoint, None, LIMIT).await?;
+        stream.start_tls(&tls, "localhost").await
+    });
+    let said = refused.unwrap_err().what;
+    assert!(
+        said.contains("does not speak TLS; check host and port"),
+        "{said}"
+    );
+}
+
 #[test]
 fn modes_that_verify_need_roots_that_can_be_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -29,11 +29,7 @@ pub(crate) fn connected(
     let opened = done(async {
         let mut stream = Stream::connect(endpoint, None, limit).await?;
         if let Some((tls, host)) = tls {
-            let encrypted = stream.start_tls(tls, host).await;
-            encrypted.map_err(|failure| {
-                let what = format!("the connection to {host} cannot be encrypted: {failure}");
-                Failure::new(FailureKind::Connection, what)
-            })?;
+            stream.start_tls(tls, host).await?;
         }
         Ok(stream)
     });

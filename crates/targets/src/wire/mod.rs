@@ -10,6 +10,7 @@
 //! | `blocking.rs` | a stream that blocks its thread, for clients that are threads |
 //! | `interrupt.rs` | whether the program was asked to stop, for waits that block |
 //! | `tls.rs` | how a stream is encrypted, and whose word for the server's name is taken |
+//! | `tls_refusal.rs` | why an encryption did not come about, in words with what to do |
 //!
 //! 1. A session waits only in [`Stream::fill`] and [`Stream::flush`]; both may be dropped at any await,
 //!    and the stream is then only good for being dropped, if bytes were under way.
@@ -31,6 +32,7 @@ mod readiness;
 mod socket;
 mod stream;
 mod tls;
+mod tls_refusal;
 
 pub(crate) use blocking::{connected, done, lost};
 pub use endpoint::Endpoint;

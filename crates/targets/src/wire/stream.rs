@@ -9,6 +9,7 @@ use super::endpoint::Endpoint;
 use super::poller::Poller;
 use super::socket::Socket;
 use super::tls::{Encrypted, Tls};
+use super::tls_refusal;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -89,7 +90,7 @@ impl Stream {
                 return Ok(());
             };
             if let Err(error) = encrypted.write_out(&self.socket) {
-                return Err(lost(&self.peer, &error));
+                return Err(not_encrypted(&self.peer, &error));
             }
             if encrypted.wants_write() {
                 self.ready_to_write().await?;
@@ -97,7 +98,7 @@ impl Stream {
                 self.ready_to_read().await?;
                 let encrypted = self.encrypted.as_mut().expect("it was made above");
                 let read = encrypted.read_in(&self.socket);
-                read.map_err(|error| lost(&self.peer, &error))?;
+                read.map_err(|error| not_encrypted(&self.peer, &error))?;
             } else {
                 return Ok(());
             }
@@ -285,14 +286,35 @@ impl AsFd for Stream {
 
 #[cold]
 fn lost(peer: &str, error: &io::Error) -> Failure {
-    let why = match error.kind() {
+    // With TLS 1.3 a server may refuse the hand-shake after the client has ended it.
+    if tls_refusal::of(error).is_some() {
+        return not_encrypted(peer, error);
+    }
+    let what = format!("the connection to {peer} was lost: {}", reason(error));
+    Failure::new(FailureKind::Connection, what)
+}
+
+#[cold]
+fn not_encrypted(peer: &str, error: &io::Error) -> Failure {
+    let why = tls_refusal::of(error).unwrap_or_else(|| match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+            "it ended the connection during the hand-shake and may not speak TLS; check host and port, or use \
+             tls=disable"
+                .to_owned()
+        }
+        _ => reason(error),
+    });
+    let what = format!("the connection to {peer} cannot be encrypted: {why}");
+    Failure::new(FailureKind::Connection, what)
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
         io::ErrorKind::UnexpectedEof => "it closed it".to_owned(),
         io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
         io::ErrorKind::Interrupted => "interrupted".to_owned(),
         _ => error.to_string(),
-    };
-    let what = format!("the connection to {peer} was lost: {why}");
-    Failure::new(FailureKind::Connection, what)
+    }
 }
 
 /// What has come: `bytes[start..end]`.

@@ -54,6 +54,21 @@ fn encrypted() {
     let open = AnyTarget::open(&server.by_tcp("tls=disable")).expect("a good URL");
     let refused = crate::desk::now(syncline_contract::Target::meet(&open));
     assert!(refused.is_err(), "the server takes encrypted sessions only");
+    // B.F16
+    let other = Certificates::new();
+    let url = server.by_tcp(&format!(
+        "tls=verify-full&tls_roots={}",
+        other.root().display()
+    ));
+    let refused = crate::desk::now(syncline_contract::Target::meet(
+        &AnyTarget::open(&url).expect("a good URL"),
+    ));
+    let refused = refused.expect_err("another authority's").what;
+    assert!(
+        refused
+            .contains("its certificate is not signed by the key of the root that is trusted here"),
+        "{refused}"
+    );
     nothing_is_left(&server);
 }
 

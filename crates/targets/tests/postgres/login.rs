@@ -12,7 +12,9 @@ fn server() -> Server {
     let server = Server::start(Durability::Os);
     let key = rcgen::KeyPair::generate().unwrap();
     let names = vec!["localhost".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap();
+    let mut certificate = rcgen::CertificateParams::new(names).unwrap();
+    // As `openssl req -x509` makes them.
+    certificate.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let certificate = certificate.self_signed(&key).unwrap();
     server.write("server.key", &key.serialize_pem());
     server.write("server.crt", &certificate.pem());
@@ -70,6 +72,8 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
     // who could bind and did not is refused by the protocol.
     let outcome = conforms(|| AnyTarget::open(&scram).unwrap());
     assert!(outcome.findings.is_empty(), "{outcome}");
+    let certificate = server.data().join("server.crt");
+    let trusting_itself = format!("&tls=verify-full&root={}", certificate.display());
     for (login, options, good) in [
         ("md5:correct-horse", "&tls=disable", Ok(())),
         ("md5:wrong", "&tls=disable", Err("28P01")),
@@ -84,6 +88,12 @@ fn passwords_are_given_as_the_server_asks_and_never_in_clear_by_accident() {
         ("scram:correct-horse", "&tls=prefer", Ok(())),
         ("scram:correct-horse", "&tls=disable", Err("28000")),
         ("postgres", "&tls=verify-full", Err("")),
+        // B.F16
+        (
+            "postgres",
+            &trusting_itself,
+            Err("its certificate is self-signed"),
+        ),
     ] {
         let said = meets(&url(&server, login, options));
         match good {

@@ -1,0 +1,138 @@
+//! Why an encryption did not come about, in one clause with what to do; the names of the library's errors do
+//! not reach the user.
+
+use rustls::{AlertDescription, CertificateError, Error};
+use std::io;
+use std::time::Duration;
+
+const ANY: &str = "tls=require takes any certificate";
+const DAY: Duration = Duration::from_hours(24);
+
+/// Of an error of a socket, if it is one of its encryption.
+pub(super) fn of(error: &io::Error) -> Option<String> {
+    let inner = error.get_ref()?.downcast_ref::<Error>()?;
+    Some(described(inner))
+}
+
+fn described(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(why) => of_certificate(why),
+        Error::NoCertificatesPresented => "it presents no certificate".to_owned(),
+        Error::AlertReceived(alert) => of_alert(*alert),
+        Error::PeerIncompatible(_) | Error::PeerMisbehaved(_) => {
+            "it offers no version or cipher of TLS that is built in: 1.2 and 1.3, with AES-GCM or ChaCha20"
+                .to_owned()
+        }
+        Error::InvalidMessage(_) | Error::InappropriateMessage { .. } => {
+            "what answers there does not speak TLS; check host and port, or use tls=disable".to_owned()
+        }
+        other => format!("TLS failed ({other})"),
+    }
+}
+
+fn of_alert(alert: AlertDescription) -> String {
+    match alert {
+        AlertDescription::CertificateRequired | AlertDescription::NoCertificate => {
+            "it demands a certificate of its clients, and this program sends none".to_owned()
+        }
+        AlertDescription::HandshakeFailure
+        | AlertDescription::ProtocolVersion
+        | AlertDescription::InsufficientSecurity => {
+            "it shares no version or cipher of TLS with this program: 1.2 and 1.3, with AES-GCM or ChaCha20"
+                .to_owned()
+        }
+        other => format!("it ends the hand-shake with the alert {other:?}; its log may say why"),
+    }
+}
+
+fn of_certificate(why: &CertificateError) -> String {
+    match why {
+        CertificateError::UnknownIssuer => format!(
+            "no root that is trusted here has signed its certificate, which is self-signed or of a private \
+             authority; name that root by root=FILE (PostgreSQL) or tls_roots=FILE (others), or {ANY}"
+        ),
+        CertificateError::Other(other) if other.to_string() == "CaUsedAsEndEntity" => format!(
+            "its certificate is self-signed: a certificate authority's own (CA:TRUE) in place of a server's; \
+             have the authority sign one for the server, or {ANY}"
+        ),
+        CertificateError::ExpiredContext { time, not_after } => {
+            let since = time.as_secs().saturating_sub(not_after.as_secs());
+            format!(
+                "its certificate expired {} ago; renew it, or check the clock of this machine; {ANY}",
+                rough(since)
+            )
+        }
+        CertificateError::Expired => {
+            format!(
+                "its certificate has expired; renew it, or check the clock of this machine; {ANY}"
+            )
+        }
+        CertificateError::NotValidYetContext { time, not_before } => {
+            let until = not_before.as_secs().saturating_sub(time.as_secs());
+            format!(
+                "its certificate is not valid before {} from now; check the clocks of both machines; {ANY}",
+                rough(until)
+            )
+        }
+        CertificateError::NotValidYet => {
+            format!("its certificate is not valid yet; check the clocks of both machines; {ANY}")
+        }
+        CertificateError::NotValidForNameContext {
+            expected,
+            presented,
+        } => format!(
+            "its certificate is for {} and not for {}; name the host as the certificate does, or use \
+             tls=verify-ca, which takes any name",
+            names(presented),
+            expected.to_str()
+        ),
+        CertificateError::NotValidForName => {
+            "its certificate is for another host; name the host as the \
+             certificate does, or use tls=verify-ca, which takes any name"
+                .to_owned()
+        }
+        CertificateError::BadSignature => format!(
+            "its certificate is not signed by the key of the root that is trusted here under that name; name \
+             the right root, or {ANY}"
+        ),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            format!(
+                "its certificate is not one for servers (extended key usage); have one signed, or {ANY}"
+            )
+        }
+        CertificateError::BadEncoding => {
+            "its certificate cannot be read: it is damaged, or older than version 3 of X.509"
+                .to_owned()
+        }
+        other => {
+            format!(
+                "its certificate breaks a rule of X.509 ({other}); have one signed that keeps it, or {ANY}"
+            )
+        }
+    }
+}
+
+/// The names that a certificate is for; the library's form is `DnsName("db.example")`.
+fn names(presented: &[String]) -> String {
+    let plain = |name: &String| {
+        let inner = name
+            .split_once('(')
+            .map(|(_, rest)| rest.trim_end_matches(')'));
+        inner.unwrap_or(name).trim_matches('"').to_owned()
+    };
+    let names: Vec<_> = presented.iter().map(plain).collect();
+    if names.is_empty() {
+        "no host".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+/// A time in days, or less than one.
+fn rough(seconds: u64) -> String {
+    match seconds / DAY.as_secs() {
+        0 => "less than a day".to_owned(),
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
+    }
+}
