@@ -7,11 +7,11 @@
 
 use crate::counters::{DiskWatch, Spent};
 use crate::device;
-use crate::fio::fio_command;
+use crate::fio;
 use crate::line::{best_outstanding, fastest};
 use crate::measure::{
-    CellJob, Files, READ_BYTES, TRANSFER_BYTES, measure_cell, plain_writes, random_reads,
-    sequential_read, sequential_write,
+    CellJob, Files, READ_BYTES, Sizes, TRANSFER_BYTES, is_copy_on_write, measure_cell,
+    plain_writes, random_reads, sequential_read, sequential_write,
 };
 use crate::notes::notes;
 use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, impossible};
@@ -39,6 +39,8 @@ pub(crate) struct DirectoryProbe<'a> {
     device: DeviceFacts,
     watch: DiskWatch,
     files: Option<Files>,
+    sizes: Sizes,
+    copy_on_write: bool,
     cells: Vec<Cell>,
     line: Option<SyncLine>,
     plain_write: Option<PlainWrite>,
@@ -75,6 +77,8 @@ impl<'a> DirectoryProbe<'a> {
         });
         let mut probe = DirectoryProbe {
             notes: device.sentences.iter().cloned().chain(notes).collect(),
+            copy_on_write: is_copy_on_write(device.summary.file_system.as_deref()),
+            sizes: Sizes::most(plan.read_file_bytes),
             directory,
             plan,
             stop,
@@ -100,6 +104,13 @@ impl<'a> DirectoryProbe<'a> {
         &self.directory
     }
 
+    /// See [`Files::offer_no_direct_io`].
+    #[cfg(test)]
+    pub(crate) fn offer_no_direct_io(&mut self) {
+        let files = self.files.as_mut().expect("its files were made");
+        files.offer_no_direct_io();
+    }
+
     /// True if nothing more can be measured.
     pub(crate) fn is_over(&self) -> bool {
         self.incomplete.is_some()
@@ -118,6 +129,9 @@ impl<'a> DirectoryProbe<'a> {
             return;
         }
         let result = self.run(step);
+        if let Some(files) = self.files.as_ref().filter(|_| self.copy_on_write) {
+            files.give_back_overwritten();
+        }
         self.spent_ns += clock::now() - begin_ns;
         match result {
             Ok(Ended::Done) => {}
@@ -177,16 +191,16 @@ impl<'a> DirectoryProbe<'a> {
 
     fn prepare(&mut self) {
         let free_bytes = device::free_bytes(&self.directory);
-        if let Some(free) = free_bytes.filter(|free| *free < 4 * OVERWRITE_BYTES) {
-            self.incomplete = Some(format!(
-                "only {} MiB are free in {}: a probe needs {} MiB",
-                free >> 20,
-                self.directory.display(),
-                (4 * OVERWRITE_BYTES) >> 20
-            ));
-            return;
+        let transfer = self.plan.read_file_bytes;
+        match Sizes::of(&self.directory, free_bytes, self.copy_on_write, transfer) {
+            Ok(sizes) => self.sizes = sizes,
+            Err(why) => {
+                self.incomplete = Some(why);
+                return;
+            }
         }
-        match Files::prepare(&self.directory, free_bytes, self.plan.read_file_bytes) {
+        self.notes.extend(self.size_notes());
+        match Files::prepare(&self.directory, self.sizes) {
             Ok(files) => self.files = Some(files),
             Err(error) => {
                 let directory = self.directory.display();
@@ -195,7 +209,42 @@ impl<'a> DirectoryProbe<'a> {
         }
     }
 
+    /// What a reader must know of the sizes of the files.
+    fn size_notes(&self) -> Vec<String> {
+        let Sizes { overwrite, lap, .. } = self.sizes;
+        let file_system = self.device.summary.file_system.as_deref();
+        let elsewhere = file_system.filter(|_| self.copy_on_write).map(|name| {
+            format!(
+                "{name} writes elsewhere what is overwritten: its overwrite rows allocate too, and the files \
+                 are kept to an eighth of the free space."
+            )
+        });
+        let small = (overwrite < OVERWRITE_BYTES).then(|| {
+            format!(
+                "So little is free that the written file has {} MiB instead of {} and the others {}: a \
+                 device's cache may hold them, and rows of other probes may differ for that reason.",
+                overwrite >> 20,
+                OVERWRITE_BYTES >> 20,
+                lap >> 20
+            )
+        });
+        elsewhere.into_iter().chain(small).collect()
+    }
+
+    /// Why what a step measures would be the page cache; none if it would not.
+    fn page_cache(&self, step: &Step) -> Option<String> {
+        let direct = matches!(
+            step,
+            Step::PlainWrite { .. } | Step::Sequential { .. } | Step::RandomReads { .. }
+        );
+        let why = self.files.as_ref()?.block_bytes().err()?;
+        direct.then(|| format!("without direct I/O the page cache would be measured ({why})"))
+    }
+
     fn run(&mut self, step: &Step) -> Result<Ended> {
+        if let Some(why) = self.page_cache(step) {
+            return Ok(Ended::NotRun(why));
+        }
         match step {
             Step::Idle { span_ns } => Ok(self.idle(*span_ns)),
             Step::Sync(step) => self.sync(step),
@@ -246,7 +295,8 @@ impl<'a> DirectoryProbe<'a> {
     }
 
     fn sync_outcome(&mut self, method: SyncMethod, step: &SyncStep) -> Result<CellOutcome> {
-        if let Some(reason) = self.impossible(method, step.write_bytes) {
+        let too_large = || too_large(self.sizes, step);
+        if let Some(reason) = self.impossible(method, step.write_bytes).or_else(too_large) {
             return Ok(CellOutcome::NotPossible(reason));
         }
         let job = CellJob {
@@ -388,7 +438,7 @@ impl<'a> DirectoryProbe<'a> {
             file_state: step.file_state,
             placement: step.placement,
             outstanding: step.outstanding,
-            fio: fio_command(&self.directory, method, step),
+            fio: fio::command(&self.directory, method, step, self.sizes),
             outcome,
         });
     }
@@ -458,6 +508,24 @@ impl<'a> DirectoryProbe<'a> {
         }
         Some(words)
     }
+}
+
+/// Why the files have no room for the writers of a step; none if they have.
+pub(crate) fn too_large(sizes: Sizes, step: &SyncStep) -> Option<String> {
+    /// A lap is made anew as long as so many writes find room in it.
+    const WRITES_A_LAP: u64 = 16;
+    let write = step.write_bytes as u64;
+    let (file, needed) = match step.file_state {
+        FileState::Overwrite => (sizes.overwrite, write * step.outstanding as u64),
+        FileState::Unwritten | FileState::Append => (sizes.lap, write * WRITES_A_LAP),
+    };
+    (needed > file).then(|| {
+        format!(
+            "its writes need a file of {} MiB, and so little space is free that it has {} MiB",
+            needed.div_ceil(1 << 20),
+            file >> 20
+        )
+    })
 }
 
 fn line_job(method: SyncMethod, outstanding: usize, span: Span) -> CellJob {

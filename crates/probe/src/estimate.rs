@@ -3,8 +3,10 @@
 //! How fast the disk is is not known before, so the bytes are those of a fast one, by assumptions that
 //! are published with the estimate; a slower disk writes less in the same time.
 
-use crate::plan::{LAP_BYTES, LINE_BYTES, OVERWRITE_BYTES};
-use crate::{Direction, Plan, Step};
+use crate::measure::{Sizes, is_copy_on_write};
+use crate::plan::{LINE_BYTES, OVERWRITE_BYTES};
+use crate::{Direction, FileState, Plan, Step, device};
+use std::path::Path;
 use syncline_metering::Nanos;
 use syncline_metering::clock::SECOND;
 
@@ -18,8 +20,6 @@ pub struct Estimate {
     /// Bytes written in the shortest time by a disk of [`ASSUMED_SYNCS_PER_S`] and
     /// [`ASSUMED_BYTES_PER_S`]; a slower disk writes less.
     pub bytes_written: u64,
-    /// The largest space that is taken at one time in one directory, in bytes.
-    pub space_bytes: u64,
 }
 
 /// The syncs a second with one outstanding that an estimate assumes.
@@ -36,17 +36,36 @@ impl Plan {
         let preparation_s = 0.5 + 0.01 * self.steps.len() as f64;
         let file_bytes = OVERWRITE_BYTES as f64;
         let written = sum(bytes_written) + file_bytes;
-        let transfers = self
-            .steps
-            .iter()
-            .any(|step| matches!(step, Step::Sequential { .. }));
-        let read_file_bytes = if transfers { self.read_file_bytes } else { 0 };
         Estimate {
             shortest_s: (sum(|step| seconds(shortest_ns(step))) + preparation_s) * count,
             longest_s: (sum(|step| seconds(longest_ns(step))) + preparation_s) * count,
             bytes_written: (written * count) as u64,
-            space_bytes: OVERWRITE_BYTES + 2 * LAP_BYTES + read_file_bytes,
         }
+    }
+
+    /// The most bytes that its files take at one time in a directory, by what is free there; none if so
+    /// little is that nothing will be written.
+    pub fn space_in(&self, directory: &Path) -> Option<u64> {
+        let free = device::free_bytes(directory);
+        let absolute = directory.canonicalize().ok()?;
+        let summary = device::inspect(Path::new("/"), &absolute).summary;
+        let elsewhere = is_copy_on_write(summary.file_system.as_deref());
+        let sizes = Sizes::of(directory, free, elsewhere, self.read_file_bytes).ok()?;
+        let laps = [FileState::Unwritten, FileState::Append].map(|state| {
+            let uses = |step: &Step| matches!(step, Step::Sync(sync) if sync.file_state == state);
+            if self.steps.iter().any(uses) {
+                sizes.lap
+            } else {
+                0
+            }
+        });
+        let transfers = |step: &Step| matches!(step, Step::Sequential { .. });
+        let transfer = if self.steps.iter().any(transfers) {
+            sizes.transfer
+        } else {
+            0
+        };
+        Some(sizes.overwrite + laps.iter().sum::<u64>() + transfer)
     }
 }
 

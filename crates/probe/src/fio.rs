@@ -4,15 +4,27 @@
 //! file out with written blocks first. fio (up to 3.33) has no equivalent for `RWF_DSYNC` and for a
 //! linked io_uring chain, and where several of our writers share one growing file.
 
-use crate::plan::{LAP_BYTES, OVERWRITE_BYTES, SyncStep};
+use crate::measure::Sizes;
+use crate::plan::SyncStep;
 use crate::{FileState, Placement};
 use std::path::Path;
 use syncline_disk::SyncMethod;
 
 /// The command for a step by one method on a file in that directory; `None` if fio has no equivalent.
+/// The files are those of a directory with room; in one with little they are smaller.
 pub fn fio_command(directory: &Path, method: SyncMethod, step: &SyncStep) -> Option<String> {
+    command(directory, method, step, Sizes::most(0))
+}
+
+/// The same for files of those sizes.
+pub(crate) fn command(
+    directory: &Path,
+    method: SyncMethod,
+    step: &SyncStep,
+    sizes: Sizes,
+) -> Option<String> {
     let sync = sync_flags(method)?;
-    let place = place_flags(step)?;
+    let place = place_flags(step, sizes)?;
     let file = shell_word(&directory.join("fio-syncline.tmp").display().to_string());
     Some(format!(
         "fio --name=syncline --filename={file} --rw=write --bs={} {sync} {place} --unlink=1",
@@ -40,7 +52,7 @@ fn sync_flags(method: SyncMethod) -> Option<&'static str> {
     }
 }
 
-fn place_flags(step: &SyncStep) -> Option<String> {
+fn place_flags(step: &SyncStep, sizes: Sizes) -> Option<String> {
     let timed = "--time_based --runtime=3";
     let jobs = step.outstanding as u64;
     match (step.file_state, step.placement) {
@@ -49,7 +61,7 @@ fn place_flags(step: &SyncStep) -> Option<String> {
             (jobs == 1).then(|| format!("--overwrite=1 --fallocate=none --size={one} {timed}"))
         }
         (FileState::Overwrite, Placement::Walk) => {
-            let region = size(OVERWRITE_BYTES / jobs);
+            let region = size(sizes.overwrite / jobs);
             let several = if jobs == 1 {
                 String::new()
             } else {
@@ -64,13 +76,13 @@ fn place_flags(step: &SyncStep) -> Option<String> {
         (FileState::Unwritten, _) => (jobs == 1).then(|| {
             format!(
                 "--overwrite=0 --fallocate=posix --size={} --runtime=3",
-                size(LAP_BYTES)
+                size(sizes.lap)
             )
         }),
         (FileState::Append, _) => (jobs == 1).then(|| {
             format!(
                 "--file_append=1 --fallocate=none --size={} --runtime=3",
-                size(LAP_BYTES)
+                size(sizes.lap)
             )
         }),
     }

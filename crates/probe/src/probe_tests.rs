@@ -227,3 +227,63 @@ fn a_directory_that_takes_no_files_gives_the_facts_and_a_sentence() {
     assert_eq!(results[0].verdicts[0].word, VerdictWord::Unknown);
     assert!(!results[0].device.mount.is_empty());
 }
+
+// B.F17
+#[test]
+fn without_direct_io_no_row_shows_the_rate_of_the_page_cache() {
+    let folder = folder();
+    let plan = miniature();
+    let stop = AtomicBool::new(false);
+    let mut probe = crate::directory::DirectoryProbe::begin(
+        folder.path().canonicalize().unwrap(),
+        &plan,
+        &stop,
+    );
+    probe.offer_no_direct_io();
+    for step in &plan.steps {
+        probe.step(step);
+    }
+    let result = probe.finish(None);
+    let why = "without direct I/O the page cache would be measured";
+    assert!(result.plain_write.is_none());
+    assert!(
+        result.notes.iter().any(|note| note.contains(why)),
+        "{:?}",
+        result.notes
+    );
+    assert_eq!((result.reads.len(), result.sequential.len()), (1, 2));
+    let reads = result.reads.iter().map(|read| read.outcome.as_ref().err());
+    let transfers = result
+        .sequential
+        .iter()
+        .map(|one| one.outcome.as_ref().err());
+    for refused in reads.chain(transfers) {
+        assert!(refused.unwrap().contains(why), "{refused:?}");
+    }
+    assert!(result.line.is_some(), "buffered methods have a line");
+}
+
+// B.F15
+#[test]
+fn a_cell_that_needs_more_room_than_there_is_says_so_and_the_others_are_measured() {
+    use crate::measure::Sizes;
+    let sizes = Sizes {
+        overwrite: 2 << 20,
+        lap: 1 << 20,
+        transfer: 4 << 20,
+    };
+    let step = |write_bytes, file_state, outstanding| SyncStep {
+        method: MethodChoice::Fastest,
+        write_bytes,
+        file_state,
+        placement: Placement::Walk,
+        outstanding,
+        span: Span::fixed(SHORT_NS, SHORT_NS),
+    };
+    let too_large = crate::directory::too_large;
+    for state in FileState::ALL {
+        assert_eq!(too_large(sizes, &step(4_096, state, 16)), None);
+        let why = too_large(sizes, &step(1 << 20, state, 4)).unwrap();
+        assert!(why.contains("so little space is free"), "{why}");
+    }
+}

@@ -28,7 +28,7 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
         facts::must_be_directory(directory)?;
         recorded::must_not_be(directory)?;
     }
-    estimate(&plan, args.directories.len());
+    estimate(&plan, &args.directories);
     let (writers, records) = measured(&args.directories, &plan, &args.runs)?;
     let written = writers.into_iter().zip(&records);
     let files: Vec<_> = written
@@ -50,8 +50,13 @@ pub(crate) fn probe(args: &ProbeArgs) -> Outcome {
 }
 
 /// Says what a plan costs before it runs.
-fn estimate(plan: &Plan, directories: usize) {
-    let cost = plan.estimate(directories);
+fn estimate(plan: &Plan, directories: &[PathBuf]) {
+    let cost = plan.estimate(directories.len());
+    // Where nothing fits, the probe of that directory says so.
+    let space = directories
+        .iter()
+        .filter_map(|directory| plan.space_in(directory));
+    let space: u64 = space.sum();
     let shortest = units::span(cost.shortest_s * 1e9);
     let time = if cost.longest_s > 2.0 * cost.shortest_s {
         format!(
@@ -65,7 +70,7 @@ fn estimate(plan: &Plan, directories: usize) {
         "{time} ({}), up to {} written, {} of space used meanwhile",
         plan.label(),
         units::size(cost.bytes_written as f64),
-        units::size(cost.space_bytes as f64),
+        units::size(space as f64),
     ));
 }
 

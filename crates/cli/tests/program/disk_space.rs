@@ -91,3 +91,62 @@ fn a_run_on_a_disk_that_keeps_nothing_says_so_in_its_durability_and_as_a_warning
         "{what}"
     );
 }
+
+// B.F15
+#[test]
+fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
+    let folder = folder();
+    let Some(said) = on_tmpfs(folder.path(), "64m", "14M", "probe .") else {
+        return;
+    };
+    // A tmpfs keeps nothing, which is the verdict; its line is there all the same.
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("syncs one at a time"), "{said:?}");
+    assert!(
+        said.err.contains("24 MiB of space used meanwhile"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("the written file has 6 MiB"), "{said:?}");
+}
+
+/// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not allowed.
+#[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<Said> {
+    let script = format!(
+        "truncate -s 200M image && mkfs.ext4 -q image && mkdir mounted && mount -o loop,{options} image \
+         mounted && echo mounted >&2 && cd mounted && exec \"$0\" {line} --runs ../syncline-runs"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script]);
+    command.arg(env!("CARGO_BIN_EXE_syncline"));
+    let output = match command.current_dir(folder).output() {
+        Ok(output) => output,
+        Err(error) => {
+            println!("skipped: unshare cannot be run: {error}");
+            return None;
+        }
+    };
+    if !String::from_utf8_lossy(&output.stderr).contains("mounted\n") {
+        println!("skipped: an ext4 with {options} cannot be mounted here: {output:?}");
+        return None;
+    }
+    Some(Said::of(output))
+}
+
+// B.F17
+#[test]
+fn on_a_file_system_without_direct_io_no_row_is_the_page_cache() {
+    let folder = folder();
+    let Some(said) = on_ext4(folder.path(), "data=journal", "probe . --json") else {
+        return;
+    };
+    let record = said.json();
+    assert!(record["plain_write"].is_null(), "{record}");
+    for row in ["reads", "sequential"] {
+        for one in record[row].as_array().unwrap() {
+            let why = one["reason"].as_str().unwrap();
+            assert!(why.contains("the page cache would be measured"), "{why}");
+        }
+    }
+    assert!(record["sync_line"]["line_1"].as_f64().unwrap() > 0.0);
+}

@@ -1,21 +1,19 @@
 //! The temporary files of one directory, each in the state a cell asks for.
 //!
-//! 1. The written file holds 64 MiB of blocks that were allocated and written, and is stable.
+//! 1. The written file holds blocks that were allocated and written, 64 MiB where there is room, and is
+//!    stable.
 //! 2. The unwritten and the appended file are used from where the last cell ended, and made anew
 //!    when a worker finds no more room: removing a file may make a disk discard blocks while the next
 //!    cell is measured, so it is done seldom.
 //! 3. A new lap's allocation and length are stable before it is measured.
-//! 4. All files together take at most what the plan says, and less than half of the free space.
+//! 4. All files together take at most what the plan says, and at most half of the free space (`sizes.rs`).
 
-use crate::plan::{LAP_BYTES, OVERWRITE_BYTES};
+use super::sizes::Sizes;
 use crate::scratch::Scratch;
 use crate::{FileState, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use syncline_disk::{Disk, File, RealDisk, block_size};
-
-/// A lap is useful only if each of sixteen writers of 1 MiB gets to write.
-const SMALLEST_LAP_BYTES: u64 = 32 << 20;
 
 /// The temporary files of one directory.
 #[derive(Debug)]
@@ -24,12 +22,10 @@ pub(crate) struct Files {
     written: Scratch,
     unwritten: Option<Lap>,
     append: Option<Lap>,
-    lap_bytes: u64,
+    sizes: Sizes,
     block_bytes: std::result::Result<u64, String>,
     /// The file that the sequential write made, and its length.
     pub(crate) transferred: Option<(Scratch, u64)>,
-    /// The largest that file may be.
-    pub(crate) transfer_bytes: u64,
 }
 
 /// Where the next write of a lap goes.
@@ -48,34 +44,48 @@ struct Lap {
 }
 
 impl Files {
-    /// Writes the file of written blocks. `free_bytes` is the room in the directory, if known;
-    /// `transfer_bytes` how large the file of the sequential write may be.
-    pub(crate) fn prepare(
-        directory: &Path,
-        free_bytes: Option<u64>,
-        transfer_bytes: u64,
-    ) -> Result<Files> {
+    /// Writes the file of written blocks.
+    pub(crate) fn prepare(directory: &Path, sizes: Sizes) -> Result<Files> {
         let written = Scratch::create(directory)?;
-        written.file().preallocate(OVERWRITE_BYTES)?;
+        written.file().preallocate(sizes.overwrite)?;
         written.file().sync_all()?;
         RealDisk.sync_directory(directory)?;
         let block_bytes = block_size(written.path()).map_err(|error| error.to_string());
-        let room = free_bytes.unwrap_or(u64::MAX);
         Ok(Files {
             directory: directory.to_owned(),
             written,
             unwritten: None,
             append: None,
-            lap_bytes: whole_megabytes(LAP_BYTES.min(room / 8)).max(SMALLEST_LAP_BYTES),
+            sizes,
             block_bytes,
             transferred: None,
-            transfer_bytes: whole_megabytes(transfer_bytes.min(room / 4)),
         })
     }
 
     /// The directory.
     pub(crate) fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// How large they are.
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// Lets a file system that writes elsewhere what is overwritten give that space back, which it does when
+    /// it commits its transaction.
+    pub(crate) fn give_back_overwritten(&self) {
+        if let Ok(directory) = std::fs::File::open(&self.directory)
+            && rustix::fs::syncfs(&directory).is_err()
+        {
+            // Whatever stands in the way of it, the next step's own syncs meet and report.
+        }
+    }
+
+    /// Says that the file system offers no direct I/O, as it does on ext4 with data=journal.
+    #[cfg(test)]
+    pub(crate) fn offer_no_direct_io(&mut self) {
+        self.block_bytes = Err("the file system states that it offers none".to_owned());
     }
 
     /// The file of written blocks.
@@ -94,7 +104,7 @@ impl Files {
             directory,
             unwritten,
             append,
-            lap_bytes,
+            sizes,
             ..
         } = self;
         let (slot, grows) = match state {
@@ -109,7 +119,7 @@ impl Files {
         }
         let lap = match slot {
             Some(lap) => lap,
-            empty => empty.insert(Lap::new(directory, *lap_bytes, grows)?),
+            empty => empty.insert(Lap::new(directory, sizes.lap, grows)?),
         };
         lap.align(write_bytes, grows)?;
         Ok((lap.scratch.path(), &lap.claim))
@@ -158,13 +168,9 @@ impl Lap {
     }
 }
 
-fn whole_megabytes(bytes: u64) -> u64 {
-    bytes >> 20 << 20
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Files;
+    use super::{Files, Sizes};
     use crate::FileState;
     use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::Ordering::Relaxed;
@@ -172,7 +178,7 @@ mod tests {
     #[test]
     fn written_blocks_are_allocated_and_laps_are_renewed_when_used_up() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
-        let mut files = Files::prepare(folder.path(), None, 1 << 30).unwrap();
+        let mut files = Files::prepare(folder.path(), Sizes::most(1 << 30)).unwrap();
         let metadata = std::fs::metadata(files.written().path()).unwrap();
         assert_eq!(
             (metadata.len(), metadata.blocks() * 512 >= 64 << 20),
@@ -195,8 +201,7 @@ mod tests {
     #[test]
     fn an_appended_file_ends_where_the_next_write_begins() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
-        let mut files = Files::prepare(folder.path(), Some(1 << 30), 1 << 30).unwrap();
-        assert_eq!(files.transfer_bytes, 256 << 20);
+        let mut files = Files::prepare(folder.path(), Sizes::most(1 << 30)).unwrap();
         let (path, claim) = files.lap(FileState::Append, 256).unwrap();
         let path = path.to_owned();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);

@@ -4,7 +4,7 @@ use super::crew::{Tally, Work};
 use super::files::{Claim, Files};
 use super::latency::latency;
 use crate::counters::{DiskWatch, Spent};
-use crate::plan::{LINE_BYTES, OVERWRITE_BYTES, Span};
+use crate::plan::{LINE_BYTES, Span};
 use crate::{FileState, Measured, Placement, PlainWrite, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 use syncline_disk::{AlignedBuffer, DurableWriter, File, RealFile, SyncMethod};
@@ -53,7 +53,7 @@ pub(crate) fn plain_writes(
     let file = files.written().open_direct()?;
     let way = Way::Region {
         start: 0,
-        bytes: OVERWRITE_BYTES,
+        bytes: files.sizes().overwrite,
         next: 0,
     };
     let mut tally = Tally::new(span);
@@ -102,6 +102,7 @@ fn lap(
 }
 
 fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
+    let overwrite_bytes = files.sizes().overwrite;
     let (path, claim) = match job.file_state {
         FileState::Overwrite => (files.written().path(), None),
         state => {
@@ -110,7 +111,7 @@ fn workers<'a>(files: &'a mut Files, job: &CellJob) -> Result<Vec<Writer<'a>>> {
         }
     };
     let writer = |index: usize| {
-        let region_bytes = OVERWRITE_BYTES / job.outstanding as u64;
+        let region_bytes = overwrite_bytes / job.outstanding as u64;
         let way = match (claim, job.placement) {
             (Some(claim), _) => Way::Claimed(claim),
             (None, Placement::SameBlock) => Way::SameBlock,
@@ -220,7 +221,7 @@ impl Work for PlainWriter<'_> {
 mod tests {
     use super::{CellJob, Way, measure_cell, plain_writes};
     use crate::counters::DiskWatch;
-    use crate::measure::Files;
+    use crate::measure::{Files, Sizes};
     use crate::plan::Span;
     use crate::{FileState, Placement};
     use std::path::Path;
@@ -247,7 +248,7 @@ mod tests {
     #[test]
     fn every_state_and_number_outstanding_is_measured() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
-        let mut files = Files::prepare(folder.path(), None, 0).unwrap();
+        let mut files = Files::prepare(folder.path(), Sizes::most(0)).unwrap();
         let watch = DiskWatch::new(Path::new("/"), &[]);
         for file_state in FileState::ALL {
             for (outstanding, write_bytes) in [(1, 256), (4, 4096), (2, 1 << 20)] {
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn a_stopped_cell_has_no_figures() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
-        let mut files = Files::prepare(folder.path(), None, 0).unwrap();
+        let mut files = Files::prepare(folder.path(), Sizes::most(0)).unwrap();
         let watch = DiskWatch::new(Path::new("/"), &[]);
         let job = CellJob {
             method: SyncMethod::Fsync,

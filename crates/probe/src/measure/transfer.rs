@@ -29,7 +29,7 @@ pub(crate) fn sequential_write(
 ) -> Result<Option<SequentialMeasured>> {
     let scratch = Scratch::create(files.directory())?;
     let file = scratch.open_direct()?;
-    let end = files.transfer_bytes;
+    let end = files.sizes().transfer;
     let mut tally = Tally::new(Span::fixed(span_ns, span_ns));
     let buffer = filled(TRANSFER_BYTES, 0);
     tally.work(
@@ -167,14 +167,14 @@ impl Work for Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::{random_reads, sequential_read, sequential_write};
-    use crate::measure::Files;
+    use crate::measure::{Files, Sizes};
     use std::sync::atomic::AtomicBool;
 
     #[test]
     fn a_file_is_written_then_read_in_order_and_at_random() {
         let folder = tempfile::tempdir_in(crate::test_folder()).unwrap();
         let never = AtomicBool::new(false);
-        let mut files = Files::prepare(folder.path(), None, 32 << 20).unwrap();
+        let mut files = Files::prepare(folder.path(), Sizes::most(32 << 20)).unwrap();
         let written = sequential_write(&mut files, 30_000_000, &never)
             .unwrap()
             .unwrap();
