@@ -1,7 +1,7 @@
 //! `syncline observe URL --for 60s`: what a server does for others, without any load.
 
 use super::facts;
-use super::line::Lines;
+use super::line::{Lines, dropped_syncs};
 use super::live::lively;
 use crate::args::{LineArg, ObserveArgs};
 use crate::exit::{CannotRun, Outcome, Verdict};
@@ -46,6 +46,7 @@ pub(crate) fn observe<S: Shelf>(args: &ObserveArgs, shelf: &S) -> Outcome {
         name: target.name(),
         url: Some(shown(&args.url)),
         alias: args.alias.clone(),
+        dropped_syncs: dropped_syncs(&seen.last.log_place),
         host: facts::host(),
         sync_line: line(args, &seen)?,
     };

@@ -27,6 +27,9 @@ pub(super) fn part(record: &ObservationRecord) -> Markup {
                     if log.is_some() { "" } else { log_reason }))
                 (fact("disk under the log", body.device.name.as_deref().unwrap_or(units::UNKNOWN),
                     body.device.reason.as_deref().unwrap_or("")))
+                @if let Some(why) = &body.target.disk_drops_syncs {
+                    (fact("disk keeps what is synced", "no", why))
+                }
                 (fact("disk sync rate, one at a time", &units::or_unknown(body.sync_line.line_1, units::rate),
                     body.sync_line.reason.as_deref().unwrap_or("")))
             } } }
@@ -96,7 +99,8 @@ fn counters(body: &ObservationBody) -> Markup {
                         td { (units::or_unknown(grown.map(|grown| grown / seconds), show)) }
                         td.text { (counter.reason.as_deref().unwrap_or("")) }
                     }
-                } }
+                }
+ }
             } }
         }
     }

@@ -9,6 +9,7 @@ use super::setting::Setting;
 use super::share::REMOVED;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use syncline_probe::DroppedSyncs;
 use syncline_runner::{self as runner, LogPlace};
 
 described! {
@@ -26,6 +27,11 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
+        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below the
+        /// log; null if no layer is known to drop syncs, and in records of old.
+        pub disk_drops_syncs: Option<String>,
+        /// The command that would change that, shown and never run; null if there is none.
+        pub disk_remedy: Option<String>,
         /// Settings that bear on the speed and safety of commits.
         pub settings: Vec<Setting>,
         /// Who follows it and how far behind; null if that is not known.
@@ -124,6 +130,8 @@ pub struct ObservationGiven {
     pub url: Option<String>,
     /// What to call it in place of its name and version.
     pub alias: Option<String>,
+    /// What the kernel reports below the log that drops syncs.
+    pub dropped_syncs: Option<DroppedSyncs>,
     /// The host's name.
     pub host: Option<String>,
     /// What the log directory can durably complete.
@@ -238,6 +246,7 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
         });
         all.collect()
     };
+    let dropped = given.dropped_syncs.as_ref();
     let told = ObservedStore {
         name: given.name.clone(),
         url: given.url.clone(),
@@ -245,6 +254,8 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
         version: Some(last.version.clone()),
         log_directory,
         log_reason,
+        disk_drops_syncs: dropped.map(|dropped| dropped.evidence.clone()),
+        disk_remedy: dropped.and_then(|dropped| dropped.remedy.clone()),
         settings: settings(&last.settings),
         replication: last.replication.as_deref().ok().map(settings),
         replication_reason: last.replication.as_ref().err().cloned(),
@@ -260,6 +271,8 @@ fn store(last: &runner::Observed, given: &ObservationGiven) -> ObservedStore {
             replication: None,
             log_directory: told.log_directory.as_ref().map(|_| REMOVED.to_owned()),
             log_reason: withheld(told.log_reason, given),
+            disk_drops_syncs: told.disk_drops_syncs.map(|_| REMOVED.to_owned()),
+            disk_remedy: None,
             replication_reason: withheld(Some(String::new()), given),
         },
     }

@@ -25,6 +25,17 @@ pub fn observation(record: &ObservationRecord) -> String {
         units::span_ns(body.span_ns)
     );
     text += &prose::wrapped("  ", &place(record));
+    if let Some(why) = &store.disk_drops_syncs {
+        text += &prose::wrapped(
+            "  ",
+            &format!(
+                "the disk below the log keeps nothing over a power cut, whatever the store syncs: {why}"
+            ),
+        );
+        if let Some(command) = &store.disk_remedy {
+            text += &format!("  to change it: {command}\n");
+        }
+    }
     let conclusions = conclusions(record);
     if !conclusions.is_empty() {
         text += "\n";

@@ -56,6 +56,27 @@ fn unlike_runs_are_refused_unless_asked_for() {
     assert!(mixed.contains("cannot be compared with a probe"));
 }
 
+// B.F5
+#[test]
+fn a_run_on_a_disk_that_drops_syncs_is_not_compared_with_one_on_a_disk_that_may_keep_them() {
+    let on_disk = || fixture::run(SQLITE, 8, 1_490.0, 1.0);
+    let mut in_memory = fixture::run(SQLITE, 8, 84_900.0, 1.0);
+    let why = "tmpfs at /t keeps its files in memory".to_owned();
+    in_memory.head.target.disk_drops_syncs = Some(why);
+    let difference =
+        "disk below the log not known to drop syncs and keeps nothing over a power cut";
+    let refused = refusal(on_disk(), in_memory.clone());
+    assert!(
+        refused.contains(difference) && refused.contains("--unequal"),
+        "{refused}"
+    );
+    let allowed = compare(&record(on_disk()), &record(in_memory.clone()), true).unwrap();
+    assert_eq!(allowed.differences, [difference]);
+    // Two that drop them alike are compared.
+    let both = compare(&record(in_memory.clone()), &record(in_memory), false).unwrap();
+    assert_eq!(both.differences, Vec::<String>::new());
+}
+
 #[test]
 fn faster_is_said_only_where_ranges_do_not_meet() {
     // Ranges reach from 0.98 to 1.03 of the median.

@@ -3,6 +3,7 @@
 use crate::fixture;
 use crate::schema;
 use std::path::PathBuf;
+use syncline_probe::DroppedSyncs;
 use syncline_report::record::{
     Identity, ObservationGiven, ObservationRecord, Record, SyncLine, Writer, from_observation,
     read, share,
@@ -86,6 +87,7 @@ fn given(alias: Option<&str>) -> ObservationGiven {
         name: "postgres".to_owned(),
         url: Some("postgres://ann@db.example/app".to_owned()),
         alias: alias.map(str::to_owned),
+        dropped_syncs: None,
         host: Some("buildhost7".to_owned()),
         sync_line: fixture::line(),
     }
@@ -102,6 +104,36 @@ fn what_was_seen_becomes_figures_with_their_sources() {
     assert_eq!(body.sync_ns.value, None);
     assert_eq!(body.flushes_per_s.value, None);
     schema::check(&[Record::from(record)]);
+}
+
+// B.F5
+#[test]
+fn a_log_on_a_disk_that_keeps_nothing_is_said_to_be_there() {
+    let dropped = DroppedSyncs {
+        evidence: "ext4 at /data is mounted with nobarrier, so no flush is sent".to_owned(),
+        remedy: Some("mount -o remount,barrier /data".to_owned()),
+    };
+    let given = |alias| ObservationGiven {
+        dropped_syncs: Some(dropped.clone()),
+        ..given(alias)
+    };
+    let record = from_observation(&seen(), &given(None));
+    let text = table::observation(&record).replace("\n  ", " ");
+    for words in [
+        "keeps nothing over a power cut, whatever the store syncs: ext4 at /data is mounted with nobarrier",
+        "to change it: mount -o remount,barrier /data",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let page = html::report(&[Record::from(record.clone())], &[]);
+    assert!(page.contains("nobarrier"), "{page}");
+    schema::check(&[Record::from(record)]);
+    let withheld = from_observation(&seen(), &given(Some("A")));
+    let text = table::observation(&withheld);
+    assert!(
+        text.contains("keeps nothing over a power cut") && !text.contains("nobarrier"),
+        "{text}"
+    );
 }
 
 #[test]
