@@ -24,6 +24,13 @@ pub enum Meaning {
     WriteTime,
     /// Time that transactions waited for one another's locks.
     LockWaitTime,
+    /// Commits of the data files, apart from the log, each of which syncs them.
+    DataCommits,
+    /// Time spent in those.
+    DataCommitTime,
+    /// Syncs of the log that were put off because another was still under way, or writes that had to wait for
+    /// it.
+    DelayedSyncs,
     /// Transaction ids that were given out. Where [`Meaning::Commits`] counts transactions that only read
     /// too, this tells those that may have written; a store whose commits all write has no such counter.
     TransactionIds,
@@ -55,6 +62,9 @@ impl Meaning {
             Meaning::SyncTime => "sync_time",
             Meaning::WriteTime => "write_time",
             Meaning::LockWaitTime => "lock_wait_time",
+            Meaning::DataCommits => "data_commits",
+            Meaning::DataCommitTime => "data_commit_time",
+            Meaning::DelayedSyncs => "delayed_syncs",
             Meaning::TransactionIds => "transaction_ids",
             Meaning::Other => "other",
         }
@@ -64,13 +74,16 @@ impl Meaning {
     pub fn unit(self) -> CounterUnit {
         match self {
             Meaning::LogBytes => CounterUnit::Bytes,
-            Meaning::SyncTime | Meaning::WriteTime | Meaning::LockWaitTime => {
-                CounterUnit::Nanoseconds
-            }
+            Meaning::SyncTime
+            | Meaning::WriteTime
+            | Meaning::LockWaitTime
+            | Meaning::DataCommitTime => CounterUnit::Nanoseconds,
             Meaning::Commits
             | Meaning::Aborts
             | Meaning::LogSyncs
             | Meaning::LogWrites
+            | Meaning::DataCommits
+            | Meaning::DelayedSyncs
             | Meaning::TransactionIds
             | Meaning::Other => CounterUnit::Count,
         }

@@ -7,6 +7,7 @@
 //!
 //! This room makes texts and files; it prints nothing and measures nothing.
 
+mod bucket_quantile;
 pub mod compare;
 mod conclusion;
 mod cost;

@@ -245,6 +245,13 @@ fn counters_grow_and_what_is_not_counted_says_why() {
     assert!(grown(Meaning::LogSyncs).unwrap() >= 5);
     assert!(grown(Meaning::SyncTime).unwrap() > 0);
     assert!(grown(Meaning::LogBytes).is_err());
+    // B.F19
+    assert!(grown(Meaning::DataCommits).is_ok() && grown(Meaning::DataCommitTime).is_ok());
+    for name in ["wal_fsync", "backend_commit"] {
+        let last = format!("etcd_disk_{name}_duration_seconds_bucket{{le=\"+Inf\"}}");
+        let found = after.iter().find(|one| one.name == last);
+        assert!(found.is_some_and(|one| one.value.is_ok()), "{last}");
+    }
     let seen = block_on(&(), target.observe()).unwrap();
     let names: Vec<_> = seen.settings.iter().map(|one| &one.name).collect();
     assert_eq!(names, ["dbSize", "raftTerm"], "each is said once");
@@ -367,7 +374,10 @@ fn an_encrypted_server_conforms_and_is_known_by_its_certificate() {
     let other = Certificates::new();
     let stranger = other.root().display().to_string();
     for (url, why) in [
-        (url.replace(&roots, &stranger), "invalid peer certificate"),
+        (
+            url.replace(&roots, &stranger),
+            "its certificate is not signed by the key of the root that is trusted here",
+        ),
         (
             url.replace("etcds:", "etcd:")
                 .replace(&format!("tls_roots={roots}"), "live=yes"),

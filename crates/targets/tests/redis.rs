@@ -287,6 +287,12 @@ fn counters_grow_and_what_is_not_counted_says_why() {
             "{meaning:?} stands there, available or not"
         );
     }
+    // B.F19
+    let delayed = seen.counter(Meaning::DelayedSyncs).unwrap();
+    assert_eq!(
+        (delayed.name.as_str(), delayed.value.is_ok()),
+        ("aof_delayed_fsync", true)
+    );
     let commits = seen.counter(Meaning::Commits).unwrap().value.clone();
     assert!(commits.unwrap_err().contains("not commits"));
     assert_eq!(seen.replication, Ok(Vec::new()));

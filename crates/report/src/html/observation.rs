@@ -6,6 +6,7 @@
 //!    run.
 //! 2. A value that is not known says so, with its reason in the column beside it.
 
+use crate::bucket_quantile::quantiles;
 use crate::record::{Counted, ObservationBody, ObservationRecord, Setting};
 use crate::table::with_units;
 use crate::units;
@@ -100,7 +101,14 @@ fn counters(body: &ObservationBody) -> Markup {
                         td.text { (counter.reason.as_deref().unwrap_or("")) }
                     }
                 }
- }
+                @for one in quantiles(&body.counters) {
+                    tr {
+                        td.text { "99 % within (" (one.name) ")" }
+                        td { (units::or_unknown(one.at_most_ns, units::span)) }
+                        td {}
+                        td.text { (one.note) }
+                    }
+                } }
             } }
         }
     }

@@ -158,7 +158,8 @@ described! {
     /// A counter of the store's own, before the first client connected and after the last had gone.
     pub struct CounterFigures {
         /// What it tells: `commits`, `aborts`, `log_syncs`, `log_writes`, `log_bytes`, `sync_time`,
-        /// `write_time`, `lock_wait_time` or `other`.
+        /// `write_time`, `lock_wait_time`, `data_commits`, `data_commit_time`, `delayed_syncs`,
+        /// `transaction_ids` or `other`.
         pub meaning: String,
         /// The store's own name for it.
         pub name: String,

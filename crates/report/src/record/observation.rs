@@ -179,7 +179,10 @@ pub fn from_observation(seen: &runner::Observation, given: &ObservationGiven) ->
                 seen.log_bytes_per_commit(),
                 "counters of commits and log bytes",
             ),
-            sync_ns: by_counters(seen.sync_ns(), "counters of syncs and their time"),
+            sync_ns: match (seen.sync_ns(), untimed(seen)) {
+                (None, Some(why)) => Counted::unknown(why),
+                (value, _) => by_counters(value, "counters of syncs and their time"),
+            },
             own_commits: seen.own_commits,
             counters: match given.alias {
                 None => counter_figures(&seen.counters),
@@ -207,6 +210,13 @@ fn no_flushes(seen: &runner::Observation) -> &'static str {
         (_, Err(_)) => "the disk under the log is not known, so none was watched",
         (_, Ok(_)) => "the kernel counts no flushes of that disk",
     }
+}
+
+/// Why the store does not time its syncs; none if it does.
+fn untimed(seen: &runner::Observation) -> Option<String> {
+    let mut counters = seen.counters.iter();
+    let times = counters.find(|counter| counter.meaning == runner::Meaning::SyncTime)?;
+    times.grown.as_ref().err().cloned()
 }
 
 /// Those of its commits that may have written, a second.

@@ -3,6 +3,7 @@
 use super::grid::{Grid, Side};
 use super::prose::{self, fact};
 use super::run::{BEST_IN_PARALLEL, ONE_AT_A_TIME};
+use crate::bucket_quantile::quantiles;
 use crate::conclusion::conclusions;
 use crate::record::{
     Counted, CounterFigures, ObservationBody, ObservationRecord, ObservedStore, Setting,
@@ -187,6 +188,11 @@ fn counters(body: &ObservationBody) -> String {
                 _ => unavailable(counter),
             },
         ]);
+    }
+    for one in quantiles(counters) {
+        let at_most = units::or_unknown(one.at_most_ns, units::span);
+        let name = format!("  99 % within ({})", one.name);
+        grid.row(vec![name, at_most, String::new(), one.note]);
     }
     format!("\n{}", grid.render_wrapped())
 }

@@ -2,6 +2,7 @@
 
 use super::grid::{Grid, Side};
 use super::prose;
+use crate::bucket_quantile::quantiles;
 use crate::record::{Counted, Latency, Outcomes, RunRecord};
 use crate::units::{self, plural};
 
@@ -234,6 +235,14 @@ pub(super) fn counters(run: &RunRecord) -> String {
         let why = super::observation::unavailable(counter);
         let meaning = counter.meaning.replace('_', " ");
         grid.row(vec![format!("  {meaning} ({})", counter.name), grown, why]);
+    }
+    for one in quantiles(counters) {
+        let at_most = units::or_unknown(one.at_most_ns, units::span);
+        grid.row(vec![
+            format!("  99 % within ({})", one.name),
+            at_most,
+            one.note,
+        ]);
     }
     let mut text = format!("\n{}", grid.render_wrapped());
     if let Some(commits) = run.end.commits_per_sync_by_store {

@@ -11,6 +11,16 @@ const SAID_BY: &str = "/metrics";
 /// How often the log was synced, and for how long.
 pub(super) const SYNCS: &str = "etcd_disk_wal_fsync_duration_seconds_count";
 const SYNC_SECONDS: &str = "etcd_disk_wal_fsync_duration_seconds_sum";
+/// How long commits of the data file took.
+const DATA_SECONDS: &str = "etcd_disk_backend_commit_duration_seconds_sum";
+
+/// Histograms of times, by their buckets.
+const HISTOGRAMS: [&str; 2] = [
+    "etcd_disk_wal_fsync_duration_seconds_bucket",
+    "etcd_disk_backend_commit_duration_seconds_bucket",
+];
+/// The most buckets that are taken of one: etcd has fifteen.
+const BUCKETS_MAX: usize = 64;
 
 /// Whole counters, by what they tell.
 const COUNTED: [(Meaning, &str); 8] = [
@@ -20,7 +30,7 @@ const COUNTED: [(Meaning, &str); 8] = [
     (Meaning::LogSyncs, SYNCS),
     (Meaning::Other, "etcd_server_proposals_applied_total"),
     (
-        Meaning::Other,
+        Meaning::DataCommits,
         "etcd_disk_backend_commit_duration_seconds_count",
     ),
     (Meaning::Other, "etcd_server_slow_apply_total"),
@@ -57,6 +67,18 @@ impl Metrics {
         self.0.lines().filter_map(value).sum()
     }
 
+    /// The buckets of a histogram, each named with its bound.
+    fn buckets(&self, name: &str) -> impl Iterator<Item = Counter> {
+        let bucket = move |line: &str| {
+            let bound = line.strip_prefix(name)?;
+            let (bound, count) = bound.strip_prefix("{le=\"")?.split_once("\"} ")?;
+            let count: f64 = count.trim().parse().ok()?;
+            let name = format!("{name}{{le=\"{bound}\"}}");
+            Some(Counter::read(Meaning::Other, name, count as u64, SAID_BY))
+        };
+        self.0.lines().filter_map(bucket).take(BUCKETS_MAX)
+    }
+
     /// All counters.
     pub(super) fn counters(&self) -> Vec<Counter> {
         let absent = "this version has no such metric";
@@ -67,13 +89,19 @@ impl Metrics {
                 None => Counter::unavailable(meaning, name, absent, SAID_BY),
             });
         }
-        counters.push(match self.get(SYNC_SECONDS) {
-            Some(seconds) => {
-                let ns = (seconds * 1e9) as u64;
-                Counter::read(Meaning::SyncTime, SYNC_SECONDS, ns, SAID_BY)
-            }
-            None => Counter::unavailable(Meaning::SyncTime, SYNC_SECONDS, absent, SAID_BY),
-        });
+        for (meaning, name) in [
+            (Meaning::SyncTime, SYNC_SECONDS),
+            (Meaning::DataCommitTime, DATA_SECONDS),
+        ] {
+            counters.push(match self.get(name) {
+                Some(seconds) => {
+                    let ns = (seconds * 1e9) as u64;
+                    Counter::read(meaning, name, ns, SAID_BY)
+                }
+                None => Counter::unavailable(meaning, name, absent, SAID_BY),
+            });
+        }
+        counters.extend(HISTOGRAMS.iter().flat_map(|name| self.buckets(name)));
         // etcd_disk_wal_write_bytes_total is a gauge by its kind: the bytes of the last write.
         for (meaning, why) in [
             (
@@ -184,6 +212,13 @@ mod tests {
             (&Ok(500_000_000), CounterUnit::Nanoseconds)
         );
         assert!(of(Meaning::LogBytes).value.is_err());
+        assert!(
+            counters.iter().any(|counter| {
+                counter.name == "etcd_disk_wal_fsync_duration_seconds_bucket{le=\"0.001\"}"
+                    && counter.value == Ok(3)
+            }),
+            "B.F19: {counters:?}"
+        );
         assert!(
             of(Meaning::Aborts).value.is_err(),
             "this page has no such metric"

@@ -220,9 +220,30 @@ fn judged(counter: Counter, method: &str, timed: bool) -> Counter {
             format!("wal_sync_method={method} syncs with each write: its time is the writes'")
         }
         Meaning::SyncTime | Meaning::WriteTime if !timed => {
-            "track_wal_io_timing is off, so the server takes no times".to_owned()
+            "track_wal_io_timing is off, so the server takes no times: ALTER SYSTEM SET track_wal_io_timing = on, \
+             then SELECT pg_reload_conf(), and it times writes and syncs of the log"
+                .to_owned()
         }
         _ => return counter,
     };
     Counter::unavailable(counter.meaning, counter.name, why, counter.said_by)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judged;
+    use syncline_contract::{Counter, Meaning};
+
+    // B.F19
+    #[test]
+    fn a_server_that_takes_no_times_is_named_with_how_to_have_them() {
+        let counter = || Counter::read(Meaning::SyncTime, "wal_sync_time", 0, "SELECT");
+        let why = judged(counter(), "fdatasync", false).value.unwrap_err();
+        assert!(
+            why.contains("ALTER SYSTEM SET track_wal_io_timing = on")
+                && why.contains("pg_reload_conf"),
+            "{why}"
+        );
+        assert_eq!(judged(counter(), "fdatasync", true).value, Ok(0));
+    }
 }

@@ -12,7 +12,8 @@ const SAID_BY: &str = "INFO everything";
 /// Counters that are more than commands, by what they tell.
 const COUNTED: [(Meaning, &str); 5] = [
     (Meaning::LogBytes, "aof_current_size"),
-    (Meaning::Other, "aof_delayed_fsync"),
+    // What stands behind "Asynchronous AOF fsync is taking too long" in its log.
+    (Meaning::DelayedSyncs, "aof_delayed_fsync"),
     (Meaning::Other, "total_commands_processed"),
     (Meaning::Other, "total_connections_received"),
     (Meaning::Other, "total_error_replies"),
