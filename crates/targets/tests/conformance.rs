@@ -48,5 +48,6 @@ modes! {
     delete_full: "journal=delete&durability=full";
     truncate_data: "journal=truncate&durability=data";
     persist_data: "journal=persist&durability=data";
+    memory_none: "journal=memory&durability=none";
     even_waiting: "wait=even&page_bytes=512&cache_kib=64&checkpoint_pages=10";
 }

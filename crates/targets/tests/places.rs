@@ -155,12 +155,20 @@ fn bad_urls_get_one_clear_sentence() {
         ("sqlite?durability=maximal", "it takes os, data or full"),
         ("sqlite?durability=data&durability=os", "given twice"),
         (
-            "sqlite?synchronous=normal",
-            "synchronous=normal without durability=os",
+            "sqlite?durability=data&synchronous=NORMAL",
+            "synchronous=normal with journal=wal gives os",
         ),
         (
             "sqlite?durability=os&journal=delete&synchronous=normal",
             "journal=wal",
+        ),
+        (
+            "sqlite?locking_mode=exclusive",
+            "locking_mode=exclusive without client=queue",
+        ),
+        (
+            "sqlite?durability=data&journal=memory",
+            "synchronous=full with journal=memory gives none",
         ),
         ("sqlite?page_bytes=1000", "powers of two"),
         ("sqlite?page_bytes=many", "it takes a power of two"),

@@ -61,6 +61,28 @@ fn each_word_becomes_a_level_that_sqlite_says_is_in_force() {
             "3",
             "truncate",
         ),
+        // B.Smaller: SQLite's own words, in capitals too, and what else its users try.
+        ("synchronous=NORMAL", Durability::Os, "1", "wal"),
+        ("synchronous=EXTRA", Durability::Full, "3", "wal"),
+        (
+            "synchronous=off&journal=DELETE",
+            Durability::Os,
+            "0",
+            "delete",
+        ),
+        ("journal=memory", Durability::None, "2", "memory"),
+        (
+            "durability=none&journal=memory&synchronous=off",
+            Durability::None,
+            "0",
+            "memory",
+        ),
+        (
+            "client=queue&locking_mode=EXCLUSIVE",
+            Durability::Data,
+            "2",
+            "wal",
+        ),
         (
             "durability=os&journal=persist",
             Durability::Os,
@@ -104,12 +126,19 @@ fn other_settings_are_read_back_too() {
             .contains("THREADSAFE=1")
     );
     assert_eq!(evidence.version, rusqlite::version());
+    let evidence = evidence_of("client=queue&locking_mode=exclusive");
+    assert_eq!(setting(&evidence, "locking_mode").0, "exclusive");
 }
 
 #[test]
 fn the_unsynced_unlink_of_a_delete_journal_is_said() {
     let said = evidence_of("durability=data&journal=delete").durability_evidence;
     assert!(said.contains("not itself synced"), "{said}");
+    // B.Smaller: what to do about the setting that was asked for.
+    assert!(
+        said.contains("durability=full (EXTRA)") && said.contains("journal=wal"),
+        "{said}"
+    );
     let full = evidence_of("durability=full&journal=delete").durability_evidence;
     assert!(!full.contains("not itself synced"), "{full}");
 }

@@ -45,6 +45,9 @@ fn try_open(path: &Path, settings: &Settings) -> rusqlite::Result<Connection> {
 /// page of a new database.
 pub(super) fn pragmas(settings: &Settings) -> Vec<String> {
     let mut pragmas = vec![
+        // Before the journal mode, which takes locks that are kept.
+        format!("PRAGMA locking_mode={}", settings.locking.word()),
+        // Before the journal mode, which writes the first page of a new database.
         format!("PRAGMA page_size={}", settings.page_bytes),
         format!("PRAGMA journal_mode={}", settings.journal.word()),
         format!("PRAGMA synchronous={}", settings.synchronous.number()),

@@ -15,15 +15,19 @@ pub enum Journal {
     Truncate,
     /// A rollback journal whose header is overwritten at commit.
     Persist,
+    /// A rollback journal in the memory of the process: one that is killed in a transaction leaves a damaged
+    /// database.
+    Memory,
 }
 
 impl Journal {
     /// Every mode offered here.
-    pub const ALL: [Journal; 4] = [
+    pub const ALL: [Journal; 5] = [
         Journal::Wal,
         Journal::Delete,
         Journal::Truncate,
         Journal::Persist,
+        Journal::Memory,
     ];
 
     /// SQLite's word, also that of the option.
@@ -33,6 +37,29 @@ impl Journal {
             Journal::Delete => "delete",
             Journal::Truncate => "truncate",
             Journal::Persist => "persist",
+            Journal::Memory => "memory",
+        }
+    }
+}
+
+/// How long a connection keeps the locks of the database file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locking {
+    /// For a transaction.
+    Normal,
+    /// From its first transaction until it closes.
+    Exclusive,
+}
+
+impl Locking {
+    /// Both ways.
+    pub const ALL: [Locking; 2] = [Locking::Normal, Locking::Exclusive];
+
+    /// SQLite's word, also that of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            Locking::Normal => "normal",
+            Locking::Exclusive => "exclusive",
         }
     }
 }
@@ -51,6 +78,14 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
+    /// Every level, weakest first.
+    pub const ALL: [Synchronous; 4] = [
+        Synchronous::Off,
+        Synchronous::Normal,
+        Synchronous::Full,
+        Synchronous::Extra,
+    ];
+
     /// The number that `PRAGMA synchronous` answers.
     pub fn number(self) -> i64 {
         match self {
@@ -63,8 +98,7 @@ impl Synchronous {
 
     /// The level of that number.
     pub fn from_number(number: i64) -> Option<Synchronous> {
-        use Synchronous::{Extra, Full, Normal, Off};
-        [Off, Normal, Full, Extra]
+        Synchronous::ALL
             .into_iter()
             .find(|level| level.number() == number)
     }
@@ -79,10 +113,11 @@ impl Synchronous {
         }
     }
 
-    /// The word for what a commit at that level promises. NORMAL is offered under WAL only, where it
-    /// does not sync a commit.
-    pub fn durability(self) -> Durability {
+    /// The word for what a commit at that level promises with that journal. NORMAL is offered under WAL only,
+    /// where it does not sync a commit.
+    pub fn durability(self, journal: &str) -> Durability {
         match self {
+            _ if journal == Journal::Memory.word() => Durability::None,
             Synchronous::Off | Synchronous::Normal => Durability::Os,
             Synchronous::Full => Durability::Data,
             Synchronous::Extra => Durability::Full,
@@ -121,6 +156,8 @@ pub struct Settings {
     pub synchronous: Synchronous,
     /// What is written before the database file.
     pub journal: Journal,
+    /// How long its locks are kept.
+    pub locking: Locking,
     /// How a connection waits for a lock.
     pub wait: Wait,
     /// How long it waits in all.
@@ -139,6 +176,7 @@ impl Default for Settings {
             client: ClientModel::Threads,
             synchronous: Synchronous::Full,
             journal: Journal::Wal,
+            locking: Locking::Normal,
             wait: Wait::Sqlite,
             busy_timeout_ms: 5_000,
             page_bytes: 4_096,
@@ -156,21 +194,27 @@ pub(crate) const LISTING: &Listing = &Listing {
     options: &[
         OptionListing {
             name: "durability",
-            takes: "os, data or full",
-            default: "data",
+            takes: "os, data or full; none with journal=memory",
+            default: "data, or what synchronous= and journal= give",
             meaning: "synchronous OFF, FULL or EXTRA",
         },
         OptionListing {
             name: "synchronous",
-            takes: "normal, with durability=os and journal=wal",
-            default: "off",
-            meaning: "syncs at checkpoints, though not at commits",
+            takes: "off, normal (with journal=wal or memory), full or extra",
+            default: "what durability= asks for",
+            meaning: "SQLite's own word; normal syncs at checkpoints, though not at commits",
         },
         OptionListing {
             name: "journal",
-            takes: "wal, delete, truncate or persist",
+            takes: "wal, delete, truncate, persist or memory",
             default: "wal",
-            meaning: "SQLite's journal mode",
+            meaning: "SQLite's journal mode; with memory a killed process may leave a damaged database",
+        },
+        OptionListing {
+            name: "locking_mode",
+            takes: "normal or exclusive, with client=queue",
+            default: "normal",
+            meaning: "keeps the locks of the file for a transaction, or for as long as the connection lasts",
         },
         OptionListing {
             name: "client",
@@ -229,10 +273,21 @@ impl Settings {
         let timeout = given.number("busy_timeout_ms", 0..=60_000)?;
         let cache = given.number("cache_kib", 1..=1 << 30)?;
         let checkpoint = given.number("checkpoint_pages", 1..=1_000_000_000)?;
+        let client = given
+            .word("client", &models, ClientModel::word)?
+            .unwrap_or(defaults.client);
+        let locking = given
+            .word("locking_mode", &Locking::ALL, Locking::word)?
+            .unwrap_or(defaults.locking);
+        if locking == Locking::Exclusive && client != ClientModel::Queue {
+            return Err(not_honoured(
+                "locking_mode=exclusive without client=queue: the first connection would lock out all others"
+                    .to_owned(),
+            ));
+        }
         Ok(Settings {
-            client: given
-                .word("client", &models, ClientModel::word)?
-                .unwrap_or(defaults.client),
+            client,
+            locking,
             synchronous: synchronous(given, journal)?,
             journal,
             wait: given
@@ -247,24 +302,44 @@ impl Settings {
 }
 
 fn synchronous(given: &Given<'_>, journal: Journal) -> Result<Synchronous, Error> {
+    let word = |level: Synchronous| -> &'static str {
+        match level {
+            Synchronous::Off => "off",
+            Synchronous::Normal => "normal",
+            Synchronous::Full => "full",
+            Synchronous::Extra => "extra",
+        }
+    };
     let durability = given.word("durability", &Durability::ALL, Durability::word)?;
-    let normal = given.word("synchronous", &[()], |()| "normal")?.is_some();
-    if normal && (durability != Some(Durability::Os) || journal != Journal::Wal) {
-        return Err(not_honoured(
-            "synchronous=normal without durability=os and journal=wal: there it syncs no commit, \
-             elsewhere it is neither os nor data"
-                .to_owned(),
-        ));
+    let asked = given.word("synchronous", &Synchronous::ALL, word)?;
+    if asked == Some(Synchronous::Normal) && !matches!(journal, Journal::Wal | Journal::Memory) {
+        return Err(not_honoured(format!(
+            "synchronous=normal with journal={}: there it is neither os nor data; with journal=wal it syncs no \
+             commit",
+            journal.word()
+        )));
     }
-    match durability.unwrap_or(Durability::Data) {
-        Durability::None => Err(not_honoured(
-            "durability=none: it always hands its writes to the operating system; the least is os"
+    let level = match (asked, durability) {
+        (Some(level), _) => level,
+        (None, Some(Durability::Os)) => Synchronous::Off,
+        (None, Some(Durability::Full)) => Synchronous::Extra,
+        (None, _) => Synchronous::Full,
+    };
+    let gives = level.durability(journal.word());
+    match durability {
+        Some(Durability::None) if gives != Durability::None => Err(not_honoured(
+            "durability=none: it always hands its writes to the operating system; the least is os, or none with \
+             journal=memory"
                 .to_owned(),
         )),
-        Durability::Os if normal => Ok(Synchronous::Normal),
-        Durability::Os => Ok(Synchronous::Off),
-        Durability::Data => Ok(Synchronous::Full),
-        Durability::Full => Ok(Synchronous::Extra),
+        Some(wanted) if wanted != gives => Err(not_honoured(format!(
+            "durability={}: synchronous={} with journal={} gives {}",
+            wanted.word(),
+            word(level),
+            journal.word(),
+            gives.word()
+        ))),
+        _ => Ok(level),
     }
 }
 

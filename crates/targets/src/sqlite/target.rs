@@ -181,10 +181,15 @@ impl Store {
             Failure::new(FailureKind::Storage, what)
         })?;
         let journal = journal_of(&connection).map_err(read)?;
-        let durability = synchronous.durability();
+        let durability = synchronous.durability(&journal);
         let caveat = match (durability, journal.as_str()) {
             (Durability::Data, "delete") => {
-                "; the unlinking that ends a commit is not itself synced, which EXTRA would"
+                "; the unlinking that ends a commit is not itself synced: ask for durability=full (EXTRA), which \
+                 syncs it, or for journal=wal"
+            }
+            (Durability::None, _) => {
+                "; what undoes a transaction is in memory alone: a process that is killed in one leaves a \
+                 damaged database"
             }
             _ => "",
         };
