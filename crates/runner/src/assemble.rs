@@ -80,6 +80,7 @@ pub(crate) fn assemble<W: Workload>(
         warnings: Vec::new(),
         stopped_by: stop_reason(workload, measured.stopped_by),
         reconnects: meter.reconnects,
+        first_lost: meter.first_lost.clone(),
         head,
     };
     result.checks.extend(bounds::judge(workload, &meter));

@@ -247,6 +247,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
                     desk.control.fail(*failure);
                     break;
                 }
+                desk.meter.borrow_mut().connection_lost(*failure);
                 drop(line.session);
                 line.session = match Box::pin(reconnect(desk)).await {
                     Some(session) => session,

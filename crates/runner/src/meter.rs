@@ -9,7 +9,7 @@ use crate::live::{Ended, Live};
 use crate::result::{Distribution, Outcomes};
 use crate::span::{Counts, When};
 use hdrhistogram::Histogram;
-use syncline_contract::{Cause, FailureKind, OperationId};
+use syncline_contract::{Cause, Failure, FailureKind, OperationId};
 use syncline_metering::{Nanos, clock};
 
 /// Times up to an hour to three digits; longer ones count as an hour.
@@ -80,6 +80,8 @@ pub(crate) struct Meter {
     pub tries: u64,
     pub conflicts: u64,
     pub reconnects: u64,
+    /// Why the first connection was lost, by the store's word.
+    pub first_lost: Option<String>,
     /// The clients' time within the measured span in transactions, of whatever end,
     pub busy_ns: Nanos,
     /// and between them: until the worker runs, waiting for a turn on it, thinking, connecting.
@@ -89,6 +91,12 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
+    /// Keeps why the first connection was lost.
+    #[cold]
+    pub(crate) fn connection_lost(&mut self, failure: Failure) {
+        self.first_lost.get_or_insert(failure.what);
+    }
+
     /// For that many transaction types and timed operations.
     pub(crate) fn new(kinds: usize, operations: usize) -> Meter {
         let kind = |_| KindMeter {
@@ -104,6 +112,7 @@ impl Meter {
             tries: 0,
             conflicts: 0,
             reconnects: 0,
+            first_lost: None,
             busy_ns: 0,
             between_ns: 0,
             last_ended: 0,
@@ -191,6 +200,7 @@ impl Meter {
         self.tries += other.tries;
         self.conflicts += other.conflicts;
         self.reconnects += other.reconnects;
+        self.first_lost = self.first_lost.take().or_else(|| other.first_lost.clone());
         self.busy_ns += other.busy_ns;
         self.between_ns += other.between_ns;
         self.last_ended = self.last_ended.max(other.last_ended);

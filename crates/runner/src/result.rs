@@ -171,6 +171,8 @@ pub struct RunResult {
     pub stopped_by: StopReason,
     /// Connections that were lost and made again.
     pub reconnects: u64,
+    /// Why the first connection was lost, by the store's word; none if none was.
+    pub first_lost: Option<String>,
 }
 
 impl RunResult {

@@ -78,6 +78,8 @@ pub enum Warning {
     Reconnected {
         /// How often.
         count: u64,
+        /// Why the first was lost, by the store's word; none if that is not known.
+        why: Option<String>,
     },
     /// Which number of workers commits most is within the noise of the trial.
     WorkersUnclear {
@@ -199,7 +201,12 @@ impl Warning {
             Warning::Overload { abandoned, offered } => {
                 format!("{abandoned} of {offered} arrivals found no free client before the end")
             }
-            Warning::Reconnected { count } => format!("{} lost", were(*count, "connection")),
+            Warning::Reconnected { count, why } => {
+                let why = why
+                    .as_ref()
+                    .map_or_else(String::new, |why| format!("; the first: {why}"));
+                format!("{} lost{why}", were(*count, "connection"))
+            }
             Warning::WorkersUnclear { workers, tried } => {
                 let each = tried.iter().map(|(workers, least, most)| {
                     format!("{workers}: {least:.0}/s to {most:.0}/s")

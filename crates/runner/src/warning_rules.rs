@@ -45,7 +45,10 @@ pub(crate) fn warnings(result: &RunResult) -> Vec<Warning> {
     found.extend((unfinished > 0).then_some(Warning::Unfinished { count: unfinished }));
     found.extend(overload(result));
     let lost = result.reconnects;
-    found.extend((lost > 0).then_some(Warning::Reconnected { count: lost }));
+    found.extend((lost > 0).then(|| Warning::Reconnected {
+        count: lost,
+        why: result.first_lost.clone(),
+    }));
     found
 }
 

@@ -233,7 +233,19 @@ fn a_lost_connection_is_made_again_and_its_outcome_may_be_unknown() {
     assert_eq!(sum(&result), 200);
     assert!(held(&result), "{:?}", result.checks);
     let count = result.reconnects;
-    assert!(result.warnings.contains(&Warning::Reconnected { count }));
+    // B.Smaller: what the store said is not dropped.
+    let why = result.first_lost.clone();
+    let said = why.as_deref().unwrap();
+    assert!(
+        said.contains("does not fit") || said == "the line went dead",
+        "{said}"
+    );
+    let warning = Warning::Reconnected { count, why };
+    assert!(warning.what().ends_with(&format!(
+        "lost; the first: {}",
+        result.first_lost.as_ref().unwrap()
+    )));
+    assert!(result.warnings.contains(&warning));
 }
 
 #[test]

@@ -187,6 +187,7 @@ pub(crate) fn result(committed: u64, syncs: Option<f64>) -> RunResult {
         warnings: vec![Warning::DebugBuild],
         stopped_by: StopReason::Duration,
         reconnects: 0,
+        first_lost: None,
     }
 }
 

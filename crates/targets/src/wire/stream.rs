@@ -137,9 +137,22 @@ impl Stream {
             match self.write_some() {
                 Ok(true) => return Ok(()),
                 Ok(false) => self.make_room().await?,
+                // Who reads next learns why the server has ended the connection.
+                Err(error) if is_ended(&error) && self.has_last_words() => return Ok(()),
                 Err(error) => return Err(lost(&self.peer, &error)),
             }
         }
+    }
+
+    /// True if the server has said something before it ended the connection; what was to be sent is
+    /// forgotten.
+    #[cold]
+    fn has_last_words(&mut self) -> bool {
+        let before = self.incoming.received().len();
+        while matches!(self.read_some(), Ok(true)) {}
+        self.outgoing.clear();
+        self.sent = 0;
+        self.incoming.received().len() > before
     }
 
     /// Waits until more has come than there is.
@@ -315,6 +328,14 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::Interrupted => "interrupted".to_owned(),
         _ => error.to_string(),
     }
+}
+
+/// True if the other side has ended the connection.
+fn is_ended(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
 }
 
 /// What has come: `bytes[start..end]`.

@@ -248,3 +248,38 @@ fn a_users_statement_may_wait_for_its_table_and_says_its_columns() {
     });
     block_on(&(), target.remove()).unwrap();
 }
+
+// B.Smaller
+#[test]
+fn what_the_server_says_when_it_ends_an_idle_transaction_is_kept() {
+    let ground = Ground::new("live=yes", true);
+    let numbers = &ground.numbers;
+    let server = &ground.server;
+    server.run("ALTER ROLE postgres SET idle_in_transaction_session_timeout = '20ms'");
+    // By TCP and by the socket, whose ends look different.
+    for number in [0, 1] {
+        let url = format!("{}&schema=idle_{number}", server.url(number, "live=yes"));
+        let target = AnyTarget::open(&url).unwrap();
+        block_on(&(), target.create(&numbers.plan)).unwrap();
+        let worker = target.worker().unwrap();
+        let mut session = block_on(&worker, target.connect(&numbers.plan, &worker)).unwrap();
+        block_on(&worker, async {
+            numbers.fill(&mut session).await.unwrap();
+            session.begin(Shape::Several);
+            assert_eq!(read(numbers, &mut session, 1).await.unwrap(), 0);
+            let idle =
+                "SELECT count(*)::text FROM pg_stat_activity WHERE state = 'idle in transaction'";
+            while server.run(idle) != ["0"] {
+                std::thread::yield_now();
+            }
+            let stop = read(numbers, &mut session, 1).await.unwrap_err();
+            let Stop::Failed(failure) = stop else {
+                panic!("{stop:?}");
+            };
+            assert!(failure.what.contains("25P03"), "{number}: {failure}");
+            assert_eq!(failure.kind, FailureKind::Connection);
+        });
+        drop(session);
+        block_on(&(), target.remove()).unwrap();
+    }
+}
