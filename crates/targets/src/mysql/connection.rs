@@ -11,7 +11,7 @@ use super::reply::{Answer, End, Form, PreparedAnswer, Preparing, ServerError};
 use super::server_key::ServerKey;
 use super::values::Column;
 use crate::server::Password;
-use crate::wire::{Endpoint, Poller, Stream, Tls, TlsMode};
+use crate::wire::{Endpoint, Poller, Stream, Tls, TlsMode, at_login};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, Kind, Rows, TargetResult};
 use syncline_metering::clock;
@@ -126,7 +126,11 @@ impl Connection {
             patience: door.limit,
             answer_max: ANSWER_MAX,
         };
-        connection.log_in(door, database).await?;
+        let logged_in = connection.log_in(door, database).await;
+        logged_in.map_err(|not| match not {
+            NotOpened::Refused(why) => NotOpened::Refused(at_login(why, "MariaDB or MySQL")),
+            encrypted => encrypted,
+        })?;
         connection.longest = ANSWER_MAX;
         connection.stream.limit(None);
         Ok(connection)
@@ -134,9 +138,10 @@ impl Connection {
 
     async fn log_in(&mut self, door: &Door, database: Option<&str>) -> Result<(), NotOpened> {
         let first = self.next_payload(Greeting::read).await?;
-        let greeting = first.map_err(|why| refused(&why, &self.whom))?;
+        let greeting = first.map_err(|why| refused(&why, &self.whom, false))?;
         self.version.clone_from(&greeting.version);
         let tls = self.encrypts(door, &greeting)?;
+        let in_clear = !tls && !matches!(door.endpoint, Endpoint::Unix(_));
         let verified = door.tls.mode() >= TlsMode::VerifyCa || door.cleartext;
         let secure = tls && verified || matches!(door.endpoint, Endpoint::Unix(_));
         let who = Who {
@@ -160,7 +165,7 @@ impl Connection {
         self.send(&login.identify(), sequence).await?;
         loop {
             let (next, sequence) = self.next_of_login(&mut login).await?;
-            match next.map_err(|why| refused(&why, &self.whom))? {
+            match next.map_err(|why| refused(&why, &self.whom, in_clear))? {
                 Next::Send(payload) => self.send(&payload, sequence.wrapping_add(1)).await?,
                 Next::Wait => {}
                 Next::Done => return Ok(()),

@@ -71,13 +71,19 @@ pub(super) fn outside(error: &ServerError, doing: &str, whom: &str) -> Failure {
     )
 }
 
-/// Why a log-in failed.
+/// Why a log-in failed. `in_clear` says that its connection leaves this program unencrypted.
 #[cold]
-pub(super) fn refused(refused: &Refused, whom: &str) -> Failure {
+pub(super) fn refused(refused: &Refused, whom: &str, in_clear: bool) -> Failure {
     match refused {
         Refused::Server(error) => {
             let advice = match error.code {
                 1040 | 1203 | 1226 => "; ask for fewer clients, or raise that limit",
+                // A user who must encrypt (REQUIRE SSL) is refused in the same words as a wrong password.
+                1045 if in_clear => {
+                    "; check user and password in the URL; the connection was not encrypted, which this user \
+                     may have to be: tls=require"
+                }
+                3159 => "; the connection was not encrypted: tls=require",
                 1044 | 1045 | 1698 => "; check user and password in the URL",
                 _ => "",
             };
@@ -245,7 +251,7 @@ mod tests {
     #[test]
     fn a_full_server_says_what_to_do() {
         let full = Refused::Server(error(1040, "", "Too many connections"));
-        let failure = refused(&full, "MariaDB at /s");
+        let failure = refused(&full, "MariaDB at /s", false);
         assert_eq!(failure.kind, FailureKind::Limit);
         assert!(failure.what.contains("fewer clients"), "{failure}");
         let dropped = outside(

@@ -7,7 +7,7 @@
 use super::protocol::{Connection, Place, tag};
 use super::settings::LISTING;
 use crate::server::{Address, session_name};
-use crate::wire::{Endpoint, TlsMode};
+use crate::wire::{Endpoint, TlsMode, speaker};
 use bytes::BytesMut;
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{
@@ -77,7 +77,17 @@ impl Connection {
         while self.stream.received().is_empty() {
             self.stream.fill().await?;
         }
-        let can = self.stream.received()[0] == b'S';
+        let answer = self.stream.received();
+        let can = answer[0] == b'S';
+        // An old server answers with an error; whatever else it is, it is no answer of PostgreSQL's.
+        if !matches!(answer[0], b'S' | b'N' | b'E') {
+            let who = speaker(answer).unwrap_or("another product");
+            let what = format!(
+                "{}: {who} listens there, not PostgreSQL; check the port",
+                place.address
+            );
+            return Err(Failure::new(FailureKind::Connection, what));
+        }
         self.stream.consume(1);
         if can {
             return self.stream.start_tls(&place.tls, place.host()).await;

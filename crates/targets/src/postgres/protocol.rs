@@ -8,7 +8,7 @@
 use super::failure::ServerError;
 use super::settings::Settings;
 use crate::server::{Address, Host};
-use crate::wire::{Endpoint, Poller, Stream, Tls};
+use crate::wire::{Endpoint, Poller, Stream, Tls, at_login};
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Header;
 use postgres_protocol::message::frontend;
@@ -104,7 +104,8 @@ impl Connection {
             longest: LOG_IN_MAX,
             broken: false,
         };
-        connection.log_in(place).await?;
+        let logged_in = connection.log_in(place).await;
+        logged_in.map_err(|failure| at_login(failure, "PostgreSQL"))?;
         connection.longest = MESSAGE_MAX;
         connection.stream.limit(None);
         Ok(connection)

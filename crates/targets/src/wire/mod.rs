@@ -42,4 +42,5 @@ pub use interrupt::interrupt_by;
 pub(crate) use interrupt::{Cleanup, is_asked};
 pub use poller::Poller;
 pub use stream::Stream;
+pub(crate) use stream::{at_login, speaker};
 pub use tls::{Tls, TlsMode, certificates};

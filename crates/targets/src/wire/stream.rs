@@ -16,6 +16,10 @@ use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 use syncline_metering::clock;
 
+/// Why a connection was lost that the other side ended, and one on which it said nothing.
+const CLOSED: &str = "it closed it";
+const SILENT: &str = "it does not answer in time";
+
 /// The memory for what comes in, at first; it grows with the largest answer.
 const ROOM: usize = 8 * 1024;
 /// A read with less room than this moves what is left to the front, or grows.
@@ -307,6 +311,45 @@ fn lost(peer: &str, error: &io::Error) -> Failure {
     Failure::new(FailureKind::Connection, what)
 }
 
+/// A connection that was lost in its first words: another product may listen there.
+#[cold]
+pub(crate) fn at_login(failure: Failure, product: &str) -> Failure {
+    let ended = [CLOSED, "reset by peer", "Broken pipe"];
+    let silent = failure.what.ends_with(SILENT);
+    if failure.kind != FailureKind::Connection
+        || !silent && !ended.iter().any(|end| failure.what.contains(end))
+    {
+        return failure;
+    }
+    let what = format!(
+        "{}; check that {product} listens there, and not another product",
+        failure.what
+    );
+    Failure::new(failure.kind, what)
+}
+
+/// The product whose first bytes those are, if they tell.
+pub(crate) fn speaker(bytes: &[u8]) -> Option<&'static str> {
+    // A packet of MySQL: three bytes of length, number 0, version 10 of the protocol.
+    let mysql = bytes.len() > 5 && bytes[3] == 0 && bytes[4] == 10;
+    [
+        (bytes.starts_with(b"HTTP/"), "an HTTP server"),
+        (bytes.starts_with(b"SSH-"), "an SSH server"),
+        (bytes.starts_with(b"220"), "a mail or FTP server"),
+        (
+            bytes.starts_with(b"-ERR") || bytes.starts_with(b"-NOAUTH"),
+            "Redis",
+        ),
+        (
+            bytes.starts_with(&[0x15, 3]),
+            "a server that only speaks TLS",
+        ),
+        (mysql, "MariaDB or MySQL"),
+    ]
+    .into_iter()
+    .find_map(|(is, name)| is.then_some(name))
+}
+
 #[cold]
 fn not_encrypted(peer: &str, error: &io::Error) -> Failure {
     let why = tls_refusal::of(error).unwrap_or_else(|| match error.kind() {
@@ -323,8 +366,8 @@ fn not_encrypted(peer: &str, error: &io::Error) -> Failure {
 
 fn reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => "it closed it".to_owned(),
-        io::ErrorKind::TimedOut => "it does not answer in time".to_owned(),
+        io::ErrorKind::UnexpectedEof => CLOSED.to_owned(),
+        io::ErrorKind::TimedOut => SILENT.to_owned(),
         io::ErrorKind::Interrupted => "interrupted".to_owned(),
         _ => error.to_string(),
     }

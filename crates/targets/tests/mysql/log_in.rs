@@ -31,6 +31,20 @@ fn users_log_in_by_their_plugins() {
     }
 }
 
+// B.Smaller
+#[test]
+fn a_user_who_must_encrypt_is_told_that_the_connection_was_not() {
+    let server = Server::shared();
+    server.says("CREATE OR REPLACE USER enc@'%' IDENTIFIED BY 'pw' REQUIRE SSL");
+    let refused = meets(server, "enc:pw").unwrap_err();
+    assert!(
+        refused.contains("1045")
+            && refused.contains("the connection was not encrypted")
+            && refused.contains("tls=require"),
+        "{refused}"
+    );
+}
+
 #[test]
 fn a_server_of_another_kind_is_said_to_be_one() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

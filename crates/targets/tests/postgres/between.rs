@@ -162,3 +162,35 @@ fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_remov
     let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'syncline%'";
     assert_eq!(psql(&url, schemas), "0");
 }
+
+// B.Smaller
+#[test]
+fn a_port_of_another_product_is_said_to_be_one() {
+    for (answer, words) in [
+        (
+            &b"-ERR unknown command\r\n"[..],
+            "Redis listens there, not PostgreSQL",
+        ),
+        (
+            b"HTTP/1.1 400 Bad Request\r\n\r\n",
+            "an HTTP server listens there",
+        ),
+        (
+            b"",
+            "check that PostgreSQL listens there, and not another product",
+        ),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let speaks = std::thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            let mut question = [0; 8];
+            client.read_exact(&mut question).unwrap();
+            client.write_all(answer).unwrap();
+        });
+        let target = AnyTarget::open(&format!("postgres://u@127.0.0.1:{port}/d")).unwrap();
+        let failure = block_on(&(), target.meet()).unwrap_err();
+        assert!(failure.what.contains(words), "{words}: {failure}");
+        speaks.join().unwrap();
+    }
+}
