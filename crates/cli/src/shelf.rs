@@ -9,8 +9,8 @@ use crate::privates::Privates;
 use crate::recorded;
 use syncline_contract::{
     AnsweredWrite, Capabilities, CommitPaths, Counter, Evidence, Intent, Internal, LogPlace,
-    Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId, Target,
-    TargetResult, UserView, Value, Worker,
+    LogSegments, Observed, OperationId, Plan, Rows, Session, Shape, Stop, StoreProcess, TableId,
+    Target, TargetResult, UserView, Value, Worker,
 };
 use syncline_metering::Nanos;
 use syncline_targets::AnyTarget;
@@ -126,6 +126,48 @@ impl<T: Target> Target for OneOf<'_, T> {
         match self {
             OneOf::Own(target) => target.log_place(),
             OneOf::BuiltIn(target) => target.log_place(),
+        }
+    }
+
+    fn data_place(&self) -> LogPlace {
+        match self {
+            OneOf::Own(target) => target.data_place(),
+            OneOf::BuiltIn(target) => target.data_place(),
+        }
+    }
+
+    fn further_places(&self) -> Vec<LogPlace> {
+        match self {
+            OneOf::Own(target) => target.further_places(),
+            OneOf::BuiltIn(target) => target.further_places(),
+        }
+    }
+
+    fn log_segments(&self) -> Option<LogSegments> {
+        match self {
+            OneOf::Own(target) => target.log_segments(),
+            OneOf::BuiltIn(target) => target.log_segments(),
+        }
+    }
+
+    fn clients_max_reason(&self) -> Option<String> {
+        match self {
+            OneOf::Own(target) => target.clients_max_reason(),
+            OneOf::BuiltIn(target) => target.clients_max_reason(),
+        }
+    }
+
+    fn takes_no_writes(&self) -> Option<String> {
+        match self {
+            OneOf::Own(target) => target.takes_no_writes(),
+            OneOf::BuiltIn(target) => target.takes_no_writes(),
+        }
+    }
+
+    async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
+        match self {
+            OneOf::Own(target) => target.unfinished_wait().await,
+            OneOf::BuiltIn(target) => target.unfinished_wait().await,
         }
     }
 

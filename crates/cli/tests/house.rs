@@ -99,6 +99,48 @@ fn rooms_import_only_through_their_doors() {
     }
 }
 
+/// B.F14, B.F9: a question with a default answer that a wrapper does not hand on is answered for every store
+/// behind it, wrongly and in silence.
+#[test]
+fn wrappers_of_targets_hand_on_every_question() {
+    let asked = functions("crates/contract/src/target.rs", "pub trait Target");
+    assert!(asked.len() > 20, "{asked:?}");
+    for (path, begins) in [
+        (
+            "crates/cli/src/shelf.rs",
+            "impl<T: Target> Target for OneOf",
+        ),
+        ("crates/targets/src/any.rs", "impl Target for AnyTarget"),
+    ] {
+        let handed_on = functions(path, begins);
+        let missing: Vec<_> = asked.difference(&handed_on).collect();
+        assert!(missing.is_empty(), "{path} does not hand on {missing:?}");
+    }
+}
+
+/// The names of the functions in a block of a file, which ends with the line that closes it.
+fn functions(path: &str, begins: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let start = text
+        .find(begins)
+        .unwrap_or_else(|| panic!("{path} has no {begins}"));
+    let indent = text[..start].len() - text[..start].trim_end_matches(' ').len();
+    let close = format!("\n{}}}\n", " ".repeat(indent));
+    let end = text[start..]
+        .find(&close)
+        .map_or(text.len(), |length| start + length);
+    let lines = text[start..end].lines().map(str::trim_start);
+    let names = lines.filter_map(|line| {
+        let rest = line
+            .strip_prefix("async ")
+            .unwrap_or(line)
+            .strip_prefix("fn ")?;
+        let name = rest.split(['(', '<']).next()?;
+        Some(name.to_owned())
+    });
+    names.collect()
+}
+
 #[test]
 fn a_door_that_does_not_exist_is_seen() {
     let manifest = "[dependencies]\nsyncline-engine = { workspace = true }\nserde = \"1\"\n\

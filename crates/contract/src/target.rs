@@ -160,6 +160,18 @@ pub trait Target: Sync {
         self.log_place()
     }
 
+    /// Further directories that a run writes to, as far as they are known: tablespaces, a log beside the log.
+    /// Holds after [`Target::meet`].
+    fn further_places(&self) -> Vec<LogPlace> {
+        Vec::new()
+    }
+
+    /// Why [`Capabilities::clients_max`] is no more than it is, a clause: the limit, who holds the connections,
+    /// and how to raise it. None if nobody says.
+    fn clients_max_reason(&self) -> Option<String> {
+        None
+    }
+
     /// Why it takes no writes, a sentence: it follows another server, or its sessions are read-only. None if
     /// it takes them, or if that is not known. Holds after [`Target::meet`].
     fn takes_no_writes(&self) -> Option<String> {

@@ -23,7 +23,11 @@ pub(crate) fn admit<T: Target, W: Workload>(
 ) -> Result<usize, Error> {
     sane(plan).map_err(Error::Plan)?;
     let can = target.capabilities();
-    let lacks = lacks(&can, target.takes_no_writes(), workload, plan);
+    let limits = Limits {
+        clients_max_reason: target.clients_max_reason(),
+        takes_no_writes: target.takes_no_writes(),
+    };
+    let lacks = lacks(&can, limits, workload, plan);
     let workers = workers(&can, plan);
     match (lacks, workers) {
         (None, Ok(workers)) => Ok(workers),
@@ -73,9 +77,15 @@ fn sane(plan: &RunPlan) -> Result<(), String> {
     Ok(())
 }
 
+/// What a store says of its own limits.
+struct Limits {
+    clients_max_reason: Option<String>,
+    takes_no_writes: Option<String>,
+}
+
 fn lacks<W: Workload>(
     can: &Capabilities,
-    takes_no_writes: Option<String>,
+    limits: Limits,
     workload: &W,
     plan: &RunPlan,
 ) -> Option<String> {
@@ -83,8 +93,10 @@ fn lacks<W: Workload>(
         && plan.clients > most
     {
         let asked = plan.clients;
+        let reason = limits.clients_max_reason;
+        let reason = reason.map_or_else(String::new, |why| format!(": {why}"));
         return Some(format!(
-            "it takes at most {most} clients and --clients is {asked}"
+            "it takes at most {most} clients and --clients is {asked}{reason}"
         ));
     }
     let loads = workload.loads().iter().any(|load| load.units > 0);
@@ -94,7 +106,7 @@ fn lacks<W: Workload>(
     // What a user's statement does is not known; the server will say.
     let operations = workload.plan().operations();
     let writes = !plan.reuse || operations.iter().any(|one| one.action.writes());
-    if let Some(why) = takes_no_writes.filter(|_| writes) {
+    if let Some(why) = limits.takes_no_writes.filter(|_| writes) {
         return Some(why);
     }
     if plan.reuse && !can.reopens {

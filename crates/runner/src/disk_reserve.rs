@@ -67,11 +67,12 @@ impl DiskGuard {
         source: SpaceSource,
     ) -> Result<DiskGuard, String> {
         let places = [target.log_place(), target.data_place()];
+        let further = target.further_places();
         let load_bytes = (loads && target.capabilities().keeps_rows)
             .then(|| load_bytes(workload))
             .filter(|bytes| *bytes > 0);
         let segments = target.log_segments();
-        let reserves = reserves(&places, segments, load_bytes, source);
+        let reserves = reserves(&places, &further, segments, load_bytes, source);
         for reserve in reserves.iter().flatten() {
             reserve.require(segments)?;
         }
@@ -151,9 +152,11 @@ impl DiskReserve {
     }
 }
 
-/// The file systems of those places, each once; the reason if none of them is known.
+/// The file systems of those places, each once; the reason if none of them is known. Rows are loaded into log
+/// and data; how many of them go to further places is not known, so the whole load must fit there too.
 fn reserves(
     places: &[LogPlace; 2],
+    further: &[LogPlace],
     segments: Option<LogSegments>,
     load_bytes: Option<u64>,
     source: SpaceSource,
@@ -161,7 +164,7 @@ fn reserves(
     let mut devices = Vec::new();
     let mut found: Vec<DiskReserve> = Vec::new();
     let mut unknown = None;
-    for place in places {
+    for (number, place) in places.iter().chain(further).enumerate() {
         let space = match place {
             LogPlace::Directory(directory) => source(directory).map(|space| (directory, space)),
             LogPlace::Nowhere(why) => Err(why.clone()),
@@ -170,9 +173,12 @@ fn reserves(
             Ok((directory, space)) => {
                 let known = devices.iter().position(|device| *device == space.device);
                 if let Some(known) = known {
-                    // Rows are written to the log and to the data.
-                    let both = &mut found[known].load_bytes;
-                    *both = both.zip(load_bytes).map(|(one, two)| one + two);
+                    // Rows are written to the log and to the data; what is written to a further place on the
+                    // same file system is not known.
+                    if number < places.len() {
+                        let both = &mut found[known].load_bytes;
+                        *both = both.zip(load_bytes).map(|(one, two)| one + two);
+                    }
                     continue;
                 }
                 devices.push(space.device);
@@ -263,10 +269,10 @@ mod tests {
     #[test]
     fn the_reserve_is_two_segments_of_a_small_disk_and_bounded_on_a_large_one() {
         let places = [at("/log"), at("/data")];
-        let found = reserves(&places, SEGMENTS, None, two_disks).unwrap();
+        let found = reserves(&places, &[], SEGMENTS, None, two_disks).unwrap();
         assert_eq!(found[0].reserve_bytes, 32 * MIB);
         assert_eq!(found[1].reserve_bytes, 1 << 30);
-        let without = reserves(&places, None, None, two_disks).unwrap();
+        let without = reserves(&places, &[], None, None, two_disks).unwrap();
         assert_eq!(without[0].reserve_bytes, 10 * MIB);
     }
 
@@ -274,11 +280,11 @@ mod tests {
     #[test]
     fn a_load_that_would_eat_the_reserve_is_refused_in_words_with_figures() {
         let places = [at("/log"), at("/log")];
-        let found = reserves(&places, SEGMENTS, Some(30 * MIB), two_disks).unwrap();
+        let found = reserves(&places, &[], SEGMENTS, Some(30 * MIB), two_disks).unwrap();
         assert_eq!(found.len(), 1, "one file system is required once");
         assert_eq!(found[0].load_bytes, Some(60 * MIB), "log and data");
         assert_eq!(found[0].require(SEGMENTS), Ok(()));
-        let found = reserves(&places, SEGMENTS, Some(43 * MIB), two_disks).unwrap();
+        let found = reserves(&places, &[], SEGMENTS, Some(43 * MIB), two_disks).unwrap();
         let why = found[0].require(SEGMENTS).unwrap_err();
         for part in ["only 116 MiB", "/log", "32 MiB in reserve", "about 86 MiB"] {
             assert!(why.contains(part), "{why}");
@@ -289,10 +295,25 @@ mod tests {
     #[test]
     fn an_unknown_place_is_unknown_with_its_reason_and_the_known_one_is_watched() {
         let elsewhere = || LogPlace::Nowhere("it is on another machine".to_owned());
-        let none = reserves(&[elsewhere(), elsewhere()], None, None, two_disks);
+        let none = reserves(&[elsewhere(), elsewhere()], &[], None, None, two_disks);
         assert_eq!(none.unwrap_err(), "it is on another machine");
-        let one = reserves(&[at("/log"), elsewhere()], None, None, two_disks).unwrap();
+        let one = reserves(&[at("/log"), elsewhere()], &[], None, None, two_disks).unwrap();
         assert_eq!(one[0].directory, Path::new("/log"));
+    }
+
+    // B.F9
+    #[test]
+    fn a_further_place_on_a_disk_of_its_own_is_watched_and_one_that_is_not_known_is_left_out() {
+        let unknown = LogPlace::Nowhere("it is in a container".to_owned());
+        let places = [at("/data"), at("/data")];
+        let further = [unknown, at("/log")];
+        let found = reserves(&places, &further, SEGMENTS, Some(MIB), two_disks).unwrap();
+        let directories: Vec<_> = found.iter().map(|one| one.directory.as_path()).collect();
+        assert_eq!(directories, [Path::new("/data"), Path::new("/log")]);
+        assert_eq!(found[1].load_bytes, Some(MIB));
+        // On a file system that is watched already it asks for nothing more.
+        let found = reserves(&places, &[at("/data")], SEGMENTS, Some(MIB), two_disks).unwrap();
+        assert_eq!((found.len(), found[0].load_bytes), (1, Some(2 * MIB)));
     }
 
     /// What [`draining`] answers next.
@@ -313,7 +334,7 @@ mod tests {
         FREE.store(50 * MIB, Ordering::Relaxed);
         let guard = DiskGuard {
             source: draining,
-            reserves: reserves(&[at("/log"), at("/log")], SEGMENTS, None, draining),
+            reserves: reserves(&[at("/log"), at("/log")], &[], SEGMENTS, None, draining),
             next_look: AtomicU64::new(0),
             shortage: OnceLock::new(),
         };

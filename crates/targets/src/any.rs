@@ -82,6 +82,14 @@ macro_rules! targets {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.data_place(),)* }
             }
 
+            fn further_places(&self) -> Vec<LogPlace> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.further_places(),)* }
+            }
+
+            fn clients_max_reason(&self) -> Option<String> {
+                match self { $($(#[$when])* AnyTarget::$name(target) => target.clients_max_reason(),)* }
+            }
+
             fn takes_no_writes(&self) -> Option<String> {
                 match self { $($(#[$when])* AnyTarget::$name(target) => target.takes_no_writes(),)* }
             }

@@ -59,6 +59,12 @@ pub trait KeyValue: Send + Sync {
     /// What it says of itself.
     fn about(&self) -> About;
 
+    /// Further directories that it writes to, as far as they are known; see
+    /// [`Target::further_places`](crate::Target::further_places).
+    fn further_places(&self) -> Vec<LogPlace> {
+        Vec::new()
+    }
+
     /// Makes an empty store; refuses what is there already. If it fails it leaves nothing behind.
     fn create(&self) -> io::Result<()>;
 

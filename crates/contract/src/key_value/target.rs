@@ -110,6 +110,10 @@ impl<K: KeyValue> Target for KeyValueTarget<K> {
         self.shared.store.about().log_place
     }
 
+    fn further_places(&self) -> Vec<LogPlace> {
+        self.shared.store.further_places()
+    }
+
     fn process(&self) -> StoreProcess {
         self.shared.store.process()
     }

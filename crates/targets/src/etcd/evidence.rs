@@ -8,6 +8,7 @@ use crate::open_files::open_files;
 use crate::server::{Host, LIVE, LogWord, counted, listener, log_place, verified};
 use serde_json::json;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 use syncline_contract::{Durability, LogPlace, Setting, StoreProcess};
@@ -17,6 +18,8 @@ use syncline_contract::{Durability, LogPlace, Setting, StoreProcess};
 pub(super) struct Met {
     pub(super) version: String,
     pub(super) log_place: LogPlace,
+    /// Where its data file is, which `--wal-dir` may part from the log.
+    pub(super) data_place: LogPlace,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
 }
@@ -41,7 +44,10 @@ pub(super) fn ask(gateway: &Gateway, settings: &Settings) -> io::Result<Met> {
     let process = process.map_or(StoreProcess::ELSEWHERE, |id| verified(id, &["etcd"]));
     Ok(Met {
         version,
-        log_place: place(process),
+        log_place: place(process, |path| {
+            path.extension().is_some_and(|end| end == "wal")
+        }),
+        data_place: place(process, |path| path.ends_with("snap/db")),
         process,
         settings: settings_said(&status),
     })
@@ -91,8 +97,8 @@ pub(super) fn durability(
     })
 }
 
-/// Where its log is: the folder of the files that its process holds open as such.
-fn place(process: StoreProcess) -> LogPlace {
+/// Where its log or its data is: the folder of a file of that kind that its process holds open.
+fn place(process: StoreProcess, is: fn(&Path) -> bool) -> LogPlace {
     let StoreProcess::Other(id) = process else {
         let what = "the server is not known to run on this machine; --line RECORD names a probe made \
                     there";
@@ -100,7 +106,7 @@ fn place(process: StoreProcess) -> LogPlace {
     };
     let log = open_files(id)
         .into_iter()
-        .find(|(_, path)| path.extension().is_some_and(|end| end == "wal"))
+        .find(|(_, path)| is(path))
         .and_then(|(_, path)| Some(path.parent()?.to_owned()));
     let Some(log) = log else {
         let what = format!("the files of process {id}, which is etcd's, are not ours to see");

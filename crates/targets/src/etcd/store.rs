@@ -168,6 +168,14 @@ impl KeyValue for Etcd {
         }
     }
 
+    fn further_places(&self) -> Vec<LogPlace> {
+        let met = self.met();
+        met.as_ref()
+            .map(|met| met.data_place.clone())
+            .into_iter()
+            .collect()
+    }
+
     fn meet(&self) -> io::Result<()> {
         self.meeting()?;
         let gateway = self.gateway()?;

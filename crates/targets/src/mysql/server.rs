@@ -21,7 +21,7 @@ const LOOKS: usize = 5;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(60);
 
 /// Variables that bear on the speed and safety of commits, or that this target needs.
-const ASKED: [&str; 41] = [
+const ASKED: [&str; 42] = [
     "autocommit",
     "binlog_format",
     "binlog_group_commit_sync_delay",
@@ -46,6 +46,7 @@ const ASKED: [&str; 41] = [
     "innodb_redo_log_capacity",
     "innodb_rollback_on_timeout",
     "innodb_snapshot_isolation",
+    "innodb_undo_directory",
     "innodb_use_fdatasync",
     "log_bin",
     "log_bin_basename",
@@ -74,6 +75,8 @@ pub(super) struct Server {
     pub(super) verdict: Verdict,
     pub(super) log_place: LogPlace,
     pub(super) data_place: LogPlace,
+    /// Where its binary log and its undo logs go, if it says so.
+    pub(super) further_places: Vec<LogPlace>,
     /// Why it takes no writes; none if it does.
     pub(super) takes_no_writes: Option<String>,
     pub(super) process: StoreProcess,
@@ -109,6 +112,7 @@ impl Server {
             verdict: judge(&variables, mariadb),
             log_place: place(&variables, process, &whom),
             data_place: data_place(&variables, process, &whom),
+            further_places: further_places(&variables, process, &whom),
             takes_no_writes: takes_no_writes(connection, &variables, &whom).await?,
             process,
             free,
@@ -265,6 +269,27 @@ fn data_place(variables: &Variables, process: StoreProcess, whom: &str) -> LogPl
     };
     let said_by = "datadir";
     log_place(process, whom, &LogWord { directory, said_by })
+}
+
+fn further_places(variables: &Variables, process: StoreProcess, whom: &str) -> Vec<LogPlace> {
+    let Some(data) = variables.get("datadir").map(Path::new) else {
+        return Vec::new();
+    };
+    // A binary log is named with the beginning of its files' names.
+    let binary_log = variables
+        .get("log_bin_basename")
+        .filter(|name| !name.is_empty() && variables.get("log_bin") == Some("ON"))
+        .and_then(|name| Some((data.join(name).parent()?.to_owned(), "log_bin_basename")));
+    let undo = variables
+        .get("innodb_undo_directory")
+        .filter(|name| !name.is_empty())
+        .map(|name| (data.join(name), "innodb_undo_directory"));
+    let places = binary_log.into_iter().chain(undo);
+    let places = places.map(|(directory, said_by)| {
+        let directory = directory.display().to_string();
+        log_place(process, whom, &LogWord { directory, said_by })
+    });
+    places.collect()
 }
 
 /// Why a session as ours takes no writes: `read_only` binds who has none of the rights that overrule it.

@@ -168,6 +168,20 @@ impl Target for Mysql {
         }
     }
 
+    fn further_places(&self) -> Vec<LogPlace> {
+        let met = self.met();
+        met.as_ref()
+            .map_or_else(Vec::new, |server| server.further_places.clone())
+    }
+
+    fn clients_max_reason(&self) -> Option<String> {
+        let met = self.met();
+        let most = met.as_ref()?.variables.get("max_connections")?;
+        Some(format!(
+            "max_connections is {most}, and the others are taken (SHOW PROCESSLIST names who holds them)"
+        ))
+    }
+
     fn takes_no_writes(&self) -> Option<String> {
         self.met().as_ref()?.takes_no_writes.clone()
     }

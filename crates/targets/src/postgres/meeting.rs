@@ -1,6 +1,7 @@
 //! What a server is asked first, and what is refused: what a run could harm, and what the settings cannot
 //! honour. Reads only.
 
+use super::connections::{self, FreeConnections};
 use super::control::Control;
 use super::pooler;
 use super::product::Product;
@@ -31,7 +32,9 @@ pub(super) struct Met {
     /// Why it takes no writes; none if it does.
     pub(super) takes_no_writes: Option<String>,
     /// Connections that nobody uses, ours for questions taken off; none if it does not say.
-    pub(super) free_connections: Option<usize>,
+    pub(super) free_connections: Option<FreeConnections>,
+    /// Tablespaces outside of the data directory that it may write to.
+    pub(super) tablespaces: Vec<LogPlace>,
 }
 
 /// Those who work there beside us: in a transaction, or heard of within the last ten seconds, or hidden
@@ -44,9 +47,11 @@ const STANDBYS: &str = "SELECT count(*) FROM pg_catalog.pg_stat_replication \
      WHERE sync_state IS NULL OR sync_state IN ('sync', 'quorum')";
 /// Log segments have had a size of their own since PostgreSQL 11.
 const SEGMENT_BYTES: &str = "SELECT setting FROM pg_settings WHERE name = 'wal_segment_size'";
-const FREE: &str = "SELECT current_setting('max_connections')::int \
-     - current_setting('superuser_reserved_connections')::int \
-     - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')";
+/// The tablespaces in which tables of ours and temporary files may be.
+const TABLESPACES: &str = "SELECT pg_tablespace_location(t.oid) FROM pg_tablespace t WHERE \
+     pg_tablespace_location(t.oid) <> '' AND (t.oid = (SELECT dattablespace FROM pg_database WHERE datname = \
+     current_database()) OR t.spcname = current_setting('default_tablespace') OR t.spcname = ANY \
+     (regexp_split_to_array(translate(current_setting('temp_tablespaces'), '\"', ''), '\\s*,\\s*')))";
 
 /// Asks.
 pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
@@ -68,6 +73,11 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         let nowhere = LogPlace::Nowhere(nowhere);
         (nowhere.clone(), nowhere)
     };
+    let tablespaces = if product.is_postgres {
+        tablespaces(place, &mut control, process).await?
+    } else {
+        Vec::new()
+    };
     let log_segment_bytes = if product.is_postgres {
         control
             .number(SEGMENT_BYTES)
@@ -87,8 +97,7 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         None
     };
     let free_connections = if product.is_postgres {
-        let free: Option<i64> = control.text(FREE).await?.parse().ok();
-        free.map(|free| usize::try_from(free).unwrap_or(0))
+        connections::free(&mut control).await?
     } else {
         None
     };
@@ -108,6 +117,7 @@ pub(super) async fn meet(place: &Place) -> TargetResult<Met> {
         log_segment_bytes,
         takes_no_writes,
         free_connections,
+        tablespaces,
     })
 }
 
@@ -180,6 +190,22 @@ async fn places(
             Ok((nowhere.clone(), nowhere))
         }
     }
+}
+
+/// The tablespaces that a run may write to, by the server's word.
+async fn tablespaces(
+    place: &Place,
+    control: &mut Control,
+    process: StoreProcess,
+) -> TargetResult<Vec<LogPlace>> {
+    let rows = control.rows(TABLESPACES).await?;
+    let whom = place.address.to_string();
+    let directories = rows.into_iter().flatten().flatten();
+    let places = directories.map(|directory| {
+        let said_by = "pg_tablespace_location";
+        log_place(process, &whom, &LogWord { directory, said_by })
+    });
+    Ok(places.collect())
 }
 
 /// Why a session as ours takes no writes.

@@ -45,6 +45,7 @@
 //!    ([`Plan::protocol`](syncline_contract::Plan::protocol)); unless they are prepared, nothing is.
 
 mod check;
+mod connections;
 mod control;
 mod counters;
 mod evidence;

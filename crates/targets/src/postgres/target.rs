@@ -198,7 +198,7 @@ impl Target for Postgres {
             workers_max: None,
             clients_max: lock(&self.met)
                 .as_ref()
-                .and_then(|met| met.free_connections),
+                .and_then(|met| Some(met.free_connections.as_ref()?.count)),
             keeps_rows: true,
             aborts: true,
             scans: true,
@@ -230,6 +230,17 @@ impl Target for Postgres {
         let bytes = lock(&self.met).as_ref()?.log_segment_bytes?;
         let set_by = "initdb --wal-segsize";
         Some(LogSegments { bytes, set_by })
+    }
+
+    fn further_places(&self) -> Vec<LogPlace> {
+        let met = lock(&self.met);
+        met.as_ref()
+            .map_or_else(Vec::new, |met| met.tablespaces.clone())
+    }
+
+    fn clients_max_reason(&self) -> Option<String> {
+        let met = lock(&self.met);
+        Some(met.as_ref()?.free_connections.as_ref()?.why.clone())
     }
 
     fn takes_no_writes(&self) -> Option<String> {

@@ -17,6 +17,8 @@ pub(super) struct Met {
     /// Why that word is true.
     pub(super) evidence: String,
     pub(super) log_place: LogPlace,
+    /// Where its snapshots go, if it makes any.
+    pub(super) directory: Option<LogPlace>,
     pub(super) process: StoreProcess,
     pub(super) settings: Vec<Setting>,
     /// Connections of others.
@@ -60,6 +62,7 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         info.get("aof_enabled"),
     );
     let process = process(settings, &info);
+    let snapshots = value("save").is_some_and(|save| !save.is_empty());
     let connected = info.number("connected_clients").unwrap_or(1);
     let others = connected.saturating_sub(1);
     let most = value("maxclients").and_then(|most| most.parse::<u64>().ok());
@@ -77,6 +80,13 @@ pub(super) fn ask(connection: &mut Connection, settings: &Settings) -> io::Resul
         durability,
         evidence,
         log_place: place(process, durability, value("dir"), value("appenddirname")),
+        directory: value("dir").filter(|_| snapshots).map(|directory| {
+            let word = LogWord {
+                directory: directory.to_owned(),
+                said_by: "CONFIG GET dir",
+            };
+            log_place(process, "Redis", &word)
+        }),
         process,
         others,
         free: most.map(|most| most.saturating_sub(connected) as usize),

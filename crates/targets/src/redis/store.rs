@@ -206,6 +206,14 @@ impl KeyValue for Redis {
         }
     }
 
+    fn further_places(&self) -> Vec<LogPlace> {
+        let met = self.met();
+        met.as_ref()
+            .and_then(|met| met.directory.clone())
+            .into_iter()
+            .collect()
+    }
+
     fn meet(&self) -> io::Result<()> {
         let met = self.meeting()?;
         evidence::refuse(&met, &self.shared.settings)

@@ -209,3 +209,24 @@ fn what_it_would_do_is_said_before_and_touches_nothing() {
     assert_eq!(intent.connections, Some(9));
     assert_eq!(intent.removes, ["DROP DATABASE `syncline_dry`"]);
 }
+
+// B.F9
+#[test]
+fn a_binary_log_and_undo_logs_of_their_own_directories_are_places_of_the_store() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(elsewhere.path(), open).unwrap();
+    let server = Server::start(&[
+        &format!("--log-bin={}/binary", elsewhere.path().display()),
+        "--server-id=1",
+        "--sync-binlog=1",
+    ]);
+    let target = AnyTarget::open(&server.by_tcp("live=yes")).unwrap();
+    now(target.meet()).unwrap();
+    let place = syncline_contract::LogPlace::Directory(elsewhere.path().canonicalize().unwrap());
+    assert!(
+        target.further_places().contains(&place),
+        "{:?}",
+        target.further_places()
+    );
+}

@@ -165,6 +165,61 @@ fn a_commit_that_a_lost_standby_holds_up_is_named_and_does_not_hold_up_the_remov
 
 // B.Smaller
 #[test]
+fn the_connection_limit_of_a_role_caps_the_clients_and_is_named() {
+    let server = Server::start(Durability::Os);
+    let url = direct(&server);
+    psql(
+        &url,
+        "CREATE ROLE few LOGIN CONNECTION LIMIT 3 PASSWORD 'pw'",
+    );
+    psql(&url, "GRANT CREATE ON DATABASE postgres TO few");
+    let few = format!(
+        "postgres://few:pw@127.0.0.1:{}/postgres?live=yes&durability=os",
+        server.port()
+    );
+    let target = AnyTarget::open(&few).unwrap();
+    block_on(&(), target.meet()).unwrap();
+    assert_eq!(target.capabilities().clients_max, Some(2));
+    let why = target.clients_max_reason().unwrap();
+    assert!(
+        why.contains("role few has CONNECTION LIMIT 3, of which 1 are taken")
+            && why.contains("ALTER ROLE few"),
+        "{why}"
+    );
+}
+
+// B.F9
+#[test]
+fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
+    let server = Server::start(Durability::Os);
+    let url = direct(&server);
+    let elsewhere = server.data().parent().unwrap().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    server.own(&elsewhere);
+    let made = format!(
+        "CREATE TABLESPACE elsewhere LOCATION '{}'",
+        elsewhere.display()
+    );
+    psql(&url, &made);
+    let places = |server: &Server| {
+        let target = server.target("live=yes");
+        block_on(&(), target.meet()).unwrap();
+        target.further_places()
+    };
+    assert_eq!(places(&server), [], "nothing of ours goes there");
+    psql(
+        &url,
+        "ALTER ROLE postgres SET default_tablespace = elsewhere",
+    );
+    let place = LogPlace::Directory(elsewhere.canonicalize().unwrap());
+    assert_eq!(places(&server), [place.clone()]);
+    psql(&url, "ALTER ROLE postgres RESET default_tablespace");
+    psql(&url, "ALTER ROLE postgres SET temp_tablespaces = elsewhere");
+    assert_eq!(places(&server), [place]);
+}
+
+// B.Smaller
+#[test]
 fn a_port_of_another_product_is_said_to_be_one() {
     for (answer, words) in [
         (

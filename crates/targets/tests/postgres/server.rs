@@ -75,6 +75,11 @@ impl Server {
         self.private.directory().join("data")
     }
 
+    /// Gives a file to the server's user.
+    pub(crate) fn own(&self, path: &Path) {
+        own(path, &self.data());
+    }
+
     /// Writes a file that the server's user owns and nobody else reads.
     pub(crate) fn write(&self, name: &str, text: &str) {
         let path = self.data().join(name);
