@@ -129,7 +129,7 @@ impl Connection {
         let logged_in = connection.log_in(door, database).await;
         logged_in.map_err(|not| match not {
             NotOpened::Refused(why) => NotOpened::Refused(at_login(why, "MariaDB or MySQL")),
-            encrypted => encrypted,
+            encrypted @ NotOpened::Encrypted(_) => encrypted,
         })?;
         connection.longest = ANSWER_MAX;
         connection.stream.limit(None);
