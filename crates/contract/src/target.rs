@@ -166,8 +166,8 @@ pub trait Target: Sync {
         Vec::new()
     }
 
-    /// Why [`Capabilities::clients_max`] is no more than it is, a clause: the limit, who holds the connections,
-    /// and how to raise it. None if nobody says.
+    /// Why [`Capabilities::clients_max`] is no more than it is, a clause: the limit, who holds the
+    /// connections, and how to raise it. None if nobody says.
     fn clients_max_reason(&self) -> Option<String> {
         None
     }

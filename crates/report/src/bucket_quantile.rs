@@ -1,8 +1,8 @@
 //! The time within which 99 % of a store's own operations ended, by the histogram that it counts in buckets.
 //!
 //! A bucket is a counter named as Prometheus names it, `NAME_seconds_bucket{le="BOUND"}`: how many operations
-//! took at most so many seconds. What it grew by over a span is the histogram of that span, so the quantile is
-//! known as far as the bounds are apart.
+//! took at most so many seconds. What it grew by over a span is the histogram of that span, so the quantile
+//! is known as far as the bounds are apart.
 
 use crate::record::CounterFigures;
 

@@ -39,8 +39,9 @@ fn on_tmpfs(folder: &Path, size: &str, filled: &str, line: &str) -> Option<Said>
 #[test]
 fn a_run_ends_before_it_fills_the_disk_and_keeps_what_it_measured() {
     let folder = folder();
-    let line = "run insert --on sqlite --commit-every 200 --clients 2 --duration 60s --warm-up 0s --line none \
-                --json";
+    // At a rate that leaves time between two readings of the free space, whatever else the machine does.
+    let line = "run insert --on sqlite --commit-every 200 --clients 2 --rate 150 --duration 60s --warm-up 0s \
+                --line none --json";
     let Some(said) = on_tmpfs(folder.path(), "40m", "20M", line) else {
         return;
     };
@@ -109,7 +110,8 @@ fn a_small_volume_has_a_line_and_the_estimate_is_of_the_space_that_it_gives() {
     assert!(said.out.contains("the written file has 6 MiB"), "{said:?}");
 }
 
-/// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not allowed.
+/// Runs a line of the program on an ext4 in a file, mounted with those options; none where that is not
+/// allowed.
 #[allow(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn on_ext4(folder: &Path, options: &str, line: &str) -> Option<Said> {
     let script = format!(

@@ -1,8 +1,8 @@
 //! How large the files of a probe are, by what is free.
 //!
 //! 1. All files together take at most half of the free space.
-//! 2. A file system that never overwrites in place (copy-on-write, log-structured) gives the space of what was
-//!    overwritten back later, so there they take at most an eighth.
+//! 2. A file system that never overwrites in place (copy-on-write, log-structured) gives the space of what
+//!    was overwritten back later, so there they take at most an eighth.
 //! 3. Where there is room the sizes are always the same, so that probes can be compared.
 
 use crate::plan::{LAP_BYTES, OVERWRITE_BYTES};

@@ -27,8 +27,8 @@ described! {
         pub log_directory: Option<String>,
         /// Why there is no log directory; null if there is one.
         pub log_reason: Option<String>,
-        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below the
-        /// log; null if no layer is known to drop syncs, and in records of old.
+        /// Why its log is lost in a power cut whatever it syncs: what the kernel reports of the disk below
+        /// the log; null if no layer is known to drop syncs, and in records of old.
         pub disk_drops_syncs: Option<String>,
         /// The command that would change that, shown and never run; null if there is none.
         pub disk_remedy: Option<String>,

@@ -15,8 +15,8 @@
 //! | `target.rs` | both as targets, and what they say of themselves |
 //!
 //! Durability: `os` is synchronous OFF (or NORMAL under WAL), `data` FULL, `full` EXTRA; `none` is
-//! `journal=memory` alone, since SQLite always hands its writes to the operating system. Each connection reads its
-//! settings back before it is used, because synchronous belongs to the connection, not to the file.
+//! `journal=memory` alone, since SQLite always hands its writes to the operating system. Each connection
+//! reads its settings back before it is used, because synchronous belongs to the connection, not to the file.
 //!
 //! Transactions: a single operation runs in SQLite's autocommit, so that it is committed when its
 //! `send` returns; a read-only transaction runs under BEGIN, any other under BEGIN IMMEDIATE: one that

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use syncline_contract::{Cause, Durability, FailureKind};
-use syncline_runner::{RunPlan, RunResult, StopReason, run};
+use syncline_runner::{Event, Observer, RunPlan, RunResult, StopReason, run};
 use syncline_workloads::AnyWorkload;
 
 const PAIRS: u64 = 2;
@@ -83,6 +83,18 @@ impl Drop for SmallDisk {
     }
 }
 
+/// Lets new tables go to the small disk once the server was asked where it writes.
+struct MovesTables<'s>(&'s Server);
+
+impl Observer for MovesTables<'_> {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Creating = event {
+            self.0
+                .run("ALTER DATABASE postgres SET default_tablespace = 'small'");
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     let server = Server::start(Durability::Os);
@@ -93,7 +105,6 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     // Tables go there, the log does not: without room for its log the server would end itself.
     let place = disk.0.display();
     server.run(&format!("CREATE TABLESPACE small LOCATION '{place}'"));
-    server.run("ALTER DATABASE postgres SET default_tablespace = 'small'");
     let target = server.target("");
     let plan = RunPlan {
         clients: 4,
@@ -103,7 +114,8 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
         ..RunPlan::default()
     };
     let insert = AnyWorkload::parse("insert", &[]).unwrap();
-    let result = run(&target, &insert, &plan, &AtomicBool::new(false), &()).unwrap();
+    let never = AtomicBool::new(false);
+    let result = run(&target, &insert, &plan, &never, &MovesTables(&server)).unwrap();
     let StopReason::Failure {
         kind,
         operation,
@@ -122,5 +134,13 @@ fn a_full_disk_stops_the_run_with_the_statements_name_and_the_server_stays() {
     assert_eq!(result.reconnects, 0, "the server stays");
     Crossing::held(&result);
     assert_eq!(server.run("SELECT 7"), ["7"]);
+    assert_eq!(server.schemas(), [""; 0]);
+    // B.F9: a tablespace that is known before the run is not filled.
+    let refused = run(&server.target("live=yes"), &insert, &plan, &never, &()).unwrap_err();
+    let why = refused.to_string();
+    assert!(
+        why.contains("in reserve") && why.contains(&place.to_string()),
+        "{why}"
+    );
     assert_eq!(server.schemas(), [""; 0]);
 }
