@@ -212,7 +212,7 @@ fn the_tablespaces_that_a_run_may_write_to_are_places_of_its_store() {
         "ALTER ROLE postgres SET default_tablespace = elsewhere",
     );
     let place = LogPlace::Directory(elsewhere.canonicalize().unwrap());
-    assert_eq!(places(&server), [place.clone()]);
+    assert_eq!(places(&server), std::slice::from_ref(&place));
     psql(&url, "ALTER ROLE postgres RESET default_tablespace");
     psql(&url, "ALTER ROLE postgres SET temp_tablespaces = elsewhere");
     assert_eq!(places(&server), [place]);
