@@ -120,7 +120,7 @@ fn wrappers_of_targets_hand_on_every_question() {
 
 /// The names of the functions in a block of a file, which ends with the line that closes it.
 fn functions(path: &str, begins: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join(path)).unwrap();
+    let text = fs::read_to_string(root().join(path)).expect("a file of the workspace");
     let start = text
         .find(begins)
         .unwrap_or_else(|| panic!("{path} has no {begins}"));
