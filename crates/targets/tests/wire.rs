@@ -383,7 +383,7 @@ fn an_encrypted_stream_talks_and_holds_the_certificate_to_what_was_asked() {
 }
 
 /// What verification says of a server's certificate, blocking and polled.
-fn refusals(server: &rcgen::CertificateParams, host: &str, how: Signed) -> [String; 2] {
+fn refusals(server: &rcgen::CertificateParams, host: &str, by: Signer) -> [String; 2] {
     let folder = tempfile::tempdir().unwrap();
     let mut root = rcgen::CertificateParams::new(Vec::new()).unwrap();
     root.distinguished_name
@@ -392,14 +392,14 @@ fn refusals(server: &rcgen::CertificateParams, host: &str, how: Signed) -> [Stri
     let root = rcgen::CertifiedIssuer::self_signed(root, rcgen::KeyPair::generate().unwrap());
     let root = root.unwrap();
     let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = match how {
-        Signed::ByRoot => server.signed_by(&key, &root),
-        Signed::ByItself | Signed::ByItselfAndTrusted => server.self_signed(&key),
+    let certificate = match by {
+        Signer::Root => server.signed_by(&key, &root),
+        Signer::Itself | Signer::ItselfAndTrusted => server.self_signed(&key),
     };
     let certificate = certificate.unwrap();
     let roots = folder.path().join("root.pem");
-    let trusted = match how {
-        Signed::ByItselfAndTrusted => certificate.pem(),
+    let trusted = match by {
+        Signer::ItselfAndTrusted => certificate.pem(),
         _ => root.pem(),
     };
     std::fs::write(&roots, trusted).unwrap();
@@ -427,10 +427,10 @@ fn refusals(server: &rcgen::CertificateParams, host: &str, how: Signed) -> [Stri
 }
 
 #[derive(Clone, Copy)]
-enum Signed {
-    ByRoot,
-    ByItself,
-    ByItselfAndTrusted,
+enum Signer {
+    Root,
+    Itself,
+    ItselfAndTrusted,
 }
 
 // B.F16
@@ -453,31 +453,31 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
         (
             &good,
             "localhost",
-            Signed::ByItself,
+            Signer::Itself,
             ["no root that is trusted here", "tls=require"],
         ),
         (
             &authority,
             "localhost",
-            Signed::ByItselfAndTrusted,
+            Signer::ItselfAndTrusted,
             ["its certificate is self-signed", "tls=require"],
         ),
         (
             &old,
             "localhost",
-            Signed::ByRoot,
+            Signer::Root,
             ["its certificate expired", "days ago"],
         ),
         (
             &early,
             "localhost",
-            Signed::ByRoot,
+            Signer::Root,
             ["is not valid before", "check the clocks"],
         ),
         (
             &good,
             "db.example",
-            Signed::ByRoot,
+            Signer::Root,
             [
                 "its certificate is for localhost and not for db.example",
                 "tls=verify-ca",
@@ -486,7 +486,7 @@ fn a_certificate_that_is_refused_is_said_to_be_so_in_words_with_what_to_do() {
         (
             &client,
             "localhost",
-            Signed::ByRoot,
+            Signer::Root,
             ["is not one for servers", "tls=require"],
         ),
     ] {
