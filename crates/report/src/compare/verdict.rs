@@ -262,48 +262,34 @@ mod tests {
         }
     }
 
-    fn count(verdicts: &[Verdict], which: Verdict) -> usize {
-        verdicts.iter().filter(|one| **one == which).count()
-    }
-
     /// D4 and the A/A table: a thousand pairs of equal runs, and of runs of which the second is 10 % slower.
     #[test]
-    fn equal_single_runs_are_called_slower_at_most_at_the_nominal_rate_and_a_tenth_is_found() {
-        let mut machine = Machine(4);
-        let mut pairs = |second: f64| -> Vec<Verdict> {
-            (0..1_000)
-                .map(|_| {
-                    let (one, other) = (machine.windows(1e5), machine.windows(1e5 * second));
-                    let (one, other) = (single(one), single(other));
-                    verdict(Unit::PerSecond, Basis::Windows, &one, &other)
-                })
-                .collect()
+    fn equal_runs_are_called_slower_at_most_at_the_nominal_rate_and_a_tenth_is_found() {
+        type Draw = fn(&mut Machine, f64) -> Sample;
+        let of_one_run: Draw = |machine, rate| single(machine.windows(rate));
+        let of_repetitions: Draw = |machine, rate| Sample {
+            repetitions: machine.repetitions(rate),
+            ..Sample::default()
         };
-        let slower = count(&pairs(1.0), Verdict::Slower);
-        assert!(slower <= 20, "{slower} of 1,000 equal pairs");
-        let found = count(&pairs(0.9), Verdict::Slower);
-        assert!(found >= 900, "{found} of 1,000 slowed by a tenth");
-    }
-
-    /// D4: the same of repetitions.
-    #[test]
-    fn equal_repetitions_are_called_slower_at_most_at_the_nominal_rate_and_a_tenth_is_found() {
-        let mut machine = Machine(5);
-        let mut pairs = |second: f64| -> Vec<Verdict> {
-            (0..1_000)
-                .map(|_| {
-                    let [one, other] = [1.0, second].map(|factor| Sample {
-                        repetitions: machine.repetitions(1e5 * factor),
-                        ..Sample::default()
-                    });
-                    verdict(Unit::PerSecond, Basis::Repetitions, &one, &other)
-                })
-                .collect()
-        };
-        let slower = count(&pairs(1.0), Verdict::Slower);
-        assert!(slower <= 20, "{slower} of 1,000 equal pairs");
-        let found = count(&pairs(0.9), Verdict::Slower);
-        assert!(found >= 900, "{found} of 1,000 slowed by a tenth");
+        for (by, seed, draw) in [
+            (Basis::Windows, 4, of_one_run),
+            (Basis::Repetitions, 5, of_repetitions),
+        ] {
+            let mut machine = Machine(seed);
+            let mut slower = |second: f64| -> usize {
+                (0..1_000)
+                    .filter(|_| {
+                        let [one, other] =
+                            [1.0, second].map(|factor| draw(&mut machine, 1e5 * factor));
+                        verdict(Unit::PerSecond, by, &one, &other) == Verdict::Slower
+                    })
+                    .count()
+            };
+            let equal = slower(1.0);
+            assert!(equal <= 20, "{by:?}: {equal} of 1,000 equal pairs");
+            let found = slower(0.9);
+            assert!(found >= 900, "{by:?}: {found} of 1,000 slowed by a tenth");
+        }
     }
 
     /// D4: runs of a second lie apart as any two points do.
