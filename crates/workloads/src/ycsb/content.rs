@@ -13,6 +13,8 @@
 //! A value shorter than six bytes has no room for a version: it is the start of the text of key and
 //! field, and every write writes the same.
 
+use super::histogram::FieldHistogram;
+use super::options::Options;
 use super::words::Lengths;
 use crate::draw::{Gray, Stream, mixed};
 use std::sync::Arc;
@@ -44,11 +46,28 @@ enum ValueLengths {
     Constant,
     Uniform,
     Zipfian(Gray),
+    Histogram(FieldHistogram),
 }
 
 impl Content {
-    /// Of values of so many bytes at most, at least 1, and at least `bytes_min` where they vary.
-    pub(super) fn new(bytes_max: usize, bytes_min: usize, lengths: Lengths) -> Content {
+    /// Of the values that options describe.
+    pub(super) fn of(options: &Options) -> Content {
+        let (most, least) = (
+            options.field_bytes as usize,
+            options.field_bytes_min as usize,
+        );
+        match &options.field_histogram {
+            Some(histogram) if options.field_lengths == Lengths::Histogram => Content {
+                lengths: ValueLengths::Histogram(histogram.clone()),
+                ..Content::new(most, least, Lengths::Constant)
+            },
+            _ => Content::new(most, least, options.field_lengths),
+        }
+    }
+
+    /// Of values of so many bytes at most, at least 1, and at least `bytes_min` where they vary between the
+    /// two.
+    fn new(bytes_max: usize, bytes_min: usize, lengths: Lengths) -> Content {
         let mut random = vec![0; STARTS + bytes_max];
         Stream::of_load("ycsb values", 0).fill(&mut random);
         let random = String::from_utf8(random).expect("signs are ASCII");
@@ -57,7 +76,7 @@ impl Content {
             bytes_max,
             bytes_min,
             lengths: match lengths {
-                Lengths::Constant => ValueLengths::Constant,
+                Lengths::Constant | Lengths::Histogram => ValueLengths::Constant,
                 Lengths::Uniform => ValueLengths::Uniform,
                 Lengths::Zipfian => {
                     ValueLengths::Zipfian(Gray::new((bytes_max - bytes_min + 1) as u64, 0.99))
@@ -135,13 +154,17 @@ impl Content {
             ValueLengths::Zipfian(gray) => {
                 self.bytes_min + gray.draw(&mut Self::of_length(identity, version)) as usize
             }
+            ValueLengths::Histogram(histogram) => {
+                histogram.draw(&mut Self::of_length(identity, version)) as usize
+            }
         }
     }
 
     /// True if a value without a version may be so long.
     fn may_be(&self, bytes: usize) -> bool {
-        match self.lengths {
+        match &self.lengths {
             ValueLengths::Constant => bytes == self.bytes_max,
+            ValueLengths::Histogram(histogram) => histogram.has(bytes as u64),
             ValueLengths::Uniform | ValueLengths::Zipfian(_) => {
                 (self.bytes_min..=self.bytes_max).contains(&bytes)
             }
@@ -211,6 +234,30 @@ mod tests {
                 "{most} bytes, {lengths:?}: {elsewhere} of 20,000"
             );
         }
+    }
+
+    /// f15.
+    #[test]
+    fn values_of_a_histogram_s_lengths_verify() {
+        let options = crate::ycsb::Options::parse(
+            &syncline_contract::Given::new(
+                "workload ycsb".to_owned(),
+                crate::ycsb::Options::LISTING,
+                &[
+                    ("field_lengths".to_owned(), "histogram".to_owned()),
+                    ("field_histogram".to_owned(), "3:2,0,5,1".to_owned()),
+                ],
+            )
+            .unwrap(),
+        );
+        let content = Content::of(&options.unwrap());
+        let mut lengths = std::collections::BTreeSet::new();
+        for key in 0..500 {
+            let made = value(&content, key, 1, 4);
+            assert!(content.holds(key, 1, &made), "{made}");
+            lengths.insert(made.len());
+        }
+        assert_eq!(lengths.into_iter().collect::<Vec<_>>(), [3, 9]);
     }
 
     #[test]

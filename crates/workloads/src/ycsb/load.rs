@@ -5,6 +5,8 @@
 //! it is worth: then rows come in the order of their numbers, and the store has to sort.
 
 use super::schema::Ycsb;
+use super::words::Lengths;
+use crate::draw::mixed;
 use std::sync::OnceLock;
 use syncline_contract::{Rows, Value};
 
@@ -38,12 +40,27 @@ impl Ycsb {
             options.fields,
             options.field_prefix,
             options.field_bytes,
-            options.field_lengths.word(),
+            self.lengths_in_words(),
             options.field_bytes_min,
             options.table,
             options.insert_order.word(),
             options.zero_padding,
         )
+    }
+
+    /// How field lengths vary; of a histogram a digest, since a mark has little room.
+    fn lengths_in_words(&self) -> String {
+        let word = self.options.field_lengths.word();
+        match &self.options.field_histogram {
+            Some(histogram) if self.options.field_lengths == Lengths::Histogram => {
+                let bytes = histogram.word().into_bytes();
+                let digest = bytes
+                    .iter()
+                    .fold(0, |sum, byte| mixed(sum ^ u64::from(*byte)));
+                format!("{word} {digest:016x}")
+            }
+            _ => word.to_owned(),
+        }
     }
 
     fn loaded_at(&self, place: u64) -> u64 {

@@ -25,6 +25,7 @@
 
 mod check;
 mod content;
+mod histogram;
 mod keys;
 mod load;
 mod mix;
@@ -33,6 +34,7 @@ mod schema;
 mod transactions;
 mod words;
 
+pub use histogram::FieldHistogram;
 pub use options::Options;
 pub use schema::Ycsb;
 pub use transactions::{Tally, YcsbClient};

@@ -3,6 +3,7 @@
 //! What is given counts first, then what the workload's letter sets, then the profile, then the
 //! defaults of YCSB's code.
 
+use super::histogram::FieldHistogram;
 use super::keys::KEY_BYTES_MAX;
 use super::mix::KINDS;
 use super::schema::Ycsb;
@@ -31,6 +32,8 @@ pub struct Options {
     pub field_bytes_min: u64,
     /// How field lengths vary.
     pub field_lengths: Lengths,
+    /// The lengths of fields, where they come from a histogram.
+    pub field_histogram: Option<FieldHistogram>,
     /// Weights of read, update, insert, scan, read-modify-write and delete.
     pub weights: [f64; KINDS],
     /// Which keys are asked for.
@@ -71,6 +74,9 @@ pub struct Options {
     pub verify: Verify,
 }
 
+/// The most bytes of a field.
+const FIELD_BYTES_MAX: u64 = 60_000;
+
 const SHARE: &str = "a number from 0 to 1";
 const WEIGHT: &str = "a number from 0 to 1000000";
 const YES_OR_NO: &str = "yes or no";
@@ -106,7 +112,10 @@ impl Options {
             "fields of a row, in profile k2 with the key";
         "field_bytes", "a whole number from 1 to 60000", "100", "the most bytes of a field";
         "field_bytes_min", "a whole number from 1 to 60000", "1", "the least, where lengths vary";
-        "field_lengths", "constant, uniform or zipfian", "constant", "how field lengths vary";
+        "field_lengths", "constant, uniform, zipfian or histogram", "constant", "how field lengths vary";
+        "field_histogram", "none or BLOCK:COUNT,COUNT,... of at least two buckets", "none",
+            "with field_lengths=histogram: the bytes of a block and how often fields have one block, two, and so \
+             on; field_bytes follows from it. YCSB's oddity holds: the last bucket's are as long as those before";
         "read", WEIGHT, "0.95", "weight of reads";
         "update", WEIGHT, "0.05", "weight of updates";
         "insert", WEIGHT, "0", "weight of inserts";
@@ -154,10 +163,8 @@ impl Options {
         let fraction = |option, range, default| -> Result<f64, Error> {
             Ok(given.fraction(option, range)?.unwrap_or(default))
         };
-        let lengths = |option, default| -> Result<Lengths, Error> {
-            Ok(given
-                .word(option, &Lengths::ALL, Lengths::word)?
-                .unwrap_or(default))
+        let lengths = |option, all: &[Lengths], default| -> Result<Lengths, Error> {
+            Ok(given.word(option, all, Lengths::word)?.unwrap_or(default))
         };
         let yes = |option, default: bool| -> Result<bool, Error> {
             let word = |yes: bool| if yes { "yes" } else { "no" };
@@ -174,14 +181,32 @@ impl Options {
         }
         let drawn = given.word("distribution", &Distribution::ALL, Distribution::word)?;
         let order = given.word("insert_order", &InsertOrder::ALL, InsertOrder::word)?;
+        let field_lengths = lengths("field_lengths", &Lengths::ALL, Lengths::Constant)?;
+        let field_histogram = given
+            .parsed("field_histogram", |value| match value {
+                "none" => Some(None),
+                word => FieldHistogram::of_word(word)
+                    .filter(|one| one.most() <= FIELD_BYTES_MAX)
+                    .map(Some),
+            })?
+            .flatten();
+        let mut field_bytes = number(
+            "field_bytes",
+            1..=FIELD_BYTES_MAX,
+            if is_k2 { 10 } else { 100 },
+        )?;
+        if field_lengths == Lengths::Histogram {
+            field_bytes = FieldHistogram::asked(field_histogram.clone())?.most();
+        }
         let options = Options {
             workload,
             profile,
             records: number("records", 1..=ROWS_MAX, if is_k2 { 5_000 } else { 100_000 })?,
             fields: number("fields", 1 + u64::from(is_k2)..=200, 10)?,
-            field_bytes: number("field_bytes", 1..=60_000, if is_k2 { 10 } else { 100 })?,
+            field_bytes,
             field_bytes_min: number("field_bytes_min", 1..=60_000, 1)?,
-            field_lengths: lengths("field_lengths", Lengths::Constant)?,
+            field_lengths,
+            field_histogram,
             weights: chosen,
             distribution: drawn.unwrap_or(distribution),
             theta: fraction("theta", 0.01..=10.0, 0.99)?,
@@ -201,7 +226,7 @@ impl Options {
                 .flatten(),
             scan_rows_min: number("scan_rows_min", 1..=100_000, 1)?,
             scan_rows_max: number("scan_rows_max", 1..=100_000, scan_rows)?,
-            scan_lengths: lengths("scan_lengths", Lengths::Uniform)?,
+            scan_lengths: lengths("scan_lengths", &Lengths::PLAIN, Lengths::Uniform)?,
             ops_per_txn: number("ops_per_txn", 1..=1_000, 1)?,
             read_all_fields: yes("read_all_fields", true)?,
             write_all_fields: yes("write_all_fields", false)?,
@@ -224,7 +249,8 @@ impl Options {
 
     /// What does not go together, and why.
     fn excluded(&self) -> Option<&'static str> {
-        let fields_vary = self.field_lengths != Lengths::Constant;
+        let between = [Lengths::Uniform, Lengths::Zipfian];
+        let fields_vary = between.contains(&self.field_lengths);
         let by_formula = matches!(
             self.distribution,
             Distribution::Scrambled | Distribution::Latest
@@ -274,6 +300,12 @@ impl Options {
             ("field_bytes", self.field_bytes.to_string()),
             ("field_bytes_min", self.field_bytes_min.to_string()),
             ("field_lengths", self.field_lengths.word().to_owned()),
+            (
+                "field_histogram",
+                self.field_histogram
+                    .as_ref()
+                    .map_or_else(|| "none".to_owned(), FieldHistogram::word),
+            ),
         ];
         let weights = WEIGHTS.iter().zip(self.weights);
         pairs.extend(weights.map(|(option, weight)| (*option, weight.to_string())));
@@ -429,6 +461,11 @@ mod tests {
                 ("scan_lengths", "zipfian"),
                 ("read_all_fields", "no"),
             ],
+            &[
+                ("field_lengths", "histogram"),
+                ("field_histogram", "10:1,2,3"),
+                ("field_bytes", "20"),
+            ],
         ] {
             let options = parse(given).unwrap();
             let pairs = options.pairs();
@@ -457,6 +494,12 @@ mod tests {
                 "too short for a key",
             ),
             (&[("table", "Users")], "it takes lower case"),
+            (&[("field_lengths", "histogram")], "without field_histogram"),
+            (&[("field_histogram", "10:5")], "of at least two buckets"),
+            (
+                &[("scan_lengths", "histogram")],
+                "it takes constant, uniform or zipfian",
+            ),
             (&[("read", "-1")], "it takes a number from 0"),
         ] {
             let error = parse(given).unwrap_err();

@@ -100,11 +100,7 @@ impl Ycsb {
             plan,
             table,
             operations: Arc::new(operations),
-            content: Content::new(
-                options.field_bytes as usize,
-                options.field_bytes_min as usize,
-                options.field_lengths,
-            ),
+            content: Content::of(&options),
             keys,
             value_fields: fields.len(),
             new_rows: Arc::new(NewRows::new(options.records)),
@@ -161,7 +157,7 @@ impl Ycsb {
     pub(super) fn scan_rows(&self) -> ScanRows {
         let (least, most) = (self.options.scan_rows_min, self.options.scan_rows_max);
         match self.options.scan_lengths {
-            Lengths::Constant => ScanRows::Always(most),
+            Lengths::Constant | Lengths::Histogram => ScanRows::Always(most),
             Lengths::Uniform => ScanRows::Between(least, most),
             Lengths::Zipfian => ScanRows::Zipfian(least, Gray::new(most - least + 1, 0.99)),
         }

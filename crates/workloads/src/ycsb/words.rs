@@ -121,11 +121,21 @@ pub enum Lengths {
     Uniform,
     /// The least the most frequent, by YCSB's Zipf.
     Zipfian,
+    /// As often as a histogram counts each length; of fields only.
+    Histogram,
 }
 
 impl Lengths {
+    /// Those that need nothing besides.
+    pub const PLAIN: [Lengths; 3] = [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian];
+
     /// Every one.
-    pub const ALL: [Lengths; 3] = [Lengths::Constant, Lengths::Uniform, Lengths::Zipfian];
+    pub const ALL: [Lengths; 4] = [
+        Lengths::Constant,
+        Lengths::Uniform,
+        Lengths::Zipfian,
+        Lengths::Histogram,
+    ];
 
     /// The word of the option.
     pub fn word(self) -> &'static str {
@@ -133,6 +143,7 @@ impl Lengths {
             Lengths::Constant => "constant",
             Lengths::Uniform => "uniform",
             Lengths::Zipfian => "zipfian",
+            Lengths::Histogram => "histogram",
         }
     }
 }
