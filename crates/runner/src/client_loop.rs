@@ -240,7 +240,7 @@ pub(crate) fn client_loop<'r, T: Target, C: Client>(
             let attempt = attempt(&mut slot.client, &drawn, &mut line, desk).await;
             now = desk.tick();
             span.ended = now;
-            finish(slot, kind, measured, &attempt, span, desk);
+            finish(slot, kind, measured, &attempt, span, &line.asked, desk);
             let failure = attempt.failure;
             if let Some(failure) = failure.filter(|failure| !desk.goes_on_after(failure.kind)) {
                 if failure.kind.stops_run() {
@@ -296,14 +296,23 @@ fn finish<T: Target, C: Client>(
     measured: bool,
     attempt: &Attempt,
     span: Span,
+    asked: &Asked,
     desk: &Desk<'_, T>,
 ) {
     let (end, tries) = (attempt.end, attempt.tries);
     let when = When::of(span.ended, &desk.times, desk.control.still_counts());
-    if let Some(follower) = desk.follower.filter(|_| measured) {
-        let one = followed(slot.number, kind, end, tries, span);
-        let late = when == When::After;
-        follower.ended(&Followed { late, ..one });
+    if let Some(follower) = desk.follower {
+        let carried = !measured && when == When::Inside && !desk.control.has_budget();
+        if measured || carried {
+            if desk.operations {
+                follower.operations(slot.number, asked.times());
+            }
+            follower.ended(&Followed {
+                late: when == When::After,
+                began_in_warm_up: carried,
+                ..followed(slot.number, kind, end, tries, span)
+            });
+        }
     }
     let mut meter = desk.meter.borrow_mut();
     meter.busy_ns += inside_ns(span.started, span.ended, &desk.times);
@@ -324,6 +333,7 @@ fn followed(client: usize, kind: usize, end: End, tries: u32, span: Span) -> Fol
         fate: end.fate(),
         tries,
         late: false,
+        began_in_warm_up: false,
     }
 }
 
@@ -479,6 +489,7 @@ fn skip<T: Target>(
             fate: Fate::Skipped,
             tries: 0,
             late: false,
+            began_in_warm_up: false,
         });
     }
 }

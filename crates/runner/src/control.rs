@@ -92,6 +92,11 @@ impl Control {
         taken < budget
     }
 
+    /// True if a number of transactions may end the run.
+    pub(crate) fn has_budget(&self) -> bool {
+        self.budget.is_some()
+    }
+
     /// True if the whole budget was taken.
     pub(crate) fn budget_taken(&self) -> bool {
         let taken = self.taken.load(Ordering::Relaxed);

@@ -1,7 +1,13 @@
 //! Whoever wants to know of every single transaction: logs, percentiles of any kind, the users of other
 //! tools. A run without one pays nothing for it.
+//!
+//! 1. The runner reports every transaction that started in the measured span (in an open loop: that was due in
+//!    it), as the outcomes of the result count them.
+//! 2. In a run by time it also reports what was under way when the warm-up ended and ended in the span, as
+//!    `commits_in_span` counts it: a tool with a warm-up counts what ends after it, and a rate without those
+//!    is too low by up to one transaction of each client. A run by count reports its budget alone.
 
-use syncline_contract::{Cause, FailureKind};
+use syncline_contract::{Cause, FailureKind, OperationId};
 use syncline_metering::Nanos;
 
 /// How a transaction of the measured span ended.
@@ -40,6 +46,8 @@ pub struct Followed {
     pub tries: u32,
     /// True if it ended after the measured span: in no rate over a part of that span.
     pub late: bool,
+    /// True if it was under way when the warm-up ended: it is in no outcome of the result.
+    pub began_in_warm_up: bool,
 }
 
 /// Who is told of every transaction of the measured span, on the thread of the worker that performed it:
@@ -47,4 +55,8 @@ pub struct Followed {
 pub trait Follower: Sync {
     /// A transaction has ended.
     fn ended(&self, one: &Followed);
+
+    /// The times of the operations of its last try, in nanoseconds from sending to answer, just before
+    /// [`Follower::ended`] tells of the transaction; only with [`crate::RunPlan::operations`].
+    fn operations(&self, _client: usize, _times: &[(OperationId, Nanos)]) {}
 }

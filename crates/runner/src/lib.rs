@@ -38,6 +38,8 @@ mod result;
 mod run;
 mod sampler;
 mod saturation;
+#[cfg(any(test, feature = "simulation"))]
+pub mod simulated;
 #[cfg(test)]
 mod simulation;
 mod span;

@@ -1,5 +1,6 @@
 //! The coordinator: starts the workers, watches the run, gathers what they leave behind.
 
+use crate::arrival::Times;
 use crate::control::Control;
 use crate::disk_reserve::DiskGuard;
 use crate::error::Error;
@@ -183,12 +184,7 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
             (None, None) if control.budget_taken() => Why::Transactions,
             (None, None) => Why::Duration,
         };
-        let ended_at = control.ended_at();
-        let span_end = match last_ended {
-            Some(last_ended) if control.budget_taken() => SpanEnd::Count { last_ended },
-            _ => SpanEnd::Time { ended_at },
-        };
-        let span_ns = span::length(&times, span_end);
+        let (span_end, span_ns) = spans(&control, &times, last_ended);
         let ended = times.measure.saturating_add(span_ns);
         let Some(span) = watched.span.filter(|_| span_ns > 0) else {
             return Err(match stopped_by {
@@ -242,6 +238,21 @@ impl<T: Target, W: Workload> Crew<'_, T, W> {
     }
 }
 
+/// What ended the measured span, and its length. `last_ended` is the end of the last transaction of it.
+pub(crate) fn spans(
+    control: &Control,
+    times: &Times,
+    last_ended: Option<Nanos>,
+) -> (SpanEnd, Nanos) {
+    let end = match last_ended {
+        Some(last_ended) if control.budget_taken() => SpanEnd::Count { last_ended },
+        _ => SpanEnd::Time {
+            ended_at: control.ended_at(),
+        },
+    };
+    (end, span::length(times, end))
+}
+
 /// The clients of each worker: those that have run before are dealt out in turn, as new ones are.
 fn dealt<W: Workload>(clients: Option<Clients<W>>, workers: usize) -> Vec<Option<Clients<W>>> {
     let mut dealt: Vec<Option<Clients<W>>> = (0..workers)
@@ -287,11 +298,5 @@ fn arrivals(control: Control, ended: Nanos) -> Option<Arrivals> {
             .unwrap_or_else(PoisonError::into_inner);
         schedule.finish(ended)
     });
-    all.reduce(|sum, one| Arrivals {
-        offered: sum.offered + one.offered,
-        started: sum.started + one.started,
-        late: sum.late + one.late,
-        skipped: sum.skipped + one.skipped,
-        abandoned: sum.abandoned + one.abandoned,
-    })
+    all.reduce(Arrivals::plus)
 }

@@ -245,6 +245,19 @@ pub struct Arrivals {
     pub abandoned: u64,
 }
 
+impl Arrivals {
+    /// With those of another group of clients.
+    pub(crate) fn plus(self, other: Arrivals) -> Arrivals {
+        Arrivals {
+            offered: self.offered + other.offered,
+            started: self.started + other.started,
+            late: self.late + other.late,
+            skipped: self.skipped + other.skipped,
+            abandoned: self.abandoned + other.abandoned,
+        }
+    }
+}
+
 /// A distribution of times in nanoseconds, to three digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distribution {

@@ -1,154 +1,18 @@
 //! Clients of a store of known delay in simulated time, held against arithmetic.
 //!
-//! The real client loop runs on the real executor; only time is simulated: it stands still while a client
-//! runs and goes on to the next sleeper when all sleep. So a commit takes exactly the store's delay, a run
-//! takes no real time, and the counts that a rate is made of can be computed by hand. Workers run one after
-//! another, each from the same begin, since clients of two workers meet in nothing but the phase.
+//! How it is simulated is in `simulated.rs`.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
-use crate::arrival::{Schedule, Times};
-use crate::client_loop::{Desk, Slot, client_loop};
 use crate::control::Control;
-use crate::executor::{Executor, Phase, Timers};
+use crate::executor::Phase;
 use crate::live::{Ended, Live, Tally};
 use crate::meter::Meter;
-use crate::plan::Arrival;
+use crate::plan::{Arrival, RunPlan};
+use crate::simulated::{BEGIN, Dues, Simulation, times, worker_s_clients};
 use crate::span::{self, Counts, SpanEnd};
-use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
-use std::rc::Rc;
-use std::sync::Mutex;
-use std::task::Poll;
 use std::time::Duration;
-use syncline_contract::{
-    Capabilities, Client, Ending, Evidence, Failure, FailureKind, LogPlace, OperationId, Plan,
-    Rows, Session, Shape, Stop, Target, TargetResult, Timer, Transaction, Value, Worker,
-};
-use syncline_metering::{Nanos, Ticker, clock};
-
-const BEGIN: Nanos = 7 * clock::SECOND;
-
-/// A store whose commits take a delay of simulated time.
-struct Store {
-    delay_ns: Nanos,
-}
-
-struct Part(Rc<Timers>);
-
-impl Worker for Part {
-    fn wait(&self, longest: Option<Duration>) {
-        panic!("in simulated time nobody waits for the clock, and here is {longest:?}");
-    }
-}
-
-struct Connection {
-    timers: Rc<Timers>,
-    delay_ns: Nanos,
-    rows: Rows,
-}
-
-impl Session for Connection {
-    fn begin(&mut self, _shape: Shape) {}
-
-    fn send(&mut self, _operation: OperationId, _values: &[Value<'_>]) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    async fn receive(&mut self) -> Result<&Rows, Stop> {
-        Ok(&self.rows)
-    }
-
-    async fn commit(&mut self) -> Result<(), Stop> {
-        let due = self.timers.now() + self.delay_ns;
-        let mut asleep = false;
-        poll_fn(|context| {
-            if self.timers.now() >= due {
-                return Poll::Ready(());
-            }
-            if !std::mem::replace(&mut asleep, true) {
-                self.timers.wake_at(due, context.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await;
-        Ok(())
-    }
-
-    async fn abort(&mut self) {}
-}
-
-impl Target for Store {
-    type Session = Connection;
-    type Worker = Part;
-
-    fn name(&self) -> String {
-        "known".to_owned()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::least()
-    }
-
-    fn log_place(&self) -> LogPlace {
-        LogPlace::Nowhere("it keeps no log".to_owned())
-    }
-
-    async fn create(&self, _plan: &Plan) -> TargetResult<()> {
-        Ok(())
-    }
-
-    async fn evidence(&self) -> TargetResult<Evidence> {
-        Err(Failure::new(FailureKind::Statement, "nobody asks for it"))
-    }
-
-    fn worker(&self) -> TargetResult<Part> {
-        Err(Failure::new(
-            FailureKind::Statement,
-            "the simulation makes its own",
-        ))
-    }
-
-    async fn connect(&self, _plan: &Plan, part: &Part) -> TargetResult<Connection> {
-        Ok(Connection {
-            timers: part.0.clone(),
-            delay_ns: self.delay_ns,
-            rows: Rows::new(1),
-        })
-    }
-
-    async fn remove(&self) -> TargetResult<()> {
-        Ok(())
-    }
-}
-
-struct Committing;
-
-impl Client for Committing {
-    type Tally = ();
-
-    fn draw(&mut self) -> usize {
-        0
-    }
-
-    fn shape(&self, _kind: usize) -> Shape {
-        Shape::Single
-    }
-
-    async fn perform<S: Session>(
-        &mut self,
-        _kind: usize,
-        _transaction: &mut Transaction<'_, S>,
-    ) -> Result<(), Stop> {
-        Ok(())
-    }
-
-    fn ended(&mut self, _kind: usize, ending: Ending) {
-        assert_eq!(ending, Ending::Committed);
-    }
-
-    fn tally(self) {}
-}
+use syncline_metering::{Nanos, clock};
 
 /// A run to simulate.
 #[derive(Clone, Copy, Debug)]
@@ -180,23 +44,38 @@ struct Found {
 }
 
 impl Run {
-    fn times(&self) -> Times {
-        let measure = BEGIN + self.warm_up_ns;
-        Times {
-            start: BEGIN,
-            measure,
-            deadline: measure.saturating_add(self.duration_ns.unwrap_or(Nanos::MAX)),
+    fn plan(&self) -> RunPlan {
+        RunPlan {
+            clients: self.clients,
+            duration: self.duration_ns.map(Duration::from_nanos),
+            transactions: self.transactions,
+            warm_up: Duration::from_nanos(self.warm_up_ns),
+            arrival: self.arrival,
+            seed: self.seed,
+            ..RunPlan::default()
+        }
+    }
+
+    fn simulation(&self) -> Simulation {
+        Simulation {
+            delay_ns: self.delay_ns,
+            workers: self.workers,
         }
     }
 
     fn go(&self) -> Found {
-        let times = self.times();
+        let times = times(&self.plan());
         let control = Control::new(self.workers, self.transactions);
         let mut all = Meter::new(1, 0);
         let mut live = Vec::new();
         for worker in 0..self.workers {
             let one = Live::new(false);
-            all.merge(&self.work(worker, times, &control, &one));
+            let control = match self.transactions {
+                Some(_) => &control,
+                // The end of the span is each worker's own, since time is.
+                None => &Control::new(1, None),
+            };
+            all.merge(&self.work(worker, control, &one));
             live.push(one);
         }
         let end = match self.duration_ns {
@@ -227,55 +106,15 @@ impl Run {
         }
     }
 
-    fn work(&self, worker: usize, times: Times, control: &Control, live: &Live) -> Meter {
-        let store = Store {
-            delay_ns: self.delay_ns,
-        };
-        let timers = Rc::new(Timers::simulated(Rc::new(Cell::new(times.start))));
-        let part = Part(timers.clone());
-        let plan = Plan::new();
-        let schedule = Schedule::new(self.arrival, worker, self.workers, self.seed, times);
-        let schedule = schedule.map(Mutex::new);
-        let desk = Desk {
-            target: &store,
-            part: &part,
-            plan: &plan,
-            retries: 0,
-            retry_within_ns: None,
-            skip_after_ns: None,
-            connects_each: false,
-            waits: false,
-            goes_on_after_errors: false,
-            follower: None,
-            operations: false,
-            times,
-            control,
-            live,
-            schedule: schedule.as_ref(),
-            meter: RefCell::new(Meter::new(1, 0)),
-            timers,
-            ticker: Ticker::exact(),
-        };
-        let mut slots: Vec<Slot<Committing>> = self
-            .numbers(worker)
-            .map(|number| Slot {
-                number,
-                client: Committing,
-                open: None,
-                left: u64::MAX,
-                commits: 0,
-            })
-            .collect();
-        let loops = slots.iter_mut().map(|slot| {
-            let session = crate::executor::ask(store.connect(&plan, &part)).unwrap();
-            client_loop(slot, session, &desk)
-        });
-        Executor::new(loops, &desk.timers, desk.part).drive(control.signal());
-        desk.meter.replace(Meter::new(0, 0))
+    fn work(&self, worker: usize, control: &Control, live: &Live) -> Meter {
+        let plan = self.plan();
+        let simulation = self.simulation();
+        let (meter, _schedule) = simulation.work(worker, &plan, times(&plan), control, live, None);
+        meter
     }
 
     fn numbers(&self, worker: usize) -> impl Iterator<Item = usize> {
-        (worker..self.clients).step_by(self.workers)
+        worker_s_clients(worker, self.workers, self.clients)
     }
 
     /// Commits in the span by arithmetic, and the length of the span.
@@ -295,16 +134,17 @@ impl Run {
             }
             (_, duration) => {
                 let duration = duration.unwrap();
-                let groups = (0..self.workers).map(|group| self.queued(group, duration));
+                let dues = self.simulation().dues(&self.plan(), usize::MAX);
+                let groups = dues.into_iter().enumerate();
+                let groups = groups.map(|(group, dues)| self.queued(group, dues, duration));
                 (groups.sum(), duration)
             }
         }
     }
 
     /// Commits in the span of one worker's clients, who take arrivals in turn: a queue of known service time.
-    fn queued(&self, group: usize, duration: Nanos) -> u64 {
+    fn queued(&self, group: usize, dues: Dues, duration: Nanos) -> u64 {
         let end = self.warm_up_ns + duration;
-        let (warm, measured) = self.dues(group, duration);
         let mut free: Vec<Nanos> = self.numbers(group).map(|_| 0).collect();
         let mut commits = 0;
         let mut serve = |due: Nanos, free: &mut Vec<Nanos>| {
@@ -312,45 +152,18 @@ impl Run {
             free[next] = free[next].max(due) + self.delay_ns;
             commits += u64::from(free[next] > self.warm_up_ns && free[next] <= end);
         };
-        for due in warm {
+        for due in dues.warm_up {
             // The backlog of the warm-up is left when the span begins.
             if *free.iter().min().unwrap() < self.warm_up_ns {
                 serve(due, &mut free);
             }
         }
-        for due in measured {
+        for due in dues.measured {
             if *free.iter().min().unwrap() < Nanos::MAX {
                 serve(due, &mut free);
             }
         }
         commits
-    }
-
-    /// When a group's arrivals are due, from the begin of the run: those of the warm-up and of the span.
-    fn dues(&self, group: usize, duration: Nanos) -> (Vec<Nanos>, Vec<Nanos>) {
-        let between = |from: Nanos, until: Nanos, warms: bool| -> Vec<Nanos> {
-            if let Arrival::Fixed { rate_per_s } = self.arrival {
-                let gap = 1e9 / rate_per_s;
-                let all = (0_u64..).map(|number| from + (number as f64 * gap) as Nanos);
-                let all = all.skip(group).step_by(self.workers);
-                return all.take_while(|due| *due < until).collect();
-            }
-            // A schedule that everyone is late for gives all it has; which distances a seed draws is its own.
-            let length = until - from;
-            let times = Times {
-                start: 0,
-                measure: if warms { length } else { 0 },
-                deadline: length,
-            };
-            let schedule = Schedule::new(self.arrival, group, self.workers, self.seed, times);
-            let mut schedule = schedule.unwrap();
-            let dues = std::iter::from_fn(|| schedule.take(0).map(|taken| from + taken.due));
-            dues.take_while(|due| *due < until).collect()
-        };
-        (
-            between(0, self.warm_up_ns, true),
-            between(self.warm_up_ns, self.warm_up_ns + duration, false),
-        )
     }
 }
 
@@ -474,9 +287,9 @@ fn a_run_that_is_stopped_counts_what_had_ended_by_then() {
     };
     let (control, live) = (Control::new(1, None), Live::new(false));
     control.advance(Phase::Ending);
-    let meter = run.work(0, run.times(), &control, &live);
+    let meter = run.work(0, &control, &live);
     assert_eq!(meter.kinds[0].in_span, Counts::default());
-    let times = run.times();
+    let times = times(&run.plan());
     let stopped = |ended_at| span::length(&times, SpanEnd::Time { ended_at });
     assert_eq!(stopped(BEGIN + 400), 400);
     assert_eq!(stopped(Nanos::MAX), clock::SECOND);

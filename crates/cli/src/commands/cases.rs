@@ -156,7 +156,8 @@ pub(super) fn spans(args: &RunArgs) -> (Option<Duration>, Option<u64>) {
     (args.duration.or(fallback), transactions)
 }
 
-fn plan(args: &RunArgs) -> RunPlan {
+/// What the arguments come to.
+pub(crate) fn plan(args: &RunArgs) -> RunPlan {
     let (duration, transactions) = spans(args);
     RunPlan {
         clients: args.clients,

@@ -18,6 +18,7 @@
 //! | `coverage/` | what every option, variable and file of these tools does here; tests hold it to the parsers |
 //! | `clients.rs` | how many clients there may be |
 //! | `libpq_environment.rs` | the environment of tools that connect by libpq |
+//! | `rate_tests.rs` | the printed rates of all three, held against arithmetic |
 //! | `place.rs` | whether a target's place stays |
 //! | `server_url.rs` | the URL of a server that flags name |
 //! | `spelling.rs` | which known name a misspelt one is meant for |
@@ -41,6 +42,8 @@ mod pgbench_server;
 mod pgbench_tables;
 mod pgbench_watch;
 mod place;
+#[cfg(test)]
+mod rate_tests;
 mod server_url;
 mod spelling;
 mod sysbench;

@@ -307,7 +307,11 @@ fn options(
     ]
 }
 
-fn plan(args: &PgbenchArgs, model: ClientModel, reuse: bool) -> Result<RunPlan, CannotRun> {
+pub(super) fn plan(
+    args: &PgbenchArgs,
+    model: ClientModel,
+    reuse: bool,
+) -> Result<RunPlan, CannotRun> {
     if args.max_tries == 0 && args.time.is_none() && args.latency_limit.is_none() {
         return Err(CannotRun::because(
             "--max-tries=0 tries without end, so -T must end the run, or -L the tries",

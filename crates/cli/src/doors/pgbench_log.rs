@@ -318,6 +318,7 @@ mod tests {
             fate,
             tries,
             late: false,
+            began_in_warm_up: false,
         }
     }
 

@@ -113,7 +113,7 @@ fn help(flags: &Flags) -> String {
 }
 
 /// The workload; `kept` says that its tables may come from an earlier run.
-fn workload(flags: &Flags, kept: bool) -> Result<AnyWorkload, CannotRun> {
+pub(super) fn workload(flags: &Flags, kept: bool) -> Result<AnyWorkload, CannotRun> {
     let mut options = flags.options.clone();
     options.push(("test".to_owned(), flags.test.word().to_owned()));
     let kept = if kept { "on" } else { "off" };
@@ -315,7 +315,7 @@ fn run<T: Target>(flags: &Flags, url: &str, target: &T) -> Outcome {
     Ok(verdict)
 }
 
-fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
+pub(super) fn plan(flags: &Flags, oltp: &Oltp, reuse: bool) -> RunPlan {
     let seconds = Duration::from_secs;
     let per_event = 1.0 / oltp.events_of_transaction();
     let transactions = (flags.events as f64 * per_event).ceil() as u64;

@@ -18,7 +18,7 @@ use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::Cell;
 use std::path::Path;
-use syncline_contract::{CheckOutcome, Target, Workload, read_named_text};
+use syncline_contract::{CheckOutcome, Target, read_named_text};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Event, Observer, RunPlan};
 use syncline_targets::server::shown;
@@ -69,7 +69,7 @@ fn run<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome 
         );
     }
     let args = run_args(flags, meant, url, stays);
-    let watch = Watch::new(meant.threads, workload.transactions().len());
+    let watch = Watch::new(meant.threads, &workload);
     commands::run_with(
         commands::cases::only(workload, &args),
         &args,
@@ -108,7 +108,7 @@ fn export(meant: &Meant, lines: &str) -> Result<(), CannotRun> {
     })
 }
 
-fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
+pub(super) fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let defaults = RunPlan::default();
     RunArgs {
@@ -136,7 +136,8 @@ fn run_args(flags: &Flags, meant: &Meant, url: &str, stays: bool) -> RunArgs {
         skip_after: None,
         retry_within: None,
         goes_on_after_errors: false,
-        operations: false,
+        // The reads in read-modify-writes are measured as reads.
+        operations: meant.modifies,
         meter: flags.meter.clone(),
         meter_overhead: false,
         sweep: Vec::new(),

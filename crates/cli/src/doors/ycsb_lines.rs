@@ -1,66 +1,53 @@
-//! YCSB's result lines, drawn from the record of a run and from what was kept of every operation.
+//! YCSB's result lines, drawn from the record of a run and from what was measured of every operation.
 //!
-//! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write
-//! is one operation; YCSB tells also the read and the update in it. As in YCSB, operations under way when the
-//! time was over are counted, and so is their time.
+//! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write is
+//! one operation of it, and has lines as a read and as an update too (`ycsb_watch.rs`). As in YCSB, operations
+//! under way when the time was over are counted, and so is their time.
 
 use super::ycsb_properties::{Interval, Meant};
-use super::ycsb_watch::Watch;
+use super::ycsb_watch::{Measurement, Watch};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
-use syncline_report::record::{Outcomes, RunRecord};
+use syncline_report::record::RunRecord;
 
 /// The lines of a run.
 pub(super) fn of_run(record: &RunRecord, watch: &Watch, meant: &Meant) -> String {
     let end = &record.end;
     let took_ns = end.elapsed_ns();
-    let rate_per_s = end.outcomes.committed as f64 / (took_ns.max(1) as f64 / 1e9);
+    let rate_per_s = watch.transactions() as f64 / (took_ns.max(1) as f64 / 1e9);
     let mut lines = overall(took_ns, rate_per_s);
+    let mut reads = 0;
     for (kind, one) in end.transactions.iter().enumerate() {
-        if one.outcomes.attempted == 0 {
+        let found = watch.measurement(kind);
+        if found.all() == 0 {
             continue;
         }
-        let (name, times) = (one.name.to_ascii_uppercase(), watch.times(kind));
+        if one.name == "read" {
+            reads = found.committed;
+        }
+        let name = one.name.to_ascii_uppercase();
         let percentiles = &meant.percentiles;
         if meant.interval != Interval::Intended {
-            operation(
-                &mut lines,
-                &name,
-                &one.outcomes,
-                &times.service,
-                percentiles,
-            );
+            operation(&mut lines, &name, &found, &found.service, percentiles);
         }
         if meant.interval != Interval::Op {
             let name = format!("Intended-{name}");
-            operation(
-                &mut lines,
-                &name,
-                &one.outcomes,
-                &times.intended,
-                percentiles,
-            );
+            operation(&mut lines, &name, &found, &found.intended, percentiles);
         }
     }
     if meant.verifies {
-        verified(&mut lines, record);
+        verified(&mut lines, record, reads);
     }
     lines
 }
 
-/// How many reads were verified. Whether one was wrong a check says, not a count.
-fn verified(lines: &mut String, record: &RunRecord) {
-    let reads = record.end.transactions.iter();
-    let reads = reads.filter(|one| matches!(one.name.as_str(), "read" | "read-modify-write"));
-    let committed: u64 = reads.map(|one| one.outcomes.committed).sum();
-    line(lines, "VERIFY", "Operations", committed);
-    if record
-        .end
-        .checks
-        .iter()
-        .all(|check| check.outcome != "violated")
-    {
-        line(lines, "VERIFY", "Return=OK", committed);
+/// How many reads were verified, those of read-modify-writes among them. Whether one was wrong a check says,
+/// not a count; how long it took is not measured, so that there are no latencies.
+fn verified(lines: &mut String, record: &RunRecord, reads: u64) {
+    line(lines, "VERIFY", "Operations", reads);
+    let mut checks = record.end.checks.iter();
+    if checks.all(|check| check.outcome != "violated") {
+        line(lines, "VERIFY", "Return=OK", reads);
     }
 }
 
@@ -83,11 +70,11 @@ fn overall(took_ns: u64, rate_per_s: f64) -> String {
 fn operation(
     lines: &mut String,
     name: &str,
-    outcomes: &Outcomes,
+    found: &Measurement,
     times: &Histogram<u64>,
     percentiles: &[f64],
 ) {
-    line(lines, name, "Operations", outcomes.attempted);
+    line(lines, name, "Operations", found.all());
     if !times.is_empty() {
         line(lines, name, "AverageLatency(us)", times.mean() / 1e3);
         line(lines, name, "MinLatency(us)", times.min() / 1_000);
@@ -98,11 +85,10 @@ fn operation(
             line(lines, name, &what, ns / 1_000);
         }
     }
-    line(lines, name, "Return=OK", outcomes.committed);
-    let errors = outcomes.aborted + outcomes.conflicted + outcomes.failed;
+    line(lines, name, "Return=OK", found.committed);
     for (what, count) in [
-        ("Return=ERROR", errors),
-        ("Return=UNEXPECTED_STATE", outcomes.unfinished),
+        ("Return=ERROR", found.failed),
+        ("Return=UNEXPECTED_STATE", found.unknown),
     ] {
         if count > 0 {
             line(lines, name, what, count);

@@ -49,6 +49,8 @@ pub(super) struct Meant {
     /// True if every read is verified.
     pub(super) verifies: bool,
     /// What means nothing here, in sentences.
+    /// True if the mix has read-modify-writes.
+    pub(super) modifies: bool,
     pub(super) warnings: Vec<String>,
 }
 
@@ -230,6 +232,7 @@ impl Meant {
             warnings: Vec::new(),
         };
         for (key, value) in &last {
+            modifies: false,
             meant.take(key, value)?;
         }
         meant.end(&last, running)?;
@@ -388,6 +391,7 @@ impl Meant {
     }
 
     fn warn(&mut self, key: &str, why: &str) {
+        self.modifies = share("readmodifywriteproportion").unwrap_or_default() > 0.0;
         self.warnings
             .push(format!("property {key} means nothing here: {why}"));
     }

@@ -1,105 +1,230 @@
-//! The latencies of every operation, kept a client and kind in histograms, as YCSB keeps them: of
-//! committed ones, from their first try (service) and from when they were due (intended).
+//! What YCSB measures of every operation, kept a client and kind.
+//!
+//! 1. Latencies are of committed operations, from their first try (service) and from when they were due
+//!    (intended), in histograms as YCSB keeps them.
+//! 2. In a run by time what was under way when the warm-up ended counts too (`Follower`).
+//! 3. As YCSB measures each call of its database's interface, a read-modify-write also counts as a read and as
+//!    an update. Its read lasts as long as that was asked for in its last try; its update lasts from there
+//!    to the commit, since an update of YCSB is done when the call returns.
 
 use hdrhistogram::Histogram;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use syncline_contract::{OperationId, Workload};
+use syncline_metering::Nanos;
 use syncline_runner::{Fate, Followed, Follower};
 
-/// The latencies of one kind of operation, in nanoseconds.
+/// What was measured of one kind of operation; times in nanoseconds.
 #[derive(Clone, Debug)]
-pub(super) struct Times {
+pub(super) struct Measurement {
+    pub(super) committed: u64,
+    /// Undone or refused.
+    pub(super) failed: u64,
+    /// Of unknown outcome.
+    pub(super) unknown: u64,
     pub(super) service: Histogram<u64>,
     pub(super) intended: Histogram<u64>,
 }
 
-impl Times {
-    fn none() -> Times {
+impl Measurement {
+    fn none() -> Measurement {
         let empty = Histogram::new(3).expect("three digits are kept");
-        Times {
+        Measurement {
+            committed: 0,
+            failed: 0,
+            unknown: 0,
             service: empty.clone(),
             intended: empty,
         }
     }
-}
 
-/// See the module.
-#[derive(Debug)]
-pub(super) struct Watch {
-    /// A client's kinds; none until it has committed something, since a histogram takes 16 KiB.
-    clients: Vec<Mutex<Vec<Times>>>,
-    kinds: usize,
-}
+    /// Operations, however they ended.
+    pub(super) fn all(&self) -> u64 {
+        self.committed + self.failed + self.unknown
+    }
 
-impl Watch {
-    /// Of so many clients and kinds of operations.
-    pub(super) fn new(clients: usize, kinds: usize) -> Watch {
-        Watch {
-            clients: (0..clients).map(|_| Mutex::default()).collect(),
-            kinds,
+    fn add(&mut self, other: &Measurement) {
+        self.committed += other.committed;
+        self.failed += other.failed;
+        self.unknown += other.unknown;
+        for (sum, one) in [
+            (&mut self.service, &other.service),
+            (&mut self.intended, &other.intended),
+        ] {
+            sum.add(one)
+                .expect("a histogram grows to whatever is added");
         }
     }
 
-    /// What all clients together took for a kind.
-    pub(super) fn times(&self, kind: usize) -> Times {
-        let mut all = Times::none();
-        for client in &self.clients {
-            let client = lock(client);
-            let Some(times) = client.get(kind) else {
-                continue;
-            };
-            for (sum, one) in [
-                (&mut all.service, &times.service),
-                (&mut all.intended, &times.intended),
-            ] {
-                sum.add(one)
-                    .expect("a histogram grows to whatever is added");
-            }
+    /// Counts an operation; `times` are its service and intended latencies, if they are known.
+    fn count(&mut self, fate: Fate, times: Option<[Nanos; 2]>) {
+        match fate {
+            Fate::Committed => self.committed += 1,
+            Fate::Aborted | Fate::Conflicted(_) | Fate::Failed(_) => self.failed += 1,
+            Fate::Unknown => self.unknown += 1,
+            Fate::Skipped => return,
         }
-        all
-    }
-}
-
-impl Follower for Watch {
-    fn ended(&self, one: &Followed) {
-        let (Fate::Committed, Some(kind)) = (one.fate, one.kind) else {
+        let Some([service, intended]) = times.filter(|_| fate == Fate::Committed) else {
             return;
         };
-        let mut client = lock(&self.clients[one.client]);
-        if client.is_empty() {
-            client.resize(self.kinds, Times::none());
-        }
-        let times = &mut client[kind];
-        for (histogram, from) in [
-            (&mut times.service, one.started),
-            (&mut times.intended, one.due),
-        ] {
-            let recorded = histogram.record(one.ended.saturating_sub(from));
+        for (histogram, ns) in [(&mut self.service, service), (&mut self.intended, intended)] {
+            let recorded = histogram.record(ns);
             recorded.expect("a histogram grows to whatever it is given");
         }
     }
 }
 
-fn lock(client: &Mutex<Vec<Times>>) -> MutexGuard<'_, Vec<Times>> {
+/// The kinds of a read-modify-write and of its parts, by their positions.
+#[derive(Clone, Debug)]
+struct Parts {
+    whole: usize,
+    read: usize,
+    update: usize,
+    /// By the number of an operation of the plan: whether it reads.
+    reads: Vec<bool>,
+}
+
+impl Parts {
+    fn of<W: Workload>(workload: &W) -> Option<Parts> {
+        let kind = |name: &str| {
+            let mut names = workload.transactions().iter();
+            names.position(|one| *one == name)
+        };
+        let operations = workload.plan().operations().iter();
+        Some(Parts {
+            whole: kind("read-modify-write")?,
+            read: kind("read")?,
+            update: kind("update")?,
+            reads: operations.map(|one| !one.action.writes()).collect(),
+        })
+    }
+}
+
+/// What one client did.
+#[derive(Debug, Default)]
+struct OfClient {
+    /// A row a kind; empty until something ended, since a histogram takes 16 KiB.
+    kinds: Vec<Measurement>,
+    /// Committed transactions.
+    transactions: u64,
+    /// The read of the transaction that ends next, if it was timed.
+    read_ns: Option<Nanos>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Watch {
+    clients: Vec<Mutex<OfClient>>,
+    kinds: usize,
+    parts: Option<Parts>,
+}
+
+impl Watch {
+    /// Of the clients of a workload.
+    pub(super) fn new<W: Workload>(clients: usize, workload: &W) -> Watch {
+        Watch {
+            clients: (0..clients).map(|_| Mutex::default()).collect(),
+            kinds: workload.transactions().len(),
+            parts: Parts::of(workload),
+        }
+    }
+
+    /// What all clients together did of a kind.
+    pub(super) fn measurement(&self, kind: usize) -> Measurement {
+        let mut all = Measurement::none();
+        for client in &self.clients {
+            if let Some(one) = lock(client).kinds.get(kind) {
+                all.add(one);
+            }
+        }
+        all
+    }
+
+    /// Committed transactions, each once.
+    pub(super) fn transactions(&self) -> u64 {
+        let each = self.clients.iter().map(|client| lock(client).transactions);
+        each.sum()
+    }
+}
+
+impl Follower for Watch {
+    fn ended(&self, one: &Followed) {
+        let Some(kind) = one.kind else {
+            return;
+        };
+        let mut client = lock(&self.clients[one.client]);
+        let OfClient {
+            kinds,
+            transactions,
+            read_ns,
+        } = &mut *client;
+        if kinds.is_empty() {
+            kinds.resize(self.kinds, Measurement::none());
+        }
+        let service = one.ended.saturating_sub(one.started);
+        let intended = one.ended.saturating_sub(one.due);
+        *transactions += u64::from(one.fate == Fate::Committed);
+        kinds[kind].count(one.fate, Some([service, intended]));
+        let read_ns = read_ns.take();
+        if let Some(parts) = self.parts.as_ref().filter(|parts| parts.whole == kind) {
+            let waited = one.started.saturating_sub(one.due);
+            let read = read_ns.map(|ns| [ns, waited + ns]);
+            let update = read_ns.map(|ns| [service.saturating_sub(ns), intended]);
+            kinds[parts.read].count(one.fate, read);
+            kinds[parts.update].count(one.fate, update);
+        }
+    }
+
+    fn operations(&self, client: usize, times: &[(OperationId, Nanos)]) {
+        let Some(parts) = &self.parts else {
+            return;
+        };
+        let is_read = |id: &OperationId| parts.reads.get(id.0).copied().unwrap_or_default();
+        let read = times.iter().find(|(id, _)| is_read(id));
+        lock(&self.clients[client]).read_ns = read.map(|(_, ns)| *ns);
+    }
+}
+
+fn lock(client: &Mutex<OfClient>) -> MutexGuard<'_, OfClient> {
     client.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::Watch;
+    use syncline_contract::Workload;
     use syncline_runner::{Fate, Followed, Follower};
+    use syncline_workloads::AnyWorkload;
+
+    fn workload() -> AnyWorkload {
+        let options = [("workload".to_owned(), "f".to_owned())];
+        AnyWorkload::parse("ycsb", &options).unwrap()
+    }
+
+    fn kind(workload: &AnyWorkload, name: &str) -> usize {
+        let mut names = workload.transactions().iter();
+        names.position(|one| *one == name).unwrap()
+    }
+
+    const ONE: Followed = Followed {
+        client: 0,
+        kind: None,
+        due: 1_000,
+        started: 3_000,
+        ended: 5_000,
+        fate: Fate::Committed,
+        tries: 1,
+        late: false,
+        began_in_warm_up: false,
+    };
 
     #[test]
-    fn committed_operations_are_kept_by_kind_from_both_beginnings() {
-        let watch = Watch::new(2, 2);
+    fn operations_are_kept_by_kind_from_both_beginnings() {
+        let workload = workload();
+        let watch = Watch::new(2, &workload);
+        let update = kind(&workload, "update");
         let one = Followed {
-            client: 0,
-            kind: Some(1),
-            due: 1_000,
-            started: 3_000,
-            ended: 5_000,
-            fate: Fate::Committed,
-            tries: 1,
-            late: false,
+            kind: Some(update),
+            ..ONE
         };
         watch.ended(&one);
         watch.ended(&Followed {
@@ -107,13 +232,50 @@ mod tests {
             ended: 9_000,
             ..one
         });
+        for fate in [Fate::Aborted, Fate::Unknown, Fate::Skipped] {
+            watch.ended(&Followed { fate, ..one });
+        }
+        let found = watch.measurement(update);
+        assert_eq!((found.service.len(), found.intended.len()), (2, 2));
+        assert_eq!((found.service.min(), found.intended.min()), (2_000, 4_000));
+        assert_eq!((found.committed, found.failed, found.unknown), (2, 1, 1));
+        assert_eq!(watch.measurement(kind(&workload, "read")).all(), 0);
+        assert_eq!(watch.transactions(), 2);
+    }
+
+    /// f28.
+    #[test]
+    fn a_read_modify_write_is_a_read_and_an_update_too() {
+        let workload = workload();
+        let watch = Watch::new(1, &workload);
+        let of = |name: &str| kind(&workload, name);
+        let operations = workload.plan().operations();
+        let id = |writes: bool| {
+            let found = operations
+                .iter()
+                .position(|one| one.action.writes() == writes);
+            syncline_contract::OperationId(found.unwrap())
+        };
+        watch.operations(0, &[(id(false), 500), (id(true), 700)]);
         watch.ended(&Followed {
-            fate: Fate::Aborted,
-            ..one
+            kind: Some(of("read-modify-write")),
+            ..ONE
         });
-        let times = watch.times(1);
-        assert_eq!((times.service.len(), times.intended.len()), (2, 2));
-        assert_eq!((times.service.min(), times.intended.min()), (2_000, 4_000));
-        assert_eq!(watch.times(0).service.len(), 0);
+        watch.ended(&Followed {
+            kind: Some(of("read")),
+            ..ONE
+        });
+        let least = |name: &str| {
+            let found = watch.measurement(of(name));
+            let times = (found.service.min(), found.intended.min());
+            (found.committed, times)
+        };
+        assert_eq!(least("read-modify-write"), (1, (2_000, 4_000)));
+        assert_eq!(least("read"), (2, (500, 2_500)));
+        // What is left of the whole: 2,000 less 500 ns.
+        let (committed, (service, intended)) = least("update");
+        assert_eq!(committed, 1);
+        assert!((1_499..=1_500).contains(&service) && (3_998..=4_000).contains(&intended));
+        assert_eq!(watch.transactions(), 2);
     }
 }

@@ -142,8 +142,8 @@ impl<'t, F: Future<Output = ()>, P: Worker> Executor<'t, F, P> {
             self.part.wait(None);
             return;
         };
-        #[cfg(test)]
-        if self.timers.skip_to(due) {
+        #[cfg(any(test, feature = "simulation"))]
+        if self.timers.skip_to(due, signal) {
             return;
         }
         let now = clock::now();

@@ -3,11 +3,11 @@
 //! Arrivals are taken in the order of their times, so a new sleeper nearly always goes to the end and
 //! no heap is needed.
 
+#[cfg(any(test, feature = "simulation"))]
+use super::signal::{Phase, Signal};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::Pin;
-#[cfg(test)]
-use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use syncline_contract::Timer;
 use syncline_metering::{Nanos, Ticker, clock};
@@ -27,17 +27,29 @@ struct Sleeper {
 pub(crate) struct Timers {
     sleepers: RefCell<VecDeque<Sleeper>>,
     over: Cell<bool>,
-    /// In a test: a time that goes on when everyone sleeps, in place of the clock.
-    #[cfg(test)]
-    simulated: Option<Rc<Cell<Nanos>>>,
+    /// In a test: a time that goes on when everyone sleeps, instead of the clock.
+    #[cfg(any(test, feature = "simulation"))]
+    simulated: Option<Simulated>,
+}
+
+/// A simulated time.
+#[cfg(any(test, feature = "simulation"))]
+#[derive(Debug)]
+struct Simulated {
+    now: Cell<Nanos>,
+    /// When the phase [`Phase::Running`] ends, as a coordinator would end it.
+    ends_at: Nanos,
 }
 
 impl Timers {
-    /// Timers of a simulated time.
-    #[cfg(test)]
-    pub(crate) fn simulated(now: Rc<Cell<Nanos>>) -> Timers {
+    /// Timers of a simulated time, which begins at `now` and in which a run ends at `ends_at`.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn simulated(now: Nanos, ends_at: Nanos) -> Timers {
         Timers {
-            simulated: Some(now),
+            simulated: Some(Simulated {
+                now: Cell::new(now),
+                ends_at,
+            }),
             ..Timers::default()
         }
     }
@@ -45,16 +57,16 @@ impl Timers {
     /// Now: by the clock, or in a test by the simulated time.
     #[inline]
     #[cfg_attr(
-        not(test),
+        not(any(test, feature = "simulation")),
         allow(
             clippy::unused_self,
             reason = "only a test's timers have a time of their own"
         )
     )]
     pub(crate) fn now(&self) -> Nanos {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "simulation"))]
         if let Some(simulated) = &self.simulated {
-            return simulated.get();
+            return simulated.now.get();
         }
         clock::now()
     }
@@ -62,27 +74,33 @@ impl Timers {
     /// Now by a ticker of this thread.
     #[inline]
     #[cfg_attr(
-        not(test),
+        not(any(test, feature = "simulation")),
         allow(
             clippy::unused_self,
             reason = "only a test's timers have a time of their own"
         )
     )]
     pub(crate) fn tick(&self, ticker: &Ticker) -> Nanos {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "simulation"))]
         if let Some(simulated) = &self.simulated {
-            return simulated.get();
+            return simulated.now.get();
         }
         ticker.now()
     }
 
-    /// Lets a simulated time go on to the next sleeper; false where time goes on by itself.
-    #[cfg(test)]
-    pub(super) fn skip_to(&self, due: Nanos) -> bool {
+    /// Lets a simulated time go on to the next sleeper, or to the end of the run if that comes first; false
+    /// where time goes on by itself.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn skip_to(&self, due: Nanos, signal: &Signal) -> bool {
         let Some(simulated) = &self.simulated else {
             return false;
         };
-        simulated.set(simulated.get().max(due));
+        let ends = signal.phase() == Phase::Running && due >= simulated.ends_at;
+        let next = if ends { simulated.ends_at } else { due };
+        simulated.now.set(simulated.now.get().max(next));
+        if ends {
+            signal.advance(Phase::Ending);
+        }
         true
     }
 
