@@ -24,22 +24,23 @@ use syncline_runner::{self as runner, Event, Observer, RunPlan};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
 
-/// The most bytes of a file of properties.
+/// The most bytes of a file of properties, or of a histogram.
 const PROPERTIES_MAX: u64 = 16 << 20;
 
 /// Does what YCSB's command line says.
 pub(crate) fn ycsb<S: Shelf>(args: &YcsbArgs, shelf: &S) -> Outcome {
-    let read = |path: &str| {
+    let read = |what: &str, path: &str| {
         read_named_text(Path::new(path), PROPERTIES_MAX)
-            .map_err(|error| CannotRun(format!("cannot read the properties {path}: {error}")))
+            .map_err(|error| CannotRun(format!("cannot read the {what} {path}: {error}")))
     };
-    let flags = Flags::parse(&args.flags, read)?;
+    let flags = Flags::parse(&args.flags, |path| read("properties", path))?;
     if flags.phase.is_some_and(|phase| phase != args.phase) {
         return Err(CannotRun::because(
             "-load says load, -t says run, and the phase before them is the other one: say one of them",
         ));
     }
-    let meant = Meant::of(&flags.properties, args.phase == YcsbPhase::Run)?;
+    let mut meant = Meant::of(&flags.properties, args.phase == YcsbPhase::Run)?;
+    meant.read_histogram(|path| read("histogram", path))?;
     for warning in flags.warnings.iter().chain(&meant.warnings) {
         terminal::warn(warning);
     }

@@ -9,6 +9,7 @@ use super::spelling::meant_for;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use syncline_workloads::ycsb::FieldHistogram;
 
 /// Which histograms the result lines are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +45,15 @@ pub(super) struct Meant {
     pub(super) percentiles: Vec<f64>,
     /// The file that takes the result lines; none prints them.
     pub(super) export_file: Option<String>,
+    /// The file of the histogram that field lengths come from.
+    pub(super) histogram: Option<String>,
     /// True if the mix makes rows.
     pub(super) changes_rows: bool,
+    /// True if the mix has read-modify-writes.
+    pub(super) modifies: bool,
     /// True if every read is verified.
     pub(super) verifies: bool,
     /// What means nothing here, in sentences.
-    /// True if the mix has read-modify-writes.
-    pub(super) modifies: bool,
     pub(super) warnings: Vec<String>,
 }
 
@@ -96,7 +99,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ),
     (
         "fieldlengthdistribution",
-        &["constant", "uniform", "zipfian"],
+        &["constant", "uniform", "zipfian", "histogram"],
     ),
     (
         "requestdistribution",
@@ -115,10 +118,6 @@ const WORDS: &[(&str, &[&str])] = &[
 /// Properties that mean nothing here, and why.
 const NOTHING: &[(&str, &str)] = &[
     ("readallfieldsbyname", "fields are always named"),
-    (
-        "fieldlengthhistogram",
-        "field lengths are constant, uniform or zipfian",
-    ),
     (
         "core_workload_insertion_retry_limit",
         "a load fails as a whole",
@@ -181,6 +180,7 @@ const OF_THE_RUN: &[&str] = &[
     "measurementtype",
     "hdrhistogram.percentiles",
     "exportfile",
+    "fieldlengthhistogram",
     "insertstart",
     "insertcount",
 ];
@@ -195,6 +195,9 @@ pub(super) fn known_properties() -> impl Iterator<Item = &'static str> {
         .chain(nothing)
         .chain(OF_THE_RUN.iter().copied())
 }
+
+/// YCSB's file of field lengths where no other is named.
+const HISTOGRAM: &str = "hist.txt";
 
 /// What begins the properties of a database binding.
 const BINDINGS: &[&str] = &[
@@ -227,12 +230,13 @@ impl Meant {
             interval: Interval::Op,
             percentiles: vec![50.0, 95.0, 99.0],
             export_file: None,
+            histogram: None,
             changes_rows: false,
+            modifies: false,
             verifies: false,
             warnings: Vec::new(),
         };
         for (key, value) in &last {
-            modifies: false,
             meant.take(key, value)?;
         }
         meant.end(&last, running)?;
@@ -338,6 +342,8 @@ impl Meant {
                 self.export_file = Some(value.to_owned()).filter(|path| !path.is_empty());
                 Ok(())
             }
+            // What takes it is known when all properties are.
+            "fieldlengthhistogram" => Ok(()),
             // Held against the number of records when that is known.
             "insertstart" | "insertcount" => number(key, value).map(drop),
             unknown => {
@@ -373,9 +379,19 @@ impl Meant {
                 "a run needs an end: say -p operationcount=N, -p maxexecutiontime=SECONDS or both",
             ));
         }
+        let file = last.get("fieldlengthhistogram").copied();
+        if last.get("fieldlengthdistribution") == Some(&"histogram") {
+            self.histogram = Some(file.unwrap_or(HISTOGRAM).to_owned());
+        } else if file.is_some() {
+            self.warn(
+                "fieldlengthhistogram",
+                "fieldlengthdistribution is not histogram",
+            );
+        }
         let share = |key: &str| last.get(key).and_then(|value| value.parse::<f64>().ok());
         let inserts = share("insertproportion").unwrap_or_default();
         self.changes_rows = inserts > 0.0;
+        self.modifies = share("readmodifywriteproportion").unwrap_or_default() > 0.0;
         if let Some(operations) = self.operations
             && self.changes_rows
         {
@@ -386,12 +402,28 @@ impl Meant {
         Ok(())
     }
 
+    /// Reads the histogram of field lengths, if there is one; `read` reads a file.
+    pub(super) fn read_histogram(
+        &mut self,
+        read: impl Fn(&str) -> Result<String, CannotRun>,
+    ) -> Result<(), CannotRun> {
+        let Some(path) = self.histogram.take() else {
+            return Ok(());
+        };
+        let histogram = FieldHistogram::of_file(&read(&path)?).map_err(|why| {
+            CannotRun(format!(
+                "the histogram {path} (fieldlengthhistogram): {why}"
+            ))
+        })?;
+        self.set("field_histogram", &histogram.word());
+        Ok(())
+    }
+
     fn set(&mut self, option: &str, value: &str) {
         self.options.push((option.to_owned(), value.to_owned()));
     }
 
     fn warn(&mut self, key: &str, why: &str) {
-        self.modifies = share("readmodifywriteproportion").unwrap_or_default() > 0.0;
         self.warnings
             .push(format!("property {key} means nothing here: {why}"));
     }
@@ -424,7 +456,7 @@ fn wrong(key: &str, value: &str, takes: &str) -> CannotRun {
 
 #[cfg(test)]
 mod tests {
-    use super::{Interval, Meant};
+    use super::{CannotRun, Interval, Meant};
 
     fn meant(pairs: &[(&str, &str)]) -> Result<Meant, String> {
         let pairs = pairs
@@ -495,6 +527,43 @@ mod tests {
         }
     }
 
+    /// f15.
+    #[test]
+    fn field_lengths_come_from_the_histogram_s_file() {
+        let option = |pairs: &[(&str, &str)]| -> Result<String, String> {
+            let mut all = LEAST.to_vec();
+            all.push(("fieldlengthdistribution", "histogram"));
+            all.extend(pairs);
+            let mut meant = meant(&all)?;
+            meant
+                .read_histogram(|path| match path {
+                    "hist.txt" => Ok("BlockSize\t8\n0\t5\n1\t6\n".to_owned()),
+                    "bad" => Ok("BlockSize\t8\n1\t5\n".to_owned()),
+                    _ => Err(CannotRun("there is no such file".to_owned())),
+                })
+                .map_err(|why| why.0)?;
+            let options = meant.options.iter();
+            let found = options.filter(|(name, _)| name.starts_with("field_"));
+            Ok(found
+                .map(|(name, value)| format!("{name}={value} "))
+                .collect())
+        };
+        let taken = "field_lengths=histogram field_histogram=8:5,6 ";
+        assert_eq!(option(&[]).as_deref(), Ok(taken));
+        assert_eq!(
+            option(&[("fieldlengthhistogram", "hist.txt")]).as_deref(),
+            Ok(taken)
+        );
+        let why = option(&[("fieldlengthhistogram", "bad")]).unwrap_err();
+        assert!(why.contains("bad (fieldlengthhistogram): line 2"), "{why}");
+        let why = option(&[("fieldlengthhistogram", "none")]).unwrap_err();
+        assert_eq!(why, "there is no such file");
+        let mut pairs = LEAST.to_vec();
+        pairs.push(("fieldlengthhistogram", "hist.txt"));
+        let meant = meant(&pairs).unwrap();
+        assert_eq!((meant.histogram, meant.warnings.len()), (None, 1));
+    }
+
     #[test]
     fn every_property_that_is_known_is_taken_under_its_name() {
         for key in super::known_properties() {
@@ -535,10 +604,9 @@ mod tests {
                 ("requestdistribution", "scrambled"),
                 "it takes uniform, zipfian",
             ),
-            // f15.
             (
-                ("fieldlengthdistribution", "histogram"),
-                "it takes constant",
+                ("fieldlengthdistribution", "normal"),
+                "it takes constant, uniform, zipfian, histogram",
             ),
             // f16.
             (("insertstart", "5"), "load a part of the records"),

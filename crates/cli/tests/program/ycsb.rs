@@ -300,6 +300,31 @@ fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
     assert!(least < 90.0, "ten rows took {least} ms at best");
 }
 
+/// f15: fields are as long as the histogram's file says, in every row and through updates, which are verified.
+#[test]
+fn field_lengths_come_from_a_histogram_s_file() {
+    let folder = folder();
+    let file = folder.path().join("hist.txt");
+    std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t0\n2\t5\n3\t1\n").unwrap();
+    let line = "-p recordcount=200 -p operationcount=300 -p updateproportion=0.5 -p readproportion=0.5 \
+                -p fieldlengthdistribution=histogram -p dataintegrity=true --on sqlite:kept.db?durability=os";
+    for phase in ["load", "run"] {
+        let said = ycsb(folder.path(), &format!("{phase} {line}"));
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(!said.err.contains("means nothing here"), "{said:?}");
+    }
+    // Another histogram is other rows.
+    std::fs::write(&file, "BlockSize\t7\n0\t5\n1\t1\n2\t5\n3\t1\n").unwrap();
+    let said = ycsb(folder.path(), &format!("run {line}"));
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.err.contains("keeps rows of"), "{said:?}");
+    std::fs::write(&file, "BlockSize\t7\n0\tmany\n").unwrap();
+    let said = ycsb(folder.path(), &format!("run {line}"));
+    assert_eq!(said.code, 2, "{said:?}");
+    let why = "the histogram hist.txt (fieldlengthhistogram): line 2 must be the bucket 0";
+    assert!(said.err.contains(why), "{said:?}");
+}
+
 /// f28: with dataintegrity every read is verified, and its lines say how many were.
 #[test]
 fn verified_reads_have_lines_of_their_own() {

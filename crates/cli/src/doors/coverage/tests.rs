@@ -287,22 +287,25 @@ fn tables() -> Vec<(&'static str, String)> {
         let only = match name {
             "insertstart" => Some((&["0"][..], "all records are loaded at once")),
             "insertcount" => Some((&["the record count"][..], "all records are loaded at once")),
-            "fieldlengthdistribution" => Some((
-                &["constant", "uniform", "zipfian"][..],
-                "lengths from a histogram's file are not drawn",
-            )),
             _ => None,
         };
         if let Some((values, why)) = only {
             return row(&format!("`{name}`"), Effect::Only(values, why));
         }
+        let with = match name {
+            "fieldlengthhistogram" => ("fieldlengthdistribution", "histogram"),
+            _ => ("recordcount", "5"),
+        };
         let pair = |value: &str| {
             vec![
+                (with.0.to_owned(), with.1.to_owned()),
                 ("recordcount".to_owned(), "5".to_owned()),
                 (name.to_owned(), value.to_owned()),
             ]
         };
-        let values = ["5", "true", "0.5", "uniform", "core", "op", "hashed", "0"];
+        let values = [
+            "5", "true", "0.5", "uniform", "constant", "core", "op", "hashed", "0",
+        ];
         let taken = values
             .iter()
             .find_map(|value| Meant::of(&pair(value), false).ok());
