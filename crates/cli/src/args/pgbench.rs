@@ -55,7 +55,8 @@ pub(crate) struct PgbenchArgs {
     pub(crate) builtin: Vec<String>,
 
     /// Add a script, weighted at W; - reads standard input
-    #[arg(short, long, value_name = "FILENAME[@W]")]
+    // As with getopt, what follows is the name, whatever it begins with: "-@2" is standard input at weight 2.
+    #[arg(short, long, value_name = "FILENAME[@W]", allow_hyphen_values = true)]
     pub(crate) file: Vec<String>,
 
     /// As -b simple-update
@@ -167,6 +168,7 @@ pub(crate) struct PgbenchArgs {
         long,
         value_name = "PREFIX",
         default_value = "pgbench_log",
+        allow_hyphen_values = true,
         requires = "log"
     )]
     pub(crate) log_prefix: String,

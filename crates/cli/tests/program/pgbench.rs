@@ -1,7 +1,9 @@
 //! `syncline pgbench`: its summary, its exit codes, what it refuses, tables that stay.
 
-use crate::support::{Said, figure, folder, left_behind, records, say};
+use crate::support::{Said, figure, folder, left_behind, program, records, say};
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 /// The figure behind a label of the summary.
 fn number(said: &Said, label: &str) -> f64 {
@@ -245,6 +247,46 @@ fn a_rate_that_nobody_can_keep_skips_what_is_too_late_and_counts_it() {
     let lines = logs(folder.path(), "pgbench_log.").concat();
     let logged = lines.iter().filter(|line| line[2] == "skipped").count();
     assert!((logged as f64 - skipped).abs() < 0.5, "{logged}");
+}
+
+/// f24: - is standard input, which is read once, wherever it stands and however often it is named.
+#[test]
+fn a_script_comes_from_standard_input() {
+    let folder = folder();
+    let run = |line: &str, script: &str| {
+        let line = format!("pgbench -n {line} -t 3 --on sqlite?durability=os");
+        let mut child = program(folder.path(), &line)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        input.write_all(script.as_bytes()).unwrap();
+        drop(input);
+        Said::of(child.wait_with_output().unwrap())
+    };
+    let said = run("-f -", "\\set a 1 + 1\nSELECT :a;\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("transaction type: -\n"), "{said:?}");
+    let done = number(&said, "number of transactions actually processed");
+    assert!((done - 3.0).abs() < 0.5, "{said:?}");
+    write(folder.path(), "one.sql", "SELECT 1;\n");
+    let said = run("-f one.sql -f -@2", "SELECT 2;\n");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out
+            .contains("SQL script 2: -\n - weight: 2 (targets 66.7% of total)"),
+        "{said:?}"
+    );
+    for (script, why) in [
+        ("", "a script has no commands"),
+        ("SELECT 1;\n\\nosuch\n", "-:2"),
+    ] {
+        let said = run("-f -", script);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.err.contains(why), "{why}: {said:?}");
+    }
 }
 
 /// f01: four clients that sleep 0.7 s a transaction do at most 5.72 a second, however the run ends.
