@@ -62,6 +62,8 @@ struct Mark {
     read: Read<(Int,), (Text, Text)>,
     /// How many tables are the workload's.
     tables: usize,
+    /// What it must say before rows are added, and the write by which it then says the whole.
+    adds: Option<(String, Write<(Int, Text, Text)>)>,
     /// True if transactions of the workload may change rows.
     changes: bool,
     /// True if it leaves other rows than were loaded.
@@ -100,8 +102,14 @@ impl<'w> Ground<'w> {
                 .text("rows_are", ROWS_BYTES)
                 .key(&["id"]);
             let table = plan.table(table);
+            let adds = run.adds_to.as_ref().map(|there| {
+                let sets = [("loaded", Set::To), ("rows_are", Set::To)];
+                let write = plan.update("change whole mark", table, &sets);
+                (format!("{}: {there}", workload.name()), write)
+            });
             Mark {
                 text: format!("{}: {rows}", workload.name()),
+                adds,
                 write: plan.insert("insert mark", table),
                 change: plan.update("change mark", table, &[("rows_are", Set::To)]),
                 read: plan.get("read mark", table, &["loaded", "rows_are"], Lock::None),
@@ -133,15 +141,40 @@ impl<'w> Ground<'w> {
         }
         let there = block_on(target.reopen(&self.plan), &());
         let there = there.map_err(|failure| failed(failure.into()))?;
+        if !there && self.adds() {
+            let nothing = refused("nothing is there to add rows to");
+            return nothing.map_err(|failure: Failure| failed(failure.into()));
+        }
         if let Some(mark) = self.mark.as_ref().filter(|_| there) {
             let found = self.found(target, mark).map_err(failed)?;
             let left = mark.hold_against(found);
             let left = left.map_err(|failure| failed(failure.into()))?;
             let now = self.rows_are(target, mark).map_err(failed)?;
             Mark::compare(&left, &now).map_err(|failure| failed(failure.into()))?;
-            mark.left.get_or_init(|| left);
+            if mark.adds.is_none() {
+                mark.left.get_or_init(|| left);
+            }
         }
         Ok(there)
+    }
+
+    /// True if rows are loaded beside those that were found.
+    pub(crate) fn adds(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.adds.is_some())
+    }
+
+    /// Says in the mark that rows are being added, so that a load that does not end leaves rows that no run
+    /// starts from.
+    pub(crate) fn begin_adding<T: Target>(&self, target: &T) -> Result<(), Error> {
+        let Some(mark) = &self.mark else {
+            return Ok(());
+        };
+        let said = self.say(target, mark, CHANGING);
+        said.map_err(|source| Error::Target {
+            target: target.name(),
+            doing: "its kept rows were marked as changing",
+            source,
+        })
     }
 
     /// Marks the rows as loaded to the end.
@@ -152,7 +185,10 @@ impl<'w> Ground<'w> {
         let failed = |why: Unanswered| why.into_error(target, "its rows were marked as loaded");
         let rows = self.rows_are(target, mark).map_err(failed)?;
         let written = self.with(target, Shape::Several, async |transaction| {
-            transaction.write(&mark.write, (KEY, &mark.text, &rows))
+            match &mark.adds {
+                None => transaction.write(&mark.write, (KEY, &mark.text, &rows)),
+                Some((_, change)) => transaction.write(change, (KEY, &mark.text, &rows)),
+            }
         });
         written.map_err(failed)?;
         mark.left.get_or_init(|| rows);
@@ -294,9 +330,10 @@ impl Mark {
     fn hold_against(&self, found: Option<Found>) -> TargetResult<String> {
         match found {
             None => refused("its rows were not loaded to the end"),
-            Some(found) if found.loaded != self.text => refused(&format!(
+            Some(found) if found.loaded != self.needs() => refused(&format!(
                 "it keeps rows of \"{}\" and the run needs \"{}\"",
-                found.loaded, self.text
+                found.loaded,
+                self.needs()
             )),
             Some(found) if found.rows == CHANGING => {
                 refused("a run that changes its rows has not ended, so their content is unknown")
@@ -306,6 +343,11 @@ impl Mark {
             }
             Some(found) => Ok(found.rows),
         }
+    }
+
+    /// What it must say when a run begins.
+    fn needs(&self) -> &str {
+        self.adds.as_ref().map_or(&self.text, |(there, _)| there)
     }
 
     fn compare(left: &str, now: &str) -> TargetResult<()> {

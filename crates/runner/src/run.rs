@@ -148,7 +148,8 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         *keeps = self.plan.reuse;
         let reopened = self.ground.reopen(self.target)?;
         *keeps = reopened;
-        let disk = self.disk_guard(!reopened)?;
+        let loads = !reopened || self.ground.adds();
+        let disk = self.disk_guard(loads)?;
         // The time is in the record, so that what it salts can be drawn again.
         let salt = if reopened { began_wall_ns } else { 0 };
         self.workload.run_begins(salt);
@@ -172,12 +173,15 @@ impl<T: Target, W: Workload> Life<'_, T, W> {
         let intent = intent.map_err(|source| self.failed("its statements were written", source))?;
         let mut head = self.head(began_wall_ns, evidence, intent, reopened, &sampler, &disk);
         self.go_on("its tables were made")?;
-        if !reopened {
+        if loads {
+            if reopened {
+                self.ground.begin_adding(self.target)?;
+            }
             let (target, workload) = (self.target, self.workload);
             let (stop, observer) = (self.stop, self.observer);
             load(target, workload, self.ground, &disk, stop, observer)?;
             self.ground.mark(target)?;
-            *keeps = self.ground.stays();
+            *keeps = reopened || self.ground.stays();
         }
         self.ground.begin_changes(self.target)?;
         let crew = Crew {

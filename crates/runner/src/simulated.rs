@@ -232,7 +232,7 @@ impl Simulation {
         // The end of the span is each worker's own, since time is.
         let shared = Control::new(self.workers, plan.transactions);
         let controls: Vec<Control> = (0..self.workers).map(|_| Control::new(1, None)).collect();
-        let lives: Vec<Live> = (0..self.workers).map(|_| Live::new()).collect();
+        let lives: Vec<Live> = (0..self.workers).map(|_| Live::new(false)).collect();
         let worked = lives.iter().enumerate().map(|(worker, live)| {
             let control = match plan.transactions {
                 Some(_) => &shared,

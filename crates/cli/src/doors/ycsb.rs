@@ -1,7 +1,8 @@
 //! `syncline ycsb load|run`: YCSB's two phases on a store of ours.
 //!
 //! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row
-//! back. A run starts from what a load has left there, or loads first and leaves it likewise. A mix that
+//! back. It may load a part of the records (`insertstart`, `insertcount`), and later loads the others beside
+//! them; a run needs them all, and asks for a part if that is named. A run starts from what a load has left there, or loads first and leaves it likewise. A mix that
 //! inserts leaves other rows than were loaded: what a load has left serves it, and no run after it, so that
 //! YCSB's own order holds (load, A, B, C, F, D; remove, load, E). Rows that such a mix, or a run on a target
 //! without a path, has loaded itself are removed afterwards. What a load has left is never removed.
@@ -17,12 +18,14 @@ use crate::exit::{CannotRun, Outcome, Verdict};
 use crate::shelf::Shelf;
 use crate::{interrupt, terminal};
 use std::cell::Cell;
+use std::ops::Range;
 use std::path::Path;
 use syncline_contract::{CheckOutcome, Target, read_named_text};
 use syncline_metering::clock;
 use syncline_runner::{self as runner, Event, Observer, RunPlan};
 use syncline_targets::server::shown;
 use syncline_workloads::AnyWorkload;
+use syncline_workloads::ycsb::Parts;
 
 /// The most bytes of a file of properties, or of a histogram.
 const PROPERTIES_MAX: u64 = 16 << 20;
@@ -171,29 +174,33 @@ fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome
     let options = options.filter(|(option, _)| !mixes.contains(&option.as_str()));
     let mut options: Vec<_> = options.cloned().collect();
     options.push(("workload".to_owned(), "c".to_owned()));
+    let part = &meant.part;
+    if part.end - part.start < meant.records {
+        let words = Parts::of(part.clone()).words();
+        options.push(("load_part".to_owned(), words));
+    }
     let workload = AnyWorkload::parse("ycsb", &options)?;
     if flags.dry_run {
         return commands::dry_run::of_door(&workload, 1, url, shelf);
     }
     let target = shelf.meet(url)?;
+    let (workload, adds_to) = beside(workload, &options, part, &target)?;
     let plan = RunPlan {
+        adds_to: adds_to.clone(),
         transactions: Some(1),
         duration: None,
         warm_up: std::time::Duration::ZERO,
         reuse: true,
         ..RunPlan::default()
     };
-    let watch = LoadWatch::new(meant.records);
+    let watch = LoadWatch::new(part.end - part.start);
     let result = runner::run(&target, &workload, &plan, interrupt::stop_flag(), &watch)?;
     drop(watch.bar);
-    if result.head.workload.rows_kept {
+    let were_there = result.head.workload.rows_kept && adds_to.is_none();
+    if were_there {
         terminal::note("the records were there already, so none was loaded");
     }
-    let loaded = if result.head.workload.rows_kept {
-        0
-    } else {
-        meant.records
-    };
+    let loaded = if were_there { 0 } else { part.end - part.start };
     export(meant, &ycsb_lines::of_load(loaded, watch.took_ns.get()))?;
     let mut verdict = Verdict::Holds;
     for check in &result.checks {
@@ -203,6 +210,37 @@ fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome
         }
     }
     Ok(verdict)
+}
+
+/// The workload of a load beside what earlier loads of parts have left at the target's place, and what those rows
+/// were made from if this load adds to them.
+fn beside<T: Target>(
+    workload: AnyWorkload,
+    options: &[(String, String)],
+    part: &Range<u64>,
+    target: &T,
+) -> Result<(AnyWorkload, Option<String>), CannotRun> {
+    let AnyWorkload::Ycsb(ycsb) = &workload else {
+        unreachable!("it was parsed as one");
+    };
+    let there = runner::loaded_as(target, &workload)?;
+    let parts = there.as_deref().and_then(|there| ycsb.parts_of(there));
+    // Nothing is there, or what the runner refuses.
+    let Some((there, parts)) = there.zip(parts) else {
+        return Ok((workload, None));
+    };
+    let adds = !parts.has(part);
+    if adds && parts.touches(part) {
+        return Err(CannotRun(format!(
+            "of the records {} some are there already, which are {}: load others (insertstart, insertcount)",
+            Parts::of(part.clone()).words(),
+            parts.words()
+        )));
+    }
+    let before = ("loaded_before".to_owned(), parts.words());
+    let options: Vec<_> = options.iter().cloned().chain([before]).collect();
+    let workload = AnyWorkload::parse("ycsb", &options)?;
+    Ok((workload, adds.then_some(there)))
 }
 
 /// A place that stays, of the same target if it has such.

@@ -8,6 +8,7 @@ use super::clients::clients;
 use super::spelling::meant_for;
 use crate::exit::CannotRun;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::time::Duration;
 use syncline_workloads::ycsb::FieldHistogram;
 
@@ -29,6 +30,8 @@ pub(super) struct Meant {
     pub(super) options: Vec<(String, String)>,
     /// Rows.
     pub(super) records: u64,
+    /// Those that a load loads and that a run asks for, by their numbers.
+    pub(super) part: Range<u64>,
     /// Operations; none where only time ends the run.
     pub(super) operations: Option<u64>,
     /// Time; none where only the count ends the run.
@@ -222,6 +225,7 @@ impl Meant {
         let mut meant = Meant {
             options: Vec::new(),
             records: 0,
+            part: 0..0,
             operations: None,
             duration: None,
             warm_up: Duration::ZERO,
@@ -367,12 +371,22 @@ impl Meant {
                 "recordcount is not given: say -p recordcount=1000, or name a file with -P",
             ));
         }
-        let counted = last.contains_key("insertcount") && of("insertcount")? != self.records;
-        if of("insertstart")? != 0 || counted {
-            return Err(CannotRun::because(
-                "insertstart and insertcount load a part of the records; here all are loaded at once, by \
-                 every core: leave them out",
-            ));
+        let first = of("insertstart")?;
+        let count = match last.contains_key("insertcount") {
+            true => of("insertcount")?,
+            false => self.records.saturating_sub(first),
+        };
+        let end = first.checked_add(count).filter(|end| *end <= self.records);
+        let Some(end) = end.filter(|_| count > 0) else {
+            return Err(CannotRun(format!(
+                "insertstart={first} and insertcount={count} are not within the {} records of recordcount",
+                self.records
+            )));
+        };
+        self.part = first..end;
+        if count < self.records {
+            self.set("insert_start", &first.to_string());
+            self.set("insert_count", &count.to_string());
         }
         if running && self.operations.is_none() && self.duration.is_none() {
             return Err(CannotRun::because(
@@ -527,6 +541,23 @@ mod tests {
         }
     }
 
+    /// f16.
+    #[test]
+    fn a_part_of_the_records_is_loaded_and_asked_for() {
+        let part = |pairs: &[(&str, &str)]| {
+            let mut all = LEAST.to_vec();
+            all.extend(pairs);
+            let meant = meant(&all).unwrap();
+            let named = |name: &str| meant.options.iter().any(|(option, _)| option == name);
+            (meant.part.clone(), named("insert_start"))
+        };
+        assert_eq!(part(&[]), (0..1000, false));
+        assert_eq!(part(&[("insertcount", "1000")]), (0..1000, false));
+        assert_eq!(part(&[("insertstart", "600")]), (600..1000, true));
+        let both = [("insertstart", "600"), ("insertcount", "100")];
+        assert_eq!(part(&both), (600..700, true));
+    }
+
     /// f15.
     #[test]
     fn field_lengths_come_from_the_histogram_s_file() {
@@ -608,9 +639,12 @@ mod tests {
                 ("fieldlengthdistribution", "normal"),
                 "it takes constant, uniform, zipfian, histogram",
             ),
-            // f16.
-            (("insertstart", "5"), "load a part of the records"),
-            (("insertcount", "5"), "load a part of the records"),
+            (
+                ("insertstart", "1000"),
+                "insertstart=1000 and insertcount=0 are not within the 1000 records",
+            ),
+            (("insertcount", "1001"), "not within the 1000 records"),
+            (("insertcount", "0"), "not within the 1000 records"),
             (("operationcount", "many"), "a whole number"),
             (("operationcount", "0"), "a run needs an end"),
             (("recordcount", "0"), "recordcount is not given"),

@@ -300,6 +300,63 @@ fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
     assert!(least < 90.0, "ten rows took {least} ms at best");
 }
 
+/// f16: parts of the records are loaded one after another, in any order; a run needs all, and asks for a part.
+#[test]
+fn records_are_loaded_in_parts_and_run_as_a_whole() {
+    let folder = folder();
+    for url in ["engine:./parts", "sqlite:./parts.db?durability=os"] {
+        let part = |first: u64, count: u64| {
+            let line = format!(
+                "load -p recordcount=1000 -p insertstart={first} -p insertcount={count} --on {url}"
+            );
+            ycsb(folder.path(), &line)
+        };
+        let run = |more: &str| {
+            let line = format!(
+                "run -p recordcount=1000 -p operationcount=200 -p readproportion=0.5 \
+                 -p updateproportion=0.5 -p dataintegrity=true {more} --on {url}"
+            );
+            ycsb(folder.path(), &line)
+        };
+        let said = part(500, 300);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(value(&said, "[INSERT], Return=OK"), Some(300.0), "{said:?}");
+        let early = run("");
+        assert_eq!(early.code, 2, "only a part is there: {early:?}");
+        assert!(
+            early.err.contains("of which are there 500+300"),
+            "{early:?}"
+        );
+        let again = part(600, 100);
+        assert_eq!(again.code, 0, "{again:?}");
+        assert_eq!(value(&again, "[INSERT], Return=OK"), Some(0.0), "{again:?}");
+        let twice = part(700, 200);
+        assert_eq!(twice.code, 2, "{twice:?}");
+        let why = "of the records 700+200 some are there already, which are 500+300";
+        assert!(twice.err.contains(why), "{twice:?}");
+        for (first, count) in [(0, 500), (800, 200)] {
+            let said = part(first, count);
+            assert_eq!(said.code, 0, "{url} {first}: {said:?}");
+            let loaded = value(&said, "[INSERT], Return=OK");
+            assert_eq!(loaded, Some(count as f64), "{said:?}");
+        }
+        for more in [
+            "",
+            "-p insertstart=900 -p insertcount=50 -p requestdistribution=sequential",
+        ] {
+            let said = run(more);
+            assert_eq!(said.code, 0, "{url}: {said:?}");
+            let verified = value(&said, "[VERIFY], Return=OK");
+            assert_eq!(verified, value(&said, "[READ], Operations"), "{said:?}");
+        }
+        let whole = ycsb(
+            folder.path(),
+            &format!("load -p recordcount=1000 --on {url}"),
+        );
+        assert_eq!(value(&whole, "[INSERT], Return=OK"), Some(0.0), "{whole:?}");
+    }
+}
+
 /// f15: fields are as long as the histogram's file says, in every row and through updates, which are verified.
 #[test]
 fn field_lengths_come_from_a_histogram_s_file() {

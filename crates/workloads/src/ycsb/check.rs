@@ -89,7 +89,7 @@ impl Updates {
 
 fn expected(ycsb: &Ycsb, tallies: &[Tally]) -> Expected {
     let mut expected = Expected::default();
-    for number in 0..ycsb.options.records {
+    for number in ycsb.options.loaded().numbers() {
         expected.there.add(ycsb.keys.identity(number));
     }
     for tally in tallies {

@@ -4,11 +4,16 @@
 //! once, when the first row is asked for. Beyond [`SORTED_MAX`] rows that would cost more memory than
 //! it is worth: then rows come in the order of their numbers, and the store has to sort.
 
+use super::options::Options;
+use super::parts::Parts;
 use super::schema::Ycsb;
 use super::words::Lengths;
 use crate::draw::mixed;
 use std::sync::OnceLock;
 use syncline_contract::{Rows, Value};
+
+/// What stands before the parts that are there, where not all are.
+const PART: &str = ", of which are there ";
 
 /// Up to so many rows are sorted: 64 MB for the order, four times that while it is made.
 const SORTED_MAX: u64 = 1 << 24;
@@ -33,7 +38,7 @@ impl Ycsb {
     /// What the loaded rows are made from, in words.
     pub(super) fn loaded_rows(&self) -> String {
         let options = &self.options;
-        format!(
+        let all = format!(
             "{} rows of profile {}, {} fields {}* of {} bytes ({}, at least {}) in {}, keys {} and {} digits",
             options.records,
             options.profile.word(),
@@ -45,7 +50,29 @@ impl Ycsb {
             options.table,
             options.insert_order.word(),
             options.zero_padding,
-        )
+        );
+        let loaded = options.loaded();
+        if loaded.has(&(0..options.records)) {
+            all
+        } else {
+            format!("{all}{PART}{}", loaded.words())
+        }
+    }
+
+    /// Which records are there, by what a load has said of them ([`syncline_contract::Workload::loaded_as`]);
+    /// none if those are other rows than this workload's.
+    pub fn parts_of(&self, loaded_as: &str) -> Option<Parts> {
+        let whole = Ycsb::new(Options {
+            insert_start: 0,
+            insert_count: None,
+            load_part: None,
+            loaded_before: Parts::default(),
+            ..self.options.clone()
+        });
+        match loaded_as.strip_prefix(&whole.loaded_rows())? {
+            "" => Some(Parts::of(0..self.options.records)),
+            part => Parts::read(part.strip_prefix(PART)?),
+        }
     }
 
     /// How field lengths vary; of a histogram a digest, since a mark has little room.
@@ -64,15 +91,16 @@ impl Ycsb {
     }
 
     fn loaded_at(&self, place: u64) -> u64 {
-        if self.options.records > SORTED_MAX {
-            return place;
+        let loads = self.options.loads();
+        if loads.end - loads.start > SORTED_MAX {
+            return loads.start + place;
         }
         let order = self.load_order.0.get_or_init(|| self.sorted());
         u64::from(order[place as usize])
     }
 
     fn sorted(&self) -> Vec<u32> {
-        let keyed = (0..self.options.records).map(|number| {
+        let keyed = self.options.loads().map(|number| {
             let (order, digits) = self.keys.order(self.keys.identity(number));
             (order, digits as u8, number as u32)
         });

@@ -30,12 +30,14 @@ mod keys;
 mod load;
 mod mix;
 mod options;
+mod parts;
 mod schema;
 mod transactions;
 mod words;
 
 pub use histogram::FieldHistogram;
 pub use options::Options;
+pub use parts::Parts;
 pub use schema::Ycsb;
 pub use transactions::{Tally, YcsbClient};
 pub use words::{Distribution, InsertOrder, Lengths, Letter, Profile, Verify};

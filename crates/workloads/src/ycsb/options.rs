@@ -6,9 +6,11 @@
 use super::histogram::FieldHistogram;
 use super::keys::KEY_BYTES_MAX;
 use super::mix::KINDS;
+use super::parts::Parts;
 use super::schema::Ycsb;
 use super::words::{Distribution, InsertOrder, Lengths, Letter, Profile, Verify};
 use crate::error::Error;
+use std::ops::Range;
 use syncline_contract::{Given, OptionListing};
 
 /// What a user may choose.
@@ -24,6 +26,14 @@ pub struct Options {
     pub profile: Profile,
     /// Loaded rows; at least 1.
     pub records: u64,
+    /// The first record that distributions ask for which keep to loaded ones.
+    pub insert_start: u64,
+    /// How many they ask for; none takes all from the first on.
+    pub insert_count: Option<u64>,
+    /// The records that a load loads; none loads all.
+    pub load_part: Option<Range<u64>>,
+    /// The records that earlier loads have left.
+    pub loaded_before: Parts,
     /// Fields, in profile `k2` with the key.
     pub fields: u64,
     /// The most bytes of a field.
@@ -74,6 +84,9 @@ pub struct Options {
     pub verify: Verify,
 }
 
+/// The most bytes of the words for parts, which the mark of kept rows holds.
+const PARTS_WORDS_MAX: usize = 200;
+
 /// The most bytes of a field.
 const FIELD_BYTES_MAX: u64 = 60_000;
 
@@ -108,6 +121,13 @@ impl Options {
              update 10 scan 20, scrambled, scans of at most 10";
         "records", "a whole number from 1 to 4000000000", "100000",
             "loaded rows (YCSB's files say 1000)";
+        "insert_start", "a whole number from 0 to 4000000000", "0",
+            "the first record that is asked for, where a distribution keeps to the loaded ones";
+        "insert_count", "all or a whole number from 1 to 4000000000", "all",
+            "how many are asked for; all are those from insert_start on";
+        "load_part", "all or FIRST+COUNT", "all", "the records that a load loads";
+        "loaded_before", "none or FIRST+COUNT,...", "none",
+            "the records that earlier loads have left, beside which load_part is loaded";
         "fields", "a whole number from 1 to 200, in profile k2 from 2", "10",
             "fields of a row, in profile k2 with the key";
         "field_bytes", "a whole number from 1 to 60000", "100", "the most bytes of a field";
@@ -202,6 +222,30 @@ impl Options {
             workload,
             profile,
             records: number("records", 1..=ROWS_MAX, if is_k2 { 5_000 } else { 100_000 })?,
+            insert_start: number("insert_start", 0..=ROWS_MAX, 0)?,
+            insert_count: given
+                .parsed("insert_count", |value| match value {
+                    "all" => Some(None),
+                    count => {
+                        let count = count.parse().ok();
+                        count
+                            .filter(|count| (1..=ROWS_MAX).contains(count))
+                            .map(Some)
+                    }
+                })?
+                .flatten(),
+            load_part: given
+                .parsed("load_part", |value| match value {
+                    "all" => Some(None),
+                    words => Parts::read(words)?.only().map(Some),
+                })?
+                .flatten(),
+            loaded_before: given
+                .parsed("loaded_before", |value| match value {
+                    "none" => Some(Parts::default()),
+                    words => Parts::read(words),
+                })?
+                .unwrap_or_default(),
             fields: number("fields", 1 + u64::from(is_k2)..=200, 10)?,
             field_bytes,
             field_bytes_min: number("field_bytes_min", 1..=60_000, 1)?,
@@ -255,7 +299,20 @@ impl Options {
             self.distribution,
             Distribution::Scrambled | Distribution::Latest
         );
-        if self.weights.iter().sum::<f64>() <= 0.0 {
+        let (asked, loads) = (self.asked(), self.loads());
+        if asked.is_empty() || asked.end > self.records {
+            Some("insert_start and insert_count beyond the records")
+        } else if loads.end > self.records || !self.loaded_before.within(self.records) {
+            Some("a load_part or loaded_before beyond the records")
+        } else if self.loaded_before.touches(&loads) && !self.loaded_before.has(&loads) {
+            Some("a load_part of which some records were loaded before, and some were not")
+        } else if self.loaded().words().len() > PARTS_WORDS_MAX {
+            Some(
+                "more parts apart than a mark of kept rows can name: load those between them first",
+            )
+        } else if !self.loaded().has(&asked) {
+            Some("an insert_start and insert_count of which not all records are loaded")
+        } else if self.weights.iter().sum::<f64>() <= 0.0 {
             Some("weights that are all zero, since then there is nothing to draw")
         } else if self.scan_rows_min > self.scan_rows_max {
             Some("scan_rows_min above scan_rows_max")
@@ -277,6 +334,30 @@ impl Options {
         93_u64.saturating_pow(self.field_bytes as u32) / 10 >= self.records
     }
 
+    /// The records that distributions ask for which keep to loaded ones.
+    pub(super) fn asked(&self) -> Range<u64> {
+        let all = self.records.saturating_sub(self.insert_start);
+        let end = self
+            .insert_start
+            .saturating_add(self.insert_count.unwrap_or(all));
+        self.insert_start..end
+    }
+
+    /// The records that a load loads.
+    pub fn loads(&self) -> Range<u64> {
+        self.load_part.clone().unwrap_or(0..self.records)
+    }
+
+    /// Every record that is there after a load.
+    pub(super) fn loaded(&self) -> Parts {
+        let loads = self.loads();
+        if self.loaded_before.has(&loads) {
+            self.loaded_before.clone()
+        } else {
+            self.loaded_before.with(&Parts::of(loads))
+        }
+    }
+
     /// Keys that the distribution covers.
     pub(super) fn drawn_keys(&self) -> u64 {
         let inserts = self.weights[super::mix::INSERT] > 0.0;
@@ -285,7 +366,8 @@ impl Options {
         } else {
             0
         };
-        self.records + self.new_keys.unwrap_or(auto)
+        let asked = self.asked();
+        asked.end - asked.start + self.new_keys.unwrap_or(auto)
     }
 
     /// The options as pairs of name and value, in the order of the listing.
@@ -296,6 +378,19 @@ impl Options {
             ("workload", self.workload.word().to_owned()),
             ("profile", self.profile.word().to_owned()),
             ("records", self.records.to_string()),
+            ("insert_start", self.insert_start.to_string()),
+            (
+                "insert_count",
+                self.insert_count
+                    .map_or_else(|| "all".to_owned(), |count| count.to_string()),
+            ),
+            (
+                "load_part",
+                self.load_part
+                    .clone()
+                    .map_or_else(|| "all".to_owned(), |part| Parts::of(part).words()),
+            ),
+            ("loaded_before", self.loaded_before.words()),
             ("fields", self.fields.to_string()),
             ("field_bytes", self.field_bytes.to_string()),
             ("field_bytes_min", self.field_bytes_min.to_string()),
@@ -480,6 +575,24 @@ mod tests {
         }
     }
 
+    /// f16: a mark of kept rows has a most.
+    #[test]
+    fn parts_that_a_mark_cannot_name_are_refused() {
+        let parts: Vec<String> = (0..60).map(|part| format!("{}+1", 2 * part)).collect();
+        let before = parts.join(",");
+        let given = [
+            ("loaded_before", before.as_str()),
+            ("load_part", "1000+10"),
+            ("insert_start", "1000"),
+            ("insert_count", "10"),
+        ];
+        assert!(
+            parse(&given)
+                .unwrap_err()
+                .contains("load those between them")
+        );
+    }
+
     #[test]
     fn what_does_not_go_together_is_one_sentence() {
         for (given, said) in [
@@ -494,6 +607,16 @@ mod tests {
                 "too short for a key",
             ),
             (&[("table", "Users")], "it takes lower case"),
+            (&[("insert_start", "100000")], "beyond the records"),
+            (&[("load_part", "99999+2")], "beyond the records"),
+            (
+                &[("loaded_before", "0+10"), ("load_part", "5+10")],
+                "some records were loaded before, and some were not",
+            ),
+            (
+                &[("load_part", "5+10"), ("insert_count", "10")],
+                "not all records are loaded",
+            ),
             (&[("field_lengths", "histogram")], "without field_histogram"),
             (&[("field_histogram", "10:5")], "of at least two buckets"),
             (

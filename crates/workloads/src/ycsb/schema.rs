@@ -128,28 +128,37 @@ impl Ycsb {
     }
 
     /// The keys of a client. As in YCSB only Zipf covers keys that are not there yet; uniform, hotspot
-    /// and sequential keep to the loaded ones, the others follow the newest.
-    pub(super) fn chooser(&self, client: usize, clients: usize) -> KeyChooser {
+    /// and sequential keep to loaded ones, the others follow the newest. What the chooser draws counts from
+    /// the record that comes with it.
+    pub(super) fn chooser(&self, client: usize, clients: usize) -> (KeyChooser, u64) {
         let options = &self.options;
-        let (records, drawn, theta) = (options.records, options.drawn_keys(), options.theta);
-        match options.distribution {
-            Distribution::Uniform => KeyChooser::Uniform(records),
+        let (drawn, theta) = (options.drawn_keys(), options.theta);
+        let asked = options.asked();
+        let kept_to = asked.end - asked.start;
+        let chooser = match options.distribution {
+            Distribution::Uniform => KeyChooser::Uniform(kept_to),
             Distribution::Zipfian => KeyChooser::Zipfian(Zipf::new(drawn, theta)),
             Distribution::Scrambled => KeyChooser::Scrambled(Scrambled::new(drawn, theta)),
-            Distribution::Latest => KeyChooser::Latest(Latest::new(records, theta)),
+            Distribution::Latest => KeyChooser::Latest(Latest::new(options.records, theta)),
             Distribution::Hotspot => KeyChooser::Hotspot(Hotspot::new(
-                records,
+                kept_to,
                 options.hotspot_data,
                 options.hotspot_draws,
             )),
             Distribution::Sequential => {
-                KeyChooser::Sequential(Sequential::new(records, client, clients))
+                KeyChooser::Sequential(Sequential::new(kept_to, client, clients))
             }
             Distribution::Exponential => KeyChooser::Exponential(Exponential::new(
-                records,
+                options.records,
                 options.exponential_percentile,
                 options.exponential_data,
             )),
+        };
+        let follows_newest = [Distribution::Latest, Distribution::Exponential];
+        if follows_newest.contains(&options.distribution) {
+            (chooser, 0)
+        } else {
+            (chooser, asked.start)
         }
     }
 
@@ -305,7 +314,7 @@ impl Workload for Ycsb {
     fn loads(&self) -> Vec<Load> {
         vec![Load {
             table: self.table,
-            units: self.options.records,
+            units: self.options.loads().end - self.options.loads().start,
         }]
     }
 

@@ -58,6 +58,8 @@ pub struct YcsbClient {
     keys: Keys,
     mix: Mix,
     chooser: KeyChooser,
+    /// The record from which the chooser counts.
+    first: u64,
     scan_rows: ScanRows,
     stream: Stream,
     value_fields: usize,
@@ -82,6 +84,7 @@ impl YcsbClient {
     pub(super) fn new(ycsb: &Ycsb, number: usize, clients: usize, seed: u64) -> YcsbClient {
         let options = &ycsb.options;
         let first_version = ycsb.first_version.load(Ordering::Relaxed);
+        let (chooser, first) = ycsb.chooser(number, clients);
         let empty = Drawn {
             kind: READ,
             number: 0,
@@ -97,7 +100,8 @@ impl YcsbClient {
             new_rows: Arc::clone(&ycsb.new_rows),
             keys: ycsb.keys,
             mix: ycsb.mix(),
-            chooser: ycsb.chooser(number, clients),
+            chooser,
+            first,
             scan_rows: ycsb.scan_rows(),
             stream: Stream::of_client(seed, number, "ycsb"),
             value_fields: ycsb.value_fields,
@@ -129,7 +133,7 @@ impl YcsbClient {
         let number = if kind == INSERT {
             self.spare.pop().unwrap_or_else(|| self.new_rows.next())
         } else {
-            self.chooser.draw(&mut self.stream, readable)
+            self.first + self.chooser.draw(&mut self.stream, readable - self.first)
         };
         let drawn = &mut self.drawn[place];
         drawn.kind = kind;

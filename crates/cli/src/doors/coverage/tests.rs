@@ -284,14 +284,6 @@ fn tables() -> Vec<(&'static str, String)> {
         .iter()
         .map(|one| row(&format!("`{}`", one.name), one.effect));
     let properties = known_properties().map(|name| {
-        let only = match name {
-            "insertstart" => Some((&["0"][..], "all records are loaded at once")),
-            "insertcount" => Some((&["the record count"][..], "all records are loaded at once")),
-            _ => None,
-        };
-        if let Some((values, why)) = only {
-            return row(&format!("`{name}`"), Effect::Only(values, why));
-        }
         let with = match name {
             "fieldlengthhistogram" => ("fieldlengthdistribution", "histogram"),
             _ => ("recordcount", "5"),
@@ -310,10 +302,7 @@ fn tables() -> Vec<(&'static str, String)> {
             .iter()
             .find_map(|value| Meant::of(&pair(value), false).ok());
         match taken {
-            None => row(
-                &format!("`{name}`"),
-                Effect::Refused("all records are loaded at once"),
-            ),
+            None => panic!("{name} takes none of {values:?}"),
             Some(meant) => match meant.warnings.first() {
                 None => row(&format!("`{name}`"), Effect::Used("")),
                 Some(warning) => {
