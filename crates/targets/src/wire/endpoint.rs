@@ -1,6 +1,6 @@
 //! Where a server listens, and how a socket to it is opened.
 
-use super::interrupt::is_asked;
+use super::interrupt::{Began, is_asked};
 use super::poller::Poller;
 use super::socket::Socket;
 use std::fmt;
@@ -116,11 +116,10 @@ pub(crate) fn aside<T: Send + 'static>(
     limit: Duration,
     open: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let began_after = is_asked();
-    let limit = if began_after {
-        limit.min(AFTER_STOP_WITHIN)
-    } else {
-        limit
+    let began = Began::now();
+    let limit = match began {
+        Began::Before => limit,
+        Began::Soon | Began::Later => limit.min(AFTER_STOP_WITHIN).min(began.goes_on_for()),
     };
     let due = clock::now().saturating_add(limit.as_nanos() as Nanos);
     let (sender, opened) = mpsc::channel();
@@ -136,9 +135,13 @@ pub(crate) fn aside<T: Send + 'static>(
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
         if clock::now() >= due {
-            return Err(io::ErrorKind::TimedOut.into());
+            let why = match began {
+                Began::Before => io::ErrorKind::TimedOut,
+                Began::Soon | Began::Later => io::ErrorKind::Interrupted,
+            };
+            return Err(why.into());
         }
-        if is_asked() && !began_after {
+        if is_asked() && began == Began::Before {
             return Err(io::ErrorKind::Interrupted.into());
         }
     }

@@ -1,6 +1,6 @@
 //! One socket, of TCP or Unix, that blocks its thread or is polled.
 
-use super::interrupt::{goes_on_for, is_asked};
+use super::interrupt::{Began, is_asked};
 use super::poller::{Poller, Watched};
 use super::readiness::Readiness;
 use std::io::{self, Read, Write};
@@ -183,8 +183,7 @@ impl Socket {
 /// A wait that blocks its thread, as far as the program may be asked to stop meanwhile.
 #[derive(Debug)]
 struct Wait {
-    /// It was asked to before.
-    began_after: bool,
+    began: Began,
     /// When it ends because of that; none as long as nobody has asked.
     ends: Option<Nanos>,
 }
@@ -192,7 +191,7 @@ struct Wait {
 impl Wait {
     fn begins() -> Wait {
         Wait {
-            began_after: is_asked(),
+            began: Began::now(),
             ends: None,
         }
     }
@@ -203,7 +202,7 @@ impl Wait {
             return Ok(());
         }
         let now = clock::now();
-        let longest = goes_on_for(self.began_after).as_nanos() as Nanos;
+        let longest = self.began.goes_on_for().as_nanos() as Nanos;
         let ends = *self.ends.get_or_insert(now + longest);
         if now < ends {
             Ok(())
