@@ -31,19 +31,28 @@ fn of_help(help: &str) -> BTreeSet<String> {
     // Where an option is as long as its column, its meaning follows behind one blank.
     left.flat_map(|left| left.split(", "))
         .filter(|option| option.starts_with('-'))
-        .filter_map(|option| option.split(['=', '[', ' ']).next())
+        .filter_map(|option| option.split(['=', '[', ' ', ':']).next())
         .map(|option| option.replace('_', "-"))
         .collect()
 }
 
-/// The help of a tool, if it is installed in the version that is imitated.
-fn help_of(tool: &str, version: &str, calls: &[&[&str]]) -> Option<String> {
+/// The help of a tool, if it is installed in the version that is imitated. One that tells no version is asked
+/// whichever it is.
+fn help_of(tool: &str, version: Option<&str>, calls: &[&[&str]]) -> Option<String> {
     let said = |arguments: &[&str]| {
         let output = Command::new(tool).args(arguments).output().ok()?;
-        String::from_utf8(output.stdout).ok()
+        String::from_utf8([output.stdout, output.stderr].concat()).ok()
     };
-    said(&["--version"]).filter(|said| said.contains(version))?;
+    if let Some(version) = version {
+        said(&["--version"]).filter(|said| said.contains(version))?;
+    }
     calls.iter().map(|call| said(call)).collect()
+}
+
+/// The options of a help that a list lacks.
+fn lacking(help: &str, list: &'static str) -> Vec<String> {
+    let listed: BTreeSet<String> = listed(list).into_iter().map(str::to_owned).collect();
+    of_help(help).difference(&listed).cloned().collect()
 }
 
 const PGBENCH_LIST: &str = include_str!("pgbench-15.18.txt");
@@ -79,26 +88,73 @@ fn the_lists_are_those_of_the_installed_tools() {
     let calls: Vec<&[&str]> = std::iter::once(&["--help"][..])
         .chain(calls.iter().map(Vec::as_slice))
         .collect();
-    for (tool, version, calls, list) in [
+    for (tool, version, calls, list, least) in [
         (
             "pgbench",
-            "(PostgreSQL) 15.",
+            Some("(PostgreSQL) 15."),
             &[&["--help"][..]][..],
             PGBENCH_LIST,
+            41,
         ),
-        ("sysbench", "sysbench 1.0.20", &calls, SYSBENCH_LIST),
+        (
+            "sysbench",
+            Some("sysbench 1.0.20"),
+            &calls,
+            SYSBENCH_LIST,
+            41,
+        ),
+        ("ycsb", None, &[&["--help"]], YCSB_LIST, 4),
+        ("ycsb.sh", None, &[&["--help"]], YCSB_LIST, 4),
     ] {
         let Some(help) = help_of(tool, version, calls) else {
             continue;
         };
-        let found = of_help(&help);
-        let listed: BTreeSet<String> = listed(list).into_iter().map(str::to_owned).collect();
-        let absent: Vec<_> = found.difference(&listed).collect();
+        let absent = lacking(&help, list);
         assert!(
             absent.is_empty(),
             "{tool} has {absent:?}, which its list lacks"
         );
-        assert!(found.len() > 40, "{tool}: {found:?}");
+        let found = of_help(&help);
+        assert!(found.len() >= least, "{tool}: {found:?}");
+        // Each of its options is one that this would miss.
+        for option in &found {
+            let without: String = list
+                .lines()
+                .filter(|line| line != option)
+                .flat_map(|line| [line, "\n"])
+                .collect();
+            let missed = lacking(&help, without.leak());
+            assert_eq!(missed, [option.clone()], "{tool}");
+        }
+    }
+}
+
+/// In the form of each tool's help an option that no list has is seen, wherever the tools are not installed.
+#[test]
+fn an_option_that_a_list_lacks_is_seen() {
+    for (help, list, found) in [
+        (
+            "Benchmarking options:\n  -c, --client=NUM         how many\n      --new-option=NUM     whatever\n",
+            PGBENCH_LIST,
+            "--new-option",
+        ),
+        (
+            "General options:\n  --threads=N                     how many [1]\n  --new_option[=on|off]           whatever [off]\n",
+            SYSBENCH_LIST,
+            "--new-option",
+        ),
+        (
+            "Options:\n  -threads n: how many (default: 1) - or \"threadcount\"\n  -newoption n: whatever\n",
+            YCSB_LIST,
+            "-newoption",
+        ),
+    ] {
+        assert_eq!(
+            of_help(help).len(),
+            2 + usize::from(list == PGBENCH_LIST),
+            "{help}"
+        );
+        assert_eq!(lacking(help, list), [found]);
     }
 }
 
