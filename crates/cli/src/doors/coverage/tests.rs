@@ -103,8 +103,8 @@ fn the_lists_are_those_of_the_installed_tools() {
             SYSBENCH_LIST,
             41,
         ),
-        ("ycsb", None, &[&["--help"]], YCSB_LIST, 4),
-        ("ycsb.sh", None, &[&["--help"]], YCSB_LIST, 4),
+        ("ycsb", None, &[&["--help"][..]][..], YCSB_LIST, 4),
+        ("ycsb.sh", None, &[&["--help"][..]][..], YCSB_LIST, 4),
     ] {
         let Some(help) = help_of(tool, version, calls) else {
             continue;
