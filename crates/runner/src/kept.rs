@@ -62,14 +62,23 @@ struct Mark {
     read: Read<(Int,), (Text, Text)>,
     /// How many tables are the workload's.
     tables: usize,
-    /// What it must say before rows are added, and the write by which it then says the whole.
-    adds: Option<(String, Write<(Int, Text, Text)>)>,
+    /// None unless rows are added to those that are there.
+    adds: Option<Adds>,
     /// True if transactions of the workload may change rows.
     changes: bool,
     /// True if it leaves other rows than were loaded.
     spends: bool,
     /// What it said of the rows before the run began.
     left: OnceLock<String>,
+}
+
+/// How rows are added to those that are there.
+#[derive(Debug)]
+struct Adds {
+    /// What the mark must say before.
+    before: String,
+    /// Writes the mark of the whole over it.
+    write: Write<(Int, Text, Text)>,
 }
 
 /// What a mark says.
@@ -104,8 +113,10 @@ impl<'w> Ground<'w> {
             let table = plan.table(table);
             let adds = run.adds_to.as_ref().map(|there| {
                 let sets = [("loaded", Set::To), ("rows_are", Set::To)];
-                let write = plan.update("change whole mark", table, &sets);
-                (format!("{}: {there}", workload.name()), write)
+                Adds {
+                    before: format!("{}: {there}", workload.name()),
+                    write: plan.update("change whole mark", table, &sets),
+                }
             });
             Mark {
                 text: format!("{}: {rows}", workload.name()),
@@ -187,7 +198,7 @@ impl<'w> Ground<'w> {
         let written = self.with(target, Shape::Several, async |transaction| {
             match &mark.adds {
                 None => transaction.write(&mark.write, (KEY, &mark.text, &rows)),
-                Some((_, change)) => transaction.write(change, (KEY, &mark.text, &rows)),
+                Some(adds) => transaction.write(&adds.write, (KEY, &mark.text, &rows)),
             }
         });
         written.map_err(failed)?;
@@ -347,7 +358,7 @@ impl Mark {
 
     /// What it must say when a run begins.
     fn needs(&self) -> &str {
-        self.adds.as_ref().map_or(&self.text, |(there, _)| there)
+        self.adds.as_ref().map_or(&self.text, |adds| &adds.before)
     }
 
     fn compare(left: &str, now: &str) -> TargetResult<()> {

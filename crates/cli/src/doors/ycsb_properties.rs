@@ -372,9 +372,10 @@ impl Meant {
             ));
         }
         let first = of("insertstart")?;
-        let count = match last.contains_key("insertcount") {
-            true => of("insertcount")?,
-            false => self.records.saturating_sub(first),
+        let count = if last.contains_key("insertcount") {
+            of("insertcount")?
+        } else {
+            self.records.saturating_sub(first)
         };
         let end = first.checked_add(count).filter(|end| *end <= self.records);
         let Some(end) = end.filter(|_| count > 0) else {
