@@ -1,8 +1,8 @@
 //! Whoever wants to know of every single transaction: logs, percentiles of any kind, the users of other
 //! tools. A run without one pays nothing for it.
 //!
-//! 1. The runner reports every transaction that started in the measured span (in an open loop: that was due in
-//!    it), as the outcomes of the result count them.
+//! 1. The runner reports every transaction that started in the measured span (in an open loop: that was due
+//!    in it), as the outcomes of the result count them.
 //! 2. In a run by time it also reports what was under way when the warm-up ended and ended in the span, as
 //!    `commits_in_span` counts it: a tool with a warm-up counts what ends after it, and a rate without those
 //!    is too low by up to one transaction of each client. A run by count reports its budget alone.

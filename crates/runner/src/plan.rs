@@ -83,8 +83,8 @@ pub struct RunPlan {
     pub pin: Vec<usize>,
     /// Whether loaded rows are taken from an earlier run, if one has left them, and left for the next.
     pub reuse: bool,
-    /// With `reuse`: what the rows that are there already must have been made from, as [`crate::loaded_as`] says
-    /// it; the run loads its own beside them. None loads only where nothing is.
+    /// With `reuse`: what the rows that are there already must have been made from, as [`crate::loaded_as`]
+    /// says it; the run loads its own beside them. None loads only where nothing is.
     pub adds_to: Option<String>,
     /// With `reuse`: whether a workload that leaves other rows than it found may start from kept ones, so
     /// that no later run can; else it is refused.

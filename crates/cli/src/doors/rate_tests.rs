@@ -1,9 +1,9 @@
-//! The rates that pgbench's, sysbench's and YCSB's lines print, of runs on a store of known delay in simulated
-//! time (`syncline_runner::simulated`), held against arithmetic.
+//! The rates that pgbench's, sysbench's and YCSB's lines print, of runs on a store of known delay in
+//! simulated time (`syncline_runner::simulated`), held against arithmetic.
 //!
 //! What each tool counts is written down once more here, in [`expected`]: pgbench all transactions that it
-//! started, sysbench and YCSB all that ended after the warm-up, and each divides by the time until the last of
-//! them ended, or by the time asked for if that is longer.
+//! started, sysbench and YCSB all that ended after the warm-up, and each divides by the time until the last
+//! of them ended, or by the time asked for if that is longer.
 
 use super::sysbench_flags::Flags as SysbenchFlags;
 use super::ycsb_properties::Meant;

@@ -1,11 +1,12 @@
 //! `syncline ycsb load|run`: YCSB's two phases on a store of ours.
 //!
-//! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row
-//! back. It may load a part of the records (`insertstart`, `insertcount`), and later loads the others beside
-//! them; a run needs them all, and asks for a part if that is named. A run starts from what a load has left there, or loads first and leaves it likewise. A mix that
-//! inserts leaves other rows than were loaded: what a load has left serves it, and no run after it, so that
-//! YCSB's own order holds (load, A, B, C, F, D; remove, load, E). Rows that such a mix, or a run on a target
-//! without a path, has loaded itself are removed afterwards. What a load has left is never removed.
+//! A load goes by the store's bulk path, keeps what it made at the target's path, and reads every row back.
+//! It may load a part of the records (`insertstart`, `insertcount`), and later loads the others beside
+//! them; a run needs them all, and asks for a part if that is named. A run starts from what a load has left
+//! there, or loads first and leaves it likewise. A mix that inserts leaves other rows than were loaded:
+//! what a load has left serves it, and no run after it, so that YCSB's own order holds (load, A, B, C, F,
+//! D; remove, load, E). Rows that such a mix, or a run on a target without a path, has loaded itself are
+//! removed afterwards. What a load has left is never removed.
 
 use super::place::has_path;
 use super::ycsb_flags::Flags;
@@ -212,8 +213,8 @@ fn load<S: Shelf>(flags: &Flags, meant: &Meant, url: &str, shelf: &S) -> Outcome
     Ok(verdict)
 }
 
-/// The workload of a load beside what earlier loads of parts have left at the target's place, and what those rows
-/// were made from if this load adds to them.
+/// The workload of a load beside what earlier loads of parts have left at the target's place, and what
+/// those rows were made from if this load adds to them.
 fn beside<T: Target>(
     workload: AnyWorkload,
     options: &[(String, String)],

@@ -1,8 +1,8 @@
 //! YCSB's result lines, drawn from the record of a run and from what was measured of every operation.
 //!
 //! Throughput counts committed operations alone, where YCSB counts failed ones too. A read-modify-write is
-//! one operation of it, and has lines as a read and as an update too (`ycsb_watch.rs`). As in YCSB, operations
-//! under way when the time was over are counted, and so is their time.
+//! one operation of it, and has lines as a read and as an update too (`ycsb_watch.rs`). As in YCSB,
+//! operations under way when the time was over are counted, and so is their time.
 
 use super::ycsb_properties::{Interval, Meant};
 use super::ycsb_watch::{Measurement, Watch};

@@ -3,9 +3,9 @@
 //! 1. Latencies are of committed operations, from their first try (service) and from when they were due
 //!    (intended), in histograms as YCSB keeps them.
 //! 2. In a run by time what was under way when the warm-up ended counts too (`Follower`).
-//! 3. As YCSB measures each call of its database's interface, a read-modify-write also counts as a read and as
-//!    an update. Its read lasts as long as that was asked for in its last try; its update lasts from there
-//!    to the commit, since an update of YCSB is done when the call returns.
+//! 3. As YCSB measures each call of its database's interface, a read-modify-write also counts as a read and
+//!    as an update. Its read lasts as long as that was asked for in its last try; its update lasts from
+//!    there to the commit, since an update of YCSB is done when the call returns.
 
 use hdrhistogram::Histogram;
 use std::sync::{Mutex, MutexGuard, PoisonError};

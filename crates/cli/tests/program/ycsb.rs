@@ -300,7 +300,8 @@ fn a_load_lasts_as_long_as_its_loaders_not_until_progress_is_told() {
     assert!(least < 90.0, "ten rows took {least} ms at best");
 }
 
-/// f16: parts of the records are loaded one after another, in any order; a run needs all, and asks for a part.
+/// f16: parts of the records are loaded one after another, in any order; a run needs all, and asks for a
+/// part.
 #[test]
 fn records_are_loaded_in_parts_and_run_as_a_whole() {
     let folder = folder();
@@ -357,7 +358,8 @@ fn records_are_loaded_in_parts_and_run_as_a_whole() {
     }
 }
 
-/// f15: fields are as long as the histogram's file says, in every row and through updates, which are verified.
+/// f15: fields are as long as the histogram's file says, in every row and through updates, which are
+/// verified.
 #[test]
 fn field_lengths_come_from_a_histogram_s_file() {
     let folder = folder();

@@ -2,9 +2,10 @@
 //!
 //! 1. A wait that began before the request ends [`GRACE`] after it, as a lost connection: whoever stops a run
 //!    does not wait for a server that is silent.
-//! 2. So does one that begins within [`GRACE`] after the request: between two waits the program cannot see the
-//!    request, and the second may be for the same silent server.
-//! 3. A wait that begins later belongs to the end of a run and has [`AFTER_STOP`], to read counters once more.
+//! 2. So does one that begins within [`GRACE`] after the request: between two waits the program cannot see
+//!    the request, and the second may be for the same silent server.
+//! 3. A wait that begins later belongs to the end of a run and has [`AFTER_STOP`], to read counters once
+//!    more.
 //! 4. A wait of a removal ([`Cleanup`]) that begins after the request, however soon, has [`CLEANUP_WITHIN`].
 
 use std::cell::Cell;

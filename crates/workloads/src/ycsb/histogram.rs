@@ -4,10 +4,10 @@
 //! zero, and its count; a tab lies between the two words of a line. As an option it is one word:
 //! `BLOCK:COUNT,COUNT,...`.
 //!
-//! A draw is YCSB's own, oddities included. Of the sum of all counts an even number is drawn, zero among them;
-//! the first bucket at which the counts so far reach that number is the one, and its values are as long as its
-//! number plus one, in blocks. So the first bucket comes once more often than it is counted, even if its count is
-//! zero. What falls into the last bucket is as long as that before it.
+//! A draw is YCSB's own, oddities included. Of the sum of all counts an even number is drawn, zero among
+//! them; the first bucket at which the counts so far reach that number is the one, and its values are as
+//! long as its number plus one, in blocks. So the first bucket comes once more often than it is counted,
+//! even if its count is zero. What falls into the last bucket is as long as that before it.
 
 use crate::draw::Stream;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Parts of the records, by their numbers: what a load loads, and what earlier loads have left.
 //!
-//! In words a part is `FIRST+COUNT`, and several are apart by commas, in order: `0+500,700+100`. Parts that meet
-//! are one.
+//! In words a part is `FIRST+COUNT`, and several are apart by commas, in order: `0+500,700+100`. Parts that
+//! meet are one.
 
 use std::ops::Range;
 

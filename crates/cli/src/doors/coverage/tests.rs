@@ -124,7 +124,7 @@ fn the_lists_are_those_of_the_installed_tools() {
                 .flat_map(|line| [line, "\n"])
                 .collect();
             let missed = lacking(&help, without.leak());
-            assert_eq!(missed, [option.clone()], "{tool}");
+            assert_eq!(missed, std::slice::from_ref(option), "{tool}");
         }
     }
 }
