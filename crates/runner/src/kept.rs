@@ -181,11 +181,7 @@ impl<'w> Ground<'w> {
             return Ok(());
         };
         let said = self.say(target, mark, CHANGING);
-        said.map_err(|source| Error::Target {
-            target: target.name(),
-            doing: "its kept rows were marked as changing",
-            source,
-        })
+        said.map_err(|why| why.into_error(target, "its kept rows were marked as changing"))
     }
 
     /// Marks the rows as loaded to the end.
