@@ -187,6 +187,8 @@ mod shared_map;
 mod sync;
 mod table;
 mod txn;
+#[cfg(test)]
+mod until_dropped;
 
 pub use access::key::KeyRange;
 pub use access::row::{TextRun, Texts};

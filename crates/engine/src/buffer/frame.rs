@@ -90,16 +90,19 @@ impl Frame {
         })
     }
 
-    /// Page and tree that the page's header names. Not of a leaf that is gone.
-    pub(crate) fn label(&self) -> (PageId, TreeId) {
-        match &self.body {
+    /// Page and tree that the page's header names; none of a leaf that is gone.
+    pub(crate) fn label(&self) -> Option<(PageId, TreeId)> {
+        Some(match &self.body {
             Body::Leaf(latch) => {
                 let leaf = latch.read();
+                if leaf.is_gone() {
+                    return None;
+                }
                 (leaf.page(), page::tree(leaf.image()))
             }
             Body::Inner(inner) => (inner.page(), inner.tree()),
             Body::Overflow(bytes) => (page::number(bytes), page::tree(bytes)),
-        }
+        })
     }
 
     /// True if no checkpoint may see the page yet.

@@ -381,23 +381,27 @@ impl Buffer {
     pub(crate) fn is_labelled(&self, page: PageId, tree: TreeId) -> bool {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard);
-        frame.is_some_and(|frame| !frame.is_detached() && frame.label().1 == tree)
+        let label = frame
+            .filter(|frame| !frame.is_detached())
+            .and_then(Frame::label);
+        label.is_some_and(|(_, label)| label == tree)
     }
 
     /// A key whose way from the root of its tree leads through that page, if it is in the tree; none of an
-    /// overflow page.
+    /// overflow page and of a leaf that is gone.
     pub(crate) fn key_within(&self, page: PageId) -> Option<Vec<u8>> {
         let guard = crossbeam_epoch::pin();
         let frame = self.translation.get(page, &guard)?;
         if let Some(latch) = frame.leaf() {
-            return Some(latch.read().lower_fence().to_vec());
+            let leaf = latch.read();
+            return (!leaf.is_gone()).then(|| leaf.lower_fence().to_vec());
         }
         let branches = frame.inner()?.branches();
         (branches.count() > 0).then(|| branches.separator(0).to_vec())
     }
 
-    /// Every page whose label names such a tree, and that tree; detached ones left out, ascending. Looks
-    /// at all pages.
+    /// Every page whose label names such a tree, and that tree; detached ones and leaves that are gone left
+    /// out, ascending. Looks at all pages, also beside writers.
     pub(crate) fn labelled(
         &self,
         is_of: impl Fn(TreeId) -> bool,
@@ -406,7 +410,7 @@ impl Buffer {
         let end = self.numbers.lock().next();
         (1..end.0).map(PageId).filter_map(move |page| {
             let frame = self.translation.get(page, &guard)?;
-            let tree = frame.label().1;
+            let (_, tree) = frame.label()?;
             (!frame.is_detached() && is_of(tree)).then_some((page, tree))
         })
     }

@@ -36,7 +36,33 @@ pub(super) struct Spaces {
     /// The first index of no file.
     pub(super) next_index: u32,
     /// Files that are known to be stable at full length, with their names.
-    pub(super) whole: BTreeSet<u32>,
+    pub(super) whole: WholeFiles,
+}
+
+/// Indexes of files that are known to be whole: all below a first one that is not, and others above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct WholeFiles {
+    below: u32,
+    others: BTreeSet<u32>,
+}
+
+impl WholeFiles {
+    /// All files with a lower index.
+    pub(super) fn below(index: u32) -> WholeFiles {
+        WholeFiles {
+            below: index,
+            others: BTreeSet::new(),
+        }
+    }
+
+    fn insert(&mut self, index: u32) {
+        if index >= self.below {
+            self.others.insert(index);
+        }
+        while self.others.remove(&self.below) {
+            self.below += 1;
+        }
+    }
 }
 
 impl Spaces {
@@ -54,8 +80,7 @@ impl Spaces {
 
     /// Every file with a lower index is known to be whole.
     pub(super) fn whole_files(&self) -> u32 {
-        let in_turn = self.whole.iter().zip(0..);
-        in_turn.take_while(|(index, at)| *index == at).count() as u32
+        self.whole.below
     }
 }
 
@@ -235,5 +260,28 @@ impl<F> Segments<F> {
             }
         }
         self.spares.push(file);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::Spaces;
+    use std::collections::BTreeSet;
+
+    /// All files were counted each time that another one was prepared.
+    #[test]
+    fn whole_files_are_those_below_the_first_that_is_not() {
+        let mut random = fastrand::Rng::with_seed(26);
+        for _ in 0..200 {
+            let (mut spaces, mut whole) = (Spaces::default(), BTreeSet::new());
+            for _ in 0..random.u32(1..60) {
+                let index = random.u32(0..40);
+                spaces.made(index);
+                whole.insert(index);
+                let first_hole = (0..=40).find(|index| !whole.contains(index));
+                assert_eq!(Some(spaces.whole_files()), first_hole, "{whole:?}");
+                assert!(spaces.whole.others.len() <= whole.len());
+            }
+        }
     }
 }

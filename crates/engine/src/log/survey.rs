@@ -24,7 +24,7 @@ use crate::log::frame::{FrameHeader, HEADER_BYTES as FRAME_HEADER_BYTES};
 use crate::log::options::Durability;
 use crate::log::scan::{Reader, any_frame};
 use crate::log::segment::{self, HeaderRead, SegmentHeader, index_of, read_header};
-use crate::log::segments::Spaces;
+use crate::log::segments::{Spaces, WholeFiles};
 use crate::plant::{Plant, planted};
 use std::path::Path;
 use syncline_disk::Disk;
@@ -266,7 +266,7 @@ fn lost_segment(directory: &Path, begun: SegmentNumber, newest: SegmentNumber) -
 fn spaces(found: &[Found], links: &[Link], evidence: &Evidence) -> Spaces {
     let mut spaces = Spaces {
         next_index: found.last().map_or(0, |file| file.index + 1),
-        whole: (0..evidence.whole_files).collect(),
+        whole: WholeFiles::below(evidence.whole_files),
         ..Spaces::default()
     };
     for file in found {

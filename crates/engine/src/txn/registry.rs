@@ -170,6 +170,7 @@ impl Registry {
 mod tests {
     use super::Registry;
     use crate::ids::Csn;
+    use crate::until_dropped::UntilDropped;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
     #[test]
@@ -222,6 +223,7 @@ mod tests {
                     dropped.fetch_max(bound.0, Ordering::SeqCst);
                 }
             });
+            let _over = UntilDropped::new(&stop);
             for _ in 0..200_000 {
                 let look = || Csn(horizon.load(Ordering::SeqCst));
                 let point = registry.enter(seat, look(), look);
@@ -231,7 +233,6 @@ mod tests {
                 assert!(dropped.load(Ordering::SeqCst) <= point.0);
                 registry.leave(seat);
             }
-            stop.store(true, Ordering::Relaxed);
         });
     }
 }

@@ -152,7 +152,10 @@ impl<'a> Walk<'a> {
             self.tell(page, "it is not there");
             return None;
         };
-        let (number, tree) = frame.label();
+        let Some((number, tree)) = frame.label() else {
+            self.tell(page, "it is a leaf that was freed");
+            return None;
+        };
         if number != page {
             self.tell(page, &format!("it carries the number of {number}"));
         }

@@ -9,14 +9,14 @@ use syncline_metering::clock;
 
 const PAGE_BYTES: usize = 512;
 
-fn buffer() -> Buffer {
+pub(super) fn buffer() -> Buffer {
     Buffer::new(&BufferOptions {
         page_bytes: 512,
         ..BufferOptions::default()
     })
 }
 
-fn make(buffer: &Buffer) -> PageId {
+pub(super) fn make(buffer: &Buffer) -> PageId {
     let page = buffer.allocate(Kind::Leaf).unwrap();
     let leaf = Leaf::empty(PAGE_BYTES, page, TreeId(5), &[], None);
     buffer.place(Content::Leaf(leaf));

@@ -1,6 +1,8 @@
-//! Tests of pages in memory: leaves and inner nodes beside plain models, and the exact cut.
+//! Tests of pages in memory: leaves and inner nodes beside plain models, the exact cut, and
+//! leaves that are freed.
 
 mod blocks;
 mod cut;
+mod gone;
 mod inner;
 mod leaf;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::txn::step::{self, Step};
+use crate::until_dropped::UntilDropped;
 use crate::{
     Begin, Database, Direction, KeyRange, Kind, Options, Schema, Table, TypedSession, Value,
 };
@@ -262,6 +263,7 @@ fn an_index_build_ends_although_writers_of_its_table_never_rest() {
                 }
             });
         }
+        let _over = UntilDropped::new(&is_done);
         let mut table = table;
         for _ in 0..4 {
             let with = table.schema().with_index("by_number", ["number"], false);
@@ -270,7 +272,6 @@ fn an_index_build_ends_although_writers_of_its_table_never_rest() {
             let without = table.schema().without_index("by_number").unwrap();
             table = database.change_table(&without).unwrap();
         }
-        is_done.store(true, Ordering::Relaxed);
     });
     assert_eq!(database.verify().unwrap(), Vec::<String>::new());
 }

@@ -5,6 +5,7 @@ use crate::buffer::Word;
 use crate::buffer::{Leaf, without_misses};
 use crate::ids::{Csn, PageId};
 use crate::plant::{Plant, with};
+use crate::until_dropped::UntilDropped;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const THREADS: u64 = 4;
@@ -40,11 +41,12 @@ fn run(seed: u64, steps: u64, plant: Option<Plant>) -> u64 {
             }
             missing
         });
+        let over = UntilDropped::new(&is_done);
         let lost: u64 = changers
             .into_iter()
             .map(|changer| changer.join().expect("no panic"))
             .sum();
-        is_done.store(true, Ordering::Release);
+        drop(over);
         lost + scanner.join().expect("no panic")
     });
     assert_eq!(
