@@ -3,8 +3,8 @@
 use super::cut::{buffer, make};
 use crate::ids::TreeId;
 
-/// Verify, the pages of a table and the end of a failed load look at all pages beside writers, and panicked at
-/// a leaf that was just freed.
+/// Verify, the pages of a table and the end of a failed load look at all pages beside writers, and panicked
+/// at a leaf that was just freed.
 #[test]
 fn a_leaf_that_was_freed_and_is_still_in_the_table_belongs_to_no_tree() {
     let buffer = buffer();
