@@ -9,9 +9,10 @@
 //! 4. Whoever claims a private directory removes those that ended processes have left beside it.
 
 use crate::error::Error;
+use crate::held_lock::HeldLock;
 use crate::path;
 use crate::url::{Listing, Url};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub(crate) struct Directory {
 #[derive(Debug)]
 struct Claim {
     /// Keeps the mark locked while it is open.
-    _mark: File,
+    _mark: HeldLock,
     /// True if the directory was not there before.
     made: bool,
 }
@@ -216,26 +217,26 @@ impl Directory {
 
     /// Takes the mark's lock. Another run may remove the file between our opening and our locking
     /// it; what we hold then is a lock on nothing, and we try again.
-    fn lock(&self) -> io::Result<File> {
+    fn lock(&self) -> io::Result<HeldLock> {
         let path = self.path.join(MARK);
         let not = |error: &io::Error| failed("make", &path, error);
         loop {
             let mut options = OpenOptions::new();
             let file = options.create(true).truncate(false).write(true).open(&path);
-            let mut file = file.map_err(|error| not(&error))?;
-            match file.try_lock() {
-                Ok(()) => {}
+            let file = file.map_err(|error| not(&error))?;
+            let mut lock = match HeldLock::take(file) {
+                Ok(lock) => lock,
                 Err(TryLockError::WouldBlock) => {
                     let what = format!("{} is in use by another run", self.path.display());
                     return Err(io::Error::other(what));
                 }
                 Err(TryLockError::Error(error)) => return Err(not(&error)),
-            }
-            let held = file.metadata().map_err(|error| not(&error))?;
+            };
+            let held = lock.file().metadata().map_err(|error| not(&error))?;
             if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino()) {
-                let written = file.write_all(self.mark().as_bytes());
+                let written = lock.file().write_all(self.mark().as_bytes());
                 written.map_err(|error| not(&error))?;
-                return Ok(file);
+                return Ok(lock);
             }
         }
     }

@@ -22,6 +22,7 @@ pub mod fjall;
 #[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod held_lock;
 #[cfg(any(
     feature = "lmdb",
     feature = "redb",

@@ -12,6 +12,7 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many zeros one write of [`File::preallocate`] carries.
 const ZEROS_BYTES: usize = 1 << 20;
@@ -25,6 +26,17 @@ pub struct RealFile {
     file: fs::File,
     path: PathBuf,
     direct: bool,
+    is_locked: AtomicBool,
+}
+
+/// Unlocks by name: a process that is being started has the file open until it runs its program, and the
+/// lock with it.
+impl Drop for RealFile {
+    fn drop(&mut self) {
+        if self.is_locked.load(Ordering::Relaxed) {
+            let _closed_soon = self.file.unlock();
+        }
+    }
 }
 
 impl RealFile {
@@ -38,6 +50,7 @@ impl RealFile {
             file,
             path: path.to_owned(),
             direct: options.direct,
+            is_locked: AtomicBool::new(false),
         })
     }
 
@@ -168,7 +181,10 @@ impl File for RealFile {
 
     fn try_lock(&self) -> Result<()> {
         match self.file.try_lock() {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.is_locked.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             Err(TryLockError::WouldBlock) => Err(Error::Locked {
                 path: self.path.clone(),
             }),
@@ -272,5 +288,25 @@ mod tests {
             .open(&folder.path().join("new"), read_only)
             .unwrap_err();
         assert_eq!(error.kind(), Some(std::io::ErrorKind::InvalidInput));
+    }
+
+    #[test]
+    fn a_lock_is_given_up_although_a_process_that_starts_has_the_file_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let options = OpenOptions {
+            create: Create::IfMissing,
+            ..OpenOptions::READ_WRITE
+        };
+        let open = || RealFile::open(&path, options).unwrap();
+        let (held, other) = (open(), open());
+        held.try_lock().unwrap();
+        assert!(other.try_lock().is_err());
+        // As a child has it between fork and exec.
+        let _inherited = held.file.try_clone().unwrap();
+        drop(other);
+        assert!(open().try_lock().is_err(), "a refused handle holds nothing");
+        drop(held);
+        open().try_lock().unwrap();
     }
 }

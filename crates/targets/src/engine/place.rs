@@ -15,6 +15,7 @@
 //! 2. A directory that was there before stays; one that was made here goes with the database.
 //! 3. Whoever claims a private directory removes those that ended processes have left beside it.
 
+use crate::held_lock::HeldLock;
 use crate::path;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -274,7 +275,7 @@ fn refuse_in_use(directory: &Path) -> TargetResult<()> {
         match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed("open", &path, &error)),
-            Ok(file) => file.try_lock().map_err(|why| {
+            Ok(file) => HeldLock::take(file).map(drop).map_err(|why| {
                 let what = format!("{} is in use by another run: {why}", directory.display());
                 Failure::new(FailureKind::Storage, what)
             })?,

@@ -8,6 +8,7 @@
 //! 3. What was not claimed is not removed.
 //! 4. Whoever claims a private place removes those that ended processes have left beside it.
 
+use crate::held_lock::HeldLock;
 use crate::path;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
@@ -31,7 +32,7 @@ pub(super) struct Place {
     database: PathBuf,
     /// The directory that is made for this store alone and goes with it.
     private: Option<PathBuf>,
-    claimed: Mutex<Option<File>>,
+    claimed: Mutex<Option<HeldLock>>,
 }
 
 impl Place {
@@ -138,7 +139,7 @@ impl Place {
         Ok(())
     }
 
-    fn claimed(&self) -> MutexGuard<'_, Option<File>> {
+    fn claimed(&self) -> MutexGuard<'_, Option<HeldLock>> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,24 +149,24 @@ impl Place {
 
     /// Takes the lock file's lock. Another run may remove the file between our opening and our
     /// locking it; what we hold then is a lock on nothing, and we try again.
-    fn lock(&self) -> TargetResult<File> {
+    fn lock(&self) -> TargetResult<HeldLock> {
         let path = self.lock_path();
         let not = |error: &io::Error| failed("make", &path, error);
         loop {
             let mut options = OpenOptions::new();
             let file = options.create(true).truncate(false).write(true).open(&path);
             let file = file.map_err(|error| not(&error))?;
-            match file.try_lock() {
-                Ok(()) => {}
+            let mut lock = match HeldLock::take(file) {
+                Ok(lock) => lock,
                 Err(TryLockError::WouldBlock) => {
                     let what = format!("{} is in use by another run", self.database.display());
                     return Err(Failure::new(FailureKind::Storage, what));
                 }
                 Err(TryLockError::Error(error)) => return Err(not(&error)),
-            }
-            let held = file.metadata().map_err(|error| not(&error))?;
+            };
+            let held = lock.file().metadata().map_err(|error| not(&error))?;
             if fs::metadata(&path).is_ok_and(|there| there.ino() == held.ino()) {
-                return Ok(file);
+                return Ok(lock);
             }
         }
     }
