@@ -6,13 +6,21 @@
 
 use std::process::Command;
 
+/// Each frees a part of what waits for its last reader.
+const FLUSHES: u32 = 10_000;
+
 /// Runs `body`, which is the test of that path, in a process in which no other test runs.
 pub(crate) fn alone(path: &str, body: impl FnOnce()) {
     const PATH: &str = "SYNCLINE_TEST_ALONE";
     // libtest names a test without its crate.
     let (_, test) = path.split_once("::").expect("a path within the crate");
     if std::env::var_os(PATH).is_some_and(|alone| alone == test) {
-        return body();
+        body();
+        // Pages wait in the epoch's garbage: freed before the process ends, they are no leak to a sanitizer.
+        for _ in 0..FLUSHES {
+            crossbeam_epoch::pin().flush();
+        }
+        return;
     }
     let program = std::env::current_exe().expect("the program has a name");
     let mut process = Command::new(program);
