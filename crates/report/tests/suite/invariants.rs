@@ -72,6 +72,31 @@ fn violated(change: impl Fn(&mut RunRecord), named: &str) {
     assert!(found.contains(named), "{named}: {found}");
 }
 
+/// D1: seven of eight clients of SQLite waited through the whole span, and the record was called a bug.
+#[test]
+fn clients_that_waited_through_the_run_contradict_nothing() {
+    let mut run = whole();
+    run.end.repetitions.truncate(1);
+    let starve = |run: &mut RunRecord, clients: u64| {
+        let fairness = run.end.fairness.as_mut().unwrap();
+        fairness.starved = (0..clients).collect();
+        let one = &mut run.end.repetitions[0].client_time;
+        *one = Some(ClientTime {
+            in_transactions: 1.0,
+            between: 0.0,
+        });
+        violations(run)
+            .iter()
+            .any(|what| what.contains("clients by the rate"))
+    };
+    let times = &mut run.end.repetitions[0].transactions[0];
+    for times in [&mut times.service_ns, &mut times.response_ns] {
+        times.as_mut().unwrap().mean /= 8.0;
+    }
+    assert!(starve(&mut run, 0) && starve(&mut run, 1));
+    assert!(!starve(&mut run, 7));
+}
+
 /// Item 4: each invariant can fail, and is named where it does.
 #[test]
 fn a_record_that_contradicts_itself_is_named() {
