@@ -33,6 +33,8 @@ pub(crate) enum Plant {
     AnyDatabase,
     /// Recovery does not copy the uncertain tail before it acknowledges anything.
     SkipTailCopy,
+    /// Recovery goes on in an empty segment whose header nothing says is stable.
+    TrustReadHeader,
     /// Recovery takes an unreadable stable frame for the end of the log.
     TruncateDamage,
     /// Recovery takes files that are missing, blank or short for files that were never there.

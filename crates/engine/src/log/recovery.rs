@@ -11,7 +11,9 @@
 //!    frame in the old segment, now or after another crash.
 //!
 //! Recovery never changes a byte of a segment in the chain, so a crash within it changes nothing for
-//! the next one; two recoveries of one image answer the same.
+//! the next one; two recoveries of one image answer the same. It goes on in the newest segment if that is
+//! empty and another file says that its header is stable: a header that was only read may have come from the
+//! page cache, behind a sync that failed, and a crash would take it from under the frames behind it.
 //!
 //! What it cannot see:
 //!
@@ -72,7 +74,8 @@ pub(super) fn recover<D: Disk>(
     }
     let newest = &chain.links[chain.links.len() - 1].header;
     // A record that never ended may reach into an empty segment; then its header names too much.
-    let goes_on = end.newest_is_empty && end.reached.frame == newest.after;
+    let is_stable = chain.begun >= newest.number || planted(Plant::TrustReadHeader);
+    let goes_on = is_stable && end.newest_is_empty && end.reached.frame == newest.after;
     if goes_on || planted(Plant::NoContinuesAfter) {
         go_on(disk, directory, chain, &end, mode)
     } else {
@@ -80,7 +83,8 @@ pub(super) fn recover<D: Disk>(
     }
 }
 
-/// Goes on in the newest segment, which holds nothing that could be accepted later by mistake.
+/// Goes on in the newest segment, whose header is stable, and which holds nothing that could be accepted
+/// later by mistake.
 fn go_on<D: Disk>(
     disk: &D,
     directory: &Path,
@@ -89,6 +93,9 @@ fn go_on<D: Disk>(
     mode: Mode,
 ) -> Result<Recovered<D::File>> {
     let newest = chain.links[chain.links.len() - 1];
+    let current = segment::open(disk, directory, newest.index, mode)?;
+    let mut spaces = chain.spaces;
+    spaces.made(newest.index);
     Ok(Recovered {
         start: Start {
             database: newest.header.database,
@@ -98,11 +105,10 @@ fn go_on<D: Disk>(
             position: end.position,
             wall_ns: end.reached.wall_ns,
         },
-        current: segment::open(disk, directory, newest.index, mode)?,
+        current,
         live: live(&chain.links),
-        spaces: chain.spaces,
-        // It was read from a page cache, maybe behind a sync that has failed.
-        is_begun: false,
+        spaces,
+        is_begun: true,
     })
 }
 

@@ -56,6 +56,8 @@ pub(super) struct Chain {
     pub(super) spaces: Spaces,
     /// A frame of the newest segment that was stable, as a prepared file says; zero if none does.
     pub(super) named: FrameNumber,
+    /// The newest segment whose header was stable, as another file says; 0 if none does.
+    pub(super) begun: SegmentNumber,
 }
 
 /// The segment files of a directory.
@@ -145,6 +147,7 @@ pub(super) fn chain<D: Disk>(
     Ok(Chain {
         spaces: spaces(found, &links, &evidence),
         named: evidence.named_in(found, newest.header.number),
+        begun: evidence.begun_in(found),
         links,
     })
 }
@@ -186,6 +189,14 @@ impl Evidence {
             }
             HeaderRead::Blank | HeaderRead::Bad | HeaderRead::Newer(_) => None,
         }
+    }
+
+    /// The newest segment whose header a file says was stable.
+    fn begun_in(&self, found: &[Found]) -> SegmentNumber {
+        let headers = found.iter().filter_map(|file| self.header(file));
+        // Who never synced vouches for nothing that a sync would have covered.
+        let synced = headers.filter(|header| header.durability != Durability::None);
+        synced.map(|header| header.begun).max().unwrap_or_default()
     }
 
     /// The last frame that a prepared file says was stable in that segment.

@@ -192,7 +192,8 @@ fn fault_life(world: &mut World) -> Result<(), String> {
             "{fault:?}: {second:?} is found after a power cut, it was {first:?}"
         ));
     }
-    world.disk = later;
+    // The next life goes on after the power cut, or in the process that has found the store so.
+    world.disk = if world.random.bool() { later } else { again };
     Ok(())
 }
 

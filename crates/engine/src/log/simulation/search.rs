@@ -87,7 +87,8 @@ fn crash_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
     restart(world, disk)
 }
 
-/// A life that a fault may end; the process starts again on the same disk, and then the power goes.
+/// A life that a fault may end; the process starts again on the same disk. Then the power goes, at once or
+/// in the life after.
 fn fault_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
     let was_made = world.is_made;
     let fault = draw_fault(world);
@@ -128,7 +129,8 @@ fn fault_life(world: &mut World, tally: &mut Tally) -> Result<(), String> {
     let later = again.crash(Crash::DropAll);
     let second = check_image(world, &later, tally).map_err(|why| format!("{fault:?}: {why}"))?;
     same(&first, &second).map_err(|why| format!("after {fault:?} and a power cut {why}"))?;
-    restart(world, later)
+    let next = if world.random.bool() { again } else { later };
+    restart(world, next)
 }
 
 fn draw_fault(world: &mut World) -> Fault {

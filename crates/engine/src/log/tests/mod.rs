@@ -1,5 +1,6 @@
 //! The log through its public face.
 
 mod behaviour;
+mod failed_syncs;
 mod lost_files;
 mod wake_ups;
