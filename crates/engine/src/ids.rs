@@ -85,7 +85,7 @@ impl fmt::Display for TreeId {
     }
 }
 
-/// A place in the data file, in units of the page size.
+/// A place in the data file, in units of the page size or 4 KiB, whichever is less.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SlotId(pub u64);
 

@@ -114,7 +114,8 @@
 //! | `checkpoint`, `verify`, `close` | the commit gate, and the disk |
 //! | `wait`, `flush` | the log's write and sync |
 //! | [`Worker::uncork`](log::Worker::uncork), dropping a [`Worker`](log::Worker) | a write of the log, at [`Writer::Worker`](log::Writer::Worker) |
-//! | polling [`Completion`](log::Completion), [`Scout`], `stats`, `horizon`, `abort` | nothing |
+//! | polling [`Completion`](log::Completion) | nothing; at durability none, commits before it that are being published |
+//! | [`Scout`], `stats`, `horizon`, `abort` | nothing |
 //! | dropping a [`Database`] | its threads, which end what they are at |
 //!
 //! A wait for the gate never lasts longer than the engine's own work, or

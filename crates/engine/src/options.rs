@@ -35,8 +35,8 @@ pub struct Options {
     /// Large reports are for [`Begin::ReadOnly`](crate::Begin::ReadOnly), which keeps nothing. Default 256
     /// MiB, or an eighth of the default of `resident_bytes_max` if that is less.
     pub read_bytes_max: u64,
-    /// The longest encoded key in bytes: 16 to 4096. A page takes an eighth of its own length at most,
-    /// whatever this says. Default 1 KiB.
+    /// The longest encoded key in bytes: 16 to 4096. Whatever this says, a page takes keys of 1,024 bytes at
+    /// most, and one of 4 KiB keys of 1,004. Default 1 KiB.
     pub key_bytes_max: u32,
     /// The longest encoded row in bytes, up to 64 MiB. Default 16 MiB.
     pub value_bytes_max: u32,
@@ -46,8 +46,9 @@ pub struct Options {
     /// Bytes of log records after which a checkpoint begins by itself. It bounds what recovery reads.
     /// Default 1 GiB: some seven million changes of 100-byte rows.
     pub checkpoint_log_bytes: u64,
-    /// Bytes of log segments after which a checkpoint begins by itself, and at twice of which writers
-    /// wait for it. A single client writes 4 KiB a commit, however short its record. Default 4 GiB.
+    /// Bytes of log segments after which a checkpoint begins by itself. If as many are written again before
+    /// it ends, writers wait for it. A single client writes 4 KiB a commit, however short its record.
+    /// Default 4 GiB.
     pub checkpoint_segment_bytes: u64,
     /// Bytes with which the data file begins and by which it grows at most, a multiple of the page from
     /// 4 KiB to 1 GiB; a file of less than 2 GiB grows by less. Default 64 MiB.

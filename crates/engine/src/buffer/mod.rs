@@ -7,7 +7,8 @@
 //! guard can see them any more. On the disk pages are [`packed`].
 //!
 //! Invariants:
-//! 1. Every change of a page happens inside a commit section; the cut is taken while none is active.
+//! 1. Every change of a page that a tree leads to happens inside a commit section; the cut is taken while
+//!    none is active. Bulk loads and detached overflow pages are written outside of sections.
 //! 2. The first change of a page since the cut hands the image of the cut over ([`images`]) if it was
 //!    not captured yet. A change is any byte: lock bits and ghosts too.
 //! 3. A page is listed when it is first changed in an interval, when it is made and when it is freed, in that

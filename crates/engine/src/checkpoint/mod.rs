@@ -24,7 +24,7 @@
 //! | map | writes the changed map pages into free slots | for good |
 //! | directory | writes the directory and the meta blob into free slots | for good |
 //! | sync | syncs all of that | for good |
-//! | horizon | waits until the log is stable up to the checkpoint's commit | |
+//! | horizon | waits until the log is stable up to the checkpoint's commit | for good, if the log has failed |
 //! | root | writes the root into the block that does not hold the last one | for good |
 //! | root sync | syncs it; then the slots that only the last root named are free | for good |
 //! | abandoned | from any state before root: the slots that it has taken are free again | |
@@ -51,8 +51,8 @@
 //! 5. Every piece is checked when it is read: root and directory by their checksums, map pages and
 //!    images by their own checksum and by that in the entry that names them. So an image that was
 //!    lost, misplaced or overwritten later is noticed even if it is whole in itself.
-//! 6. The map grows with the file's preallocated length: a slot is used only after a sync of the zeros
-//!    written over it, so that a full disk shows only in the state `room`.
+//! 6. The map of free slots grows with the file's preallocated length: a slot is used only after a sync of
+//!    the zeros written over it, so that a full disk shows only in the state `room`.
 //! 7. A new file is made under another name and gets its own name when it is whole and stable.
 //!
 //! What it does not do: it does not know what an image holds, nor when a checkpoint is due; it does not

@@ -1,8 +1,9 @@
 //! Checkpoints of a running database: who begins one, who moves it on, and what a failure means.
 //!
 //! Whoever needs a checkpoint to move drives it, as with the log: the keeper's thread, a call of
-//! `checkpoint`, or a writer that waits for room in the pool of pre-images. One at a time takes the
-//! state's mutex and does a step; the others wait for that mutex and then do the next.
+//! `checkpoint` or `verify`, or a writer that waits: for room in the pool of pre-images, for a shorter log,
+//! or for memory at the cap. One at a time takes the state's mutex and does a step; the others wait for that
+//! mutex and then do the next.
 //!
 //! Invariant: the commit gate comes before the state's mutex. Whoever needs both closes the gate first;
 //! whoever holds the mutex never waits at the gate. So the holder of the closed gate, such as a definition

@@ -9,8 +9,8 @@
 //! file's growth before it over an eighth of the time since the last one. They go at half that pace while
 //! the log's writes take more than twice what they took before: each log sync also waits for what the
 //! checkpoint has put into the device's cache. While the pool of pre-images is large there is no pace,
-//! since it takes memory and writers wait when it is full; nor when the log has grown to twice its limit,
-//! and then commits wait.
+//! since it takes memory and writers wait when it is full; nor when the segments written since it began
+//! reach `checkpoint_segment_bytes` again, and then commits wait.
 
 use crate::database::checkpoints::Step;
 use crate::database::engine::Engine;

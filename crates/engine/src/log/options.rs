@@ -11,7 +11,8 @@ pub(crate) const RECORD_BYTES_MAX: u64 = 64 << 20;
 /// What a completed commit promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Nothing: written to the operating system at once, never synced.
+    /// Nothing: a commit is complete when it is published in memory. It is written to the operating system
+    /// soon afterwards, and synced only with a checkpoint or at the end of its segment.
     None,
     /// Data synced, with the metadata needed to read them back.
     Data,

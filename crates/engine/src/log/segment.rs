@@ -11,7 +11,7 @@
 //! | 32 | 8 | number of this segment, 0 for a prepared file that holds nothing yet |
 //! | 40 | 8 | number of the segment before, 0 for none |
 //! | 48 | 8 | continues after this frame |
-//! | 56 | 4 | CRC32C of that frame |
+//! | 56 | 4 | CRC32C of that frame; in a mark, which nobody checks it in, maybe of a later one |
 //! | 60 | 4 | stream id, 0 |
 //! | 64 | 8 | csn of the first record |
 //! | 72 | 8 | segment bytes |
@@ -35,8 +35,8 @@
 //!    readable.
 //! 3. File names are fixed (`segment-0.log`, `segment-1.log`, ...). A file whose segment is no longer
 //!    needed is used again under a new number: no rename, no directory sync, no allocation.
-//! 4. A file that is used again is marked once more, with a header of number 0, where the current
-//!    segment's header is stable; so the prepared file always names a segment that must be there.
+//! 4. A file that is used again is marked once more, with a header of number 0, if the current segment's
+//!    header is known to be stable by then; so a mark names only a segment that must be there.
 //! 5. A file is written with zeros to its full length, synced, its name synced, and then marked by a
 //!    header of number 0, before it is used. One without that mark was interrupted and is made anew.
 

@@ -23,9 +23,10 @@
 //!    what is stable. Readers at a point in the prefix see all of it.
 //! 3. Every change of a page happens between *enter* and *leave* of the `gate`; who closes the gate sees
 //!    pages between commits.
-//! 4. Rows are locked by bits, pages are latched one at a time, and a latch is not held while another
-//!    is waited for. A locked row of another commit is looked at for a bounded time; validation does not
-//!    wait for one at all. So there is no deadlock.
+//! 4. Rows are locked by bits, and pages are latched one at a time: a latch is not held while another is
+//!    waited for, but by the one thread that merges leaves under the structure mutex. A locked row of
+//!    another commit is looked at for a bounded time; validation does not wait for one at all. So there is
+//!    no deadlock.
 //! 5. A panic between c and f leaves a number that is neither published nor void: the log closes.
 //!
 //! # Reading

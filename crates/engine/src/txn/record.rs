@@ -15,8 +15,8 @@
 //! Any other kind is refused: to skip it would lose a change.
 //!
 //! A splice stands for a put of a row that was there, in its leaf, with a value of the same length, and of
-//! which less than half changes. A piece is how many bytes of the value come before it (since the piece
-//! before), how many bytes it has, and those.
+//! which at most half changes, the pieces' own lengths included; of up to 32,766 bytes. A piece is how many
+//! bytes of the value come before it (since the piece before), how many bytes it has, and those.
 //!
 //! Every operation names what holds afterwards, never a difference. A splice says nothing of the bytes
 //! between its pieces: it is redone over the row as all commits before have left it, which is what a

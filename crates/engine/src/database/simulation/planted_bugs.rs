@@ -1,5 +1,5 @@
-//! The simulation's own test: it must find every planted bug within a budget of seeds, and must find
-//! nothing in the same seeds without it.
+//! The simulation's own test: it must find every planted bug within a budget of seeds. In the seeds of the
+//! plain search it must find nothing without one.
 
 use super::search::search;
 use super::world::Tally;
