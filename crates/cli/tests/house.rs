@@ -1,4 +1,5 @@
-//! The house rules, as a test: which room may import which, where `unsafe` may stand, how files open.
+//! The architecture, as a test: the dependencies between crates, the files that may hold `unsafe`, banned
+//! words, file heads, links of the documents.
 //!
 //! Each message names the file, the rule and the way out. A rule that is wrong is changed here, with
 //! its reason in `docs/decisions/`; it is not worked around.
@@ -7,29 +8,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Which room may import which. `server` is not built yet; its row comes with it.
-const DOORS: &[(&str, &[&str])] = &[
+/// The dependencies of each crate on others of the workspace: exactly these, each of them used.
+const DEPENDENCIES: &[(&str, &[&str])] = &[
     ("metering", &[]),
     ("disk", &[]),
     ("engine", &["disk", "metering"]),
     ("profile", &["metering"]),
     ("contract", &["metering"]),
-    ("meters", &["contract", "metering", "profile"]),
+    ("meters", &["metering", "profile"]),
     ("targets", &["contract", "disk", "engine", "metering"]),
     ("workloads", &["contract"]),
     ("probe", &["disk", "metering", "meters"]),
     ("runner", &["contract", "metering", "meters", "profile"]),
-    (
-        "verify",
-        &["contract", "disk", "metering", "runner", "targets"],
-    ),
+    ("verify", &["contract", "disk", "metering", "targets"]),
     ("report", &["metering", "probe", "profile", "runner"]),
     (
         "cli",
         &[
             "contract",
             "disk",
-            "engine",
             "metering",
             "meters",
             "probe",
@@ -66,7 +63,7 @@ const UNSAFE: &[&str] = &[
     "crates/targets/tests/postgres/allocations.rs",
 ];
 
-/// Words that the house does not use, with what to say instead (DESIGN, section 1).
+/// Words that code, messages and documents do not use, with what to say instead.
 const BANNED: &[(&str, &str)] = &[
     ("provably", "say tested, or name the evidence"),
     ("the disk lies", "say not durable: and the evidence"),
@@ -77,23 +74,38 @@ const BANNED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn rooms_import_only_through_their_doors() {
-    let doors: BTreeMap<&str, BTreeSet<&str>> = DOORS
+fn crates_have_the_listed_dependencies_and_use_each_of_them() {
+    let listed: BTreeMap<&str, BTreeSet<String>> = DEPENDENCIES
         .iter()
-        .map(|(room, may)| (*room, may.iter().copied().collect()))
+        .map(|(name, on)| (*name, on.iter().map(|&on| on.to_owned()).collect()))
         .collect();
-    let rooms = folders(&root().join("crates"));
-    let known: BTreeSet<String> = doors.keys().map(|room| (*room).to_owned()).collect();
+    let crates = folders(&root().join("crates"));
+    let known: BTreeSet<String> = listed.keys().map(|&name| name.to_owned()).collect();
     assert_eq!(
-        rooms, known,
-        "a room was added or left: put it into DOORS and ARCHITECTURE.md"
+        crates, known,
+        "a crate was added or removed: change DEPENDENCIES and ARCHITECTURE.md"
     );
-    for room in &rooms {
-        for import in imports(room) {
+    for name in &crates {
+        let declared: BTreeSet<String> = dependencies(name).into_iter().collect();
+        assert_eq!(
+            declared,
+            listed[name.as_str()],
+            "crates/{name}/Cargo.toml has other dependencies than DEPENDENCIES allows: move the code, or change \
+             the list with a decision record"
+        );
+        let mut texts = Vec::new();
+        gather(
+            &root().join("crates").join(name).join("src"),
+            "rs",
+            &mut texts,
+        );
+        for on in declared {
+            let path = format!("syncline_{on}");
             assert!(
-                doors[room.as_str()].contains(import.as_str()),
-                "crates/{room}/Cargo.toml imports {import}: there is no such door; move the code, or \
-                 open the door in DOORS with a decision record"
+                texts
+                    .iter()
+                    .any(|(_, text)| code_lines(text).any(|line| line.contains(&path))),
+                "crates/{name} depends on {on} and does not use it: remove the dependency"
             );
         }
     }
@@ -142,10 +154,10 @@ fn functions(path: &str, begins: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_door_that_does_not_exist_is_seen() {
+fn dependencies_are_read_from_the_manifest_without_those_of_tests() {
     let manifest = "[dependencies]\nsyncline-engine = { workspace = true }\nserde = \"1\"\n\
                     [dev-dependencies]\nsyncline-cli = { workspace = true }\n";
-    assert_eq!(imports_of(manifest), ["engine"]);
+    assert_eq!(dependencies_in(manifest), ["engine"]);
 }
 
 #[test]
@@ -186,9 +198,9 @@ fn every_file_opens_with_what_it_is() {
 }
 
 #[test]
-fn doors_of_rooms_hold_no_furniture() {
+fn lib_rs_and_mod_rs_hold_no_items() {
     for (path, text) in sources() {
-        let door = path.ends_with("/mod.rs") || path.ends_with("/lib.rs");
+        let is_root = path.ends_with("/mod.rs") || path.ends_with("/lib.rs");
         let holds = code_lines(&text).any(|line| {
             line.trim_start().starts_with("fn ")
                 || line.trim_start().starts_with("pub fn ")
@@ -196,14 +208,14 @@ fn doors_of_rooms_hold_no_furniture() {
         });
         let test = path.contains("/tests/");
         assert!(
-            !door || test || !holds,
+            !is_root || test || !holds,
             "{path}: lib.rs and mod.rs hold documentation, `mod` and `use`"
         );
     }
 }
 
 #[test]
-fn lines_are_short_and_words_are_ours() {
+fn lines_are_short_and_hold_no_banned_word() {
     let mut texts = sources();
     texts.extend(documents());
     for (path, text) in texts {
@@ -294,12 +306,12 @@ fn every_test_that_the_page_on_security_names_exists() {
 }
 
 #[test]
-fn the_map_names_every_room() {
+fn architecture_md_names_every_crate() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
-    for room in folders(&root().join("crates")) {
+    for name in folders(&root().join("crates")) {
         assert!(
-            map.contains(&format!("`{room}`")),
-            "ARCHITECTURE.md does not name `{room}`"
+            map.contains(&format!("`{name}`")),
+            "ARCHITECTURE.md does not name `{name}`"
         );
     }
 }
@@ -323,14 +335,14 @@ fn name_of(path: &Path) -> String {
         .unwrap_or_default()
 }
 
-fn imports(room: &str) -> Vec<String> {
-    let manifest = root().join("crates").join(room).join("Cargo.toml");
-    imports_of(&fs::read_to_string(manifest).expect("every room has a manifest"))
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = root().join("crates").join(name).join("Cargo.toml");
+    dependencies_in(&fs::read_to_string(manifest).expect("every crate has a manifest"))
 }
 
-/// The rooms named in `[dependencies]`; tests may look anywhere below them, so dev-dependencies are
-/// not doors.
-fn imports_of(manifest: &str) -> Vec<String> {
+/// The crates of the workspace named in `[dependencies]`. Tests may use any crate below them, so
+/// dev-dependencies do not count.
+fn dependencies_in(manifest: &str) -> Vec<String> {
     let mut section = "";
     let mut found = Vec::new();
     for line in manifest.lines() {

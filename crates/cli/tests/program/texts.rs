@@ -2,34 +2,38 @@
 
 use crate::support::{folder, say};
 
+/// Every command that has a help of its own, of `run` two workloads.
+const VERBS: &[&str] = &[
+    "",
+    "survey",
+    "probe",
+    "probe writetest",
+    "model",
+    "run",
+    "run insert",
+    "run ycsb",
+    "show",
+    "compare",
+    "list",
+    "observe",
+    "private",
+    "clean",
+    "ycsb",
+    "pgbench",
+    "sysbench",
+    "verify",
+    "verify durability",
+    "verify isolation",
+    "verify disk",
+    "verify witness",
+    "completions",
+    "manual",
+];
+
 #[test]
 fn every_help_ends_with_two_examples() {
     let folder = folder();
-    for verb in [
-        "",
-        "survey",
-        "probe",
-        "probe writetest",
-        "model",
-        "run",
-        "run insert",
-        "show",
-        "compare",
-        "list",
-        "observe",
-        "private",
-        "clean",
-        "ycsb",
-        "pgbench",
-        "sysbench",
-        "verify",
-        "verify durability",
-        "verify isolation",
-        "verify disk",
-        "verify witness",
-        "completions",
-        "manual",
-    ] {
+    for verb in VERBS {
         let said = say(folder.path(), &format!("{verb} --help"));
         assert_eq!(said.code, 0, "{verb}: {said:?}");
         // At the end, where a terminal still shows them.
@@ -88,29 +92,7 @@ fn lists_name_what_there_is() {
 #[test]
 fn no_help_prints_a_word_that_only_this_project_knows() {
     let folder = folder();
-    for verb in [
-        "",
-        "survey",
-        "probe",
-        "model",
-        "run",
-        "run insert",
-        "run ycsb",
-        "show",
-        "compare",
-        "list",
-        "observe",
-        "private",
-        "clean",
-        "ycsb",
-        "pgbench",
-        "sysbench",
-        "verify",
-        "verify durability",
-        "verify isolation",
-        "verify disk",
-        "verify witness",
-    ] {
+    for verb in VERBS {
         let text = say(folder.path(), &format!("{verb} --help"))
             .out
             .to_lowercase();
@@ -226,15 +208,7 @@ fn every_verb_has_a_manual_page_and_every_page_referred_to_exists() {
             (name, std::fs::read_to_string(&path).unwrap())
         })
         .collect();
-    for verb in [
-        "",
-        "-survey",
-        "-run",
-        "-run-insert",
-        "-verify-disk",
-        "-pgbench",
-        "-manual",
-    ] {
+    for verb in VERBS {
         assert!(pages.contains_key(&format!("syncline{verb}")), "{verb}");
     }
     let mut referred = 0;
