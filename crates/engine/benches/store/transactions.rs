@@ -51,11 +51,11 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
     });
     measure("begin, read-only; end", &mut |session, _| {
         session.begin(Begin::ReadOnly)?;
-        Ok(session.commit()?.csn.0)
+        Ok(session.commit()?.csn().0)
     });
     measure("begin, serializable; end", &mut |session, _| {
         session.begin(Begin::Serializable)?;
-        Ok(session.commit()?.csn.0)
+        Ok(session.commit()?.csn().0)
     });
     let mut reader = store
         .database
@@ -106,7 +106,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             &store.large,
             &[Value::Int(key(random)), Value::Bytes(&PAYLOAD)],
         )?;
-        Ok(session.commit()?.csn.0)
+        Ok(session.commit()?.csn().0)
     });
     let mut next = scale.rows as i64;
     measure(
@@ -115,7 +115,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
             session.begin(Begin::Serializable)?;
             session.insert(&store.large, &[Value::Int(next), Value::Bytes(&PAYLOAD)])?;
             next += 1;
-            Ok(session.commit()?.csn.0)
+            Ok(session.commit()?.csn().0)
         },
     );
     for touched in [1, 2, 4, 8] {
@@ -139,7 +139,7 @@ pub(crate) fn run(folder: &Path, scale: Scale) -> u64 {
                 for table in &store.small[..touched] {
                     session.update(table, &id, &[Change::add(1, Value::Int(1))])?;
                 }
-                Ok(session.commit()?.csn.0)
+                Ok(session.commit()?.csn().0)
             },
         );
     }

@@ -6,10 +6,10 @@
 //! that it came from.
 
 use crate::lane;
-use crate::log::ring::Apart;
 use crate::sync::IS_MODEL;
 use crate::sync::rank::BUFFERS;
 use crate::sync::ranked::{StdMutex, StdMutexGuard};
+use crossbeam_utils::CachePadded;
 
 /// How many lanes have a pool of their own; threads beyond that share them.
 const LANES: usize = if IS_MODEL { 1 } else { 8 };
@@ -39,7 +39,7 @@ impl Buffers {
 /// Buffers for records to come.
 #[derive(Debug, Default)]
 pub(super) struct Pools {
-    lanes: [Apart<StdMutex<Pool, BUFFERS>>; LANES],
+    lanes: [CachePadded<StdMutex<Pool, BUFFERS>>; LANES],
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +81,7 @@ impl Pools {
     /// What a panicking thread left there is whole: it is changed by single moves.
     #[inline]
     fn lane(&self, lane: usize) -> StdMutexGuard<'_, Pool, BUFFERS> {
-        self.lanes[lane % LANES].0.lock()
+        self.lanes[lane % LANES].lock()
     }
 }
 

@@ -33,14 +33,21 @@ pub struct Reserved<'l, D: Disk> {
     filled: bool,
 }
 
-/// A published commit: it will be complete when the horizon reaches it. Of the log that has issued it: any
-/// other one refuses it.
+/// A published commit: it will be complete when the horizon reaches it. It belongs to the log that issued it:
+/// any other log refuses it. Callers cannot make or change one, so the log's number is all there is to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket {
-    /// Its number.
-    pub csn: Csn,
+    pub(crate) csn: Csn,
     /// The log's number in the process.
     pub(super) log: u32,
+}
+
+impl Ticket {
+    /// The commit's number.
+    #[inline]
+    pub fn csn(&self) -> Csn {
+        self.csn
+    }
 }
 
 impl<'l, D: Disk> Permit<'l, D> {

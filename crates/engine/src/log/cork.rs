@@ -3,13 +3,17 @@
 //! A worker is *corked* from the start of an executor pass to its end, and *expected* from the moment
 //! a completion has woken one of its clients until its next pass starts, or until that client is polled
 //! outside of a pass. One that has never corked is not expected: its user makes no passes. While any
-//! worker is one of the two, nobody launches what is staged but a blocking caller, a future that is polled
-//! outside of a pass, or a worker that has staged `corked_bytes_max` in one pass. So what all workers stage
-//! in one round goes out in one write, unless their passes are so long that it is better written beside
-//! them (`ripe`).
+//! worker is one of the two, nobody launches what is staged but
+//! - a caller that blocks: for its commit, for room in the log, to flush it, for a checkpoint;
+//! - a future that is polled outside of a pass;
+//! - a worker that leaves, or has staged `corked_bytes_max` in one pass.
+//!
+//! So what all workers stage in one round goes out in one write, unless their passes are so long that it is
+//! better written beside them (`ripe`).
 
 use crate::log::ring::NO_WORKER;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
 
 /// The most workers that can be told apart. Commits of further ones are written by the writer thread.
 pub(super) const WORKERS_MAX: usize = 64;
@@ -39,15 +43,15 @@ pub(super) enum Uncorked {
 /// The workers of a log.
 #[derive(Debug)]
 pub(super) struct Workers {
-    states: [AtomicU8; WORKERS_MAX],
-    away: AtomicU32,
+    states: [CachePadded<AtomicU8>; WORKERS_MAX],
+    away: CachePadded<AtomicU32>,
 }
 
 impl Default for Workers {
     fn default() -> Workers {
         Workers {
-            states: std::array::from_fn(|_| AtomicU8::new(FREE)),
-            away: AtomicU32::new(0),
+            states: std::array::from_fn(|_| CachePadded::new(AtomicU8::new(FREE))),
+            away: CachePadded::new(AtomicU32::new(0)),
         }
     }
 }
@@ -74,7 +78,7 @@ impl Workers {
 
     /// Its pass has ended.
     pub(super) fn uncork(&self, worker: u32) -> Uncorked {
-        let before = self.states[worker as usize].swap(AT_REST, Ordering::SeqCst);
+        let before = self.state(worker).swap(AT_REST, Ordering::SeqCst);
         let is_last = if is_away(before) {
             self.away.fetch_sub(1, Ordering::SeqCst) == 1
         } else {
@@ -92,7 +96,11 @@ impl Workers {
         if worker == NO_WORKER {
             return;
         }
-        let state = &self.states[worker as usize];
+        let state = self.state(worker);
+        // So it is with all but the first client of a pass that a group wakes.
+        if matches!(state.load(Ordering::SeqCst), EXPECTED | CORKED_WITH_WORK) {
+            return;
+        }
         let moved = state.compare_exchange(AT_REST, EXPECTED, Ordering::SeqCst, Ordering::SeqCst);
         match moved {
             Ok(_) => {
@@ -114,14 +122,14 @@ impl Workers {
     /// True if its pass has not ended, so that its uncork will come.
     #[inline]
     pub(super) fn is_corked(&self, worker: u32) -> bool {
-        let state = self.states[worker as usize].load(Ordering::SeqCst);
+        let state = self.state(worker).load(Ordering::SeqCst);
         matches!(state, CORKED | CORKED_WITH_WORK)
     }
 
     /// The client that was woken is gone, or was polled outside of a pass; true if the worker was expected
     /// and nobody else is away.
     pub(super) fn expect_no_more(&self, worker: u32) -> bool {
-        let state = &self.states[worker as usize];
+        let state = self.state(worker);
         if state.load(Ordering::SeqCst) != EXPECTED {
             return false;
         }
@@ -134,8 +142,13 @@ impl Workers {
         self.away.load(Ordering::SeqCst) > 0
     }
 
+    #[inline]
+    fn state(&self, worker: u32) -> &AtomicU8 {
+        &self.states[worker as usize]
+    }
+
     fn move_to(&self, worker: u32, to: u8) {
-        let before = self.states[worker as usize].swap(to, Ordering::SeqCst);
+        let before = self.state(worker).swap(to, Ordering::SeqCst);
         match (is_away(before), is_away(to)) {
             (false, true) => {
                 self.away.fetch_add(1, Ordering::SeqCst);

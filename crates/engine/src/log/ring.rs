@@ -28,7 +28,8 @@ use crate::panics;
 use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::rank::SLOT;
-use crate::sync::ranked::{StdMutex, StdMutexGuard};
+use crate::sync::ranked::StdMutex;
+use crossbeam_utils::CachePadded;
 use std::task::Waker;
 
 /// Buffers that grew beyond this are given back to the allocator once written.
@@ -40,11 +41,6 @@ const BYTES_MASK: u64 = (1 << RECORDS_SHIFT) - 1;
 
 /// The worker that no worker is: tickets of callers without one.
 pub(super) const NO_WORKER: u32 = u32::MAX;
-
-/// Keeps what two threads write on two cache lines.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(super) struct Apart<T>(pub(super) T);
 
 #[derive(Debug)]
 #[repr(align(64))]
@@ -67,13 +63,13 @@ struct Content {
 pub(super) struct Ring {
     slots: Box<[Slot]>,
     mask: u64,
-    next: Apart<AtomicU64>,
-    claimed: Apart<AtomicU64>,
-    space_bytes: Apart<AtomicU64>,
+    next: CachePadded<AtomicU64>,
+    claimed: CachePadded<AtomicU64>,
+    space_bytes: CachePadded<AtomicU64>,
     /// The same with the reserve for deletes, see [`Ring::claim_reserve`].
-    all_space_bytes: Apart<AtomicU64>,
+    all_space_bytes: CachePadded<AtomicU64>,
     /// How far the contiguous published prefix was known to reach; moved on by whoever asks.
-    prefix: Apart<AtomicU64>,
+    prefix: CachePadded<AtomicU64>,
 }
 
 /// Why a claim was refused.
@@ -107,11 +103,11 @@ impl Ring {
         Ring {
             slots: (0..records).map(slot).collect(),
             mask: u64::from(records) - 1,
-            next: Apart(AtomicU64::new(first.0)),
-            claimed: Apart::default(),
-            space_bytes: Apart::default(),
-            all_space_bytes: Apart::default(),
-            prefix: Apart(AtomicU64::new(first.0 - 1)),
+            next: CachePadded::new(AtomicU64::new(first.0)),
+            claimed: CachePadded::default(),
+            space_bytes: CachePadded::default(),
+            all_space_bytes: CachePadded::default(),
+            prefix: CachePadded::new(AtomicU64::new(first.0 - 1)),
         }
     }
 
@@ -127,29 +123,29 @@ impl Ring {
     }
 
     #[inline]
-    fn claim_in(&self, space_bytes: &Apart<AtomicU64>, bytes: u64) -> Result<(), Lack> {
+    fn claim_in(&self, space_bytes: &CachePadded<AtomicU64>, bytes: u64) -> Result<(), Lack> {
         let claim = 1 << RECORDS_SHIFT | bytes;
-        let claimed = self.claimed.0.fetch_add(claim, Ordering::AcqRel) + claim;
+        let claimed = self.claimed.fetch_add(claim, Ordering::AcqRel) + claim;
         let lack = if claimed >> RECORDS_SHIFT > self.slots.len() as u64 {
             Lack::Slots
-        } else if claimed & BYTES_MASK > space_bytes.0.load(Ordering::Acquire) {
+        } else if claimed & BYTES_MASK > space_bytes.load(Ordering::Acquire) {
             Lack::Space
         } else {
             return Ok(());
         };
-        self.claimed.0.fetch_sub(claim, Ordering::AcqRel);
+        self.claimed.fetch_sub(claim, Ordering::AcqRel);
         Err(lack)
     }
 
     /// Gives a claim back that was not used.
     pub(super) fn unclaim(&self, bytes: u64) {
         let claim = 1 << RECORDS_SHIFT | bytes;
-        self.claimed.0.fetch_sub(claim, Ordering::AcqRel);
+        self.claimed.fetch_sub(claim, Ordering::AcqRel);
     }
 
     /// Gives back the bytes of records that now stand in a frame.
     pub(super) fn bytes_written(&self, bytes: u64) {
-        self.claimed.0.fetch_sub(bytes, Ordering::AcqRel);
+        self.claimed.fetch_sub(bytes, Ordering::AcqRel);
     }
 
     /// Says how many bytes the prepared segments have left, all that may be claimed.
@@ -161,19 +157,19 @@ impl Ring {
     /// Says how many bytes the prepared segments have left, of which so many are the reserve.
     pub(super) fn set_space_and_reserve(&self, bytes: u64, reserve_bytes: u64) {
         let without = bytes.saturating_sub(reserve_bytes);
-        self.space_bytes.0.store(without, Ordering::Release);
-        self.all_space_bytes.0.store(bytes, Ordering::Release);
+        self.space_bytes.store(without, Ordering::Release);
+        self.all_space_bytes.store(bytes, Ordering::Release);
     }
 
     /// Takes the next number. The caller holds a claim.
     #[inline]
     pub(super) fn take(&self) -> Csn {
-        Csn(self.next.0.fetch_add(1, Ordering::AcqRel))
+        Csn(self.next.fetch_add(1, Ordering::AcqRel))
     }
 
     /// The number that will be taken next.
     pub(super) fn next(&self) -> Csn {
-        Csn(self.next.0.load(Ordering::Acquire))
+        Csn(self.next.load(Ordering::Acquire))
     }
 
     /// Hands a finished record over and leaves in its place an empty buffer that was used before.
@@ -181,7 +177,7 @@ impl Ring {
     pub(super) fn publish(&self, csn: Csn, kind: Kind, record: &mut Vec<u8>) {
         let slot = self.slot(csn);
         let before = {
-            let mut content = lock(&slot.content);
+            let mut content = slot.content.lock();
             std::mem::swap(&mut content.record, record);
             content.kind = kind;
             content.lane = lane::own();
@@ -212,7 +208,7 @@ impl Ring {
     /// How far the contiguous published prefix is known to reach: it may be longer.
     #[inline]
     pub(super) fn known_prefix(&self) -> Csn {
-        Csn(self.prefix.0.load(Ordering::Acquire))
+        Csn(self.prefix.load(Ordering::Acquire))
     }
 
     /// The last commit of the contiguous published prefix, given a horizon read before: the prefix is
@@ -220,13 +216,13 @@ impl Ring {
     /// during the call the answer may be older than the truth, yet never below that horizon.
     #[inline]
     pub(super) fn published_prefix(&self, horizon: Csn) -> Csn {
-        let known = self.prefix.0.load(Ordering::Acquire);
+        let known = self.prefix.load(Ordering::Acquire);
         let mut last = Csn(known.max(horizon.0));
         while self.is_published(last.next()) {
             last = last.next();
         }
         if last.0 > known {
-            self.prefix.0.fetch_max(last.0, Ordering::AcqRel);
+            self.prefix.fetch_max(last.0, Ordering::AcqRel);
         }
         last
     }
@@ -237,7 +233,7 @@ impl Ring {
         if !self.is_published(csn) {
             return None;
         }
-        let content = lock(&self.slot(csn).content);
+        let content = self.slot(csn).content.lock();
         Some(look(Published {
             kind: content.kind,
             content: &content.record,
@@ -255,7 +251,7 @@ impl Ring {
         name: Option<u64>,
     ) -> Option<u64> {
         let slot = self.slot(csn);
-        let mut content = lock(&slot.content);
+        let mut content = slot.content.lock();
         // If the slot has gone to a later commit, this one is complete, and the caller will see it.
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
@@ -266,7 +262,7 @@ impl Ring {
     /// Removes the waker that was left under that name: its ticket is no longer awaited.
     pub(super) fn deregister(&self, csn: Csn, name: Option<u64>) {
         let slot = self.slot(csn);
-        let mut content = lock(&slot.content);
+        let mut content = slot.content.lock();
         if slot.published.load(Ordering::Acquire) == csn.0 {
             content.waiters.remove(name);
         }
@@ -276,7 +272,7 @@ impl Ring {
     #[inline]
     pub(super) fn take_waker(&self, csn: Csn) -> Option<(Waker, u32)> {
         let slot = self.slot(csn);
-        let mut content = lock(&slot.content);
+        let mut content = slot.content.lock();
         if slot.published.load(Ordering::Acquire) != csn.0 {
             return None;
         }
@@ -286,14 +282,13 @@ impl Ring {
     /// Frees the slots of commits that are complete, after their wakers were taken.
     pub(super) fn complete(&self, commits: u64) {
         self.claimed
-            .0
             .fetch_sub(commits << RECORDS_SHIFT, Ordering::AcqRel);
     }
 
     /// Takes the buffer of a record that was drained, with anything in it; none if the record was unusually
     /// long, whose memory goes. With it the lane that it belongs to.
     pub(super) fn take_buffer(&self, csn: Csn) -> Option<(u32, Vec<u8>)> {
-        let mut content = lock(&self.slot(csn).content);
+        let mut content = self.slot(csn).content.lock();
         let buffer = std::mem::take(&mut content.record);
         (1..=BUFFER_BYTES_KEPT)
             .contains(&buffer.capacity())
@@ -304,12 +299,6 @@ impl Ring {
     fn slot(&self, csn: Csn) -> &Slot {
         &self.slots[(csn.0 & self.mask) as usize]
     }
-}
-
-/// A slot's content. What a panicking thread left there is whole: it is changed by single moves.
-#[inline]
-fn lock(content: &StdMutex<Content, SLOT>) -> StdMutexGuard<'_, Content, SLOT> {
-    content.lock()
 }
 
 #[cfg(test)]

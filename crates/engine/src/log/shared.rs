@@ -38,6 +38,7 @@ use crate::sync::ranked::{StdMutex, StdMutexGuard};
 use crate::sync::signal::Signal;
 use crate::sync::thread::yield_now;
 use crate::txn::step::{Step, step};
+use crossbeam_utils::CachePadded;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32 as PlainU32;
@@ -66,11 +67,11 @@ pub(super) struct Shared<D: Disk> {
     /// Buffers for records.
     pub(super) buffers: Pools,
     groups: StdMutex<Groups, GROUPS>,
-    flying: AtomicU32,
+    flying: CachePadded<AtomicU32>,
     /// Segments that hold commits which recovery may need; changed under the outlet's lock.
     live_segments: AtomicU64,
     /// Threads that are blocked until a commit is complete.
-    pub(super) blocked: AtomicU32,
+    pub(super) blocked: CachePadded<AtomicU32>,
     /// Whether what is staged is to be written beside the passes of workers.
     pub(super) ripeness: Ripeness,
     /// True if a thread writes beside the passes of workers what is ripe.
@@ -123,8 +124,8 @@ impl<D: Disk> Shared<D> {
             outlet: StdMutex::new(outlet),
             groups: StdMutex::default(),
             buffers: Pools::default(),
-            flying: AtomicU32::new(0),
-            blocked: AtomicU32::new(0),
+            flying: CachePadded::default(),
+            blocked: CachePadded::default(),
             pressed: AtomicBool::new(false),
             ripeness: Ripeness::new(last.next(), clock::now()),
             // A write that nobody waits for takes less than a hand-over.
@@ -306,9 +307,8 @@ impl<D: Disk> Shared<D> {
     /// Fails for a ticket that this log has not issued: nobody would ever complete it.
     #[inline]
     pub(super) fn check_ticket(&self, ticket: Ticket) -> Result<()> {
-        let csn = ticket.csn;
-        if ticket.log != self.number || (csn > self.horizon.get() && csn >= self.ring.next()) {
-            return Err(Error::OtherTicket { csn });
+        if ticket.log != self.number {
+            return Err(Error::OtherTicket { csn: ticket.csn });
         }
         Ok(())
     }

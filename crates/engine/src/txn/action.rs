@@ -5,7 +5,7 @@
 
 use crate::ids::TreeId;
 use crate::txn::arena::{Arena, Span};
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use crate::txn::record::row_bytes;
 use std::fmt;
 
@@ -92,17 +92,10 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Forgets everything; unusually much memory is given back.
+    /// Forgets everything; returns the memory that it keeps, in bytes.
     #[inline]
-    pub(super) fn clear(&mut self) {
-        clear(&mut self.value);
-        clear(&mut self.next);
-        clear(&mut self.chain);
-    }
-
-    /// The memory that it keeps, in bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
-        kept(&self.value) + kept(&self.next) + kept(&self.chain)
+    pub(super) fn clear(&mut self) -> usize {
+        clear(&mut self.value) + clear(&mut self.next) + clear(&mut self.chain)
     }
 }
 

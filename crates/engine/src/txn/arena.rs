@@ -1,6 +1,6 @@
 //! The arena of a transaction: its keys and values, one after another, forgotten together.
 
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use std::ops::Range;
 
 /// The most bytes in an arena: places in it are 32-bit numbers.
@@ -81,14 +81,9 @@ impl Arena {
         self.bytes.len()
     }
 
-    /// Forgets everything; unusually much memory is given back.
+    /// Forgets everything; returns the memory that it keeps, in bytes.
     #[inline]
-    pub(super) fn clear(&mut self) {
-        clear(&mut self.bytes);
-    }
-
-    /// The memory that it keeps, in bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
-        kept(&self.bytes)
+    pub(super) fn clear(&mut self) -> usize {
+        clear(&mut self.bytes)
     }
 }

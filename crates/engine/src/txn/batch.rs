@@ -4,7 +4,7 @@
 use crate::buffer::Leaf;
 use crate::buffer::Word;
 use crate::ids::{Csn, PageId};
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use crate::txn::validate::{leaf_position, next_fence};
 use std::ops::{Bound, Range};
 
@@ -19,17 +19,10 @@ pub(super) struct ScanMemory {
 }
 
 impl ScanMemory {
-    /// Gives unusually much memory back.
+    /// Forgets rows and values; returns the memory that they keep, in bytes. Keys are short.
     #[inline]
-    pub(super) fn trim(&mut self) {
-        clear(&mut self.long);
-        clear(&mut self.batch.rows);
-        clear(&mut self.batch.bytes);
-    }
-
-    /// The memory that it keeps, in bytes; of keys it keeps little.
-    pub(super) fn kept_bytes(&self) -> usize {
-        kept(&self.long) + kept(&self.batch.rows) + kept(&self.batch.bytes)
+    pub(super) fn clear(&mut self) -> usize {
+        clear(&mut self.long) + clear(&mut self.batch.rows) + clear(&mut self.batch.bytes)
     }
 }
 

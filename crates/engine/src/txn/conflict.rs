@@ -1,6 +1,7 @@
 //! Why a transaction must be run again, and how often each thing happened.
 
 use crate::lane;
+use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -112,11 +113,10 @@ const STRIPES: usize = 16;
 /// Counters on several cache lines, one a session's seat, so that committers do not meet here.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
-    stripes: [Stripe; STRIPES],
+    stripes: [CachePadded<Stripe>; STRIPES],
 }
 
 #[derive(Debug, Default)]
-#[repr(align(128))]
 pub(super) struct Stripe {
     pub(super) commits: AtomicU64,
     pub(super) commits_without_writes: AtomicU64,

@@ -23,6 +23,7 @@ use crate::txn::step::{Step, step, stepped};
 use crate::txn::transaction::Transaction;
 use crate::txn::version::Versions;
 use crate::txn::watch::{Latencies, Watch};
+use crossbeam_utils::CachePadded;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -99,16 +100,12 @@ pub(crate) struct Core<D: Disk> {
     /// Beyond so many bytes of log that no checkpoint has released, commits are refused.
     log_bytes_max: AtomicU64,
     /// A bound of the registry: once it was right it stays right, since no begin goes behind it.
-    bound: Apart,
+    bound: CachePadded<AtomicU64>,
     /// The commit at which the bound was last looked for.
-    bound_at: Apart,
+    bound_at: CachePadded<AtomicU64>,
     /// The longest key that options and page allow.
     pub(super) key_bytes_max: usize,
 }
-
-#[derive(Debug)]
-#[repr(align(128))]
-struct Apart(AtomicU64);
 
 impl<D: Disk> Core<D> {
     pub(crate) fn new(log: Log<D>, buffer: Buffer, options: TxnOptions) -> Core<D> {
@@ -134,8 +131,8 @@ impl<D: Disk> Core<D> {
             row_log: Mutex::new(None),
             has_row_log: AtomicBool::new(false),
             log_bytes_max: AtomicU64::new(u64::MAX),
-            bound: Apart(AtomicU64::new(start)),
-            bound_at: Apart(AtomicU64::new(start)),
+            bound: CachePadded::new(AtomicU64::new(start)),
+            bound_at: CachePadded::new(AtomicU64::new(start)),
         }
     }
 
@@ -338,20 +335,19 @@ impl<D: Disk> Core<D> {
         if planted(Plant::CollectBlindly) {
             return self.log.published();
         }
-        Csn(self.bound.0.load(Ordering::Relaxed))
+        Csn(self.bound.load(Ordering::Relaxed))
     }
 
     /// Looks for a new bound if the last look was long ago.
     #[inline]
     pub(super) fn refresh_bound(&self, now: Csn) {
-        let at = self.bound_at.0.load(Ordering::Relaxed);
+        let at = self.bound_at.load(Ordering::Relaxed);
         if now.0 < at + COMMITS_A_BOUND + self.registry.seats_made() {
             return;
         }
-        let mine =
-            self.bound_at
-                .0
-                .compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
+        let mine = self
+            .bound_at
+            .compare_exchange(at, now.0, Ordering::Relaxed, Ordering::Relaxed);
         if mine.is_ok() {
             self.find_bound();
         }
@@ -360,7 +356,7 @@ impl<D: Disk> Core<D> {
     /// Looks for the bound now.
     pub(super) fn find_bound(&self) -> Csn {
         let bound = self.registry.oldest(|| self.log.horizon());
-        self.bound.0.fetch_max(bound.0, Ordering::Relaxed);
+        self.bound.fetch_max(bound.0, Ordering::Relaxed);
         self.bound()
     }
 

@@ -25,6 +25,7 @@ use crate::plant::{Plant, planted};
 use crate::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::sync::rank::GHOSTS;
 use crate::sync::ranked::{Mutex, MutexGuard};
+use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -57,13 +58,12 @@ pub(super) enum WaitsFor {
 /// See the module.
 pub(super) struct Garbage {
     /// In order of their commits, but for sessions that overtake each other on their way here.
-    queues: [Queue; QUEUES],
+    queues: [CachePadded<Queue>; QUEUES],
     /// About the bytes of all queues: each adds its change when that is [`TOLD_BYTES`].
     bytes: AtomicI64,
 }
 
 #[derive(Default)]
-#[repr(align(128))]
 struct Queue {
     waiting: Mutex<Waiting, GHOSTS>,
     /// True if there are some, as far as is known: every commit asks, and few find any.
@@ -86,7 +86,7 @@ impl Ghost {
 impl Garbage {
     pub(super) fn new() -> Garbage {
         Garbage {
-            queues: std::array::from_fn(|_| Queue::default()),
+            queues: std::array::from_fn(|_| CachePadded::default()),
             bytes: AtomicI64::new(0),
         }
     }

@@ -32,6 +32,7 @@ use crate::sync::IS_MODEL;
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::rank::{GATE, GATE_STATE, Held, assert_may_wait};
 use crate::sync::ranked::{Condvar, Mutex, MutexGuard};
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 use std::thread::{Thread, current};
 use std::time::Duration;
@@ -43,14 +44,10 @@ const COUNTERS: usize = if IS_MODEL { 2 } else { 64 };
 /// How often a closer looks before it sleeps: a section lasts about a microsecond.
 const LOOKS: u32 = if IS_MODEL { 1 } else { 200 };
 
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Counter(AtomicU64);
-
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    counters: [Counter; COUNTERS],
+    counters: [CachePadded<AtomicU64>; COUNTERS],
     closed: AtomicBool,
     /// Held for looks and wake-ups only.
     state: Mutex<State, GATE_STATE>,
@@ -121,7 +118,7 @@ impl Holder {
 #[must_use = "the section ends when this is dropped"]
 pub(crate) struct Section<'g> {
     /// None inside a [`Closed`], whose holder needs no permission.
-    counted: Option<(&'g Gate, &'g Counter)>,
+    counted: Option<(&'g Gate, &'g AtomicU64)>,
     _held: Held<GATE>,
 }
 
@@ -135,7 +132,7 @@ pub(crate) struct Closed {
 impl Gate {
     pub(crate) fn new() -> Arc<Gate> {
         Arc::new(Gate {
-            counters: std::array::from_fn(|_| Counter::default()),
+            counters: std::array::from_fn(|_| CachePadded::default()),
             closed: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
@@ -145,11 +142,11 @@ impl Gate {
     /// Starts a section, counted under `lane`; none if the gate is closed.
     #[inline]
     pub(crate) fn try_enter(&self, lane: u32) -> Option<Section<'_>> {
-        let counter = &self.counters[lane as usize % COUNTERS];
+        let counter: &AtomicU64 = &self.counters[lane as usize % COUNTERS];
         if planted(Plant::LookBeforeCounting) && self.closed.load(Ordering::SeqCst) {
             return None;
         }
-        counter.0.fetch_add(1, Ordering::SeqCst);
+        counter.fetch_add(1, Ordering::SeqCst);
         let section = Section {
             counted: Some((self, counter)),
             _held: Held::taken(),
@@ -266,7 +263,7 @@ impl Gate {
 
     /// True if no section runs at this moment.
     pub(crate) fn is_at_rest(&self) -> bool {
-        let at_rest = |counter: &Counter| counter.0.load(Ordering::SeqCst) == 0;
+        let at_rest = |counter: &CachePadded<AtomicU64>| counter.load(Ordering::SeqCst) == 0;
         self.counters.iter().all(at_rest)
     }
 
@@ -322,7 +319,7 @@ impl Drop for Section<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some((gate, counter)) = self.counted {
-            counter.0.fetch_sub(1, Ordering::SeqCst);
+            counter.fetch_sub(1, Ordering::SeqCst);
             if gate.closed.load(Ordering::SeqCst) && !planted(Plant::LeaveQuietly) {
                 gate.wake();
             }

@@ -10,6 +10,7 @@
 use crate::sync::rank::IDLE;
 use crate::sync::ranked::Mutex;
 use crate::txn::transaction::Transaction;
+use crossbeam_utils::CachePadded;
 
 /// How many lanes there are; threads beyond that share them.
 const LANES: usize = 8;
@@ -26,12 +27,8 @@ pub(super) const BYTES_KEPT: usize = 1 << 20;
 /// See the module.
 #[derive(Default)]
 pub(super) struct Idle {
-    lanes: [Lane; LANES],
+    lanes: [CachePadded<Mutex<Kept, IDLE>>; LANES],
 }
-
-#[derive(Default)]
-#[repr(align(128))]
-struct Lane(Mutex<Kept, IDLE>);
 
 #[derive(Default)]
 struct Kept {
@@ -52,10 +49,10 @@ impl Idle {
         transaction
     }
 
-    /// Takes the memory of a transaction back that was cleared.
+    /// Clears a transaction that is over and takes its memory back.
     #[inline]
-    pub(super) fn give(&self, lane: u32, transaction: Box<Transaction>) {
-        let bytes = transaction.kept_bytes();
+    pub(super) fn give(&self, lane: u32, mut transaction: Box<Transaction>) {
+        let bytes = transaction.clear();
         let mut kept = self.lane(lane).lock();
         if kept.transactions.len() < KEPT_MAX && kept.bytes + bytes <= LANE_BYTES_MAX {
             kept.transactions.push((bytes, transaction));
@@ -65,23 +62,21 @@ impl Idle {
 
     #[inline]
     fn lane(&self, lane: u32) -> &Mutex<Kept, IDLE> {
-        &self.lanes[lane as usize % LANES].0
+        &self.lanes[lane as usize % LANES]
     }
 }
 
-/// Empties a part of a transaction; unusually much memory is given back.
+/// Empties a part of a transaction and returns its memory in bytes. More than [`BYTES_KEPT`] goes to the
+/// allocator.
 #[inline]
-pub(super) fn clear<T>(part: &mut Vec<T>) {
+pub(super) fn clear<T>(part: &mut Vec<T>) -> usize {
     part.clear();
-    if kept(part) > BYTES_KEPT {
-        *part = Vec::new();
+    let bytes = part.capacity() * size_of::<T>();
+    if bytes <= BYTES_KEPT {
+        return bytes;
     }
-}
-
-/// The memory that a part has, in bytes.
-#[inline]
-pub(super) fn kept<T>(part: &Vec<T>) -> usize {
-    part.capacity() * size_of::<T>()
+    *part = Vec::new();
+    0
 }
 
 #[cfg(test)]
@@ -111,26 +106,21 @@ mod tests {
         let mut all: Vec<_> = (0..64).map(|_| idle.take(1)).collect();
         for one in &mut all {
             one.commit.record = Vec::with_capacity(BYTES_KEPT);
-            one.value = Vec::with_capacity(BYTES_KEPT);
+            one.value = Vec::with_capacity(BYTES_KEPT - 1);
             one.elsewhere = Vec::with_capacity(8 * BYTES_KEPT);
             one.commit.behind_rows = Vec::with_capacity(64 * BYTES_KEPT);
-            one.clear();
-            assert_eq!(
-                one.kept_bytes(),
-                2 * BYTES_KEPT,
-                "what is more was given back"
-            );
+            one.commit.before_rows = vec![0];
+            let bytes = one.clear();
+            assert_eq!(bytes, 2 * BYTES_KEPT, "what is more was given back");
         }
         for one in all {
             idle.give(1, one);
         }
         let kept = idle.lane(1).lock().bytes;
         assert_eq!(kept, LANE_BYTES_MAX);
-        let taken: Vec<_> = (0..9).map(|_| idle.take(1)).collect();
+        let mut taken: Vec<_> = (0..9).map(|_| idle.take(1)).collect();
         assert_eq!(idle.lane(1).lock().bytes, 0);
-        assert_eq!(
-            taken.iter().map(|one| one.kept_bytes()).sum::<usize>(),
-            kept
-        );
+        let bytes: usize = taken.iter_mut().map(|one| one.clear()).sum();
+        assert_eq!(bytes, kept);
     }
 }

@@ -9,7 +9,7 @@ use crate::buffer::Word;
 use crate::ids::PageId;
 use crate::txn::arena::{Arena, Span};
 use crate::txn::conflict::Conflict;
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use std::cell::RefCell;
 use std::ops::Bound;
 
@@ -106,18 +106,11 @@ impl ReadSet {
         self.reads.len() * size_of::<Read>() + self.nodes.len() * size_of::<Node>() + self.key_bytes
     }
 
-    /// Forgets everything; unusually much memory is given back.
+    /// Forgets everything; returns the memory that it keeps, in bytes. Keys are short.
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) -> usize {
         self.next = 0;
         self.key_bytes = 0;
-        clear(&mut self.reads);
-        clear(&mut self.nodes);
-    }
-
-    /// The memory that it keeps, in bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
-        let Scratch { key, from, next } = &*self.scratch.borrow();
-        kept(&self.reads) + kept(&self.nodes) + kept(key) + kept(from) + kept(next)
+        clear(&mut self.reads) + clear(&mut self.nodes)
     }
 }

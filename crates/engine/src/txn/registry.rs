@@ -20,6 +20,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::rank::SEATS;
 use crate::sync::ranked::Mutex;
 use crate::sync::{IS_MODEL, OnceLock};
+use crossbeam_utils::CachePadded;
 
 const IDLE: u64 = u64::MAX;
 const DOOMED: u64 = u64::MAX - 1;
@@ -31,15 +32,17 @@ const CHUNKS: usize = if IS_MODEL { 2 } else { 1024 };
 pub(crate) const SESSIONS_MAX: usize = CHUNK * CHUNKS;
 
 #[derive(Debug)]
-#[repr(align(128))]
 struct Seat {
     begin: AtomicU64,
 }
 
+/// A chunk of seats, each on a cache line of its own.
+type Seats = Box<[CachePadded<Seat>]>;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Registry {
-    chunks: Box<[OnceLock<Box<[Seat]>>]>,
+    chunks: Box<[OnceLock<Seats>]>,
     /// Seats below this number exist.
     made: AtomicU32,
     free: Mutex<Vec<u32>, SEATS>,
@@ -66,8 +69,10 @@ impl Registry {
                 sessions_max: SESSIONS_MAX,
             });
         };
-        let idle = |_| Seat {
-            begin: AtomicU64::new(IDLE),
+        let idle = |_| {
+            CachePadded::new(Seat {
+                begin: AtomicU64::new(IDLE),
+            })
         };
         chunk.get_or_init(|| (0..CHUNK).map(idle).collect());
         self.made.store(seat + 1, Ordering::SeqCst);
@@ -156,7 +161,9 @@ impl Registry {
     fn seats(&self) -> impl Iterator<Item = &Seat> {
         let made = self.made.load(Ordering::SeqCst) as usize;
         let chunks = self.chunks.iter().map_while(OnceLock::get);
-        chunks.flat_map(|chunk| chunk.iter()).take(made)
+        chunks
+            .flat_map(|chunk| chunk.iter().map(|seat| &**seat))
+            .take(made)
     }
 
     #[inline]

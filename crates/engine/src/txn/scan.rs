@@ -116,7 +116,7 @@ pub(super) fn scan<D: Disk>(
     });
     let result = scan_with(core, txn, &mut progress, &mut memory, visitor);
     (memory.near, memory.last) = (progress.near, progress.last);
-    memory.trim();
+    memory.clear();
     txn.scan = memory;
     result
 }

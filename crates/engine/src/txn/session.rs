@@ -331,9 +331,7 @@ impl<D: Disk> Session<D> {
         let core = &*self.core;
         let _entered = tag::enter(Module::TransactionControl);
         let stripe = core.counters.of(txn.seat);
-        let has_writes = !txn.writes.is_empty()
-            || !txn.commit.before_rows.is_empty()
-            || !txn.commit.behind_rows.is_empty();
+        let has_writes = !txn.writes.is_empty() || txn.commit.has_whole_trees();
         let result = match txn.broken {
             Some(conflict) => Err(Error::Conflict(conflict)),
             None if has_writes => commit(core, txn),
@@ -405,10 +403,9 @@ impl<D: Disk> Session<D> {
     fn end(&mut self) {
         let _entered = tag::enter(Module::TransactionControl);
         self.core.registry.leave(self.seat);
-        let Some(mut txn) = self.txn.take() else {
+        let Some(txn) = self.txn.take() else {
             return;
         };
-        txn.clear();
         // What a panic has left behind is for nobody.
         if !std::thread::panicking() {
             self.core.idle.give(lane::of(self.seat), txn);

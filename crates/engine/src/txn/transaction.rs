@@ -11,7 +11,7 @@ use crate::txn::arena::Arena;
 use crate::txn::batch::ScanMemory;
 use crate::txn::conflict::Conflict;
 use crate::txn::gate::Closed;
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use crate::txn::path::Marks;
 use crate::txn::read_set::ReadSet;
 use crate::txn::version::VersionRef;
@@ -73,6 +73,8 @@ pub(super) struct Transaction {
     pub(super) folder: Folder,
     pub(super) scan: ScanMemory,
     pub(super) commit: Commit,
+    /// The memory that the parts for writes keep, in bytes, as of the last transaction that wrote.
+    kept_for_writes: usize,
 }
 
 /// What a commit works with.
@@ -140,25 +142,21 @@ pub(super) enum After {
 }
 
 impl Commit {
+    /// True if the record gets operations on whole trees.
     #[inline]
-    fn clear(&mut self) {
-        clear(&mut self.record);
-        clear(&mut self.before_rows);
-        clear(&mut self.behind_rows);
-        clear(&mut self.rows);
-        clear(&mut self.row_changes);
-        clear(&mut self.ahead);
-        clear(&mut self.stubs);
+    pub(super) fn has_whole_trees(&self) -> bool {
+        !self.before_rows.is_empty() || !self.behind_rows.is_empty()
     }
 
-    fn kept_bytes(&self) -> usize {
-        kept(&self.record)
-            + kept(&self.before_rows)
-            + kept(&self.behind_rows)
-            + kept(&self.rows)
-            + kept(&self.row_changes)
-            + kept(&self.ahead)
-            + kept(&self.stubs)
+    #[inline]
+    fn clear(&mut self) -> usize {
+        clear(&mut self.record)
+            + clear(&mut self.before_rows)
+            + clear(&mut self.behind_rows)
+            + clear(&mut self.rows)
+            + clear(&mut self.row_changes)
+            + clear(&mut self.ahead)
+            + clear(&mut self.stubs)
     }
 }
 
@@ -227,9 +225,10 @@ impl Transaction {
         }
     }
 
-    /// Forgets everything but its memory; unusually much of that is given back.
+    /// Forgets everything but its memory, of which it returns the bytes. Parts that have grown unusually
+    /// large go to the allocator.
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) -> usize {
         self.kind = None;
         self.broken = None;
         self.alone = None;
@@ -237,27 +236,17 @@ impl Transaction {
             self.known_trees.clear();
         }
         self.known_trees.append(&mut self.trees);
-        self.arena.clear();
-        self.writes.clear();
-        self.reads.clear();
         self.seen = Csn::ZERO;
-        clear(&mut self.value);
-        clear(&mut self.elsewhere);
-        self.folder.clear();
-        self.scan.trim();
-        self.commit.clear();
-    }
-
-    /// The memory that it keeps, in bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
-        self.arena.kept_bytes()
-            + self.writes.kept_bytes()
-            + self.reads.kept_bytes()
-            + kept(&self.value)
-            + kept(&self.elsewhere)
-            + self.folder.kept_bytes()
-            + self.scan.kept_bytes()
-            + self.commit.kept_bytes()
+        // A transaction that only reads leaves half of its parts as they are.
+        if !self.writes.is_untouched() || self.commit.has_whole_trees() {
+            self.kept_for_writes = self.writes.clear() + self.folder.clear() + self.commit.clear();
+        }
+        self.kept_for_writes
+            + self.arena.clear()
+            + self.reads.clear()
+            + clear(&mut self.value)
+            + clear(&mut self.elsewhere)
+            + self.scan.clear()
     }
 
     /// True if the transaction has a write of that row; at its commit, once all rows are locked, this

@@ -42,6 +42,7 @@ use crate::sync::rank::VERSIONS;
 use crate::sync::ranked::Mutex;
 pub(super) use crate::txn::version_table::Name;
 use crate::txn::version_table::{Table, Version};
+use crossbeam_utils::CachePadded;
 use syncline_metering::{Module, tag};
 
 /// How many lanes there are; threads beyond that share them.
@@ -70,21 +71,17 @@ pub(super) struct VersionRef {
 #[derive(Debug)]
 pub(super) struct Versions {
     /// The shards of the first lane, then those of the next.
-    tables: Box<[Apart]>,
+    tables: Box<[CachePadded<Mutex<Table, VERSIONS>>]>,
     /// True of a lane in which something was ever saved.
     used: [AtomicBool; LANES as usize],
     /// About the bytes of all tables: each tells when it has changed by [`TOLD_BYTES`].
     bytes: AtomicI64,
 }
 
-#[derive(Debug)]
-#[repr(align(128))]
-struct Apart(Mutex<Table, VERSIONS>);
-
 impl Versions {
     /// None yet; overflow pages are of that size.
     pub(super) fn new(chains: ChainSize) -> Versions {
-        let table = |_| Apart(Mutex::new(Table::new(chains)));
+        let table = |_| CachePadded::new(Mutex::new(Table::new(chains)));
         Versions {
             tables: (0..LANES * SHARDS).map(table).collect(),
             used: std::array::from_fn(|_| AtomicBool::new(false)),
@@ -111,7 +108,7 @@ impl Versions {
         }
         let shard = shard_of(name.hash);
         let own = table_of(lane, shard);
-        let mut table = self.tables[own as usize].0.lock();
+        let mut table = self.tables[own as usize].lock();
         table.collect(bound, COLLECTED_BY_SAVE, stubs);
         let at = table.add(name, word, value);
         self.tell(&mut table);
@@ -132,7 +129,7 @@ impl Versions {
     #[cold]
     fn visit(&self, lane: u32, shard: u32, (bound, stubs): (Csn, &mut Vec<u8>)) {
         if self.is_used(lane) {
-            let mut table = self.tables[table_of(lane, shard) as usize].0.lock();
+            let mut table = self.tables[table_of(lane, shard) as usize].lock();
             table.collect(bound, SAVES_A_VISIT as usize, stubs);
             self.tell(&mut table);
         }
@@ -142,13 +139,13 @@ impl Versions {
     #[inline]
     pub(super) fn supersede(&self, version: VersionRef, csn: Csn) {
         let _entered = tag::enter(Module::TransactionControl);
-        let mut table = self.tables[version.table as usize].0.lock();
+        let mut table = self.tables[version.table as usize].lock();
         table.supersede(version.at, csn);
     }
 
     /// The row does not change after all. The version goes, and its value stays the row's own.
     pub(super) fn cancel(&self, version: VersionRef) {
-        let mut table = self.tables[version.table as usize].0.lock();
+        let mut table = self.tables[version.table as usize].lock();
         table.cancel(version.at);
     }
 
@@ -158,7 +155,7 @@ impl Versions {
         let shard = shard_of(name.hash);
         let mut first: Option<(u64, Word)> = None;
         for lane in (0..LANES).filter(|lane| self.is_used(*lane)) {
-            let table = self.tables[table_of(lane, shard) as usize].0.lock();
+            let table = self.tables[table_of(lane, shard) as usize].lock();
             let Some(version) = table.find(name, point) else {
                 continue;
             };
@@ -183,7 +180,7 @@ impl Versions {
     /// Drops every version that nobody reads any more.
     pub(super) fn collect(&self, bound: Csn, stubs: &mut Vec<u8>) {
         for table in &self.tables {
-            let mut table = table.0.lock();
+            let mut table = table.lock();
             table.collect(bound, usize::MAX, stubs);
             self.tell(&mut table);
         }
@@ -194,7 +191,7 @@ impl Versions {
     pub(super) fn stubs(&self) -> Vec<u8> {
         let mut stubs = Vec::new();
         for table in &self.tables {
-            table.0.lock().stubs(&mut stubs);
+            table.lock().stubs(&mut stubs);
         }
         stubs
     }
@@ -207,14 +204,14 @@ impl Versions {
 
     /// How much memory the overflow pages take that versions hold, in bytes. Asks every table.
     pub(super) fn chain_bytes(&self) -> u64 {
-        let bytes = self.tables.iter().map(|table| table.0.lock().chain_bytes);
+        let bytes = self.tables.iter().map(|table| table.lock().chain_bytes);
         bytes.sum::<i64>().max(0) as u64
     }
 
     /// How many versions there are.
     #[cfg(test)]
     pub(super) fn count(&self) -> usize {
-        self.tables.iter().map(|table| table.0.lock().count()).sum()
+        self.tables.iter().map(|table| table.lock().count()).sum()
     }
 
     #[inline]
@@ -365,7 +362,7 @@ mod tests {
         let left = |lane: u32| -> usize {
             let shards = (lane * super::SHARDS) as usize..((lane + 1) * super::SHARDS) as usize;
             let tables = versions.tables[shards].iter();
-            tables.map(|table| table.0.lock().count()).sum()
+            tables.map(|table| table.lock().count()).sum()
         };
         assert_eq!(left(1), 0);
         assert!(

@@ -12,7 +12,7 @@ use crate::plant::{Plant, planted};
 use crate::txn::action::{Action, Folded, Folder, Refusal};
 use crate::txn::arena::{Arena, Span};
 use crate::txn::hash::hash;
-use crate::txn::idle::{clear, kept};
+use crate::txn::idle::clear;
 use std::cmp::Ordering;
 
 const NONE: u32 = u32::MAX;
@@ -85,28 +85,30 @@ impl WriteSet {
         self.writes.is_empty()
     }
 
+    /// True if nothing was written since the last [`WriteSet::clear`], not even something that was rolled
+    /// back.
+    #[inline]
+    pub(super) fn is_untouched(&self) -> bool {
+        self.writes.is_empty() && self.lowest.is_empty()
+    }
+
     #[inline]
     pub(super) fn get(&self, at: u32) -> &Write {
         &self.writes[at as usize]
     }
 
-    /// Forgets everything; unusually much memory is given back.
+    /// Forgets everything; returns the memory that it keeps, in bytes.
     #[inline]
-    pub(super) fn clear(&mut self) {
-        clear(&mut self.writes);
-        clear(&mut self.steps);
-        clear(&mut self.order);
+    pub(super) fn clear(&mut self) -> usize {
         self.in_order = 0;
-        clear(&mut self.index);
         self.bytes = 0;
         self.record_bytes_min = 0;
         self.rollbacks = 0;
         self.lowest.clear();
-    }
-
-    /// The memory that it keeps, in bytes.
-    pub(super) fn kept_bytes(&self) -> usize {
-        kept(&self.writes) + kept(&self.steps) + kept(&self.order) + kept(&self.index)
+        clear(&mut self.writes)
+            + clear(&mut self.steps)
+            + clear(&mut self.order)
+            + clear(&mut self.index)
     }
 
     /// The write of a row, if there is one.
@@ -131,11 +133,11 @@ impl WriteSet {
         let at = match self.find_hashed(arena, id, key, hash) {
             Some(at) => {
                 self.refuse(at, action)?;
+                self.record_bytes_min -= self.record_bytes_of(at);
                 at
             }
             None => self.add_write(arena, (id, tree), (key, read), hash),
         };
-        self.record_bytes_min -= self.record_bytes_of(at);
         let write = &mut self.writes[at as usize];
         let before = std::mem::replace(&mut write.last, self.steps.len() as u32);
         self.steps.push(Step {
@@ -144,7 +146,7 @@ impl WriteSet {
             before,
         });
         self.bytes += action.bytes();
-        self.record_bytes_min += self.record_bytes_of(at);
+        self.record_bytes_min += action.record_bytes(id, key.len());
         Ok(())
     }
 

@@ -60,7 +60,7 @@ fn a_ticket_that_is_awaited_completes_with_and_without_a_worker() {
                 block_on(pin!(worker.completion(ticket))).unwrap();
                 let ticket = commit(&database, &table, key);
                 block_on(pin!(database.completion(ticket))).unwrap();
-                assert!(database.horizon() >= ticket.csn);
+                assert!(database.horizon() >= ticket.csn());
             }
         });
     }
@@ -153,6 +153,6 @@ fn a_future_moves_to_another_thread_between_two_polls() {
                 waits.join().unwrap().unwrap();
             });
         }
-        assert!(database.horizon() >= ticket.csn);
+        assert!(database.horizon() >= ticket.csn());
     });
 }

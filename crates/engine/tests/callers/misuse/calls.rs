@@ -285,6 +285,7 @@ pub(super) const PURE: &[&str] = &[
     "Table::schema",
     "Texts::ends",
     "Texts::text",
+    "Ticket::csn",
     "Value::as_bytes",
     "Value::as_decimal",
     "Value::as_float",
