@@ -6,8 +6,8 @@
 
 use crate::exit::CannotRun;
 use crate::terminal;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use syncline_targets::private::{Private, Wanted};
 
 /// Those that run, by the URL that asked for them.
@@ -24,7 +24,7 @@ impl Privates {
             return Ok(url.to_owned());
         };
         let wanted = wanted?;
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.running.lock();
         if let Some(private) = running.get(url) {
             return Ok(private.url().to_owned());
         }

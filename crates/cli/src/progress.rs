@@ -8,9 +8,9 @@
 
 use crate::terminal::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use syncline_metering::{Nanos, clock};
 use syncline_report::units;
@@ -28,7 +28,7 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 fn shown() -> MutexGuard<'static, Option<ProgressBar>> {
-    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
+    SHOWN.lock()
 }
 
 /// Prints while no bar is on the screen.
@@ -147,7 +147,7 @@ impl Progress {
         let step = step.max(self.bar.position());
         if let Some(plain) = &self.plain {
             let now = clock::now();
-            let mut plain = plain.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut plain = plain.lock();
             if plain.prints(phase, now) {
                 note(&line(self.total, step, now - self.began, what));
             }

@@ -11,16 +11,16 @@
 //!    at once, never more.
 
 use crate::Module;
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// In no module: the program's own code, or asleep in it.
 const OUTSIDE: u8 = u8::MAX;
 
 #[derive(Debug)]
-#[repr(align(128))]
 struct Slot {
     module: AtomicU8,
     taken: AtomicBool,
@@ -102,7 +102,7 @@ pub fn own() -> Option<Module> {
 /// Every thread that has ever entered a module and is alive, without stopping any.
 pub fn tagged(threads: &mut Vec<Tagged>) {
     threads.clear();
-    let slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let slots = SLOTS.lock();
     let taken = slots
         .iter()
         .filter(|slot| slot.taken.load(Ordering::Acquire));
@@ -111,16 +111,16 @@ pub fn tagged(threads: &mut Vec<Tagged>) {
 
 #[cold]
 fn join() -> &'static Slot {
-    let mut slots = SLOTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slots = SLOTS.lock();
     let free = slots
         .iter()
         .find(|slot| !slot.taken.swap(true, Ordering::AcqRel));
     let slot = free.copied().unwrap_or_else(|| {
-        let slot: &'static Slot = Box::leak(Box::new(Slot {
+        let slot: &'static Slot = Box::leak(Box::new(CachePadded::new(Slot {
             module: AtomicU8::new(OUTSIDE),
             taken: AtomicBool::new(true),
             thread: AtomicU32::new(0),
-        }));
+        })));
         slots.push(slot);
         slot
     });

@@ -3,7 +3,7 @@
 //!
 //! A reading of the clock itself waits for every instruction before it and is waited for by every one behind
 //! it, so that the processor cannot begin a short piece of work beside the end of the last. The counter alone
-//! is read in half the time and holds up nobody (docs/decisions/0042-timestamps-in-workers-come-from-rdtsc.md).
+//! is read in half the time and holds up nobody (decision 0042).
 //!
 //! 1. A ticker is set by the clock once in a [`WINDOW_NS`]; in between ticks are taken to be as long as they
 //!    were over the last [`RATE_NS`] or more.

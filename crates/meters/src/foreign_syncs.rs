@@ -16,6 +16,7 @@ use crate::perf_event::{PerfEvent, is_gone};
 use crate::proc::ProcessUse;
 use crate::processors::processors;
 use crate::sync_points::SyncPoint;
+use parking_lot::Mutex;
 use perf_event_open_sys::bindings::{
     PERF_RECORD_FORK, PERF_RECORD_LOST, PERF_RECORD_SAMPLE, PERF_SAMPLE_TID, PERF_TYPE_TRACEPOINT,
     perf_event_attr,
@@ -23,8 +24,8 @@ use perf_event_open_sys::bindings::{
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -120,7 +121,7 @@ impl Drop for ForeignSyncs {
 impl Shared {
     /// Takes what stands in the rings.
     fn look(&self) -> Option<u64> {
-        let mut watch = self.watch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watch = self.watch.lock();
         let Watch {
             rings,
             drained,

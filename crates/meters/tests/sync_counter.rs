@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by an unwrap anywhere")]
 
+use parking_lot::Mutex;
 use rustix::fs::{fdatasync, fsync};
 use std::fs::File;
 use std::io::Write;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use syncline_meters::{SyncCounter, Watched};
 
@@ -27,7 +27,7 @@ fn counter(watched: Watched) -> Option<SyncCounter> {
 
 #[test]
 fn every_sync_of_every_thread_is_counted_once() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.lock();
     let Some(counter) = counter(Watched::Ours) else {
         return;
     };
@@ -60,7 +60,7 @@ fn every_sync_of_every_thread_is_counted_once() {
 
 #[test]
 fn another_process_and_what_it_starts_is_counted_and_ours_is_not() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ALONE.lock();
     // `sync FILE` calls fsync once, `sync -d FILE` fdatasync; the shell waits for a line, so that counting
     // can begin before.
     let folder = tempfile::tempdir().unwrap();

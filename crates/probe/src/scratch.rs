@@ -7,10 +7,10 @@
 //! 3. Left-overs are removed only if the name is ours, the process is gone and the lock is free.
 
 use crate::Result;
+use parking_lot::{Mutex, MutexGuard};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_disk::{Access, Create, Disk, File, OpenOptions, RealDisk, RealFile, WriteSync};
 
 const PREFIX: &str = ".syncline-probe-";
@@ -105,7 +105,7 @@ pub(crate) fn remove_left_overs(directory: &Path) -> Vec<PathBuf> {
 
 fn registry() -> MutexGuard<'static, Vec<PathBuf>> {
     // The list is whole after every operation, so a panic elsewhere does not spoil it.
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+    FILES.lock()
 }
 
 fn is_of_the_dead(name: &Path) -> bool {

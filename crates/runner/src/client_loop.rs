@@ -16,9 +16,9 @@ use crate::follower::{Fate, Followed, Follower};
 use crate::live::Live;
 use crate::meter::{End, Meter, Span};
 use crate::span::{When, inside_ns};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{
     Asked, Client, Ending, Failure, FailureKind, Plan, Session, Stop, Target, Timer, Transaction,
     Waits,
@@ -441,7 +441,7 @@ async fn next_arrival<T: Target>(
     mut now: Nanos,
     desk: &Desk<'_, T>,
 ) -> Option<Taken> {
-    let mut taken = lock(schedule).take(now)?;
+    let mut taken = schedule.lock().take(now)?;
     while desk
         .skip_after_ns
         .is_some_and(|most| now > taken.due.saturating_add(most))
@@ -457,16 +457,16 @@ async fn next_arrival<T: Target>(
             return None;
         }
         now = desk.timers.now();
-        taken = lock(schedule).take(now)?;
+        taken = schedule.lock().take(now)?;
     }
     if taken.due > now {
         desk.timers.sleep_until(taken.due).await;
     }
     if desk.control.ending() {
-        lock(schedule).give_back(taken, desk.timers.now());
+        schedule.lock().give_back(taken, desk.timers.now());
         return None;
     }
-    lock(schedule).started(taken);
+    schedule.lock().started(taken);
     Some(taken)
 }
 
@@ -478,7 +478,7 @@ fn skip<T: Target>(
     now: Nanos,
     desk: &Desk<'_, T>,
 ) {
-    lock(schedule).skip(taken);
+    schedule.lock().skip(taken);
     if let Some(follower) = desk.follower.filter(|_| taken.due >= desk.times.measure) {
         follower.ended(&Followed {
             client,
@@ -492,10 +492,6 @@ fn skip<T: Target>(
             began_in_warm_up: false,
         });
     }
-}
-
-fn lock(schedule: &Mutex<Schedule>) -> MutexGuard<'_, Schedule> {
-    schedule.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A connection for the next transaction, in place of one that was good.

@@ -3,8 +3,9 @@
 
 use crate::arrival::{Schedule, Times};
 use crate::executor::{Phase, Signal};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::thread::Thread;
 use syncline_contract::Failure;
@@ -137,10 +138,7 @@ impl Control {
         crew.connected += 1;
         self.coordinator.unpark();
         while self.start.get().is_none() && !self.ending() {
-            crew = self
-                .changed
-                .wait(crew)
-                .unwrap_or_else(PoisonError::into_inner);
+            self.changed.wait(&mut crew);
         }
         drop(crew);
         self.start.get().filter(|_| !self.ending())
@@ -202,7 +200,7 @@ impl Control {
     }
 
     fn crew(&self) -> MutexGuard<'_, Crew> {
-        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+        self.crew.lock()
     }
 }
 

@@ -5,8 +5,7 @@ use crate::error::Error;
 use crate::interruptible::{block_on_until_stopped, stopped};
 use crate::kept::Ground;
 use crate::observer::{Event, Observer};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{ScopedJoinHandle, Thread};
 use std::time::Duration;
@@ -122,11 +121,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
                 why,
             });
         }
-        let failure = self
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let failure = self.failure.lock().take();
         if let Some(source) = failure {
             return Err(Error::Target {
                 target: self.target.name(),
@@ -145,7 +140,7 @@ impl<T: Target, W: Workload> Loading<'_, T, W> {
     fn keep(&self, result: Result<(), Failure>) {
         if let Err(failure) = result {
             self.failed.store(true, Ordering::Relaxed);
-            let mut kept = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.failure.lock();
             kept.get_or_insert(failure);
         }
     }

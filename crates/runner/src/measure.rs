@@ -18,7 +18,6 @@ use crate::watch::Watched;
 use crate::weigh::Weighed;
 use crate::worker::{Post, Report};
 use std::any::Any;
-use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::thread::ScopedJoinHandle;
 use syncline_contract::{CommitPaths, Failure, Internal, Target, Workload};
@@ -293,9 +292,7 @@ fn gather<W: Workload>(joined: Vec<Joined<W>>) -> Result<Vec<Report<W>>, Error> 
 fn arrivals(control: Control, ended: Nanos) -> Option<Arrivals> {
     let schedules = control.into_start()?.schedules;
     let all = schedules.into_iter().map(|schedule| {
-        let schedule = schedule
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let schedule = schedule.into_inner();
         schedule.finish(ended)
     });
     all.reduce(Arrivals::plus)

@@ -21,11 +21,11 @@ use crate::plan::{Arrival, RunPlan};
 use crate::result::{Arrivals, ClientFacts, RunHead, RunResult, TargetFacts, WorkloadFacts};
 use crate::sampler::Sampler;
 use crate::worker::{ClientReport, Report};
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::task::Poll;
 use std::time::Duration;
 use syncline_contract::{
@@ -407,11 +407,7 @@ impl Simulation {
         Executor::new(loops, &desk.timers, desk.part).drive(control.signal());
         let meter = desk.meter.replace(Meter::new(0, 0));
         drop(desk);
-        let schedule = schedule.map(|one| {
-            let one = one.into_inner();
-            one.expect("a client that panics ends the test")
-        });
-        (meter, schedule)
+        (meter, schedule.map(Mutex::into_inner))
     }
 
     fn head(&self, plan: &RunPlan) -> RunHead {

@@ -13,7 +13,7 @@ use crate::observer::Event;
 use crate::result::Interval;
 use crate::sampler::Reading;
 use crate::weigh::{Scale, Weighed};
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::Ordering;
 use syncline_contract::{ClientModel, CommitPaths, Internal, StoreProcess, Target, Workload};
 use syncline_metering::{Nanos, clock};

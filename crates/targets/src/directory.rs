@@ -12,11 +12,11 @@ use crate::error::Error;
 use crate::held_lock::HeldLock;
 use crate::path;
 use crate::url::{Listing, Url};
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::LogPlace;
 use syncline_disk::{Disk, RealDisk};
 
@@ -162,7 +162,7 @@ impl Directory {
     }
 
     fn claimed(&self) -> MutexGuard<'_, Option<Claim>> {
-        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.claimed.lock()
     }
 
     fn take(&self) -> io::Result<Claim> {
@@ -304,9 +304,9 @@ fn failed(doing: &str, path: &Path, error: &io::Error) -> io::Error {
 mod tests {
     use super::{Directory, MARK};
     use crate::path::tests::{ended, left};
+    use parking_lot::Mutex;
     use std::fs::{self, File};
     use std::path::Path;
-    use std::sync::Mutex;
 
     fn private(folder: &Path) -> Directory {
         Directory {

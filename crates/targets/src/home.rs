@@ -2,8 +2,8 @@
 //! directory goes. Shared by the stores that are one handle over a directory of files.
 
 use crate::directory::Directory;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::io;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The handle of a store, while it is open, and its directory.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl<T> Home<T> {
 
     /// The handle, if the store is open.
     pub(crate) fn opened(&self) -> RwLockReadGuard<'_, Option<T>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner)
+        self.open.read()
     }
 
     /// Claims the directory and opens what `make` makes in it; leaves nothing behind if that fails.
@@ -71,7 +71,7 @@ impl<T> Home<T> {
     }
 
     fn opening(&self) -> RwLockWriteGuard<'_, Option<T>> {
-        self.open.write().unwrap_or_else(PoisonError::into_inner)
+        self.open.write()
     }
 }
 

@@ -13,9 +13,9 @@
 
 use crate::args::PgbenchArgs;
 use crate::exit::CannotRun;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_metering::clock;
 use syncline_runner::{Cause, Fate, Followed};
 
@@ -143,7 +143,7 @@ impl Log {
     /// Writes a transaction, or adds it to its interval. A failure is kept for the end.
     pub(super) fn tell(&self, one: &Followed, told: &Told) {
         let threads = self.threads.len();
-        let mut thread = lock(&self.threads[one.client % threads]);
+        let mut thread = self.threads[one.client % threads].lock();
         let at_us = (one.ended + self.epoch_ns) / 1_000;
         let written = thread.tell(&self.form, one.client / threads, one, told, at_us);
         if let Err(error) = written {
@@ -154,7 +154,7 @@ impl Log {
     /// Writes the last intervals, and says whether everything was written.
     pub(super) fn finish(&self) -> Result<(), CannotRun> {
         for thread in &self.threads {
-            let mut thread = lock(thread);
+            let mut thread = thread.lock();
             let ended = thread.finish(&self.form);
             if let Some(error) = thread.failed.take().or(ended.err()) {
                 return Err(CannotRun(format!(
@@ -296,10 +296,6 @@ impl Interval {
             self.skipped, self.retried, self.retries, self.serialization, self.deadlock
         )
     }
-}
-
-fn lock<W>(thread: &Mutex<OfThread<W>>) -> MutexGuard<'_, OfThread<W>> {
-    thread.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use super::pgbench_log::{Log, Told};
 use crate::args::PgbenchArgs;
 use crate::exit::CannotRun;
 use crate::terminal;
+use parking_lot::Mutex;
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_metering::clock;
 use syncline_runner::{Event, Fate, Followed, Follower, Interval, Observer};
 
@@ -104,7 +104,7 @@ impl<'a> Watch<'a> {
 
     /// What was counted, where a follower was wanted.
     pub(super) fn counts(&self) -> Counts {
-        lock(&self.state).whole
+        self.state.lock().whole
     }
 
     pub(super) fn connected_ns(&self) -> Option<u64> {
@@ -126,7 +126,7 @@ impl<'a> Watch<'a> {
             retried,
             retries,
             ..
-        } = std::mem::take(&mut lock(&self.state).interval);
+        } = std::mem::take(&mut self.state.lock().interval);
         let at = if args.progress_timestamp {
             seconds(clock::wall())
         } else {
@@ -170,7 +170,7 @@ impl Follower for Counting<'_> {
     fn ended(&self, one: &Followed) {
         let told = Told::of(one);
         {
-            let mut state = lock(self.state);
+            let mut state = self.state.lock();
             let State { whole, interval } = &mut *state;
             // What ended after the time is over is of no interval; the last one ends there.
             let interval = (!one.late).then_some(interval);
@@ -202,10 +202,6 @@ impl Counts {
             self.retries += told.retries;
         }
     }
-}
-
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn seconds(ns: u64) -> f64 {

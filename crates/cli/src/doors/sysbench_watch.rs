@@ -7,7 +7,7 @@
 use super::sysbench_flags::Flags;
 use crate::terminal;
 use hdrhistogram::Histogram;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use syncline_contract::FailureKind;
 use syncline_metering::{Nanos, clock};
 use syncline_runner::{Event, Fate, Followed, Follower, Interval, Observer};
@@ -92,14 +92,14 @@ impl<'a> Watch<'a> {
     /// What each client has done.
     pub(super) fn clients(&self) -> Vec<Counted> {
         let clients = self.clients.iter();
-        clients.map(|client| lock(client).whole.clone()).collect()
+        clients.map(|client| client.lock().whole.clone()).collect()
     }
 
     /// What all have done.
     pub(super) fn all(&self) -> Counted {
         let mut all = Counted::new();
         for client in &self.clients {
-            all.add(&lock(client).whole);
+            all.add(&client.lock().whole);
         }
         all
     }
@@ -108,7 +108,7 @@ impl<'a> Watch<'a> {
     fn since(&self) -> Counted {
         let mut since = Counted::new();
         for client in &self.clients {
-            let interval = std::mem::replace(&mut lock(client).interval, Counted::new());
+            let interval = std::mem::replace(&mut client.lock().interval, Counted::new());
             since.add(&interval);
         }
         since
@@ -144,7 +144,7 @@ impl<'a> Watch<'a> {
 
 impl Follower for Watch<'_> {
     fn ended(&self, one: &Followed) {
-        let mut client = lock(&self.clients[one.client]);
+        let mut client = self.clients[one.client].lock();
         let OfClient { whole, interval } = &mut *client;
         // What ended after the time is over is of no interval; the last one ends there.
         let interval = (!one.late).then_some(interval);
@@ -183,8 +183,4 @@ impl Observer for Watch<'_> {
             terminal::warn(&error.0);
         }
     }
-}
-
-fn lock(client: &Mutex<OfClient>) -> MutexGuard<'_, OfClient> {
-    client.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,7 @@
 //!    there to the commit, since an update of YCSB is done when the call returns.
 
 use hdrhistogram::Histogram;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::Mutex;
 use syncline_contract::{OperationId, Workload};
 use syncline_metering::Nanos;
 use syncline_runner::{Fate, Followed, Follower};
@@ -132,7 +132,7 @@ impl Watch {
     pub(super) fn measurement(&self, kind: usize) -> Measurement {
         let mut all = Measurement::none();
         for client in &self.clients {
-            if let Some(one) = lock(client).kinds.get(kind) {
+            if let Some(one) = client.lock().kinds.get(kind) {
                 all.add(one);
             }
         }
@@ -141,7 +141,7 @@ impl Watch {
 
     /// Committed transactions, each once.
     pub(super) fn transactions(&self) -> u64 {
-        let each = self.clients.iter().map(|client| lock(client).transactions);
+        let each = self.clients.iter().map(|client| client.lock().transactions);
         each.sum()
     }
 }
@@ -151,7 +151,7 @@ impl Follower for Watch {
         let Some(kind) = one.kind else {
             return;
         };
-        let mut client = lock(&self.clients[one.client]);
+        let mut client = self.clients[one.client].lock();
         let OfClient {
             kinds,
             transactions,
@@ -180,12 +180,8 @@ impl Follower for Watch {
         };
         let is_read = |id: &OperationId| parts.reads.get(id.0).copied().unwrap_or_default();
         let read = times.iter().find(|(id, _)| is_read(id));
-        lock(&self.clients[client]).read_ns = read.map(|(_, ns)| *ns);
+        self.clients[client].lock().read_ns = read.map(|(_, ns)| *ns);
     }
-}
-
-fn lock(client: &Mutex<OfClient>) -> MutexGuard<'_, OfClient> {
-    client.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

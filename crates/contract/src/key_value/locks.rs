@@ -14,11 +14,13 @@
 //! 4. A shard is locked before `waiting`, and never two shards at once.
 
 use crate::outcome::Cause;
+use crossbeam_utils::CachePadded;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
 const SHARDS: usize = 64;
@@ -27,7 +29,7 @@ const SHARDS: usize = 64;
 #[derive(Debug)]
 pub(super) struct Locks {
     owners: AtomicU64,
-    shards: [Shard; SHARDS],
+    shards: [CachePadded<Shard>; SHARDS],
     waiting: Mutex<Waiting>,
 }
 
@@ -41,7 +43,6 @@ pub(super) struct Held {
 
 /// Locks by the hash of their keys, on cache lines of their own.
 #[derive(Debug, Default)]
-#[repr(align(128))]
 struct Shard(Mutex<HashMap<u64, Lock, BuildHasherDefault<AsIs>>>);
 
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl Default for Locks {
     fn default() -> Locks {
         Locks {
             owners: AtomicU64::new(0),
-            shards: std::array::from_fn(|_| Shard::default()),
+            shards: std::array::from_fn(|_| CachePadded::default()),
             waiting: Mutex::default(),
         }
     }
@@ -70,7 +71,7 @@ impl Locks {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }
 
@@ -141,7 +142,7 @@ impl Drop for Held {
 
 impl Shard {
     fn locks(&self) -> MutexGuard<'_, HashMap<u64, Lock, BuildHasherDefault<AsIs>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

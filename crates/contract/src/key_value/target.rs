@@ -18,9 +18,10 @@ use crate::plan::Plan;
 use crate::rows::Replies;
 use crate::schema::{KeyGivenBy, Table};
 use crate::target::{Evidence, LogPlace, Setting, StoreProcess, Target, TargetResult};
+use parking_lot::{Mutex, MutexGuard};
 use std::path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use syncline_metering::{Nanos, clock};
 
 /// How often an empty request is timed.
@@ -63,7 +64,7 @@ impl<K: KeyValue> KeyValueTarget<K> {
     }
 
     fn numbers(&self) -> MutexGuard<'_, Option<Arc<[AtomicI64]>>> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.numbers.lock()
     }
 
     fn failure(&self, error: &std::io::Error, doing: &str) -> Failure {

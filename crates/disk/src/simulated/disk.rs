@@ -6,10 +6,11 @@ use super::file::SimulatedFile;
 use super::names::{Metadata, normal};
 use super::state::State;
 use crate::{Disk, Error, OpenOptions, Result};
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A disk in memory. Every copy is the same disk; [`SimulatedDisk::crash`] makes another one.
 #[derive(Clone)]
@@ -77,7 +78,7 @@ impl SimulatedDisk {
 
     /// The state. A panic of another thread does not spoil it further: tests go on to report.
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

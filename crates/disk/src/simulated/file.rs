@@ -3,9 +3,9 @@
 use super::disk::SimulatedDisk;
 use super::handle::Handle;
 use crate::{Error, File, Result};
+use parking_lot::{Mutex, MutexGuard};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An open file of a [`SimulatedDisk`]. Dropping it frees its lock and makes nothing stable.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl SimulatedFile {
     }
 
     fn handle(&self) -> MutexGuard<'_, Handle> {
-        self.handle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handle.lock()
     }
 
     fn failed(&self, action: impl Into<String>, error: io::Error) -> Error {

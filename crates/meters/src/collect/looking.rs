@@ -1,7 +1,7 @@
 //! The collectors' own threads, which are no part of a store in this process.
 
+use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
 
 static THREADS: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
@@ -23,7 +23,7 @@ impl Looking {
             .get()
             .unsigned_abs();
         for threads in [&THREADS, &LOOKED] {
-            let mut threads = threads.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut threads = threads.lock();
             threads.insert(tid);
         }
         Looking { tid }
@@ -32,26 +32,26 @@ impl Looking {
 
 impl Drop for Looking {
     fn drop(&mut self) {
-        let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut threads = THREADS.lock();
         threads.remove(&self.tid);
     }
 }
 
 /// True of a thread that looks.
 pub(super) fn is_looking(tid: u32) -> bool {
-    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let threads = THREADS.lock();
     threads.contains(&tid)
 }
 
 /// The threads that look.
 pub(super) fn now_looking() -> Vec<u32> {
-    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let threads = THREADS.lock();
     threads.iter().copied().collect()
 }
 
 /// True of a thread that looks, or has looked.
 pub(super) fn has_looked(tid: u32) -> bool {
-    let threads = LOOKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let threads = LOOKED.lock();
     threads.contains(&tid)
 }
 

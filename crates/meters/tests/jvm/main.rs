@@ -12,11 +12,11 @@
 mod program;
 mod seen;
 
+use parking_lot::Mutex;
 use program::Known;
 use seen::{Seen, is_about};
 use std::env;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use syncline_profile::{How, Metric};
 
 /// Names the profiler's library to the program.
@@ -39,7 +39,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 #[test]
 fn a_program_is_seen_doing_what_it_does() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock();
     let mut known = Known::start(&PARALLEL);
     let seen = Seen::of(&mut known, 150);
     let sum = |metric, thread, method| seen.sum(metric, thread, method);
@@ -108,7 +108,7 @@ fn a_program_is_seen_doing_what_it_does() {
 
 #[test]
 fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock();
     let mut known = Known::start(&["-XX:+UseSerialGC", "-Xmx64m"]);
     for _ in 0..2 {
         let seen = Seen::of(&mut known, 20);
@@ -128,7 +128,7 @@ fn a_collector_in_the_vm_thread_is_said_to_be_one_and_a_jvm_can_be_metered_twice
 
 #[test]
 fn a_jvm_that_leaves_signals_alone_is_seen_and_one_that_refuses_is_spared_and_the_reason_told() {
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock();
     let mut known = Known::start(&["-Xrs"]);
     let seen = Seen::of(&mut known, 20);
     assert!(seen.sum(Metric::CpuUser, "spinner", None) > 0);
@@ -147,7 +147,7 @@ fn without_the_profiler_the_jvms_own_recorder_is_asked() {
     if env::var(VARIABLE).is_ok_and(|named| named == NOWHERE) {
         return recorder_alone();
     }
-    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_AT_A_TIME.lock();
     let name = "without_the_profiler_the_jvms_own_recorder_is_asked";
     let run = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])

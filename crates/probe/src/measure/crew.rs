@@ -10,6 +10,7 @@
 use super::latency::histogram;
 use super::windows::Windows;
 use crate::plan::Span;
+use crossbeam_utils::CachePadded;
 use hdrhistogram::Histogram;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -42,9 +43,7 @@ pub(crate) struct Tally {
 const LONGEST_SLEEP_NS: Nanos = 100_000_000;
 
 /// A counter on a cache line of its own, so that workers do not slow each other.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Counter(AtomicU64);
+type Counter = CachePadded<AtomicU64>;
 
 struct Shared<'a> {
     start: Barrier,
@@ -182,7 +181,7 @@ impl Shared<'_> {
     fn count(&self) -> u64 {
         self.counters
             .iter()
-            .map(|counter| counter.0.load(Ordering::Relaxed))
+            .map(|counter| counter.load(Ordering::Relaxed))
             .sum()
     }
 
@@ -230,7 +229,7 @@ impl Shared<'_> {
             *last_ns = clock::now();
             histogram.saturating_record((*last_ns - begin_ns).max(1));
             count += 1;
-            counter.0.store(count, Ordering::Relaxed);
+            counter.store(count, Ordering::Relaxed);
         }
         Ok(())
     }

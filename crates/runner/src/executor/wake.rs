@@ -4,9 +4,10 @@
 //! of a pass, the wait for sockets, or anything else that runs there; the owner looks into it before it
 //! waits.
 
+use parking_lot::Mutex;
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 use syncline_metering::{Module, tag};
 
@@ -60,16 +61,13 @@ impl Shared {
     /// Appends what other threads have woken.
     fn collect(&self, ready: &mut Vec<usize>) {
         if self.any() && self.any.swap(false, Ordering::SeqCst) {
-            let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut woken = self.woken.lock();
             ready.append(&mut woken);
         }
     }
 
     fn push(&self, index: usize) {
-        self.woken
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(index);
+        self.woken.lock().push(index);
         // After the push: whoever clears the flag then finds what was pushed.
         if !self.any.swap(true, Ordering::SeqCst) {
             self.owner.wake_by_ref();

@@ -6,6 +6,7 @@
 use super::failure::{failure, stop};
 use super::prepared::Operation;
 use super::values::{given, kind_of};
+use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
@@ -73,15 +74,10 @@ pub(super) struct Numbers {
     pub(super) column: usize,
     /// True if the plan does not know that column.
     pub(super) is_hidden: bool,
-    /// The greatest number that was given.
-    last: OwnLine,
+    /// The greatest number that was given. Every insert writes it, and all sessions read the fields around it
+    /// for every operation.
+    last: CachePadded<AtomicI64>,
 }
-
-/// A counter on a cache line of its own: every insert writes it, and what stands around it is read by
-/// all sessions for every operation.
-#[derive(Debug)]
-#[repr(align(128))]
-struct OwnLine(AtomicI64);
 
 impl<D: Ground> Store<D> {
     fn new(database: Database<D>, tables: Arc<[PlanTable]>) -> Store<D> {
@@ -213,7 +209,7 @@ impl PlanTable {
         let numbers = is_numbered.then(|| Numbers {
             column: table.key.first().map_or(0, |key| key.0),
             is_hidden,
-            last: OwnLine(AtomicI64::new(0)),
+            last: CachePadded::new(AtomicI64::new(0)),
         });
         PlanTable { handle, numbers }
     }
@@ -262,18 +258,18 @@ impl Numbers {
     /// The next numbers, for one worker.
     #[cold]
     pub(super) fn give_block(&self) -> Range<i64> {
-        let first = self.last.0.fetch_add(BLOCK, Ordering::Relaxed) + 1;
+        let first = self.last.fetch_add(BLOCK, Ordering::Relaxed) + 1;
         first..first + BLOCK
     }
 
     /// The next number.
     #[inline]
     pub(super) fn give(&self) -> i64 {
-        self.last.0.fetch_add(1, Ordering::Relaxed) + 1
+        self.last.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn keep_clear_of(&self, number: i64) {
-        self.last.0.fetch_max(number, Ordering::Relaxed);
+        self.last.fetch_max(number, Ordering::Relaxed);
     }
 }
 

@@ -10,8 +10,9 @@ use crate::any::AnyTarget;
 use crate::error::Error;
 use crate::path;
 use crate::url::Url;
+use parking_lot::{Mutex, MutexGuard};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use syncline_contract::{
     Capabilities, ClientModel, CommitPath, CommitPaths, Evidence, Failure, FailureKind, Internal,
     Isolation, LogPlace, LogSegments, Plan, Setting, TIME_CLASSES, Target, TargetResult,
@@ -95,7 +96,7 @@ impl<D: Ground> EngineTarget<D> {
     }
 
     fn store(&self) -> MutexGuard<'_, Option<Store<D>>> {
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock()
     }
 
     /// What `look` makes of the store.

@@ -6,10 +6,10 @@ use crate::server::{Host, process_of_peer};
 use crate::wire::{Stream, Tls, connected};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long an answer may take: longer than an election, after which etcd itself gives up.
@@ -86,7 +86,7 @@ impl Gateway {
             authorization: self.token.as_deref(),
             body,
         };
-        let mut held = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.stream.lock();
         let mut stream = match held.take().filter(Stream::is_quiet) {
             Some(stream) => {
                 let patience = Duration::from_millis(self.patience_ms.load(Ordering::Relaxed));
@@ -116,7 +116,7 @@ impl Gateway {
 
     /// The process at the other end of a Unix socket, while there is a connection.
     pub(super) fn peer(&self) -> Option<u32> {
-        let held = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.stream.lock();
         held.as_ref().and_then(process_of_peer)
     }
 

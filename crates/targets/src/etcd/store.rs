@@ -10,9 +10,10 @@ use crate::error::Error;
 use crate::server::{MARK, SchemaName};
 use crate::url::Url;
 use crate::wire::{Cleanup, is_asked};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use syncline_contract::key_value::{About, Change, Changed, KeyValue, KeyValueTarget, Pair};
 use syncline_contract::{
     Counter, Durability, Intent, LogPlace, Observed, Order, Setting, StoreProcess,
@@ -131,7 +132,7 @@ impl Etcd {
 }
 
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
-    lock.lock().unwrap_or_else(PoisonError::into_inner)
+    lock.lock()
 }
 
 fn compare(key: &[u8], revision: i64) -> Value {

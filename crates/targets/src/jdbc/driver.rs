@@ -6,9 +6,10 @@
 
 use super::jvm::{Java, Local, Shared, Thrown, given, methods};
 use jni::objects::JObject;
+use parking_lot::Mutex;
 use std::fmt::Display;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// A driver that was loaded. Any thread may connect by it.
@@ -30,7 +31,7 @@ impl Driver {
         class: Option<&str>,
         url: &str,
     ) -> TargetResult<Arc<Driver>> {
-        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = LOADED.lock();
         let known = loaded.iter().find(|driver| {
             // Jars without a class may hold a driver of another URL.
             driver.jars == jars && driver.class.as_deref() == class && driver.accepts(url)

@@ -11,9 +11,9 @@ use super::place::Place;
 use super::prepared::Operations;
 use super::product::{Close, Embedded};
 use super::target::Jdbc;
+use parking_lot::Mutex;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use syncline_contract::{Durability, Failure, FailureKind, Plan, Target, TargetResult};
 
 /// Properties of the JVM belong to the whole process, so that one database starts at a time.
@@ -79,7 +79,7 @@ impl Jdbc {
         durability: Durability,
         statements: &[String],
     ) -> TargetResult<()> {
-        let _alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = STARTING.lock();
         let properties = (embedded.properties)(durability);
         let mut java = Java::attach()?;
         let set = |thrown: Thrown| self.failure(&thrown, "set properties of the JVM");

@@ -19,8 +19,9 @@ use crate::server::{Host, listener, verified};
 use crate::sql::Sql;
 use crate::url::Url;
 use crate::wire;
+use parking_lot::{Mutex, MutexGuard};
 use std::io::ErrorKind;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use syncline_contract::{
     Capabilities, Durability, Evidence, Failure, FailureKind, Intent, LogPlace, Plan, Replies,
@@ -79,7 +80,7 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 
 impl Jdbc {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// How far transactions are kept apart.

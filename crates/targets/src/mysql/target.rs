@@ -16,7 +16,7 @@ use crate::server::{Host, Password, SchemaName};
 use crate::sql::{MYSQL, Sql};
 use crate::url::{Listing, Url};
 use crate::wire::{Cleanup, Endpoint, Poller, Tls};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, IntendedOperation, Intent, LogPlace, Observed,
     Plan, StoreProcess, Target, TargetResult, UserView,
@@ -99,7 +99,7 @@ impl Mysql {
     }
 
     fn met(&self) -> MutexGuard<'_, Option<Server>> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+        self.met.lock()
     }
 
     /// What the server said when it was met; meets it if nobody has.

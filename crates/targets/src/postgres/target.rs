@@ -23,9 +23,10 @@ use crate::server::{Address, AddressForm, Host, Password, SchemaName};
 use crate::sql::{POSTGRES, Sql};
 use crate::url::Url;
 use crate::wire::{Cleanup, Endpoint, Poller, Tls};
+use parking_lot::Mutex;
 use postgres_protocol::message::frontend;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use syncline_contract::{
     Capabilities, ClientModel, Counter, Evidence, Failure, FailureKind, IntendedOperation, Intent,
@@ -122,17 +123,19 @@ impl Postgres {
     /// is ended before the removal, as a client's is.
     async fn control(&self) -> TargetResult<Control> {
         let control = Control::open(&self.place).await?;
-        lock(&self.session_processes).extend(control.process_at_login());
+        self.session_processes
+            .lock()
+            .extend(control.process_at_login());
         Ok(control)
     }
 
     /// What is known of the server; asks it if nobody has.
     async fn known(&self) -> TargetResult<Met> {
-        if let Some(met) = lock(&self.met).clone() {
+        if let Some(met) = self.met.lock().clone() {
             return Ok(met);
         }
         let met = meet(&self.place).await?;
-        *lock(&self.met) = Some(met.clone());
+        *self.met.lock() = Some(met.clone());
         Ok(met)
     }
 
@@ -188,7 +191,7 @@ impl Target for Postgres {
 
     async fn meet(&self) -> TargetResult<()> {
         let met = meet(&self.place).await?;
-        *lock(&self.met) = Some(met);
+        *self.met.lock() = Some(met);
         Ok(())
     }
 
@@ -196,7 +199,9 @@ impl Target for Postgres {
         Capabilities {
             client_model: ClientModel::Futures,
             workers_max: None,
-            clients_max: lock(&self.met)
+            clients_max: self
+                .met
+                .lock()
                 .as_ref()
                 .and_then(|met| Some(met.free_connections.as_ref()?.count)),
             keeps_rows: true,
@@ -216,53 +221,55 @@ impl Target for Postgres {
 
     fn log_place(&self) -> LogPlace {
         let unmet = || LogPlace::Nowhere("the server was not asked yet".to_owned());
-        lock(&self.met)
+        self.met
+            .lock()
             .as_ref()
             .map_or_else(unmet, |met| met.log_place.clone())
     }
 
     fn data_place(&self) -> LogPlace {
-        let met = lock(&self.met).clone();
+        let met = self.met.lock().clone();
         met.map_or_else(|| self.log_place(), |met| met.data_place)
     }
 
     fn log_segments(&self) -> Option<LogSegments> {
-        let bytes = lock(&self.met).as_ref()?.log_segment_bytes?;
+        let bytes = self.met.lock().as_ref()?.log_segment_bytes?;
         let set_by = "initdb --wal-segsize";
         Some(LogSegments { bytes, set_by })
     }
 
     fn further_places(&self) -> Vec<LogPlace> {
-        let met = lock(&self.met);
+        let met = self.met.lock();
         met.as_ref()
             .map_or_else(Vec::new, |met| met.tablespaces.clone())
     }
 
     fn clients_max_reason(&self) -> Option<String> {
-        let met = lock(&self.met);
+        let met = self.met.lock();
         Some(met.as_ref()?.free_connections.as_ref()?.why.clone())
     }
 
     fn takes_no_writes(&self) -> Option<String> {
-        lock(&self.met).as_ref()?.takes_no_writes.clone()
+        self.met.lock().as_ref()?.takes_no_writes.clone()
     }
 
     async fn unfinished_wait(&self) -> TargetResult<Option<String>> {
         if !self.known().await?.product.is_postgres {
             return Ok(None);
         }
-        let processes = lock(&self.session_processes).clone();
+        let processes = self.session_processes.lock().clone();
         waits::described(&mut self.control().await?, &processes).await
     }
 
     fn process(&self) -> StoreProcess {
-        lock(&self.met)
+        self.met
+            .lock()
             .as_ref()
             .map_or(StoreProcess::ELSEWHERE, |met| met.process)
     }
 
     fn unseen_syncs(&self) -> Option<&'static str> {
-        lock(&self.met).as_ref()?.unseen_syncs
+        self.met.lock().as_ref()?.unseen_syncs
     }
 
     async fn counters(&self) -> TargetResult<Vec<Counter>> {
@@ -315,13 +322,13 @@ impl Target for Postgres {
 
     async fn observe(&self) -> TargetResult<Observed> {
         let met = self.known().await?;
-        let kept = lock(&self.observing).take();
+        let kept = self.observing.lock().take();
         let mut control = match kept {
             Some(control) => control,
             None => Box::new(self.control().await?),
         };
         let observed = look(&mut control, &met).await?;
-        *lock(&self.observing) = Some(control);
+        *self.observing.lock() = Some(control);
         Ok(observed)
     }
 
@@ -374,7 +381,9 @@ impl Target for Postgres {
             self.analyze(plan).await?;
         }
         let mut connection = Connection::open(&self.place, Some(worker)).await?;
-        lock(&self.session_processes).extend(connection.process_at_login);
+        self.session_processes
+            .lock()
+            .extend(connection.process_at_login);
         let limit = self.place.settings.connect_timeout;
         let began = clock::now();
         // A pooler lets clients in at once, and each then waits for a connection of the pool.
@@ -403,9 +412,9 @@ impl Target for Postgres {
             if self.found.load(Ordering::Acquire) {
                 own_sessions::refuse_use(&mut control).await?;
             }
-            let met = lock(&self.met).clone();
+            let met = self.met.lock().clone();
             if met.is_some_and(|met| met.product.is_postgres) {
-                let processes = lock(&self.session_processes).clone();
+                let processes = self.session_processes.lock().clone();
                 waits::end_abandoned(&mut control, &processes).await?;
             }
             schema::remove(&mut control, &self.schema).await?;
@@ -413,8 +422,4 @@ impl Target for Postgres {
         }
         Ok(())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

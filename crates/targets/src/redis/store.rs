@@ -10,8 +10,9 @@ use crate::error::Error;
 use crate::server::{FAREWELL_LOOKS, FAREWELL_PAUSE, MARK, SchemaName};
 use crate::url::Url;
 use crate::wire::{Cleanup, Tls, is_asked};
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use syncline_contract::key_value::{About, Change, Changed, KeyValue, KeyValueTarget, Pair};
 use syncline_contract::{
     Counter, Durability, Intent, LogPlace, Observed, Order, Setting, StoreProcess,
@@ -75,14 +76,11 @@ pub(crate) fn open(url: &Url) -> Result<AnyTarget, Error> {
 
 impl Redis {
     fn link(&self) -> MutexGuard<'_, Option<Link>> {
-        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+        self.link.lock()
     }
 
     fn met(&self) -> MutexGuard<'_, Option<Met>> {
-        self.shared
-            .met
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.met.lock()
     }
 
     /// What the server is, asked once.

@@ -10,11 +10,11 @@
 
 use crate::held_lock::HeldLock;
 use crate::path;
+use parking_lot::{Mutex, MutexGuard};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// Marks a database as ours, at byte 68 of its header: the letters `SyLn`.
@@ -140,7 +140,7 @@ impl Place {
     }
 
     fn claimed(&self) -> MutexGuard<'_, Option<HeldLock>> {
-        self.claimed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.claimed.lock()
     }
 
     fn lock_path(&self) -> PathBuf {

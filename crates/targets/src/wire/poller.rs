@@ -12,6 +12,7 @@
 use super::readiness::Readiness;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token};
+use parking_lot::Mutex;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,
@@ -20,8 +21,8 @@ use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::Duration;
 use syncline_contract::{Failure, FailureKind, TargetResult, Worker};
@@ -95,7 +96,7 @@ impl Poller {
 
     /// Watches a socket until the returned is dropped.
     pub(super) fn watch(&self, socket: RawFd) -> io::Result<Watched> {
-        let mut sockets = lock(&self.inner.sockets);
+        let mut sockets = self.inner.sockets.lock();
         let place = sockets.free.pop().unwrap_or(sockets.places.len());
         let mut source = SourceFd(&socket);
         let registry = &self.inner.registry;
@@ -137,7 +138,7 @@ impl Poller {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return,
             Err(error) => panic!("the wait for sockets failed: {error}"),
         }
-        let sockets = lock(&self.inner.sockets);
+        let sockets = self.inner.sockets.lock();
         for event in &*events {
             let Token(place) = event.token();
             if let Some(Some(readiness)) = sockets.places.get(place) {
@@ -168,7 +169,7 @@ impl Poller {
 
     /// The time until the first deadline, if that comes sooner; forgets those that were taken off.
     fn until_deadline(&self, longest: Option<Duration>) -> Option<Duration> {
-        let mut sockets = lock(&self.inner.sockets);
+        let mut sockets = self.inner.sockets.lock();
         let deadlines = &mut sockets.deadlines;
         if deadlines.is_empty() {
             return longest;
@@ -184,7 +185,7 @@ impl Poller {
     }
 
     fn wake_late(&self) {
-        let mut sockets = lock(&self.inner.sockets);
+        let mut sockets = self.inner.sockets.lock();
         let deadlines = &mut sockets.deadlines;
         if deadlines.is_empty() {
             return;
@@ -249,7 +250,7 @@ impl Watched {
         let due = length.map(|length| clock::now() + length.as_nanos() as Nanos);
         self.readiness.set_due(due);
         if let Some(due) = due {
-            let mut sockets = lock(&self.sockets);
+            let mut sockets = self.sockets.lock();
             sockets.deadlines.push((due, Arc::clone(&self.readiness)));
         }
     }
@@ -258,16 +259,11 @@ impl Watched {
 impl Drop for Watched {
     /// The kernel itself forgets a socket that is closed.
     fn drop(&mut self) {
-        let mut sockets = lock(&self.sockets);
+        let mut sockets = self.sockets.lock();
         sockets.places[self.place] = None;
         sockets.free.push(self.place);
         self.readiness.set_due(None);
     }
-}
-
-/// Never contended: poller and sockets share a thread.
-fn lock(sockets: &Mutex<Sockets>) -> MutexGuard<'_, Sockets> {
-    sockets.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn no_poll(error: &io::Error) -> Failure {

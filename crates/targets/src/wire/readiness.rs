@@ -7,10 +7,10 @@
 //! Poller and session share a thread, so nothing here is ever contended; that both may be sent to another
 //! thread lets a connection that is not polled rest in a target between two questions.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use syncline_metering::{Nanos, clock};
 
@@ -131,6 +131,6 @@ impl Readiness {
     }
 
     fn waiting(&self) -> MutexGuard<'_, Option<Waker>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock()
     }
 }

@@ -1,8 +1,9 @@
 //! A server that follows a script, and what a client of it must come to.
 
+use parking_lot::Mutex;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 use syncline_contract::Target;
@@ -106,7 +107,7 @@ pub(crate) fn all_end_within(
     memory_max_kib: u64,
     url: impl Fn(u16) -> String,
 ) {
-    let _alone = ONE_CLIENT.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = ONE_CLIENT.lock();
     for (name, script) in cases {
         let url = url(serve(script));
         let before = memory_peak_from_now_kib();

@@ -8,12 +8,12 @@ use super::ledger::Ledger;
 use super::message::{Call, GREETING, Reply, line};
 use super::wire::{Heard, Lines};
 use crate::error::{Error, Result};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syncline_disk::Disk;
@@ -130,12 +130,11 @@ impl<D: Disk> Witness<D> {
     }
 
     fn ledger(&self) -> MutexGuard<'_, Ledger<D>> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock()
     }
 
     fn heard_out(&self) -> MutexGuard<'_, BTreeMap<usize, Nanos>> {
-        let heard_out = self.heard_out.lock();
-        heard_out.unwrap_or_else(PoisonError::into_inner)
+        self.heard_out.lock()
     }
 
     /// Waits until all is heard that the writer of a run had said by now; false if it goes on and on.

@@ -8,11 +8,11 @@ use super::outcome::{Acknowledged, Class, Outcome};
 use super::program::Silence;
 use crate::error::Result;
 use crate::power::{Class as PathClass, Image, Machine, Metadata, Step};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// How many of each class were kept by now.
@@ -183,7 +183,7 @@ pub(super) struct Keep<'t> {
 
 /// True if one more image of that class is to be kept.
 fn is_wanted(keep: Keep<'_>, kept: &Kept, class: Class) -> bool {
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut kept = kept.lock();
     let of_class = kept.entry(class).or_default();
     *of_class += 1;
     *of_class <= keep.of_class_max

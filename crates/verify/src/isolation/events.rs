@@ -5,10 +5,10 @@
 
 use super::elle::event;
 use super::history::{Ending, History, Operation, Transaction};
+use parking_lot::Mutex;
 use std::fs::File;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use syncline_contract::{Failure, FailureKind, TargetResult};
 
 /// See the module.
@@ -32,16 +32,13 @@ pub(super) struct InMemory(Mutex<(History, usize)>);
 
 impl InMemory {
     pub(super) fn history(self) -> History {
-        self.0
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner)
-            .0
+        self.0.into_inner().0
     }
 }
 
 impl Events for InMemory {
     fn invoke(&self, process: i64, operations: &[Operation]) -> TargetResult<usize> {
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.lock();
         let (history, events) = &mut *guard;
         history.transactions.push(Transaction {
             process,
@@ -61,7 +58,7 @@ impl Events for InMemory {
         ending: Ending,
         operations: Vec<Operation>,
     ) -> TargetResult<()> {
-        let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.0.lock();
         let (history, events) = &mut *guard;
         let transaction = &mut history.transactions[number];
         transaction.ending = ending;
@@ -100,7 +97,7 @@ impl Written {
     ) -> TargetResult<()> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let line = format!("{}\n", event(word, process, index, operations, answered));
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         file.write_all(line.as_bytes())
             .map_err(|error| Failure::new(FailureKind::Storage, format!("the history: {error}")))
     }

@@ -11,6 +11,7 @@ use super::content::PAGE_BYTES;
 use super::fault::{Call, Fault};
 use super::recording::{ACKNOWLEDGEMENTS, Kind, Node, Owner, Place, Step};
 use super::switch::{Open, Switch};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -18,7 +19,6 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::os::unix::fs::{FileExt, PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ impl Pass {
 
     /// The lock, whether or not there is power.
     pub(super) fn switch(&self) -> MutexGuard<'_, Switch> {
-        self.switch.lock().unwrap_or_else(PoisonError::into_inner)
+        self.switch.lock()
     }
 
     /// Lets go of the lock while a sync is under way.

@@ -8,8 +8,9 @@ use super::test::Test;
 use super::transactions::{OltpClient, RowId, Tally};
 use crate::draw::mixed;
 use crate::rows::Marks;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use syncline_contract::{
     Check, Counts, Load, OwnFigure, Plan, Rows, Session, Stop, TableId, Unit, Workload,
 };
@@ -109,13 +110,11 @@ impl Oltp {
 
     /// The additions that each table held before the run; none where its rows were loaded for it.
     pub(super) fn grown_before(&self) -> Option<Vec<i64>> {
-        let before = self.grown_before.lock();
-        before.unwrap_or_else(PoisonError::into_inner).clone()
+        self.grown_before.lock().clone()
     }
 
     fn keep_grown_before(&self, grown: Option<Vec<i64>>) {
-        let before = self.grown_before.lock();
-        *before.unwrap_or_else(PoisonError::into_inner) = grown;
+        *self.grown_before.lock() = grown;
     }
 
     /// The number of a row among those of all tables; ids begin with 1.

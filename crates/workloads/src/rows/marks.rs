@@ -3,8 +3,9 @@
 //! A bit is set when the change was acknowledged, so that the check may demand its trace. Rows beyond
 //! those that were begun with are not marked.
 
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 /// The bits of the run under way.
 #[derive(Debug, Default)]
@@ -18,15 +19,12 @@ impl Marks {
     /// Forgets an earlier run; for rows numbered below `rows`.
     pub(crate) fn begin(&self, rows: u64) {
         let words = (0..rows.div_ceil(64)).map(|_| AtomicU64::new(0));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Marked(words.collect());
+        *self.0.write() = Marked(words.collect());
     }
 
     /// The bits.
     pub(crate) fn marked(&self) -> Marked {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.read().clone()
     }
 }
 

@@ -5,9 +5,9 @@
 //! 1. Every row below `readable` was loaded, or its insert was acknowledged or is of unknown outcome.
 //! 2. A number is given once; what was undone its client uses again.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// See the module.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl NewRows {
     }
 
     fn ahead(&self) -> MutexGuard<'_, Ahead> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ahead.lock()
     }
 }
 

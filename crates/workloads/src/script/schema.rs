@@ -4,7 +4,8 @@ use super::builtin::Moves;
 use super::check::{self, Found};
 use super::choice::{Options, Owner, Program, check_word};
 use super::client::{ScriptClient, Tally};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 use syncline_contract::{Check, Load, Plan, Rows, Session, Stop, TableId, Workload};
 
 /// What rows of ours are made from, before their scale.
@@ -56,7 +57,7 @@ impl Scripts {
     }
 
     fn before(&self) -> MutexGuard<'_, Option<Found>> {
-        self.before.lock().unwrap_or_else(PoisonError::into_inner)
+        self.before.lock()
     }
 
     /// The tables of pgbench's that the scripts name.

@@ -3,8 +3,9 @@
 //! The word holds a bit for each of the 16 texts that may have been written, and one that says that one
 //! of them certainly was.
 
+use parking_lot::RwLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, RwLock};
 
 /// Of a text that was certainly written.
 const CERTAIN: u32 = 1 << 16;
@@ -20,16 +21,13 @@ impl Written {
     /// Forgets an earlier run; `rows` in all tables together.
     pub(super) fn begin(&self, rows: usize) {
         let words = (0..rows).map(|_| AtomicU32::new(0)).collect();
-        *self
-            .0
-            .write()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = words;
+        *self.0.write() = words;
     }
 
     /// The words, for a client or the check.
     pub(super) fn words(&self) -> Words {
         let words = self.0.read();
-        Arc::clone(&words.unwrap_or_else(std::sync::PoisonError::into_inner))
+        Arc::clone(&words)
     }
 }
 

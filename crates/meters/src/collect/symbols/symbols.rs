@@ -8,12 +8,13 @@ use super::kernel::Kernel;
 use super::maps::MappedFile;
 use super::space::{AddressSpace, Place};
 use object::ReadCache;
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use syncline_profile::{Frame, Name, Space};
 
 /// What frames of the vDSO have for an object.
@@ -62,7 +63,7 @@ impl Symbols {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -13,12 +13,12 @@ use super::tree;
 use crate::collect::meter::MeterOptions;
 use crate::collect::subject::Subject;
 use crate::sync_calls::{SyncCounter, Watched};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::fdatasync;
 use rustix::process::{geteuid, getppid};
 use rustix::thread::{CapabilitySet, CapabilitySets, gettid, set_capabilities};
 use std::io::{PipeWriter, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
@@ -29,7 +29,7 @@ use syncline_profile::{How, Metric, Name, Profile, ProfileBuilder, Sample};
 fn may_load() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if geteuid().is_root() {
-        return Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner));
+        return Some(ALONE.lock());
     }
     assert_refused();
     None
